@@ -13,17 +13,16 @@
 //! - `outgoing`: requests that the server makes itself; `traces`: spans for a collector
 //! - `allowance`: how long a peer may keep the server waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
-//! - [`keys`], [`transfer`], [`erasures`], [`verify`]: the other commands
+//! - [`commands`], [`transfer`]: the other commands
 //!
 //! Public is what `main` and the integration tests need.
 
 mod access;
 mod allowance;
+pub mod commands;
 pub mod config;
 pub mod domain;
-pub mod erasures;
 mod http;
-pub mod keys;
 pub mod metrics;
 mod origin;
 mod outgoing;
@@ -34,6 +33,5 @@ pub mod store;
 pub mod telemetry;
 mod traces;
 pub mod transfer;
-pub mod verify;
 
 pub use http::{openapi_adk_yaml, openapi_yaml};

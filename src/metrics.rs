@@ -118,216 +118,113 @@ const BACKGROUND: [&str; 7] = ["sweep", "policy", "feed", "watch_poll", "issuer_
 /// What became of spans: the collector took them, there was no room for them in the queue, or the collector did not take them.
 const SPAN_RESULTS: [&str; 3] = ["sent", "dropped", "failed"];
 
-/// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
-pub struct Metrics {
-    registry: Registry,
-    requests: Family<RequestLabels, Counter>,
-    request_duration: Family<RouteLabels, Histogram, fn() -> Histogram>,
-    in_flight: Gauge,
-    connections: Gauge,
-    problems: Family<Label, Counter>,
-    rejections: Family<Label, Counter>,
-    credentials_refused: Family<Label, Counter>,
-    database_connections: Family<Label, Gauge>,
-    database_nodes: Family<Label, Gauge>,
-    database_wait: Histogram,
-    database_retries: Family<Label, Counter>,
-    unknown_outcomes: Counter,
-    clock_skew: Gauge<f64, AtomicU64>,
-    replayed_events: Counter,
-    appended_events: Counter,
-    watchers: Gauge,
-    watch_ends: Family<Label, Counter>,
-    watch_delivery: Histogram,
-    watch_polls: Counter,
-    leases: Family<Label, Counter>,
-    fenced: Counter,
-    background_failures: Family<Label, Counter>,
-    sweep_completed: Gauge<f64, AtomicU64>,
-    erasures_waiting: Gauge,
-    spans: Family<Label, Counter>,
-    nodes: OnceLock<Box<dyn Fn() -> Option<Nodes> + Send + Sync>>,
-    pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
+/// Defines [`Metrics`]: a field for each metric, with its type and, where that has no default, how it is made; its name and its
+/// help, to which the encoder appends `_total` or the unit, and a full stop; and the label whose words are there at 0 from the
+/// start: that tells "never" from "not measured", and `rate()` sees the first step.
+macro_rules! metrics {
+    ($($field:ident: $kind:ty $([$new:expr])? = $name:literal $(in $unit:ident)?, $help:literal $(, $label:ident of $words:ident)?;)*) => {
+        /// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
+        pub struct Metrics {
+            registry: Registry,
+            $($field: $kind,)*
+            nodes: OnceLock<Box<dyn Fn() -> Option<Nodes> + Send + Sync>>,
+            pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
+        }
+
+        impl Metrics {
+            /// Without `_total` and units.
+            #[cfg(test)]
+            const NAMES: &[&str] = &[$($name),*];
+
+            pub fn new() -> Self {
+                let mut registry = Registry::default();
+                $(
+                    let $field: $kind = metrics!(@new $($new)?);
+                    metrics!(@register registry, $name, $help, $field $(, $unit)?);
+                    $($words.into_iter().for_each(|word| drop($field.get_or_create(&[(stringify!($label), word)])));)?
+                )*
+                registry.register_collector(Box::new(process::Process));
+                let metrics = Self { registry, $($field,)* nodes: OnceLock::new(), pool: OnceLock::new() };
+                metrics.build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
+                metrics
+            }
+        }
+    };
+    (@new) => { Default::default() };
+    (@new $new:expr) => { $new };
+    (@register $registry:ident, $name:literal, $help:literal, $field:ident) => {
+        $registry.register($name, $help, $field.clone())
+    };
+    (@register $registry:ident, $name:literal, $help:literal, $field:ident, $unit:ident) => {
+        $registry.register_with_unit($name, $help, Unit::$unit, $field.clone())
+    };
+}
+
+metrics! {
+    requests: Family<RequestLabels, Counter> = "sessiond_http_requests",
+        "Requests answered, by route template";
+    request_duration: Family<RouteLabels, Histogram, fn() -> Histogram> [Family::new_with_constructor(latency as fn() -> Histogram)] =
+        "sessiond_http_request_duration" in Seconds,
+        "Time from the head of a request to the head of its answer, of requests that did not wait for a change";
+    in_flight: Gauge = "sessiond_http_requests_in_flight",
+        "Requests being served now, streamed answers included";
+    connections: Gauge = "sessiond_http_connections",
+        "HTTP connections open now";
+    problems: Family<Label, Counter> = "sessiond_problems",
+        "Answers that are problem documents, by code";
+    rejections: Family<Label, Counter> = "sessiond_rejections",
+        "Requests and connections refused, by limit",
+        limit of LIMITS;
+    credentials_refused: Family<Label, Counter> = "sessiond_credentials_refused",
+        "Credentials that did not hold, by reason",
+        reason of REFUSALS;
+    database_connections: Family<Label, Gauge> = "sessiond_database_connections",
+        "Database connections open now, by what they do",
+        state of CONNECTION_STATES;
+    database_nodes: Family<Label, Gauge> = "sessiond_database_nodes",
+        "Nodes of a distributed database, by whether they answered when readiness was last asked for";
+    database_wait: Histogram [latency()] = "sessiond_database_wait" in Seconds,
+        "Time to get a database connection and begin a transaction";
+    database_retries: Family<Label, Counter> = "sessiond_database_retries",
+        "Transactions tried again, by cause",
+        cause of RETRY_CAUSES;
+    unknown_outcomes: Counter = "sessiond_unknown_outcomes",
+        "Writes answered without knowing whether they were applied";
+    clock_skew: Gauge<f64, AtomicU64> = "sessiond_clock_skew" in Seconds,
+        "How far the clock of the database is ahead of this process, as of the last sweep";
+    replayed_events: Counter = "sessiond_replayed_events",
+        "Events sent again that the session already had";
+    appended_events: Counter = "sessiond_appended_events",
+        "Events committed";
+    watchers: Gauge = "sessiond_watchers",
+        "Watches and waiting requests open now";
+    watch_ends: Family<Label, Counter> = "sessiond_watch_ends",
+        "Watches that ended, by reason",
+        reason of WATCH_ENDS;
+    watch_delivery: Histogram [latency()] = "sessiond_watch_delivery" in Seconds,
+        "Time from the commit of an event to its writing to a watch that had all before it";
+    watch_polls: Counter = "sessiond_watch_polls",
+        "Looks at what other processes have committed of watched sessions";
+    leases: Family<Label, Counter> = "sessiond_leases",
+        "Requests about leases, by result",
+        result of LEASE_RESULTS;
+    fenced: Counter = "sessiond_fenced",
+        "Requests that named a superseded lease";
+    background_failures: Family<Label, Counter> = "sessiond_background_failures",
+        "What failed beside requests and is tried again, by task",
+        task of BACKGROUND;
+    sweep_completed: Gauge<f64, AtomicU64> = "sessiond_sweep_completed_timestamp" in Seconds,
+        "When a sweep last left nothing to do, or the process started if none has, in Unix time";
+    erasures_waiting: Gauge = "sessiond_erasures_waiting",
+        "Erasures that wait for a reader of the SQLite file, which holds its log";
+    spans: Family<Label, Counter> = "sessiond_spans",
+        "Spans for the collector, by result",
+        result of SPAN_RESULTS;
+    build_info: Family<Label, Gauge> = "sessiond_build_info",
+        "The running version, always 1";
 }
 
 impl Metrics {
-    pub fn new() -> Self {
-        let mut registry = Registry::default();
-        // Names get `_total` or the unit appended, and help texts a full stop, by the encoder.
-        let requests = Family::default();
-        registry.register("sessiond_http_requests", "Requests answered, by route template", requests.clone());
-        let request_duration = Family::new_with_constructor(latency as fn() -> Histogram);
-        registry.register_with_unit(
-            "sessiond_http_request_duration",
-            "Time from the head of a request to the head of its answer, of requests that did not wait for a change",
-            Unit::Seconds,
-            request_duration.clone(),
-        );
-        let in_flight = Gauge::default();
-        registry.register(
-            "sessiond_http_requests_in_flight",
-            "Requests being served now, streamed answers included",
-            in_flight.clone(),
-        );
-        let connections = Gauge::default();
-        registry.register("sessiond_http_connections", "HTTP connections open now", connections.clone());
-        let problems = Family::default();
-        registry.register("sessiond_problems", "Answers that are problem documents, by code", problems.clone());
-        let rejections = Family::default();
-        registry.register("sessiond_rejections", "Requests and connections refused, by limit", rejections.clone());
-        let credentials_refused = Family::default();
-        registry.register(
-            "sessiond_credentials_refused",
-            "Credentials that did not hold, by reason",
-            credentials_refused.clone(),
-        );
-        let database_connections = Family::default();
-        registry.register(
-            "sessiond_database_connections",
-            "Database connections open now, by what they do",
-            database_connections.clone(),
-        );
-        let database_nodes = Family::default();
-        registry.register(
-            "sessiond_database_nodes",
-            "Nodes of a distributed database, by whether they answered when readiness was last asked for",
-            database_nodes.clone(),
-        );
-        let database_wait = latency();
-        registry.register_with_unit(
-            "sessiond_database_wait",
-            "Time to get a database connection and begin a transaction",
-            Unit::Seconds,
-            database_wait.clone(),
-        );
-        let database_retries = Family::default();
-        registry.register("sessiond_database_retries", "Transactions tried again, by cause", database_retries.clone());
-        let unknown_outcomes = Counter::default();
-        registry.register(
-            "sessiond_unknown_outcomes",
-            "Writes answered without knowing whether they were applied",
-            unknown_outcomes.clone(),
-        );
-        let clock_skew = Gauge::default();
-        registry.register_with_unit(
-            "sessiond_clock_skew",
-            "How far the clock of the database is ahead of this process, as of the last sweep",
-            Unit::Seconds,
-            clock_skew.clone(),
-        );
-        let replayed_events = Counter::default();
-        registry.register(
-            "sessiond_replayed_events",
-            "Events sent again that the session already had",
-            replayed_events.clone(),
-        );
-        let appended_events = Counter::default();
-        registry.register("sessiond_appended_events", "Events committed", appended_events.clone());
-        let watchers = Gauge::default();
-        registry.register("sessiond_watchers", "Watches and waiting requests open now", watchers.clone());
-        let watch_ends = Family::default();
-        registry.register("sessiond_watch_ends", "Watches that ended, by reason", watch_ends.clone());
-        let watch_delivery = latency();
-        registry.register_with_unit(
-            "sessiond_watch_delivery",
-            "Time from the commit of an event to its writing to a watch that had all before it",
-            Unit::Seconds,
-            watch_delivery.clone(),
-        );
-        let watch_polls = Counter::default();
-        registry.register(
-            "sessiond_watch_polls",
-            "Looks at what other processes have committed of watched sessions",
-            watch_polls.clone(),
-        );
-        let leases = Family::default();
-        registry.register("sessiond_leases", "Requests about leases, by result", leases.clone());
-        let fenced = Counter::default();
-        registry.register("sessiond_fenced", "Requests that named a superseded lease", fenced.clone());
-        let background_failures = Family::default();
-        registry.register(
-            "sessiond_background_failures",
-            "What failed beside requests and is tried again, by task",
-            background_failures.clone(),
-        );
-        let sweep_completed = Gauge::default();
-        registry.register_with_unit(
-            "sessiond_sweep_completed_timestamp",
-            "When a sweep last left nothing to do, or the process started if none has, in Unix time",
-            Unit::Seconds,
-            sweep_completed.clone(),
-        );
-        let erasures_waiting = Gauge::default();
-        registry.register(
-            "sessiond_erasures_waiting",
-            "Erasures that wait for a reader of the SQLite file, which holds its log",
-            erasures_waiting.clone(),
-        );
-        let spans = Family::default();
-        registry.register("sessiond_spans", "Spans for the collector, by result", spans.clone());
-        let build_info = Family::<Label, Gauge>::default();
-        build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
-        registry.register("sessiond_build_info", "The running version, always 1", build_info);
-        registry.register_collector(Box::new(process::Process));
-
-        let metrics = Self {
-            registry,
-            requests,
-            request_duration,
-            in_flight,
-            connections,
-            problems,
-            rejections,
-            credentials_refused,
-            database_connections,
-            database_nodes,
-            database_wait,
-            database_retries,
-            unknown_outcomes,
-            clock_skew,
-            replayed_events,
-            appended_events,
-            watchers,
-            watch_ends,
-            watch_delivery,
-            watch_polls,
-            leases,
-            fenced,
-            background_failures,
-            sweep_completed,
-            erasures_waiting,
-            spans,
-            nodes: OnceLock::new(),
-            pool: OnceLock::new(),
-        };
-        // A series that is there at 0 tells "never" from "not measured", and rate() sees its first step.
-        for cause in RETRY_CAUSES {
-            drop(metrics.database_retries.get_or_create(&[("cause", cause)]));
-        }
-        for result in LEASE_RESULTS {
-            drop(metrics.leases.get_or_create(&[("result", result)]));
-        }
-        for reason in REFUSALS {
-            drop(metrics.credentials_refused.get_or_create(&[("reason", reason)]));
-        }
-        for limit in LIMITS {
-            drop(metrics.rejections.get_or_create(&[("limit", limit)]));
-        }
-        for reason in WATCH_ENDS {
-            drop(metrics.watch_ends.get_or_create(&[("reason", reason)]));
-        }
-        for task in BACKGROUND {
-            drop(metrics.background_failures.get_or_create(&[("task", task)]));
-        }
-        for result in SPAN_RESULTS {
-            drop(metrics.spans.get_or_create(&[("result", result)]));
-        }
-        for state in CONNECTION_STATES {
-            drop(metrics.database_connections.get_or_create(&[("state", state)]));
-        }
-        metrics
-    }
-
     /// Where each scrape asks for the nodes of the database. The first call counts.
     pub fn watch_nodes(&self, nodes: impl Fn() -> Option<Nodes> + Send + Sync + 'static) {
         // As of a second pool.
@@ -559,6 +456,25 @@ mod tests {
     #[track_caller]
     fn assert_line(text: &str, line: &str) {
         assert!(text.lines().any(|l| l == line), "no line {line} in:\n{text}");
+    }
+
+    /// Each has a row in the table of docs/metrics.md, and no other has.
+    #[test]
+    fn every_metric_is_documented() {
+        let rows =
+            include_str!("../docs/metrics.md").lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
+        let names = rows.flat_map(|(names, _)| names.split(", ")).map(|name| name.trim_matches('`'));
+        let (ours, process): (Vec<&str>, Vec<&str>) = names.partition(|name| name.starts_with("sessiond_"));
+        let bare = |name| str::strip_suffix(name, "_total").or(str::strip_suffix(name, "_seconds")).unwrap_or(name);
+        let mut ours: Vec<&str> = ours.into_iter().map(bare).collect();
+        let mut registered = Metrics::NAMES.to_vec();
+        ours.sort_unstable();
+        registered.sort_unstable();
+        assert_eq!(ours, registered);
+        let text = Metrics::new().encode();
+        let shown = text.lines().filter(|line| line.starts_with("# TYPE process_")).count();
+        assert!(shown == 0 || shown == process.len(), "{process:?}");
+        assert!(process.into_iter().all(|name| shown == 0 || text.contains(&format!("\n{name} "))));
     }
 
     #[test]

@@ -69,10 +69,6 @@ struct Refused {
     addresses: BTreeSet<IpAddr>,
 }
 
-/// Names that a request is about and that do not stand in its path: among the extensions of its answer.
-#[derive(Debug, Clone)]
-pub struct Named(pub Vec<(&'static str, String)>);
-
 /// What a line says.
 pub struct Line<'a> {
     pub time: Micros,
@@ -84,6 +80,7 @@ pub struct Line<'a> {
     /// The template of the path; `None` if there is nothing at it.
     pub route: Option<&'a str>,
     pub path: &'a str,
+    /// What the request is about and its path does not name.
     pub named: &'a [(&'static str, String)],
     pub status: StatusCode,
 }

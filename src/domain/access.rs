@@ -10,9 +10,10 @@ use super::envelope::Fields;
 use super::erasure::Subject;
 use super::ids::{AppName, UserId, UserKey};
 use super::json::Json;
-use super::scope::Scope;
 use super::session::{Expiry, parse_ttl};
 use super::time::Micros;
+
+pub use super::writer::Writer;
 
 /// What one may do. Each may do whatever those before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -267,61 +268,6 @@ impl Grant {
     pub fn and(&self, other: &Self) -> Self {
         Self { role: self.role.min(other.role), apps: self.apps.and(&other.apps), users: self.users.and(&other.users) }
     }
-}
-
-/// In whose name a request writes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Writer {
-    #[default]
-    Anyone,
-    /// A client of role [`Role::User`]: it may neither speak as the agent nor do what only an agent does.
-    User,
-}
-
-impl Writer {
-    /// The author of events that name none.
-    pub fn default_author(self) -> Option<&'static str> {
-        (self == Self::User).then_some(USER)
-    }
-
-    /// # Errors
-    /// Another author than the writer may name.
-    pub fn check_author(self, author: &str) -> Result<(), Rejected> {
-        let is_allowed = self == Self::Anyone || author == USER;
-        if is_allowed {
-            Ok(())
-        } else {
-            Err(denied("the role `user` writes as the author `user` alone; `agent` could"))
-        }
-    }
-
-    /// # Errors
-    /// Keys of app state.
-    pub fn check_scopes(self, mut scopes: impl Iterator<Item = Scope>) -> Result<(), Rejected> {
-        let is_allowed = self == Self::Anyone || scopes.all(|scope| scope != Scope::App);
-        if is_allowed { Ok(()) } else { Err(denied("the role `user` may not name `app:` keys; `agent` could")) }
-    }
-
-    /// A member of an event's actions beside those that change state.
-    ///
-    /// # Errors
-    /// It asks for something.
-    pub fn check_action(self, value: Json<'_>) -> Result<(), Rejected> {
-        let is_empty = value.is_null() || matches!(value.canonical().as_ref(), "{}" | "[]" | "\"\"");
-        let is_allowed = self == Self::Anyone || is_empty;
-        if is_allowed {
-            Ok(())
-        } else {
-            Err(denied("the role `user` may not send actions beyond changes of state; `agent` could"))
-        }
-    }
-}
-
-/// The author of what a user says, as in ADK.
-const USER: &str = "user";
-
-fn denied(detail: &'static str) -> Rejected {
-    Rejected::Denied { detail }
 }
 
 /// A key as it is stored: of its secret only the digest.

@@ -13,10 +13,12 @@ use std::sync::Arc;
 
 use super::change::{Change, Keys};
 use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
+use super::guard::Guard;
 use super::ids::{EventId, ScopeKey, SessionKey, StateAddress};
 use super::lease::LeaseMark;
 use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
-use super::resolve::{Bound, Mismatch, Refusal, Resolved, Working};
+use super::refusal::{Bound, Mismatch, Refusal};
+use super::resolve::{Resolved, Working};
 use super::scope::Scope;
 use super::session::Creation;
 use super::tag::{IfMatch, Tag};
@@ -29,9 +31,7 @@ use super::{Limits, Rejected};
 pub struct Append {
     pub key: SessionKey,
     pub events: Vec<NewEvent>,
-    /// The lease that it is written under.
-    pub lease: Option<LeaseMark>,
-    pub if_match: Option<IfMatch>,
+    pub guard: Guard,
     /// A key without which there is nothing to do: removing what is not there appends no event.
     pub only_if_present: Option<(Scope, Box<str>)>,
     /// The limits hold for the results of operators, too.
@@ -61,7 +61,7 @@ impl Append {
     /// second, two writers of different scopes could each miss the other's change (write skew).
     fn holds(&self, scope: Scope) -> bool {
         self.events.iter().any(|event| event.edit.touches(scope))
-            || self.if_match.as_ref().is_some_and(IfMatch::looks_at_scopes)
+            || self.guard.if_match.as_ref().is_some_and(IfMatch::looks_at_scopes)
     }
 }
 
@@ -92,19 +92,7 @@ fn need_keys(needs: &mut KeyNeeds, events: &[NewEvent], address: impl Fn(Scope, 
 }
 
 /// The outcome of one append.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    Done(Done),
-    SessionNotFound,
-    Refused(Refusal),
-}
-
-impl Outcome {
-    /// Whether it appends something.
-    pub fn is_fresh(&self) -> bool {
-        matches!(self, Self::Done(done) if done.events.iter().any(|event| !event.replayed))
-    }
-}
+pub type Outcome = Result<Done, Refusal>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Done {
@@ -112,6 +100,13 @@ pub struct Done {
     pub events: Vec<Appended>,
     /// The moment after the append.
     pub tag: Tag,
+}
+
+impl Done {
+    /// Whether it appends something.
+    pub fn is_fresh(&self) -> bool {
+        self.events.iter().any(|event| !event.replayed)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -125,36 +120,28 @@ pub struct Appended {
 ///
 /// Idempotency comes before the lease and the preconditions, so that the retry of a success succeeds. Each fresh event takes the
 /// next sequence number; a shared scope's revision grows by one per append that changes it.
+///
+/// # Errors
+/// Why nothing of it is written.
 pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
-    let Some(head) = loaded.sessions.get(&append.key).filter(|head| head.is_live(append.now)).cloned() else {
-        return Outcome::SessionNotFound;
-    };
-    let Some(plan) = plan(loaded, append) else {
-        return Outcome::Refused(Refusal::EventIdConflict);
-    };
-    let Some(mut tag) = loaded.tag(&append.key) else { return Outcome::SessionNotFound };
+    let head = loaded.sessions.get(&append.key).filter(|head| head.is_live(append.now)).cloned();
+    let head = head.ok_or(Refusal::SessionNotFound)?;
+    let plan = plan(loaded, append)?;
+    let mut tag = loaded.tag(&append.key).ok_or(Refusal::SessionNotFound)?;
     let fresh: Vec<&NewEvent> = plan.iter().filter_map(Planned::fresh).collect();
     let mut stored = Vec::new();
     if !fresh.is_empty() {
-        if let Err(refusal) = head.lease.judge(tag.mark(), append.lease.as_ref(), append.now) {
-            return Outcome::Refused(Refusal::Lease(refusal));
-        }
-        if append.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
-            return Outcome::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
-        }
+        append.guard.judge(&head.lease, &tag, append.now)?;
         if let Some((scope, key)) = &append.only_if_present
             && loaded.values.get(&StateAddress::new(&append.key, *scope, key)).is_none_or(|held| held.value.is_none())
         {
-            return Outcome::Done(Done { events: Vec::new(), tag });
+            return Ok(Done { events: Vec::new(), tag });
         }
         if head.most_revision.is_some_and(|most| head.revision.saturating_add(fresh.len() as i64) > most) {
-            return Outcome::Refused(Refusal::LimitReached(Bound::EventsPerSession));
+            return Err(Refusal::LimitReached(Bound::EventsPerSession));
         }
-        let resolved = match resolve_events(loaded, &append.key, &tag, &[], &fresh, &append.limits) {
-            Ok(resolved) => resolved,
-            Err(refusal) => return Outcome::Refused(refusal),
-        };
-        let lease = append.lease.as_ref();
+        let resolved = resolve_events(loaded, &append.key, &tag, &[], &fresh, &append.limits)?;
+        let lease = append.guard.lease.as_ref();
         stored = write(loaded, &append.key, &mut tag, &[], resolved, (append.now, lease), writes);
         let update_time = fresh.last().map_or(head.update_time, |last| last.timestamp.micros);
         loaded.sessions.insert(append.key.clone(), SessionHead { revision: tag.revision, update_time, ..head });
@@ -170,7 +157,7 @@ pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'
             Planned::Repeat { at } => stored.get(at).cloned().map(|event| Appended { event, replayed: true }),
         })
         .collect();
-    Outcome::Done(Done { events, tag })
+    Ok(Done { events, tag })
 }
 
 fn known(event: &NewEvent, stored: &StoredEvent) -> Known {
@@ -196,20 +183,23 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// Separates fresh events from retries; `None` if an id is taken by other content.
-fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Option<Vec<Planned<'a>>> {
+/// Separates fresh events from retries.
+///
+/// # Errors
+/// `EventIdConflict`: an id is taken by other content.
+fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Result<Vec<Planned<'a>>, Refusal> {
     let stored = loaded.known.get(&append.key);
     let mut seen: HashMap<&EventId, (usize, &NewEvent)> = HashMap::new();
     let mut plan = Vec::with_capacity(append.events.len());
     for event in &append.events {
         plan.push(if let Some(known) = stored.and_then(|known| known.get(&event.id)) {
             if !is_retry(event, &known.digest, known.timestamp) && !is_stored(event, known) {
-                return None;
+                return Err(Refusal::EventIdConflict);
             }
             Planned::Known(known.event.clone())
         } else if let Some(&(at, first)) = seen.get(&event.id) {
             if !is_retry(event, &first.digest, first.timestamp.micros) {
-                return None;
+                return Err(Refusal::EventIdConflict);
             }
             Planned::Repeat { at }
         } else {
@@ -218,7 +208,7 @@ fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Option<Vec<Planned<'a>>> {
             Planned::Fresh { at, event }
         });
     }
-    Some(plan)
+    Ok(plan)
 }
 
 /// Same content: the digests agree, and so does the timestamp, if the client claims one.
@@ -503,8 +493,7 @@ mod tests {
         Append {
             key: key(session),
             events,
-            lease: None,
-            if_match: None,
+            guard: Guard::default(),
             only_if_present: None,
             limits: Limits::default(),
             now: NOW,
@@ -530,15 +519,12 @@ mod tests {
     }
 
     fn done(outcome: Outcome) -> Done {
-        match outcome {
-            Outcome::Done(done) => done,
-            other => panic!("{other:?}"),
-        }
+        outcome.unwrap()
     }
 
     fn mismatch(revision: i64, user: i64, app: i64) -> Outcome {
         let mismatch = Mismatch { revision, shared: Some((user, app)), failed: Vec::new() };
-        Outcome::Refused(Refusal::RevisionMismatch(mismatch))
+        Err(Refusal::RevisionMismatch(mismatch))
     }
 
     fn revisions(tag: &Tag) -> (i64, i64, i64) {
@@ -553,7 +539,7 @@ mod tests {
     fn a_session_that_is_not_there_is_not_found() {
         let append = append("none", &[r#"{"id":"a"}"#]);
         let mut writes = Writes::default();
-        assert_eq!(decide(&mut loaded(), &append, &mut writes), Outcome::SessionNotFound);
+        assert_eq!(decide(&mut loaded(), &append, &mut writes), Err(Refusal::SessionNotFound));
         assert!(writes.is_empty());
     }
 
@@ -601,7 +587,7 @@ mod tests {
         let stored = done(decide(&mut loaded, &first, &mut writes));
         for retry in [r#"{"id":"a","timestamp":1.0,"author":"x"}"#, r#"{"author":"x","id":"a"}"#] {
             let mut retry = Append { now: Micros(9), ..append("s", &[retry]) };
-            retry.if_match = Some(IfMatch::parse("\"7\"").unwrap());
+            retry.guard.if_match = Some(IfMatch::parse("\"7\"").unwrap());
             let mut writes = Writes::default();
             let again = done(decide(&mut loaded, &retry, &mut writes));
             assert_eq!(again.events, [Appended { replayed: true, ..stored.events[0].clone() }]);
@@ -614,11 +600,11 @@ mod tests {
     fn other_content_or_another_time_under_a_known_id_is_a_conflict() {
         let first = append("s", &[r#"{"id":"a","timestamp":1,"author":"x"}"#]);
         let mut loaded = loaded();
-        decide(&mut loaded, &first, &mut Writes::default());
+        done(decide(&mut loaded, &first, &mut Writes::default()));
         for other in [r#"{"id":"a","author":"y"}"#, r#"{"id":"a","timestamp":2,"author":"x"}"#] {
             let other = append("s", &[r#"{"id":"fresh"}"#, other]);
             let mut writes = Writes::default();
-            assert_eq!(decide(&mut loaded, &other, &mut writes), Outcome::Refused(Refusal::EventIdConflict));
+            assert_eq!(decide(&mut loaded, &other, &mut writes), Err(Refusal::EventIdConflict));
             assert!(writes.is_empty());
         }
         // Ids belong to their session.
@@ -634,28 +620,34 @@ mod tests {
         assert_eq!(sequences(&done), [(8, false), (9, false), (8, true)]);
         assert_eq!(writes.events.len(), 2);
         let other = append("s", &[r#"{"id":"a","author":"x"}"#, r#"{"id":"a"}"#]);
-        assert_eq!(decide(&mut loaded(), &other, &mut Writes::default()), Outcome::Refused(Refusal::EventIdConflict));
+        assert_eq!(decide(&mut loaded(), &other, &mut Writes::default()), Err(Refusal::EventIdConflict));
     }
 
     #[test]
     fn a_conflict_comes_before_the_precondition_and_the_precondition_before_any_write() {
         let mut loaded = loaded();
-        decide(&mut loaded, &append("s", &[r#"{"id":"a"}"#]), &mut Writes::default());
+        done(decide(&mut loaded, &append("s", &[r#"{"id":"a"}"#]), &mut Writes::default()));
         for (events, if_match, expected) in [
-            (&[r#"{"id":"a","author":"y"}"#][..], "\"7\"", Outcome::Refused(Refusal::EventIdConflict)),
+            (&[r#"{"id":"a","author":"y"}"#][..], "\"7\"", Err(Refusal::EventIdConflict)),
             (&[r#"{"id":"b"}"#], "\"7\"", mismatch(8, 2, 3)),
             (&[r#"{"id":"a"}"#, r#"{"id":"b"}"#], "\"7\"", mismatch(8, 2, 3)),
             (&[r#"{"id":"b"}"#], "\"8.2.4.1\"", mismatch(8, 2, 3)),
             (&[r#"{"id":"b"}"#], "\"8.2.3.2\"", mismatch(8, 2, 3)),
         ] {
-            let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", events) };
+            let append = Append {
+                guard: Guard { if_match: Some(IfMatch::parse(if_match).unwrap()), ..Guard::default() },
+                ..append("s", events)
+            };
             let mut writes = Writes::default();
             assert_eq!(decide(&mut loaded, &append, &mut writes), expected, "{events:?} {if_match}");
             assert!(writes.is_empty());
         }
         for (id, if_match) in [("c", "\"8\""), ("d", "\"9.2.3.1\""), ("e", "*")] {
             let text = format!(r#"{{"id":"{id}"}}"#);
-            let append = Append { if_match: Some(IfMatch::parse(if_match).unwrap()), ..append("s", &[&text]) };
+            let append = Append {
+                guard: Guard { if_match: Some(IfMatch::parse(if_match).unwrap()), ..Guard::default() },
+                ..append("s", &[&text])
+            };
             done(decide(&mut loaded, &append, &mut Writes::default()));
         }
     }
@@ -668,8 +660,14 @@ mod tests {
             append("s", &[r#"{"id":"b","actions":{"stateDelta":{"k":2}}}"#, r#"{"id":"c"}"#]),
             append("s", &[r#"{"id":"a","actions":{"stateDelta":{"user:x":1,"k":1}}}"#]),
             append("s", &[r#"{"id":"b","author":"other"}"#]),
-            Append { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..append("s", &[r#"{"id":"d"}"#]) },
-            Append { if_match: Some(IfMatch::parse("\"8.4.3.2\"").unwrap()), ..append("t", &[r#"{"id":"d"}"#]) },
+            Append {
+                guard: Guard { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..Guard::default() },
+                ..append("s", &[r#"{"id":"d"}"#])
+            },
+            Append {
+                guard: Guard { if_match: Some(IfMatch::parse("\"8.4.3.2\"").unwrap()), ..Guard::default() },
+                ..append("t", &[r#"{"id":"d"}"#])
+            },
         ];
         let mut loaded = loaded();
         let mut writes = Writes::default();
@@ -677,7 +675,7 @@ mod tests {
         let tags: Vec<_> = outcomes[..4].iter().map(|outcome| revisions(&done(outcome.clone()).tag)).collect();
         assert_eq!(tags, [(8, 3, 3), (8, 4, 3), (10, 4, 3), (10, 4, 3)]);
         assert_eq!(sequences(&done(outcomes[3].clone())), [(8, true)]);
-        assert_eq!(outcomes[4], Outcome::Refused(Refusal::EventIdConflict));
+        assert_eq!(outcomes[4], Err(Refusal::EventIdConflict));
         assert_eq!(outcomes[5], mismatch(10, 4, 3));
         assert_eq!(sequences(&done(outcomes[6].clone())), [(9, false)]);
         // Each row once, as the last of them left it.
@@ -703,22 +701,28 @@ mod tests {
     }
 
     fn under(epoch: i64, append: Append) -> Append {
-        Append { lease: Some(LeaseMark { epoch, incarnation: None }), ..append }
+        Append { guard: Guard { lease: Some(LeaseMark { epoch, incarnation: None }), ..append.guard }, ..append }
     }
 
     #[test]
     fn a_lease_is_judged_after_retries_and_before_preconditions() {
-        let stale = |append| Append { if_match: Some(IfMatch::parse("\"1\"").unwrap()), ..append };
+        let stale = |append: Append| Append {
+            guard: Guard { if_match: Some(IfMatch::parse("\"1\"").unwrap()), ..append.guard },
+            ..append
+        };
         let mut loaded = leased(3, true);
         let first = under(3, append("s", &[r#"{"id":"a"}"#]));
         let mut writes = Writes::default();
         done(decide(&mut loaded, &first, &mut writes));
         assert_eq!((writes.sessions[&key("s")].lease, writes.sessions[&key("s")].side), (Some(3), false));
-        let fenced = Outcome::Refused(Refusal::Lease(LeaseRefusal::Fenced { epoch: 3 }));
+        let fenced = Err(Refusal::Lease(LeaseRefusal::Fenced { epoch: 3 }));
         let held = Held { owner: "o".into(), epoch: 3, expire_time: NOW.plus(1_000_000), left: 1_000_000 };
-        let held = Outcome::Refused(Refusal::Lease(LeaseRefusal::Held(held)));
+        let held = Err(Refusal::Lease(LeaseRefusal::Held(held)));
         let (retry, conflict, fresh) = (r#"{"id":"a"}"#, r#"{"id":"a","author":"x"}"#, r#"{"id":"b"}"#);
-        let elsewhere = Append { lease: Some(LeaseMark { epoch: 3, incarnation: Some(2) }), ..append("s", &[fresh]) };
+        let elsewhere = Append {
+            guard: Guard { lease: Some(LeaseMark { epoch: 3, incarnation: Some(2) }), ..Guard::default() },
+            ..append("s", &[fresh])
+        };
         for (append, outcome) in [
             (stale(under(2, append("s", &[fresh]))), &fenced),
             (under(4, append("s", &[fresh])), &fenced),
@@ -727,7 +731,7 @@ mod tests {
             // Partly a retry.
             (under(2, append("s", &[retry, fresh])), &fenced),
             (append("s", &[retry, fresh]), &held),
-            (under(2, append("s", &[conflict])), &Outcome::Refused(Refusal::EventIdConflict)),
+            (under(2, append("s", &[conflict])), &Err(Refusal::EventIdConflict)),
             (stale(under(3, append("s", &[fresh]))), &mismatch(8, 2, 3)),
         ] {
             let mut writes = Writes::default();
@@ -758,8 +762,8 @@ mod tests {
         let mut loaded = leased(3, false);
         let mut writes = Writes::default();
         let outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut loaded, append, &mut writes)).collect();
-        assert_eq!(outcomes[2], Outcome::Refused(Refusal::Lease(LeaseRefusal::Fenced { epoch: 3 })));
-        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_fresh()).count(), 4);
+        assert_eq!(outcomes[2], Err(Refusal::Lease(LeaseRefusal::Fenced { epoch: 3 })));
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.as_ref().is_ok_and(Done::is_fresh)).count(), 4);
         let noted: Vec<_> = writes.sessions.values().map(|update| (update.lease, update.side, update.now)).collect();
         assert_eq!(noted, [(Some(3), true, NOW.plus(5)), (None, true, NOW)]);
     }
@@ -789,7 +793,10 @@ mod tests {
         assert_eq!((nothing.events.len(), nothing.tag.revision), (0, 9));
         let write = &writes.session_state.rows[&(&set.key, 1, "k")];
         assert_eq!((&write.value, write.first, write.revision), (&None, 8, 9));
-        let stale = Append { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..removal("4") };
+        let stale = Append {
+            guard: Guard { if_match: Some(IfMatch::parse("\"7\"").unwrap()), ..Guard::default() },
+            ..removal("4")
+        };
         let refused = decide(&mut loaded, &stale, &mut Writes::default());
         assert_eq!(refused, mismatch(9, 2, 3));
     }
@@ -806,7 +813,7 @@ mod tests {
         assert_eq!(needs.apps.values().collect::<Vec<_>>(), [&true]);
         assert_eq!(needs.events.len(), 3);
         for (if_match, held) in [("\"7\"", false), ("*", false), ("\"7.2.3.1\"", true)] {
-            batch[0].if_match = Some(IfMatch::parse(if_match).unwrap());
+            batch[0].guard.if_match = Some(IfMatch::parse(if_match).unwrap());
             assert_eq!(super::needs(batch.iter()).users.values().collect::<Vec<_>>(), [&held], "{if_match}");
         }
     }

@@ -1,36 +1,44 @@
-//! The commands of writers and their outcomes. Appends and creations have files of their own.
+//! The commands of writers and what they get. Appends and creations have files of their own.
 
-use super::append::Outcome;
+use super::append::Done;
+use super::event::cost;
+use super::guard::Guard;
 use super::ids::{SessionId, SessionKey};
-use super::lease::{LeaseChange, LeaseDone, LeaseMark, LeaseRefusal, LeaseView};
-use super::query::{ScopeView, SessionView};
+use super::lease::LeaseChange;
+use super::query::SessionView;
 use super::request_key::RequestKey;
-use super::resolve::{Bound, Mismatch, Refusal};
 use super::session::MetadataPatch;
-use super::tag::IfMatch;
 use super::time::Micros;
 
-/// The outcome of one append of a batch.
+/// How it comes that something is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    New,
+    /// It existed.
+    Found,
+    /// An earlier try of the same request made it.
+    Before,
+}
+
+/// What an append came to.
 #[derive(Debug)]
-pub struct AppendOutcome {
-    pub outcome: Outcome,
-    /// The session with its merged state as the batch left it, if it was asked for and the append was not refused.
+pub struct AppendAnswer {
+    pub done: Done,
+    /// The session with its merged state as the transaction left it, if it was asked for.
     pub view: Option<SessionView>,
 }
 
-#[derive(Debug)]
-pub enum CreateOutcome {
-    Created(SessionView),
-    /// It existed: refused, or returned untouched, as the creation asked.
-    AlreadyExists,
-    Existing(SessionView),
-    /// A retry: this is what the first request created.
-    Replayed(SessionView),
-    /// An earlier request with the same key had other content.
-    KeyConflict,
-    /// The user was erased, and gets no sessions.
-    UserErased,
-    Refused(Refusal),
+impl AppendAnswer {
+    /// Whether the event, of an append of one, had been stored by an earlier request.
+    pub fn is_replay(&self) -> bool {
+        self.done.events.iter().any(|event| event.replayed)
+    }
+
+    /// What it stored costs so much.
+    pub fn cost(&self) -> u32 {
+        let stored = self.done.events.iter().filter(|event| !event.replayed);
+        stored.map(|event| cost(event.event.body.len())).fold(0, u32::saturating_add)
+    }
 }
 
 /// A session to be created from another one's past. A retry of the same fork is recognised by its incarnation.
@@ -46,65 +54,19 @@ pub struct Fork {
 }
 
 #[derive(Debug)]
-pub enum ForkOutcome {
-    Created(SessionView),
-    AlreadyExists,
-    /// As of a [`CreateOutcome`].
-    Replayed(SessionView),
-    KeyConflict,
-    SessionNotFound,
-    /// The source has not reached that revision; this is its current one.
-    Beyond(i64),
-    /// The source begins here, after that revision.
-    Trimmed(i64),
-    /// The app's policy allows no such fork.
-    LimitReached(Bound),
-}
-
-#[derive(Debug)]
 pub struct MetadataUpdate {
     pub key: SessionKey,
     pub patch: MetadataPatch,
-    pub lease: Option<LeaseMark>,
-    pub if_match: Option<IfMatch>,
+    pub guard: Guard,
     pub now: Micros,
-}
-
-#[derive(Debug)]
-pub enum UpdateOutcome {
-    Done(SessionView),
-    SessionNotFound,
-    Lease(LeaseRefusal),
-    RevisionMismatch(Mismatch),
 }
 
 #[derive(Debug)]
 pub struct Deletion {
     pub key: SessionKey,
     pub incarnation: i64,
-    pub lease: Option<LeaseMark>,
-    pub if_match: Option<IfMatch>,
+    pub guard: Guard,
     pub now: Micros,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub enum DeleteOutcome {
-    /// Gone, or never there.
-    Done,
-    Lease(LeaseRefusal),
-    RevisionMismatch(Mismatch),
-}
-
-#[derive(Debug)]
-pub enum ScopeOutcome {
-    Done(ScopeView),
-    /// A retry: nothing was changed now.
-    Replayed(ScopeView),
-    /// An earlier request with the same key had other content.
-    KeyConflict,
-    /// The user was erased, and gets no state.
-    UserErased,
-    Refused(Refusal),
 }
 
 /// A change of a session's lease.
@@ -113,12 +75,4 @@ pub struct LeaseCommand {
     pub key: SessionKey,
     pub change: LeaseChange,
     pub now: Micros,
-}
-
-#[derive(Debug)]
-pub enum LeaseOutcome {
-    /// With the lease as it is now.
-    Done(LeaseDone, LeaseView),
-    SessionNotFound,
-    Refused(LeaseRefusal),
 }

@@ -178,15 +178,6 @@ pub struct Erasure {
     pub receipt: Option<String>,
 }
 
-#[derive(Debug)]
-pub enum ErasureOutcome {
-    Accepted(Erasure),
-    /// The request was made before.
-    Replayed(Erasure),
-    /// The request was made before, for another user: that erasure.
-    Conflict(Erasure),
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
+use super::fault::Rejected;
 use super::number;
 
 /// A valid JSON value, borrowed, without surrounding white space.
@@ -43,6 +44,15 @@ pub enum JsonError {
     /// JSON that some client could not read again. `pointer` is the JSON pointer (RFC 6901) of the fault, unquoted, with the
     /// root as `""`; it is as long as the keys in it, so cut it before showing it.
     Refused { pointer: String, what: &'static str },
+}
+
+impl From<JsonError> for Rejected {
+    fn from(error: JsonError) -> Self {
+        match error {
+            JsonError::Syntax { offset, what } => Self::InvalidJson { offset, what },
+            JsonError::Refused { pointer, what } => Self::field(pointer, what),
+        }
+    }
 }
 
 impl fmt::Debug for Json<'_> {

@@ -208,17 +208,14 @@ pub struct LeaseView {
 }
 
 impl LeaseView {
-    /// Judges a write at this moment.
-    ///
-    /// # Errors
-    /// As of [`LeaseHead::judge`].
-    pub fn judge(&self, given: Option<&LeaseMark>) -> Result<(), LeaseRefusal> {
+    /// What a write at this moment is judged by.
+    pub fn as_head(&self) -> LeaseHead {
         let all = self.lease.holding.as_ref().filter(|holding| holding.exclusive == Exclusive::All);
         let all = all.map(|holding| {
             let (owner, expire_time) = (holding.owner.clone(), holding.expire_time);
             Arc::new(Exclusion { owner, expire_time, now: Some(self.now) })
         });
-        LeaseHead { epoch: self.lease.epoch, all }.judge(self.head.mark(), given, self.now)
+        LeaseHead { epoch: self.lease.epoch, all }
     }
 }
 

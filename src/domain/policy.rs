@@ -6,7 +6,7 @@
 use super::envelope::Fields;
 use super::ids::{AppName, SessionKey, UserId};
 use super::json::{Json, Kind, ObjectText, RawJson};
-use super::resolve::{Bound, Mismatch};
+use super::refusal::{Bound, Mismatch};
 use super::session::parse_ttl;
 use super::tag::IfMatch;
 use super::time::Micros;
@@ -263,13 +263,6 @@ impl PolicyWrite {
         let is_new = self.policy != now.policy;
         Ok(is_new.then(|| StoredPolicy { revision: now.revision + 1, policy: self.policy.clone() }))
     }
-}
-
-#[derive(Debug)]
-pub enum PolicyOutcome {
-    /// What is stored now.
-    Done(StoredPolicy),
-    RevisionMismatch(Mismatch),
 }
 
 /// Where a walk through the sessions of an app stands: after this one, in the order of their creation.

@@ -6,67 +6,13 @@ use std::collections::HashMap;
 use super::change::{Change, Condition, Edit, Keys, value_too_large};
 use super::ids::StateAddress;
 use super::json::RawJson;
-use super::lease::LeaseRefusal;
 use super::loaded::StateEntry;
+use super::refusal::Refusal;
 use super::scope::Scope;
-use super::tag::Tag;
 use super::{FieldError, Limits, Rejected};
 
 /// The most bytes of values that the operators and preconditions of one request may read together: they may do so under locks.
 const MOST_WORK: usize = 32 << 20;
-
-/// A bound of what is stored, which the policy of an app sets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
-    SessionsPerUser,
-    EventsPerSession,
-}
-
-impl Bound {
-    /// As a policy and an error call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SessionsPerUser => "sessionsPerUser",
-            Self::EventsPerSession => "eventsPerSession",
-        }
-    }
-}
-
-/// Why nothing was written.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Refusal {
-    /// The session has this event id with other content.
-    EventIdConflict,
-    /// The session's lease: the write names another one, or none while one excludes all others.
-    Lease(LeaseRefusal),
-    /// The app's policy allows no more.
-    LimitReached(Bound),
-    /// A precondition failed.
-    RevisionMismatch(Mismatch),
-    /// An operator does not fit the current value, or its result is over a limit.
-    Rejected(Rejected),
-}
-
-/// The current revisions, where a precondition failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mismatch {
-    /// Of the session, or of the scope that was addressed on its own.
-    pub revision: i64,
-    /// Of user and app state, where a session was addressed.
-    pub shared: Option<(i64, i64)>,
-    /// The preconditions on keys that failed; none if it was the one on the entity tag.
-    pub failed: Vec<FieldError>,
-}
-
-impl Mismatch {
-    pub fn of_session(tag: &Tag, failed: Vec<FieldError>) -> Self {
-        Self { revision: tag.revision, shared: Some((tag.user, tag.app)), failed }
-    }
-
-    pub fn of_scope(revision: i64, failed: Vec<FieldError>) -> Self {
-        Self { revision, shared: None, failed }
-    }
-}
 
 /// A key's value after an event; `None` if it is removed.
 pub struct Resolved<'a> {

@@ -8,14 +8,13 @@ use super::append::Append;
 use super::change::WrittenEdit;
 use super::envelope::Fields;
 use super::event::{EventDraft, NewEvent, Rewind, STATE_FIELDS, StoredEvent};
+use super::guard::Guard;
 use super::ids::{EventId, SessionKey, StateAddress};
 use super::json::{Json, Kind, ObjectText, RawJson};
-use super::lease::LeaseMark;
 use super::loaded::{Loaded, StateEntry};
 use super::query::SessionView;
-use super::resolve::{Mismatch, Refusal};
+use super::refusal::Refusal;
 use super::scope::Scope;
-use super::tag::IfMatch;
 use super::time::Micros;
 use super::{FieldError, Limits, Rejected};
 
@@ -97,26 +96,18 @@ pub struct RewindRequest {
     /// From which the ids of copies are made.
     pub copy_id: Uuid,
     pub invocation_id: String,
-    pub lease: Option<LeaseMark>,
-    pub if_match: Option<IfMatch>,
+    pub guard: Guard,
     pub now: Micros,
 }
 
+/// A rewind that was made.
 #[derive(Debug)]
-pub enum RewindOutcome {
-    Done {
-        view: SessionView,
-        /// How many events were appended; none, if this is a retry.
-        appended: usize,
-        /// What was appended costs so much.
-        cost: u32,
-    },
-    SessionNotFound,
-    /// No event has the invocation.
-    InvocationNotFound,
-    /// What it would return to was trimmed; the log begins here.
-    Trimmed(i64),
-    Refused(Refusal),
+pub struct Rewound {
+    pub view: SessionView,
+    /// How many events were appended; none, if this is a retry.
+    pub appended: usize,
+    /// What was appended costs so much.
+    pub cost: u32,
 }
 
 /// What the store loads of the past that a rewind returns to.
@@ -140,46 +131,38 @@ pub struct Past {
 pub enum Decision {
     /// A retry: the event was appended before.
     Replayed,
-    SessionNotFound,
-    InvocationNotFound,
-    Trimmed(i64),
-    Refused(Refusal),
     /// The append of the event that rewinds, to be decided on what is loaded.
     Append(Append),
 }
 
 /// Decides a rewind of a session that is locked, given what was loaded of it and of its past; `None` where there is no past to
 /// return to. As for an append, idempotency comes before the lease and the precondition.
-pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) -> Decision {
+///
+/// # Errors
+/// Why it cannot be made.
+pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) -> Result<Decision, Refusal> {
     let head = loaded.sessions.get(&request.key).filter(|head| head.is_live(request.now));
-    let (Some(head), Some(tag)) = (head, loaded.tag(&request.key)) else { return Decision::SessionNotFound };
+    let (Some(head), Some(tag)) = (head, loaded.tag(&request.key)) else { return Err(Refusal::SessionNotFound) };
     if let Some(known) = loaded.known.get(&request.key).and_then(|known| known.get(&request.event_id)) {
         // What a rewind that was trimmed went back to is not known any more.
         return match known.event.trimmed || request.target.is_of(&known.event.body) {
-            true => Decision::Replayed,
-            false => Decision::Refused(Refusal::EventIdConflict),
+            true => Ok(Decision::Replayed),
+            false => Err(Refusal::EventIdConflict),
         };
     }
-    if let Err(refusal) = head.lease.judge(tag.mark(), request.lease.as_ref(), request.now) {
-        return Decision::Refused(Refusal::Lease(refusal));
-    }
-    if request.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
-        return Decision::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
-    }
-    let Some(past) = past else {
-        return match request.target {
-            RewindTarget::BeforeInvocation(_) => Decision::InvocationNotFound,
-            RewindTarget::Revision(_) => Decision::Refused(Refusal::Rejected(RewindTarget::beyond(tag.revision))),
-        };
-    };
+    request.guard.judge(&head.lease, &tag, request.now)?;
+    let past = past.ok_or_else(|| match request.target {
+        RewindTarget::BeforeInvocation(_) => Refusal::InvocationNotFound,
+        RewindTarget::Revision(_) => RewindTarget::beyond(tag.revision).into(),
+    })?;
     if past.to < past.base {
-        return Decision::Trimmed(past.base);
+        return Err(Refusal::Trimmed(past.base));
     }
     let draft = event(&request.invocation_id, &request.target, &past);
     let mut event = draft.seal(request.event_id.clone(), request.now);
     event.rewind = Some(Rewind::To(past.from - 1));
     if past.copied.iter().map(StoredEvent::weight).sum::<usize>() > MAX_COPIED_BYTES {
-        return Decision::Refused(Refusal::Rejected(Rejected::TooLarge {
+        return Err(Refusal::Rejected(Rejected::TooLarge {
             limit: "batch",
             detail: format!(
                 "what stays of the invocation, and is appended once more, has more than {MAX_COPIED_BYTES} bytes: \
@@ -190,24 +173,20 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
     let copies: Result<Vec<NewEvent>, Rejected> = (past.copied.iter().enumerate())
         .map(|(n, event)| copy(event, copy_id(request.copy_id, n), request.now))
         .collect();
-    let copies = match copies {
-        Ok(copies) => copies,
-        Err(rejected) => return Decision::Refused(Refusal::Rejected(rejected)),
-    };
+    let copies = copies?;
     loaded.values.extend(past.differences.into_iter().map(|difference| {
         let entry = StateEntry { value: difference.now, revision: tag.revision };
         (StateAddress::new(&request.key, Scope::Session, &difference.key), entry)
     }));
-    Decision::Append(Append {
+    Ok(Decision::Append(Append {
         key: request.key.clone(),
         events: std::iter::once(event).chain(copies).collect(),
-        lease: request.lease,
-        if_match: None,
+        guard: Guard { lease: request.guard.lease, if_match: None },
         only_if_present: None,
         limits: Limits::unbounded_input(),
         now: request.now,
         with_state: false,
-    })
+    }))
 }
 
 /// The text of the events that a rewind may copy.

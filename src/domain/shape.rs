@@ -4,88 +4,20 @@
 //! ADK's own server answers them and as its ports in other languages read them; data within keeps its names. And on the paths
 //! of ADK's server nothing is shown that its clients could not read ([`read`]).
 
+mod kinds;
 #[rustfmt::skip]
 mod models;
 
 use std::borrow::Cow;
 
+use kinds::{Object, Presence, Shape};
+
 use super::FieldError;
-use super::envelope::{pointer_to, to_camel};
+use super::envelope::pointer_to;
 use super::json::{Json, Kind, ObjectText, push_string};
-
-/// What a value must be.
-#[derive(Debug)]
-enum Shape {
-    Any,
-    Text,
-    /// Of any size; also a number that is one by its value, as `1E2`.
-    Integer,
-    Number,
-    Bool,
-    /// Of either alphabet, padded or not.
-    Base64,
-    /// One of these texts.
-    OneOf(&'static [&'static str]),
-    List(&'static Shape),
-    /// An object whose names are data.
-    Map(&'static Shape),
-    Object(&'static Object),
-    /// An object that is one of these, or anything that is no object.
-    ObjectOrAny(&'static Object),
-    /// A way of authentication of OpenAPI.
-    Scheme,
-    Either(&'static [Shape]),
-}
-
-/// Whether a field may be absent, and may be `null`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Presence {
-    Required,
-    /// May be absent, and is not `null`.
-    Present,
-    Nullable,
-}
-
-#[derive(Debug)]
-struct Object {
-    fields: &'static [(&'static str, Presence, Shape)],
-    /// Whether it may have other members.
-    open: bool,
-    /// A field that cannot be read costs all of it.
-    whole: bool,
-    /// What holds between its fields.
-    rule: Option<fn(Json<'_>) -> bool>,
-}
-
-const CLOSED: Object = Object { fields: &[], open: false, whole: false, rule: None };
-const OPEN: Object = Object { open: true, ..CLOSED };
 
 /// The parts of a content.
 const PARTS: Shape = Shape::List(&Shape::Object(&models::PART));
-
-impl Object {
-    /// The field that a member is, in camelCase or in snake_case.
-    fn field(&self, key: &str) -> Option<&'static (&'static str, Presence, Shape)> {
-        let find = |name: &str| self.fields.iter().find(|field| field.0 == name);
-        find(key).or_else(|| key.contains('_').then(|| find(&to_camel(key))).flatten())
-    }
-}
-
-/// A cache is in use, or it is not.
-fn cache_metadata(json: Json<'_>) -> bool {
-    let is_there = |name: &&str| json.get(name).is_some_and(|value| !value.is_null());
-    let of_use = ["cache_name", "expire_time", "invocations_used"];
-    let counts = ["contents_count", "invocations_used"];
-    matches!(of_use.iter().filter(|name| is_there(name)).count(), 0 | 3)
-        && counts.iter().all(|name| json.get(name).is_none_or(|count| !count.text().starts_with('-')))
-}
-
-fn service_account(json: Json<'_>) -> bool {
-    let is = |name: &str| json.get(name).and_then(Json::as_bool) == Some(true);
-    let has_credential = json.get("serviceAccountCredential").is_some_and(|value| !value.is_null());
-    let has_audience = json.get("audience").and_then(Json::as_str).is_some_and(|audience| !audience.is_empty());
-    (is("useDefaultCredential") || has_credential) && (!is("useIdToken") || has_audience)
-}
 
 /// The value of a field of an event, or of its `actions`, with the names that ADK knows in camelCase; else to the byte as given.
 /// A content whose parts ADK could not read stays as it is.

@@ -13,6 +13,7 @@ use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest, with_known_
 use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson, string_array};
 use super::query::{ListPosition, ScopeView};
+use super::refusal::Refusal;
 use super::scope::{self, Scope};
 use super::session::{MetadataPatch, SessionInfo};
 use super::time::{Micros, Timestamp};
@@ -572,29 +573,6 @@ pub struct ImportEnd {
     pub now: Micros,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImportOutcome {
-    Created,
-    /// A session of that id is there.
-    Exists,
-    /// It took too long between two lines, so that the sweep has taken its rows for left behind.
-    Lost,
-    /// The user was erased since the import began.
-    Erased,
-    /// The user was erased, and is blocked.
-    Blocked,
-}
-
-/// What became of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowsOutcome {
-    Written,
-    /// As of [`ImportOutcome`].
-    Lost,
-    Erased,
-    Blocked,
-}
-
 /// The state of an app or a user, taken only where there is none.
 #[derive(Debug)]
 pub struct ScopeImport {
@@ -609,12 +587,16 @@ pub struct ScopeImport {
 }
 
 impl ScopeImport {
-    /// What becomes of it beside what the scope has; `None`: it is taken.
-    pub fn beside(&self, found: &ScopeView) -> Option<SharedOutcome> {
-        if found.revision == 0 {
-            return (self.revision == 0).then_some(SharedOutcome::Taken);
+    /// Whether it is to be taken, beside what the scope has: not if that is there.
+    ///
+    /// # Errors
+    /// `OtherState`.
+    pub fn beside(&self, found: &ScopeView) -> Result<bool, Refusal> {
+        match found.revision {
+            0 => Ok(self.revision > 0),
+            _ if is_object(&self.state, &found.state) => Ok(false),
+            _ => Err(Refusal::OtherState),
         }
-        Some(if is_object(&self.state, &found.state) { SharedOutcome::Taken } else { SharedOutcome::Other })
     }
 }
 
@@ -624,18 +606,6 @@ pub fn is_object(state: &[(String, RawJson)], object: &str) -> bool {
     let members: Vec<_> = Json::trusted(object).as_object().into_iter().flatten().collect();
     members.len() == own.len()
         && members.iter().all(|member| own.get(&*member.key).is_some_and(|text| *text == member.value.text()))
-}
-
-/// What became of the state of an app or a user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SharedOutcome {
-    /// It is there, perhaps since before.
-    Taken,
-    /// The scope has other state, which stays.
-    Other,
-    /// As of [`ImportOutcome`].
-    Erased,
-    Blocked,
 }
 
 /// A line of an import.

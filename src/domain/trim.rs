@@ -3,11 +3,10 @@
 
 use super::Rejected;
 use super::envelope::Fields;
+use super::guard::Guard;
 use super::ids::SessionKey;
 use super::json::{Json, Kind};
-use super::lease::{LeaseMark, LeaseRefusal};
-use super::resolve::Mismatch;
-use super::tag::{IfMatch, Tag};
+use super::tag::Tag;
 use super::time::{Micros, Timestamp};
 
 /// Where a session is to be cut.
@@ -65,17 +64,8 @@ pub fn new_base(wanted: i64, base: i64, revision: i64) -> i64 {
 pub struct Trim {
     pub key: SessionKey,
     pub cut: Cut,
-    pub lease: Option<LeaseMark>,
-    pub if_match: Option<IfMatch>,
+    pub guard: Guard,
     pub now: Micros,
-}
-
-#[derive(Debug)]
-pub enum TrimOutcome {
-    Done(Trimmed),
-    SessionNotFound,
-    Lease(LeaseRefusal),
-    RevisionMismatch(Mismatch),
 }
 
 /// A session after a trim.

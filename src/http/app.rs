@@ -8,41 +8,25 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::admission::Places;
-use super::memory::Memory;
-use super::problem::Code;
-use super::rates::Rates;
 use crate::access::Authenticator;
 use crate::access::audit::Audit;
 use crate::config::HttpSettings;
+use crate::http::limits::admission::Places;
+use crate::http::limits::memory::Memory;
+use crate::http::limits::rates::Rates;
+use crate::http::reply::Code;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
 use crate::traces::Traces;
 
-/// What is derived from the table of endpoints.
-pub struct Api {
-    pub paths: Paths,
-    /// The description as YAML.
+/// The description of the API, made from the table of endpoints.
+pub struct Description {
+    /// As YAML.
     pub openapi: LazyLock<String>,
     /// That of the paths of ADK.
     pub openapi_adk: LazyLock<String>,
     /// Both as a page of HTML.
     pub docs: LazyLock<String>,
-}
-
-/// Which paths are exempt from a rule that is applied before a handler is chosen.
-#[derive(Debug)]
-pub struct Paths {
-    /// Served without a credential.
-    pub open: Vec<&'static str>,
-    /// Served beyond the limits of admission.
-    pub always_served: Vec<&'static str>,
-    /// Pages for people, to which other sites may link.
-    pub pages: Vec<&'static str>,
-    /// Take a user token in their query, for browsers, which cannot send a header with a stream.
-    pub token_in_query: Vec<&'static str>,
-    /// First segments of the paths in which an empty segment is refused by name.
-    pub strict_roots: Vec<&'static str>,
 }
 
 /// What tells of requests beside the log.
@@ -53,7 +37,7 @@ pub struct Observers {
 
 /// What handlers share.
 pub struct App {
-    /// Not for handlers: theirs is [`Call::service`](super::request::Call).
+    /// Not for handlers: theirs is [`Call::service`](crate::http::call::Call).
     service: Arc<Service>,
     /// A service of a store that holds nothing.
     nowhere: Arc<Service>,
@@ -62,7 +46,7 @@ pub struct App {
     pub traces: Option<Arc<Traces>>,
     pub settings: HttpSettings,
     pub metrics: Arc<Metrics>,
-    pub api: &'static Api,
+    pub description: &'static Description,
     pub clock: Arc<dyn Clock>,
     pub places: Places,
     pub memory: Memory,
@@ -76,7 +60,7 @@ pub struct App {
 
 impl App {
     pub fn new(
-        api: &'static Api,
+        description: &'static Description,
         service: Arc<Service>,
         authenticator: Arc<Authenticator>,
         observers: Observers,
@@ -94,7 +78,7 @@ impl App {
             audit: observers.audit,
             traces: observers.traces,
             metrics,
-            api,
+            description,
             clock,
             places: Places::new(&settings),
             memory: Memory::new(settings.max_buffered_bytes, settings.max_body_bytes),

@@ -1,44 +1,14 @@
 //! How an endpoint is described: by values that its own code reads, too.
 //!
-//! The router and `openapi.yaml` are built from the same list of endpoints, and a handler parses its query with the [`Param`]s of
+//! The routes and `openapi.yaml` are built from the same list of endpoints, and a handler parses its query with the [`Param`]s of
 //! its [`Operation`]. So the description of paths, methods and queries cannot differ from what is served. A header that asks a
 //! write for safety is refused unless the [`Operation`] declares it. For bodies and answers, tests check real answers against
 //! `openapi.yaml`.
 
-use std::sync::Arc;
+use axum::http::{HeaderName, StatusCode, header};
 
-use axum::Router;
-use axum::http::{HeaderName, Method, StatusCode, header};
-
-use super::app::{App, Paths};
-use super::problem::Code;
 use crate::domain::access::Role;
-
-/// An operation at its place: what the router is made of, and `openapi.yaml` too.
-pub struct Endpoint {
-    pub method: Method,
-    pub path: &'static str,
-    pub operation: &'static Operation,
-    pub mount: Mount,
-}
-
-/// Adds an endpoint's handler to the router, at this path.
-pub type Mount = fn(Router<Arc<App>>, &'static str) -> Router<Arc<App>>;
-
-/// The exemptions of endpoints, by path.
-pub fn paths(endpoints: &[&Endpoint]) -> Paths {
-    let of = |is: fn(&Serving) -> bool| endpoints.iter().filter(move |endpoint| is(&endpoint.operation.serving));
-    let mut strict_roots: Vec<&str> =
-        of(|serving| serving.strict_path).filter_map(|endpoint| endpoint.path.split('/').nth(1)).collect();
-    strict_roots.dedup();
-    Paths {
-        open: endpoints.iter().filter(|e| e.operation.access == Access::Open).map(|endpoint| endpoint.path).collect(),
-        always_served: of(|serving| serving.always).map(|endpoint| endpoint.path).collect(),
-        token_in_query: of(|serving| serving.token_in_query).map(|endpoint| endpoint.path).collect(),
-        pages: of(|serving| serving.page).map(|endpoint| endpoint.path).collect(),
-        strict_roots,
-    }
-}
+use crate::http::reply::Code;
 
 /// One operation of the API.
 #[derive(Debug)]
@@ -99,7 +69,7 @@ pub struct Serving {
 pub enum Charge {
     Nothing,
     /// One event, before anything else is done with it; what it stores beyond, by its handler:
-    /// [`Call::charge`](super::request::Call::charge). It is given back if the answer is 401 or 403.
+    /// [`Call::charge`](crate::http::call::Call::charge). It is given back if the answer is 401 or 403.
     Request,
 }
 

@@ -1,60 +1,37 @@
 //! HTTP: the table of endpoints, of which the router and the description of the API are made.
 
-mod access;
 mod adk;
-mod admission;
-mod answer;
 mod app;
-mod console;
+mod call;
 mod describe;
-mod edge;
-mod erasure;
-mod events;
-mod feed;
-mod history;
-mod home;
-mod lease;
-mod memory;
-mod names;
+mod limits;
+mod live;
 mod openapi;
-mod paging;
-mod pipeline;
-mod policy;
-mod problem;
-mod rates;
-mod render;
-mod request;
-mod sessions;
-mod shares;
-mod state;
-mod stream;
-mod system;
-mod trace;
-mod transfer;
-mod trim;
-mod wait;
-mod watch;
+mod pages;
+mod reply;
+mod resources;
+mod way;
 
 use std::sync::{Arc, LazyLock};
 
-use app::Api;
-use axum::Router;
-use axum::extract::{Request, State};
+use app::Description;
 use axum::http::Method;
-use axum::response::Response;
-use axum::routing::{MethodFilter, on};
-use describe::{Endpoint, paths};
-use request::Call;
+use pages::{console, docs, home};
+use resources::{
+    access, erasure, events, feed, lease, names, past, policy, render, sessions, state, system, transfer, trim, watch,
+};
+use way::pipeline::Api;
+use way::routes::{Endpoint, Routes};
 
 use crate::access::Authenticator;
 use crate::config::HttpSettings;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Service};
 
-pub use admission::report_refusals;
 pub use app::{App, Observers};
-pub use edge::guarded;
-pub use pipeline::refusal;
+pub use limits::admission::report_refusals;
+pub use way::edge::foreign;
+pub use way::pipeline::refusal;
 
 macro_rules! endpoints {
     ($($method:ident $path:literal => $module:ident::$handler:ident, $operation:ident;)*) => {
@@ -62,16 +39,7 @@ macro_rules! endpoints {
             method: Method::$method,
             path: $path,
             operation: &$module::$operation,
-            mount: |router, path| {
-                let handler = |State(app): State<Arc<App>>, request: Request| async move {
-                    let call = Call::new(app, request, &$module::$operation).await?;
-                    Ok::<_, Response>(call.answered($module::$handler).await)
-                };
-                let method = MethodFilter::$method;
-                // As some balancers ask.
-                let methods = if $module::$operation.serving.always { method.or(MethodFilter::OPTIONS) } else { method };
-                router.route(path, on(methods, handler))
-            },
+            handler: |call| Box::pin($module::$handler(call)),
         }),*]
     };
 }
@@ -101,8 +69,8 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::list, LIST;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::append, APPEND;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events/{event}" => events::get, GET;
-    POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => history::fork, FORK;
-    POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => history::rewind, REWIND;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => past::fork, FORK;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => past::rewind, REWIND;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/trim" => trim::trim, TRIM;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/export" => transfer::export_session, EXPORT_SESSION;
     GET "/v1/apps/{app}/users/{user}/export" => transfer::export_user, EXPORT_USER;
@@ -142,15 +110,15 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/version" => adk::version, VERSION;
     GET "/healthz" => system::health, HEALTH;
     GET "/readyz" => system::ready, READY;
-    GET "/openapi.yaml" => system::openapi, OPENAPI;
-    GET "/openapi-adk.yaml" => system::openapi_adk, OPENAPI_ADK;
-    GET "/docs" => system::docs, DOCS;
+    GET "/openapi.yaml" => docs::openapi, OPENAPI;
+    GET "/openapi-adk.yaml" => docs::openapi_adk, OPENAPI_ADK;
+    GET "/docs" => docs::docs, DOCS;
 };
 
 /// Pages for people: no part of the API, nor of its description.
 const HOME: &[Endpoint] = endpoints! {
     GET "/" => home::home, HOME;
-    GET "/docs/" => system::docs_with_slash, DOCS_WITH_SLASH;
+    GET "/docs/" => docs::docs_with_slash, DOCS_WITH_SLASH;
 };
 const CONSOLE: &[Endpoint] = endpoints! {
     GET "/console" => console::entrance, ENTRANCE;
@@ -159,14 +127,13 @@ const CONSOLE: &[Endpoint] = endpoints! {
 };
 
 /// Each is made when it is first asked for.
-static API: LazyLock<Api> = LazyLock::new(|| Api {
-    paths: paths(&ENDPOINTS.iter().chain(HOME).chain(CONSOLE).collect::<Vec<_>>()),
+static DESCRIPTION: Description = Description {
     openapi: LazyLock::new(|| openapi::yaml(ENDPOINTS)),
     openapi_adk: LazyLock::new(|| openapi::adk_yaml(ENDPOINTS)),
     docs: LazyLock::new(|| openapi::page(ENDPOINTS)),
-});
+};
 
-/// The application, as the router serves it.
+/// What all requests share.
 pub fn app(
     service: Arc<Service>,
     authenticator: Arc<Authenticator>,
@@ -175,46 +142,50 @@ pub fn app(
     metrics: Arc<Metrics>,
     clock: Arc<dyn Clock>,
 ) -> Arc<App> {
-    App::new(&API, service, authenticator, observers, settings, metrics, clock)
+    App::new(&DESCRIPTION, service, authenticator, observers, settings, metrics, clock)
 }
 
-pub fn router(app: Arc<App>) -> Router {
-    let mount = |router, endpoint: &Endpoint| (endpoint.mount)(router, endpoint.path);
+/// The application, as a listener serves it.
+pub fn site(app: Arc<App>) -> Api {
     let console = if app.settings.console { CONSOLE } else { &[] };
-    let served = ENDPOINTS.iter().chain(HOME).chain(console);
-    pipeline::around(served.fold(Router::new(), mount), app)
+    Api::new(app, Routes::new(ENDPOINTS.iter().chain(HOME).chain(console)))
 }
 
 /// Paths that are served however many requests are under way, and on connections beyond their limit too.
 pub fn always_served() -> &'static [&'static str] {
-    &API.paths.always_served
+    static ALWAYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        ENDPOINTS.iter().filter(|endpoint| endpoint.operation.serving.always).map(|endpoint| endpoint.path).collect()
+    });
+    &ALWAYS
 }
 
 /// The description of the API: what `openapi.yaml` at the root of the repository holds.
 pub fn openapi_yaml() -> &'static str {
-    &API.openapi
+    &DESCRIPTION.openapi
 }
 
 /// The description of the paths of ADK: what `openapi-adk.yaml` holds.
 pub fn openapi_adk_yaml() -> &'static str {
-    &API.openapi_adk
+    &DESCRIPTION.openapi_adk
 }
 
 #[cfg(test)]
 mod tests {
-    use super::describe::Access;
+    use super::describe::{Access, Charge};
     use super::*;
-    use crate::http::describe::Charge;
 
     #[test]
     fn few_endpoints_are_exempt_from_a_rule() {
+        let all = || ENDPOINTS.iter().chain(HOME).chain(CONSOLE);
         let mut always = always_served().to_vec();
         always.sort_unstable();
         assert_eq!(always, ["/health", "/healthz", "/readyz"]);
-        assert_eq!(API.paths.pages, ["/docs", "/", "/docs/", "/console", "/console/"]);
-        assert_eq!(API.paths.strict_roots, ["v1"]);
-        let mut open = API.paths.open.clone();
-        open.retain(|path| !API.paths.pages.contains(path));
+        let pages = all().filter(|endpoint| endpoint.operation.serving.page).map(|endpoint| endpoint.path);
+        assert_eq!(pages.collect::<Vec<_>>(), ["/docs", "/", "/docs/", "/console", "/console/"]);
+        let routes = Routes::new(all());
+        assert_eq!(routes.strict_roots, ["v1"]);
+        let mut open: Vec<&str> = all().map(|endpoint| endpoint.path).collect();
+        open.retain(|path| routes.find(path).is_some_and(|resource| resource.is_open && !resource.is_page));
         open.sort_unstable();
         let expected =
             ["/console/{file}", "/health", "/healthz", "/openapi-adk.yaml", "/openapi.yaml", "/readyz", "/version"];

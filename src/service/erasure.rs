@@ -7,15 +7,16 @@ use tokio::time::Instant;
 
 use super::receipts::{PublicKey, Signer};
 use super::retry::{Repeat, Tried};
-use super::{Error, Result, Service};
+use super::{Error, Made, Result, Service};
 use crate::domain::access::{Grant, Names};
 use crate::domain::erasure::{
-    Erasing, Erasure, ErasureDraft, ErasureOutcome, Subject, instance, request_digest, request_digest_of_user,
+    Erasing, Erasure, ErasureDraft, Subject, instance, request_digest, request_digest_of_user,
 };
 use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::receipt::{self, Left};
+use crate::domain::refusal::Refusal;
 use crate::store::backend::Scrubbed;
-use crate::store::error::StoreError;
+use crate::store::error::{Failure, StoreError};
 
 /// How many rows one look takes.
 const ROWS: usize = 1000;
@@ -80,17 +81,16 @@ impl Service {
         };
         loop {
             let Tried { value: outcome, unclear } =
-                self.transact(Repeat::Safe, deadline, || self.store.erase(&erasing, deadline)).await?;
+                self.attempt(Repeat::Safe, deadline, |_| self.store.erase(&erasing, deadline)).await?;
             self.to_sweep.notify_one();
             return match outcome {
-                ErasureOutcome::Accepted(erasure) => Ok((false, erasure)),
-                ErasureOutcome::Replayed(erasure) => Ok((true, erasure)),
+                Ok((made, erasure)) => Ok((made == Made::Before, erasure)),
                 // Nothing was written. Whose erasure it is would be told: to these, ids are of a user.
-                ErasureOutcome::Conflict(other) if of_user.is_some() && !Within::new(grant, &salt).has(&other) => {
+                Err(Refusal::ErasureConflict(other)) if of_user.is_some() && !Within::new(grant, &salt).has(&other) => {
                     erasing.request = of_user.take();
                     continue;
                 }
-                ErasureOutcome::Conflict(_) => Err(self.refusal(Error::ErasureConflict, unclear)),
+                Err(refusal) => Err(self.refusal(refusal, unclear)),
             };
         }
     }
@@ -231,8 +231,12 @@ impl Service {
             }
             let user = users.get(&entry.app).and_then(|users| users.get(&entry.subject)).cloned();
             let erasing = Erasing { user, ..entry.clone() };
-            let outcome = self.store.erase(&erasing, deadline()).await?;
-            if matches!(outcome, ErasureOutcome::Accepted(_)) {
+            let erased = match self.store.erase(&erasing, deadline()).await {
+                Ok((made, _)) => made == Made::New,
+                Err(Failure::Refused(_)) => false,
+                Err(Failure::Store(error)) => return Err(error.into()),
+            };
+            if erased {
                 replayed.noted += 1;
                 replayed.erased += u64::from(erasing.user.is_some());
             }

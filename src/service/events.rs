@@ -6,13 +6,12 @@ use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
 use super::{Error, Guard, Result, Service};
-use crate::domain::append::{Append, Done, Outcome};
-use crate::domain::command::AppendOutcome;
+use crate::domain::append::{Append, Done};
+use crate::domain::command::AppendAnswer;
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent, cost};
 use crate::domain::ids::{EventId, SessionKey};
 use crate::domain::json::RawJson;
-use crate::domain::query::SessionView;
-use crate::domain::resolve::{Mismatch, Refusal};
+use crate::domain::refusal::Refusal;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Tag;
 use crate::domain::time::Micros;
@@ -45,25 +44,6 @@ pub struct Appended {
     pub tag: Tag,
 }
 
-/// What an append came to, and the session's merged state afterwards, if the append asked for it.
-pub(super) struct Committed {
-    pub done: Done,
-    pub view: Option<SessionView>,
-}
-
-impl Committed {
-    /// Whether the event, of an append of one, had been stored by an earlier request.
-    pub fn is_replay(&self) -> bool {
-        self.done.events.iter().any(|event| event.replayed)
-    }
-
-    /// What it stored costs so much.
-    pub fn cost(&self) -> u32 {
-        let stored = self.done.events.iter().filter(|event| !event.replayed);
-        stored.map(|event| cost(event.event.body.len())).fold(0, u32::saturating_add)
-    }
-}
-
 impl Service {
     /// Appends events, all or none. Partial ones are answered and not stored.
     ///
@@ -81,16 +61,11 @@ impl Service {
             drafts.into_iter().enumerate().partition(|(_, draft)| draft.partial.is_some());
         let places: Vec<usize> = complete.iter().map(|(n, _)| *n).collect();
         let events = self.seal(complete.into_iter().map(|(_, draft)| draft), now);
-        let Guard { lease, if_match } = guard;
-        let append =
-            Append { key, events, lease, if_match, only_if_present: None, limits: self.limits, now, with_state: false };
+        let append = Append { key, events, guard, only_if_present: None, limits: self.limits, now, with_state: false };
         let done = if append.events.is_empty() {
             let view = self.lease(&append.key, deadline).await?;
-            view.judge(append.lease.as_ref()).map_err(|refusal| self.refusal(Error::Lease(refusal), false))?;
             let tag = view.head.tag();
-            if append.if_match.as_ref().is_some_and(|if_match| !if_match.holds(&tag)) {
-                return Err(Error::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())));
-            }
+            append.guard.judge(&view.as_head(), &tag, view.now).map_err(|refusal| self.refusal(refusal, false))?;
             Done { events: Vec::new(), tag }
         } else {
             self.commit(append, deadline).await?.done
@@ -128,36 +103,27 @@ impl Service {
     }
 
     /// Appends, at the first try in a transaction shared with others.
-    pub(super) async fn commit(&self, append: Append, deadline: Instant) -> Result<Committed> {
+    pub(super) async fn commit(&self, append: Append, deadline: Instant) -> Result<AppendAnswer> {
         let append = Arc::new(append);
-        let Tried { value: AppendOutcome { outcome, view }, unclear } = self
-            .transact_try(Repeat::Safe, deadline, |first| {
-                let sharing = if first { Sharing::Group } else { Sharing::Alone };
-                self.store.append(&append, sharing, deadline)
-            })
-            .await?;
-        Ok(Committed { done: self.done(outcome, &append, unclear)?, view })
-    }
-
-    /// Counts what was appended, or says why nothing was.
-    fn done(&self, outcome: Outcome, append: &Append, unclear: bool) -> Result<Done> {
-        match outcome {
-            Outcome::Done(mut done) => {
-                for event in &mut done.events {
-                    // Stored by an earlier try of this request, whose answer was lost: for the client, it is new. (A try is unclear
-                    // only if it found an event new, and wrote it if anything.)
-                    event.replayed &= !unclear;
-                }
-                let replayed = done.events.iter().filter(|event| event.replayed).count();
-                self.metrics.replayed(replayed);
-                self.metrics.appended(done.events.len() - replayed);
-                Ok(done)
-            }
-            Outcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
+        let write = |first| {
+            let sharing = if first { Sharing::Group } else { Sharing::Alone };
+            self.store.append(&append, sharing, deadline)
+        };
+        let Tried { value, unclear } = self.attempt(Repeat::Safe, deadline, write).await?;
+        let mut answer = value.map_err(|refusal| match refusal {
             // The session has an event of this id, and events stay. So an earlier try, which writes all of its events or
             // none, changed nothing of it. If the session was made anew meanwhile, only shared state could tell.
-            Outcome::Refused(Refusal::EventIdConflict) if append.scopes().is_empty() => Err(Error::EventIdConflict),
-            Outcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
+            Refusal::EventIdConflict if append.scopes().is_empty() => Error::EventIdConflict,
+            refusal => self.refusal(refusal, unclear),
+        })?;
+        for event in &mut answer.done.events {
+            // Stored by an earlier try of this request, whose answer was lost: for the client, it is new. (A try is unclear
+            // only if it found an event new, and wrote it if anything.)
+            event.replayed &= !unclear;
         }
+        let replayed = answer.done.events.iter().filter(|event| event.replayed).count();
+        self.metrics.replayed(replayed);
+        self.metrics.appended(answer.done.events.len() - replayed);
+        Ok(answer)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use super::retry::{Repeat, Tried};
+use super::retry::Repeat;
 use super::{Error, Result, Service};
 use crate::domain::access::{Grant, Place};
 use crate::domain::change::{Keys, parse_delta};
@@ -17,11 +17,12 @@ use crate::domain::event::{Rewind, cost, cost_beside};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
+use crate::domain::refusal::Refusal;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::{
-    EventLine, ImportEnd, ImportOutcome, ImportRows, ImportedRow, Line, LinesDigest, LogRow, Lost, PastChange, PastEnd,
-    PastQuery, PastRows, PastValue, RowsOutcome, ScopeHead, ScopeImport, SessionLine, SharedOutcome, Totals, is_object,
+    EventLine, ImportEnd, ImportRows, ImportedRow, Line, LinesDigest, LogRow, Lost, PastChange, PastEnd, PastQuery,
+    PastRows, PastValue, ScopeHead, ScopeImport, SessionLine, Totals, is_object,
 };
 use crate::domain::{Limits, Rejected};
 
@@ -524,11 +525,6 @@ impl Import {
         Ok(None)
     }
 
-    /// What was read of the present export.
-    pub fn totals(&self) -> Totals {
-        self.read.unwrap_or_default()
-    }
-
     /// Whether the lines had their last one: else they were cut, between two sessions perhaps.
     pub fn is_whole(&self) -> bool {
         self.ended
@@ -553,7 +549,7 @@ impl Import {
             return Ok(());
         }
         let deadline = self.deadline();
-        let abandon = || self.service.store.abandon_import(&open.key, open.incarnation, deadline);
+        let abandon = |_| self.service.store.abandon_import(&open.key, open.incarnation, deadline);
         self.service.transact(Repeat::Safe, deadline, abandon).await?;
         self.service.to_sweep.notify_one();
         Ok(())
@@ -695,26 +691,25 @@ impl Import {
         let import = ScopeImport { scope, subject, since, revision, state, now: self.service.clock.now() };
         let deadline = self.deadline();
         let store = &self.service.store;
-        let outcome = if self.options.dry_run {
+        let taken = if self.options.dry_run {
             let found = self.service.read(deadline, || store.scope(&import.scope, deadline)).await;
-            import.beside(&found.map_err(Failed::Service)?).unwrap_or(SharedOutcome::Taken)
+            import.beside(&found.map_err(Failed::Service)?).map(drop)
         } else {
-            let write = || store.import_scope(&import, deadline);
-            self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value
+            let write = |_| store.import_scope(&import, deadline);
+            self.service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value
         };
-        if matches!(outcome, SharedOutcome::Taken | SharedOutcome::Other) {
+        if matches!(taken, Ok(()) | Err(Refusal::OtherState)) {
             let found = self.service.read(deadline, || store.scope_at(&import.scope, revision, deadline)).await;
             let (head, then) = found.map_err(Failed::Service)?;
             self.past = Some(Past::of(import, head, then, self.options.dry_run));
         }
-        let result = match outcome {
-            SharedOutcome::Taken => return Ok(None),
-            SharedOutcome::Erased => erased().into(),
-            SharedOutcome::Other => {
+        let result = match taken {
+            Ok(()) => return Ok(None),
+            Err(Refusal::OtherState) => {
                 let detail = "the scope has other state, which stays as it is".to_owned();
                 ImportResult::Skipped { code: "revision_mismatch", detail }
             }
-            SharedOutcome::Blocked => blocked().into(),
+            Err(refusal) => skipped(refusal)?,
         };
         Ok(Some(Imported { of, result }))
     }
@@ -801,15 +796,15 @@ impl Import {
         let Some(import) = &past.import else { return Ok(()) };
         let (scope, subject, since, revision) = (import.scope.clone(), import.subject, import.since, import.revision);
         let service = &self.service;
-        let taken = |outcome: SharedOutcome| match outcome {
-            SharedOutcome::Taken | SharedOutcome::Other => Ok(outcome == SharedOutcome::Taken),
-            SharedOutcome::Erased => Err(Failed::from(erased())),
-            SharedOutcome::Blocked => Err(Failed::from(blocked())),
+        let taken = |outcome| match outcome {
+            Ok(()) => Ok(true),
+            Err(Refusal::OtherState) => Ok(false),
+            Err(refusal) => Err(failed(refusal)),
         };
         if past.mode == Mode::Fill && !changes.is_empty() {
             let rows = PastRows { scope: scope.clone(), subject, since, revision, changes, spans };
-            let write = || service.store.import_past(&rows, deadline);
-            let outcome = service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
+            let write = |_| service.store.import_past(&rows, deadline);
+            let outcome = service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
             // Somebody else has written it by now: then it is compared.
             if !taken(outcome)? {
                 past.mode = Mode::Compare;
@@ -837,8 +832,8 @@ impl Import {
         let held = older.map(|(key, (from, value))| (key.clone(), value.clone(), *from)).collect();
         let (time, floor) = (past.time, past.base);
         let end = PastEnd { scope, subject, since, revision, time, floor, held };
-        let write = || service.store.end_past(&end, deadline);
-        let outcome = service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
+        let write = |_| service.store.end_past(&end, deadline);
+        let outcome = service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
         taken(outcome)?;
         self.know(Some((1, revision)));
         Ok(())
@@ -910,8 +905,7 @@ impl Import {
         if let Some(open) = &mut self.open {
             open.exists = exists;
         }
-        // Noted, also if it has no event.
-        self.flush().await
+        Ok(())
     }
 
     fn add_line(&mut self, line: &[u8]) -> std::result::Result<(), Fault> {
@@ -1003,19 +997,17 @@ impl Import {
         let (key, incarnation, subject) = (open.key.clone(), open.incarnation, open.subject);
         let since = self.since.as_ref().and_then(|since| since.get(key.app())).copied().unwrap_or_default();
         let rows = ImportRows { key, incarnation, subject, since, begins, rows, past, now };
-        let write = || self.service.store.import_rows(&rows, deadline);
-        let tried = self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
+        let write = |_| self.service.store.import_rows(&rows, deadline);
+        let tried = self.service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
         match tried.value {
-            RowsOutcome::Written => {
+            Ok(()) => {
                 if cost > 0 {
                     let before = self.stored.take().map_or(0, |(_, before)| before);
                     self.stored = Some((rows.key.user, before.saturating_add(cost)));
                 }
                 Ok(())
             }
-            RowsOutcome::Lost => Err(lost().into()),
-            RowsOutcome::Erased => Err(erased().into()),
-            RowsOutcome::Blocked => Err(blocked().into()),
+            Err(refusal) => Err(failed(refusal)),
         }
     }
 
@@ -1062,23 +1054,22 @@ impl Import {
                 sha256,
                 now: self.service.clock.now(),
             };
-            let write = || self.service.store.import_session(&import, deadline);
-            let tried = self.service.transact(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
-            let Tried { value: outcome, .. } = tried;
-            match outcome {
-                ImportOutcome::Created => ImportResult::Created,
-                ImportOutcome::Exists => {
+            let write = |_| self.service.store.import_session(&import, deadline);
+            let tried = self.service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
+            match tried.value {
+                Ok(()) => ImportResult::Created,
+                // Its rows are gone already.
+                Err(Refusal::ImportLost) => lost().into(),
+                Err(refusal) => {
                     let store = &self.service.store;
-                    let abandon = || store.abandon_import(&import.key, import.incarnation, deadline);
+                    let abandon = |_| store.abandon_import(&import.key, import.incarnation, deadline);
                     self.service.transact(Repeat::Safe, deadline, abandon).await.map_err(Failed::Service)?;
-                    self.compared(&import.key, sha256, deadline).await.map_err(Failed::Service)?
-                }
-                ImportOutcome::Lost => lost().into(),
-                ImportOutcome::Erased | ImportOutcome::Blocked => {
-                    let store = &self.service.store;
-                    let abandon = || store.abandon_import(&import.key, import.incarnation, deadline);
-                    self.service.transact(Repeat::Safe, deadline, abandon).await.map_err(Failed::Service)?;
-                    if outcome == ImportOutcome::Erased { erased().into() } else { blocked().into() }
+                    match refusal {
+                        Refusal::SessionAlreadyExists => {
+                            self.compared(&import.key, sha256, deadline).await.map_err(Failed::Service)?
+                        }
+                        refusal => skipped(refusal)?,
+                    }
                 }
             }
         };
@@ -1152,6 +1143,24 @@ async fn compare(service: &Service, past: &mut Past, changes: &[PastChange], dea
         past.same = past.same.map(|(from, to)| (from, to.max(through)));
     }
     Ok(())
+}
+
+/// Why lines came to nothing whose write was refused.
+fn failed(refusal: Refusal) -> Failed {
+    match refusal {
+        Refusal::ImportLost => lost().into(),
+        Refusal::ErasedSince => erased().into(),
+        Refusal::UserErased => blocked().into(),
+        refusal => Failed::Service(refusal.into()),
+    }
+}
+
+/// As [`failed`], where the import goes on with the next part.
+fn skipped(refusal: Refusal) -> std::result::Result<ImportResult, Failed> {
+    match failed(refusal) {
+        Failed::Line(fault) => Ok(fault.into()),
+        failed @ Failed::Service(_) => Err(failed),
+    }
 }
 
 fn lost() -> Fault {

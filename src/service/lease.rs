@@ -4,9 +4,10 @@ use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
 use super::{Error, Result, Service};
-use crate::domain::command::{LeaseCommand, LeaseOutcome};
+use crate::domain::command::LeaseCommand;
 use crate::domain::ids::SessionKey;
 use crate::domain::lease::{Held, LeaseChange, LeaseDone, LeaseDraft, LeaseMark, LeaseRefusal, LeaseView};
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 
 /// What a request for a lease came to.
@@ -52,11 +53,11 @@ impl Service {
                 });
                 Ok(Taken::Granted(Granted { view, retried }))
             }
-            Err(LeaseRefusal::Held(held)) if !unclear => {
+            Err(Refusal::Lease(LeaseRefusal::Held(held))) if !unclear => {
                 self.metrics.lease("held");
                 Ok(Taken::Held(held))
             }
-            Err(refusal) => Err(self.refusal(Error::Lease(refusal), unclear)),
+            Err(refusal) => Err(self.refusal(refusal, unclear)),
         }
     }
 
@@ -78,7 +79,7 @@ impl Service {
         deadline: Instant,
     ) -> Result<LeaseView> {
         let Tried { value, unclear } = self.change_lease(key, LeaseChange::Renew { mark, ttl }, deadline).await?;
-        let (_, view) = value.map_err(|refusal| self.refusal(Error::Lease(refusal), unclear))?;
+        let (_, view) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
         self.metrics.lease("renewed");
         Ok(view)
     }
@@ -89,7 +90,7 @@ impl Service {
     /// `SessionNotFound`.
     pub async fn release_lease(&self, key: &SessionKey, mark: LeaseMark, deadline: Instant) -> Result<()> {
         let Tried { value, unclear } = self.change_lease(key, LeaseChange::Release(mark), deadline).await?;
-        let (done, _) = value.map_err(|refusal| self.refusal(Error::Lease(refusal), unclear))?;
+        let (done, _) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
         if done == LeaseDone::Released {
             self.metrics.lease("released");
         }
@@ -102,15 +103,8 @@ impl Service {
         key: &SessionKey,
         change: LeaseChange,
         deadline: Instant,
-    ) -> Result<Tried<std::result::Result<(LeaseDone, LeaseView), LeaseRefusal>>> {
+    ) -> Result<Tried<std::result::Result<(LeaseDone, LeaseView), Refusal>>> {
         let command = LeaseCommand { key: key.clone(), change, now: self.clock.now() };
-        let Tried { value, unclear } =
-            self.transact(Repeat::Safe, deadline, || self.store.change_lease(&command, deadline)).await?;
-        let value = match value {
-            LeaseOutcome::Done(done, view) => Ok((done, view)),
-            LeaseOutcome::Refused(refusal) => Err(refusal),
-            LeaseOutcome::SessionNotFound => return Err(self.refusal(Error::SessionNotFound, unclear)),
-        };
-        Ok(Tried { value, unclear })
+        self.attempt(Repeat::Safe, deadline, |_| self.store.change_lease(&command, deadline)).await
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What is told is a hint to read, and never the data. So nothing is queued for whoever waits, and nobody is too slow: a watcher that is
 //! woken reads from where it stands. Commits of this process wake at once, from the one place that knows of them
-//! ([`OnCommit`](crate::store::run::OnCommit)). Those of other processes are found by [`Service::poll_forever`].
+//! ([`OnCommit`](crate::store::run::OnCommit)). Those of other processes are found by [`Service::poll_forever`](super::Service::poll_forever).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,24 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{sleep, timeout};
 
-use super::Service;
 use super::news::{News, Recent};
 use crate::domain::feed::FeedScope;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Committed;
-use crate::store::error::StoreError;
-
-/// The keys that one look asks for.
-const KEYS_AT_ONCE: usize = 1000;
-
-/// The pause after a look that failed.
-const POLL_RETRY: Duration = Duration::from_secs(1);
-
-/// How long one look may take.
-const POLL_LIMIT: Duration = Duration::from_secs(5);
 
 /// A session that is waited for.
 pub(super) struct Topic {
@@ -37,7 +26,7 @@ pub(super) struct Topic {
 }
 
 impl Topic {
-    fn tell(&self, heard: Option<News>) {
+    pub(super) fn tell(&self, heard: Option<News>) {
         self.news.send_if_modified(|news| match heard {
             Some(heard) => news.add(heard),
             None => news.lose(),
@@ -100,7 +89,7 @@ pub struct Live {
     all: Mutex<All>,
     /// How many wait: without any, a commit costs one look at this.
     waiting: AtomicUsize,
-    first: Notify,
+    pub(super) first: Notify,
     /// The first follower of a feed.
     first_feed: Notify,
     /// What is committed is not in the feed before a tick.
@@ -213,7 +202,7 @@ impl Live {
     }
 
     /// All that is waited for.
-    fn watched(&self) -> (Vec<SessionKey>, Vec<Arc<Topic>>, Vec<ScopeKey>) {
+    pub(super) fn watched(&self) -> (Vec<SessionKey>, Vec<Arc<Topic>>, Vec<ScopeKey>) {
         let all = self.all();
         let sessions = all.sessions.0.iter().map(|(key, (_, topic))| (key.clone(), topic.clone()));
         let (keys, topics) = sessions.unzip();
@@ -289,81 +278,5 @@ impl Drop for Subscription {
             all.scopes.leave(scope);
         }
         self.live.waiting.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-impl Service {
-    /// Waits for news of a session: see [`Live::subscribe`]. Must come before the first read.
-    pub fn subscribe(&self, key: &SessionKey, with_scopes: bool) -> Subscription {
-        self.live.subscribe(key, with_scopes)
-    }
-
-    /// Looks, while somebody waits, for what other processes have committed. Runs until it is dropped; ends at once where no other
-    /// process can write.
-    pub async fn poll_forever(&self, every: Duration) {
-        if !self.store.shape().is_shared() {
-            return;
-        }
-        let mut failed = false;
-        loop {
-            let (keys, topics, scopes) = self.live.watched();
-            if keys.is_empty() {
-                self.live.first.notified().await;
-                continue;
-            }
-            let began = Instant::now();
-            match self.poll(&keys, &topics, &scopes).await {
-                // At most half of the time is spent on it, however many sessions are watched.
-                Ok(()) => {
-                    failed = false;
-                    sleep_until(began + every.max(began.elapsed() * 2)).await;
-                }
-                Err(error) => {
-                    self.metrics.failed("watch_poll");
-                    // Once: every request that fails meanwhile has a line of its own.
-                    if !std::mem::replace(&mut failed, true) {
-                        tracing::warn!(cause = ?error.cause, error = %error, "looking for changes of watched sessions failed");
-                    }
-                    sleep(POLL_RETRY).await;
-                }
-            }
-        }
-    }
-
-    /// App by app, in the order of the keys: where one cannot be asked, others can. An error is of the last that could not.
-    async fn poll(&self, keys: &[SessionKey], topics: &[Arc<Topic>], scopes: &[ScopeKey]) -> Result<(), StoreError> {
-        let mut polled = Ok(());
-        let mut rest = topics;
-        for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
-            let (topics, others) = rest.split_at(keys.len());
-            rest = others;
-            for (keys, topics) in keys.chunks(KEYS_AT_ONCE).zip(topics.chunks(KEYS_AT_ONCE)) {
-                polled = self.poll_sessions(keys, topics).await.and(polled);
-            }
-        }
-        for keys in scopes.chunk_by(|a, b| a.app() == b.app()) {
-            for keys in keys.chunks(KEYS_AT_ONCE) {
-                polled = self.poll_scopes(keys).await.and(polled);
-            }
-        }
-        polled
-    }
-
-    async fn poll_sessions(&self, keys: &[SessionKey], topics: &[Arc<Topic>]) -> Result<(), StoreError> {
-        self.metrics.polled();
-        let deadline = Instant::now() + POLL_LIMIT;
-        let (timeline, found) = self.store.revisions(keys, self.clock.now(), deadline).await?;
-        for (topic, found) in topics.iter().zip(found) {
-            topic.tell(found.map(|revisions| News::of_revisions(timeline, revisions)));
-        }
-        Ok(())
-    }
-
-    async fn poll_scopes(&self, keys: &[ScopeKey]) -> Result<(), StoreError> {
-        self.metrics.polled();
-        let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
-        let found: Vec<_> = found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
-        self.live.committed(&found);
-        Ok(())
     }
 }

@@ -11,7 +11,7 @@
 //! - `export`, `import`: sessions as lines, and back
 //! - `policy`: how long the data of an app is kept
 //! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
-//!   `news`: what was heard and read of a session; `feed`: the change feed
+//!   `poll`: what other processes commit; `news`: what was heard and read of a session; `feed`: the change feed
 //! - `sweep`: what runs in the background
 //! - `erasure`: users are erased; `receipts`: what tells of it is signed
 //! - `retry`: how a transaction is retried
@@ -28,6 +28,7 @@ mod live;
 mod news;
 mod past;
 mod policy;
+mod poll;
 pub mod receipts;
 mod retry;
 mod sessions;
@@ -43,9 +44,8 @@ use tokio::sync::{Notify, OnceCell};
 use tokio::time::Instant;
 
 use crate::domain::feed::FeedPosition;
-use crate::domain::lease::{LeaseMark, LeaseRefusal};
-use crate::domain::resolve::{Bound, Mismatch, Refusal};
-use crate::domain::tag::IfMatch;
+use crate::domain::lease::LeaseRefusal;
+use crate::domain::refusal::{Bound, Mismatch, Refusal};
 use crate::domain::time::Micros;
 use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
@@ -56,6 +56,8 @@ use crate::store::error::StoreError;
 use crate::store::nowhere::Nowhere;
 pub use crate::store::pool::Nodes;
 
+pub use crate::domain::command::Made;
+pub use crate::domain::guard::Guard;
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
 pub use clock::{Clock, SystemClock};
@@ -69,7 +71,6 @@ pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
-pub use sessions::Made;
 pub use state::{StateChange, StoredValue};
 
 /// Why a request was not served. The error table says what that means in HTTP.
@@ -131,11 +132,24 @@ impl Error {
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         match refusal {
+            Refusal::SessionNotFound | Refusal::ImportLost => Self::SessionNotFound,
+            Refusal::InvocationNotFound => Self::InvocationNotFound,
+            Refusal::SessionAlreadyExists => Self::SessionAlreadyExists,
+            Refusal::CreationKeyConflict => Self::CreationKeyConflict,
+            Refusal::PatchKeyConflict => Self::PatchKeyConflict,
             Refusal::EventIdConflict => Self::EventIdConflict,
+            Refusal::UserErased | Refusal::ErasedSince => Self::UserErased,
+            Refusal::ErasureConflict(_) => Self::ErasureConflict,
+            Refusal::Beyond(revision) => {
+                let message = format!("must be at most the current revision, which is {revision}");
+                Self::Rejected(Rejected::field("atRevision", message))
+            }
+            Refusal::Trimmed(base) => Self::Trimmed { base },
             Refusal::Lease(refusal) => Self::Lease(refusal),
             Refusal::LimitReached(bound) => Self::LimitReached(bound),
             Refusal::RevisionMismatch(mismatch) => Self::RevisionMismatch(mismatch),
             Refusal::Rejected(rejected) => Self::Rejected(rejected),
+            Refusal::OtherState => Self::RevisionMismatch(Mismatch::of_scope(0, Vec::new())),
         }
     }
 }
@@ -160,14 +174,6 @@ pub struct Service {
     signer: OnceCell<Signer>,
     /// For a reader of the file.
     erasures_wait: AtomicBool,
-}
-
-/// What a write of a session is judged by, beside what it writes.
-#[derive(Debug, Default)]
-pub struct Guard {
-    /// The lease that it is written under.
-    pub lease: Option<LeaseMark>,
-    pub if_match: Option<IfMatch>,
 }
 
 /// A change that was made, and what is there after it.

@@ -4,18 +4,13 @@ use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
 use super::{Changed, Error, Guard, Made, Result, Service};
-use crate::domain::Rejected;
-use crate::domain::command::{Fork, ForkOutcome};
+use crate::domain::command::Fork;
 use crate::domain::ids::{EventId, SessionId, SessionKey};
 use crate::domain::query::{Moment, MomentQuery, SessionView, StateFilter};
+use crate::domain::refusal::Refusal;
 use crate::domain::request_key::RequestKey;
-use crate::domain::rewind::{RewindOutcome, RewindRequest, RewindTarget};
+use crate::domain::rewind::{RewindRequest, RewindTarget, Rewound};
 use crate::domain::tag::Tag;
-
-fn beyond(revision: i64) -> Error {
-    let message = format!("must be at most the current revision, which is {revision}");
-    Rejected::field("atRevision", message).into()
-}
 
 impl Service {
     /// The merged state as it was when event `revision` had committed (0: at creation), and the tag of that moment.
@@ -33,7 +28,7 @@ impl Service {
         match self.read(deadline, || self.store.moment(&query, deadline)).await? {
             Moment::Then { tag, state } => Ok((tag, state)),
             Moment::SessionNotFound => Err(Error::SessionNotFound),
-            Moment::Beyond(revision) => Err(beyond(revision)),
+            Moment::Beyond(revision) => Err(Refusal::Beyond(revision).into()),
             Moment::Trimmed(base) => Err(Error::Trimmed { base }),
             Moment::Forgotten(base) => Err(Error::Forgotten { base }),
         }
@@ -64,18 +59,7 @@ impl Service {
         let session = id.unwrap_or_else(|| self.clock.fresh_id().into());
         let (incarnation, now) = (self.clock.incarnation(), self.clock.now());
         let fork = Fork { source, at, session, incarnation, request, now };
-        let Tried { value: outcome, unclear } =
-            self.transact(Repeat::Safe, deadline, || self.store.fork(&fork, deadline)).await?;
-        match outcome {
-            ForkOutcome::Created(view) => Ok((Made::New, view)),
-            ForkOutcome::Replayed(view) => Ok((Made::Before, view)),
-            ForkOutcome::KeyConflict => Err(self.refusal(Error::CreationKeyConflict, unclear)),
-            ForkOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, unclear)),
-            ForkOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
-            ForkOutcome::Beyond(revision) => Err(self.refusal(beyond(revision), unclear)),
-            ForkOutcome::Trimmed(base) => Err(self.refusal(Error::Trimmed { base }, unclear)),
-            ForkOutcome::LimitReached(bound) => Err(self.refusal(Error::LimitReached(bound), unclear)),
-        }
+        Ok(self.transact(Repeat::Safe, deadline, |_| self.store.fork(&fork, deadline)).await?.value)
     }
 
     /// Appends an event that restores the session's own state and takes events back, and copies of what has to stay of an
@@ -89,30 +73,22 @@ impl Service {
         key: SessionKey,
         target: RewindTarget,
         id: Option<EventId>,
-        Guard { lease, if_match }: Guard,
+        guard: Guard,
         deadline: Instant,
     ) -> Result<Changed<SessionView>> {
         let event_id = id.unwrap_or_else(|| self.clock.fresh_id().into());
         let invocation_id = format!("rewind-{}", self.clock.fresh_id());
         let (copy_id, now) = (self.clock.fresh_id(), self.clock.now());
-        let request = RewindRequest { key, target, event_id, copy_id, invocation_id, lease, if_match, now };
-        let Tried { value: outcome, unclear } =
-            self.transact(Repeat::Safe, deadline, || self.store.rewind(&request, deadline)).await?;
-        match outcome {
-            RewindOutcome::Done { view, appended, cost } => {
-                // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
-                let replayed = appended == 0 && !unclear;
-                if replayed {
-                    self.metrics.replayed(1);
-                } else {
-                    self.metrics.appended(appended.max(1));
-                }
-                Ok(Changed { replayed, cost, after: view })
-            }
-            RewindOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
-            RewindOutcome::Trimmed(base) => Err(self.refusal(Error::Trimmed { base }, unclear)),
-            RewindOutcome::InvocationNotFound => Err(self.refusal(Error::InvocationNotFound, unclear)),
-            RewindOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
+        let request = RewindRequest { key, target, event_id, copy_id, invocation_id, guard, now };
+        let Tried { value: Rewound { view, appended, cost }, unclear } =
+            self.transact(Repeat::Safe, deadline, |_| self.store.rewind(&request, deadline)).await?;
+        // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
+        let replayed = appended == 0 && !unclear;
+        if replayed {
+            self.metrics.replayed(1);
+        } else {
+            self.metrics.appended(appended.max(1));
         }
+        Ok(Changed { replayed, cost, after: view })
     }
 }

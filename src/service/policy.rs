@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::retry::{Repeat, Tried};
+use super::retry::Repeat;
 use super::sweep::rest;
 use super::{Error, Result, Service};
 use crate::domain::ids::AppName;
-use crate::domain::policy::{Counts, Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
+use crate::domain::policy::{Counts, Forget, Found, Policy, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::store::error::StoreError;
 
 impl Service {
@@ -25,12 +25,8 @@ impl Service {
     /// # Errors
     /// `RevisionMismatch`.
     pub async fn set_policy(&self, write: PolicyWrite, deadline: Instant) -> Result<StoredPolicy> {
-        let Tried { value: outcome, unclear } =
-            self.transact(Repeat::UnlessUnclear, deadline, || self.store.set_policy(&write, deadline)).await?;
-        match outcome {
-            PolicyOutcome::Done(stored) => Ok(stored),
-            PolicyOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), unclear)),
-        }
+        let write = |_| self.store.set_policy(&write, deadline);
+        Ok(self.transact(Repeat::UnlessUnclear, deadline, write).await?.value)
     }
 
     /// What a sweep would remove now if this were the policy, and the policy that there is.

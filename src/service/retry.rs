@@ -7,7 +7,8 @@ use tokio::time::{Instant, sleep};
 
 use super::{Error, Result, Service};
 use crate::domain::lease::LeaseRefusal;
-use crate::store::error::{Cause, StoreError};
+use crate::domain::refusal::Refusal;
+use crate::store::error::{Cause, Failure, StoreError};
 
 /// Tries of one transaction, the first included.
 const MAX_TRIES: u32 = 6;
@@ -40,40 +41,49 @@ impl Service {
         deadline: Instant,
         read: impl Fn() -> BoxFuture<'a, std::result::Result<T, StoreError>>,
     ) -> Result<T> {
-        Ok(self.transact(Repeat::Safe, deadline, read).await?.value)
+        Ok(self.transact(Repeat::Safe, deadline, |_| read()).await?.value)
     }
 
     /// Runs a transaction, and retries it after a transient failure: a bounded number of times, until the deadline, with
-    /// exponential backoff and jitter.
+    /// exponential backoff and jitter. `run` is told whether it is the first try.
     ///
     /// # Errors
-    /// The last failure; unclear if any try was.
-    pub(super) async fn transact<'a, T>(
+    /// The refusal, see [`Service::refusal`], or the last failure; unclear if any try was.
+    pub(super) async fn transact<'a, T, E>(
         &self,
         repeat: Repeat,
         deadline: Instant,
-        run: impl Fn() -> BoxFuture<'a, std::result::Result<T, StoreError>>,
-    ) -> Result<Tried<T>> {
-        self.transact_try(repeat, deadline, |_| run()).await
+        run: impl Fn(bool) -> BoxFuture<'a, std::result::Result<T, E>>,
+    ) -> Result<Tried<T>>
+    where
+        Failure: From<E>,
+    {
+        let Tried { value, unclear } = self.attempt(repeat, deadline, run).await?;
+        let value = value.map_err(|refusal| self.refusal(refusal, unclear))?;
+        Ok(Tried { value, unclear })
     }
 
-    /// As [`Service::transact`]; `run` is told whether it is the first try.
+    /// As [`Service::transact`], for who has something else to do about a refusal.
     ///
     /// # Errors
     /// The last failure; unclear if any try was.
-    pub(super) async fn transact_try<'a, T>(
+    pub(super) async fn attempt<'a, T, E>(
         &self,
         repeat: Repeat,
         deadline: Instant,
-        run: impl Fn(bool) -> BoxFuture<'a, std::result::Result<T, StoreError>>,
-    ) -> Result<Tried<T>> {
+        run: impl Fn(bool) -> BoxFuture<'a, std::result::Result<T, E>>,
+    ) -> Result<Tried<std::result::Result<T, Refusal>>>
+    where
+        Failure: From<E>,
+    {
         let mut unclear = false;
         let mut pause = FIRST_PAUSE;
         let mut tries = 1;
         loop {
-            let error = match run(tries == 1).await {
-                Ok(value) => return Ok(Tried { value, unclear }),
-                Err(error) => error,
+            let error = match run(tries == 1).await.map_err(Failure::from) {
+                Ok(value) => return Ok(Tried { value: Ok(value), unclear }),
+                Err(Failure::Refused(refusal)) => return Ok(Tried { value: Err(refusal), unclear }),
+                Err(Failure::Store(error)) => error,
             };
             unclear |= error.unclear;
             let may_repeat = error.is_transient() && (repeat == Repeat::Safe || !unclear);
@@ -93,10 +103,11 @@ impl Service {
 
     /// The answer when a transaction refuses. After a try whose outcome is unclear it may refuse because of what that try
     /// wrote, or of what others wrote after it: then the answer is that the outcome is unknown.
-    pub(super) fn refusal(&self, error: Error, unclear: bool) -> Error {
-        if matches!(error, Error::Lease(LeaseRefusal::Fenced { .. })) {
+    pub(super) fn refusal(&self, refusal: Refusal, unclear: bool) -> Error {
+        if matches!(refusal, Refusal::Lease(LeaseRefusal::Fenced { .. })) {
             self.metrics.fenced();
         }
+        let error = Error::from(refusal);
         if !unclear {
             return error;
         }

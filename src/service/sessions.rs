@@ -4,24 +4,14 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::retry::{Repeat, Tried};
-use super::{Error, Guard, Result, Service};
+use super::retry::Repeat;
+use super::{Error, Guard, Made, Result, Service};
 use crate::domain::access::Names;
-use crate::domain::command::{CreateOutcome, DeleteOutcome, Deletion, MetadataUpdate, UpdateOutcome};
+use crate::domain::command::{Deletion, MetadataUpdate};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{Creation, IfExists, MetadataPatch, SessionDraft, SessionInfo};
-
-/// How a session came to be answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Made {
-    New,
-    /// It existed.
-    Found,
-    /// An earlier try of the same request created it.
-    Before,
-}
 
 impl Service {
     /// Creates a session under `id`, a given or a fresh one; whether it was created or found, and the session. It remembers
@@ -54,20 +44,12 @@ impl Service {
             if_exists,
             limits: self.limits,
         });
-        let Tried { value: outcome, unclear } =
-            self.transact(Repeat::Safe, deadline, || self.store.create(&creation, deadline)).await?;
-        match outcome {
-            CreateOutcome::Created(view) => {
-                self.metrics.appended(usize::try_from(view.head.revision).unwrap_or(0));
-                Ok((Made::New, view))
-            }
-            CreateOutcome::Existing(view) => Ok((Made::Found, view)),
-            CreateOutcome::Replayed(view) => Ok((Made::Before, view)),
-            CreateOutcome::KeyConflict => Err(self.refusal(Error::CreationKeyConflict, unclear)),
-            CreateOutcome::UserErased => Err(self.refusal(Error::UserErased, unclear)),
-            CreateOutcome::AlreadyExists => Err(self.refusal(Error::SessionAlreadyExists, unclear)),
-            CreateOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
+        let (made, view) =
+            self.transact(Repeat::Safe, deadline, |_| self.store.create(&creation, deadline)).await?.value;
+        if made == Made::New {
+            self.metrics.appended(usize::try_from(view.head.revision).unwrap_or(0));
         }
+        Ok((made, view))
     }
 
     /// The session with what `state` and `events` ask for.
@@ -153,19 +135,13 @@ impl Service {
         &self,
         key: SessionKey,
         patch: MetadataPatch,
-        Guard { lease, if_match }: Guard,
+        guard: Guard,
         deadline: Instant,
     ) -> Result<SessionView> {
-        let update = MetadataUpdate { key, patch, lease, if_match, now: self.clock.now() };
+        let update = MetadataUpdate { key, patch, guard, now: self.clock.now() };
         // Retried even if unclear: fields are set, not computed, and of two concurrent PATCHes either may be the last.
-        let Tried { value: outcome, unclear } =
-            self.transact(Repeat::Safe, deadline, || self.store.update_metadata(&update, deadline)).await?;
-        match outcome {
-            UpdateOutcome::Done(view) => Ok(view),
-            UpdateOutcome::SessionNotFound => Err(self.refusal(Error::SessionNotFound, unclear)),
-            UpdateOutcome::Lease(refusal) => Err(self.refusal(Error::Lease(refusal), unclear)),
-            UpdateOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), unclear)),
-        }
+        let write = |_| self.store.update_metadata(&update, deadline);
+        Ok(self.transact(Repeat::Safe, deadline, write).await?.value)
     }
 
     /// Deletes a session; that there is none is fine.
@@ -180,17 +156,9 @@ impl Service {
             Err(Error::SessionNotFound) => return Ok(()),
             Err(error) => return Err(error),
         };
-        let Guard { lease, if_match } = guard;
-        let deletion = Deletion { key, incarnation, lease, if_match, now: self.clock.now() };
-        let Tried { value: outcome, unclear } =
-            self.transact(Repeat::Safe, deadline, || self.store.delete(&deletion, deadline)).await?;
-        match outcome {
-            DeleteOutcome::Done => {
-                self.to_sweep.notify_one();
-                Ok(())
-            }
-            DeleteOutcome::Lease(refusal) => Err(self.refusal(Error::Lease(refusal), unclear)),
-            DeleteOutcome::RevisionMismatch(mismatch) => Err(self.refusal(Error::RevisionMismatch(mismatch), unclear)),
-        }
+        let deletion = Deletion { key, incarnation, guard, now: self.clock.now() };
+        self.transact(Repeat::Safe, deadline, |_| self.store.delete(&deletion, deadline)).await?;
+        self.to_sweep.notify_one();
+        Ok(())
     }
 }

@@ -3,11 +3,10 @@
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Changed, Error, Guard, Result, Service};
+use super::{Changed, Error, Guard, Made, Result, Service};
 use crate::domain::Limits;
 use crate::domain::append::Append;
 use crate::domain::change::{Condition, Edit, Keys, Precondition, WrittenEdit};
-use crate::domain::command::ScopeOutcome;
 use crate::domain::event::{EventDraft, cost_beside};
 use crate::domain::ids::{EventId, ScopeKey, SessionKey};
 use crate::domain::json::{Json, RawJson};
@@ -134,12 +133,12 @@ impl Service {
 
     /// The append of the event that carries a change of state.
     fn append_of(&self, change: StateChange<'_>, edit: WrittenEdit<'_>) -> Append {
-        let StateChange { key, id, author, invocation_id, guard: Guard { lease, if_match } } = change;
+        let StateChange { key, id, author, invocation_id, guard } = change;
         let now = self.clock.now();
         let events = self.seal(std::iter::once(EventDraft::of_change(id, author, invocation_id, edit)), now);
         // The client's limits speak of what it sent, the value or the body, and not of the event around it.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
-        Append { key, events, lease, if_match, only_if_present: None, limits, now, with_state: false }
+        Append { key, events, guard, only_if_present: None, limits, now, with_state: false }
     }
 
     /// App or user state on its own.
@@ -167,15 +166,10 @@ impl Service {
         let cost = 1 + cost_beside(edit.sets.iter().map(|change| change.value.text().len()).sum());
         let repeat = if request.is_some() { Repeat::Safe } else { Repeat::UnlessUnclear };
         let write = ScopeWrite { scope, edit, if_match, request, limits: self.limits, now: self.clock.now() };
-        let Tried { value: outcome, unclear } =
-            self.transact(repeat, deadline, || self.store.write_scope(&write, deadline)).await?;
-        match outcome {
-            ScopeOutcome::Done(view) => Ok(Changed { replayed: false, cost, after: view }),
-            // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
-            ScopeOutcome::Replayed(view) => Ok(Changed { replayed: !unclear, cost: 0, after: view }),
-            ScopeOutcome::KeyConflict => Err(self.refusal(Error::PatchKeyConflict, unclear)),
-            ScopeOutcome::UserErased => Err(self.refusal(Error::UserErased, unclear)),
-            ScopeOutcome::Refused(refusal) => Err(self.refusal(refusal.into(), unclear)),
-        }
+        let write = |_| self.store.write_scope(&write, deadline);
+        let Tried { value: (made, view), unclear } = self.transact(repeat, deadline, write).await?;
+        // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
+        let replayed = made == Made::Before && !unclear;
+        Ok(Changed { replayed, cost: if made == Made::New { cost } else { 0 }, after: view })
     }
 }

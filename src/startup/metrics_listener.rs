@@ -6,17 +6,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::{HeaderMap, header};
-use axum::routing::get;
+use async_trait::async_trait;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
+use axum::response::IntoResponse as _;
 use tokio::net::TcpListener;
 
 use crate::config::{Config, MetricsListen};
 use crate::http;
 use crate::metrics::Metrics;
 use crate::origin::Policy;
-use crate::server::{self, ConnectionLimits};
+use crate::server::{self, Arrival, ConnectionLimits, Served, Site};
 
 /// Few, as only scrapers come here, and short-lived: this listener must not become a way to exhaust the process.
 const METRICS_CONNECTIONS: ConnectionLimits = ConnectionLimits {
@@ -65,16 +65,30 @@ pub async fn serve(
     origins: Arc<Policy>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let router = Router::new().route("/metrics", get(scrape)).with_state(metrics.clone());
-    let router = http::guarded(router, origins, metrics);
+    let site = Arc::new(Scraped { metrics, origins });
     // Its connections are not those of `sessiond_http_connections`.
-    server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), http::refusal, shutdown).await;
+    server::serve(listener, site, METRICS_CONNECTIONS, Arc::new(()), http::refusal, shutdown).await;
 }
 
-async fn scrape(
-    State(metrics): State<Arc<Metrics>>,
-    headers: HeaderMap,
-) -> ([(header::HeaderName, &'static str); 2], String) {
+struct Scraped {
+    metrics: Arc<Metrics>,
+    origins: Arc<Policy>,
+}
+
+#[async_trait]
+impl Site for Scraped {
+    async fn serve(&self, request: Request<Body>, arrival: Arrival) -> Served {
+        let (request, _) = request.into_parts();
+        let refused = http::foreign(&self.origins, &self.metrics, &request, arrival.has_two_lengths);
+        Served::of(refused.unwrap_or_else(|| match (request.uri.path(), &request.method) {
+            ("/metrics", &Method::GET | &Method::HEAD) => scrape(&self.metrics, &request.headers).into_response(),
+            ("/metrics", _) => (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET,HEAD")]).into_response(),
+            _ => StatusCode::NOT_FOUND.into_response(),
+        }))
+    }
+}
+
+fn scrape(metrics: &Metrics, headers: &HeaderMap) -> ([(HeaderName, &'static str); 2], String) {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let accepted = accepted.collect::<Vec<_>>().join(",").to_ascii_lowercase();
     let (format, text) = match asks_for_text(&accepted) {

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::access::Authenticator;
 use crate::access::audit::Audit;
 use crate::config::{self, Config, HttpSettings, ListenError};
-use crate::http::{self, Observers, refusal, report_refusals, router};
+use crate::http::{self, Observers, refusal, report_refusals};
 use crate::metrics::Metrics;
 use crate::server;
 use crate::service::{Clock as _, Service, SystemClock};
@@ -275,7 +275,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
         not_ready.end_watches();
     };
     let limits = config.connection_limits(http::always_served());
-    let drained = server::serve(listener, router(app), limits, metrics, refusal, shutdown).await;
+    let drained = server::serve(listener, Arc::new(http::site(app)), limits, metrics, refusal, shutdown).await;
     sweeper.abort();
     poller.abort();
     ticker.abort();

@@ -7,6 +7,9 @@ use sqlx::error::ErrorKind;
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 use sqlx::sqlite::SqliteError;
 
+use crate::domain::lease::LeaseRefusal;
+use crate::domain::refusal::{Mismatch, Refusal};
+
 /// Why a call failed. The source is for the log; nothing of it is for a client.
 #[derive(Debug)]
 pub struct StoreError {
@@ -16,6 +19,46 @@ pub struct StoreError {
     /// The database has undone the transaction, whatever failed.
     rolled_back: bool,
     source: Source,
+}
+
+/// Why a write came to nothing, or may have.
+#[derive(Debug)]
+pub enum Failure {
+    /// It was not to be made, and nothing was written.
+    Refused(Refusal),
+    /// The database failed; the error says whether it may have happened.
+    Store(StoreError),
+}
+
+impl Failure {
+    /// As of [`StoreError::is_transient`]. The same write would be refused again.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_transient())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<LeaseRefusal> for Failure {
+    fn from(refusal: LeaseRefusal) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+impl From<Mismatch> for Failure {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Refused(mismatch.into())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

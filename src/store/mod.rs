@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use backend::{DatabaseClock, Now, Scrubbed, Standby};
-use error::StoreError;
+use error::{Failure, StoreError};
 use pool::{Nodes, PoolUse};
 use run::together::Sharing;
 use run::{OnCommit, OnWait};
@@ -49,36 +49,32 @@ use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
-use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
-    MetadataUpdate, ScopeOutcome, UpdateOutcome,
-};
-use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
+use crate::domain::command::{AppendAnswer, Deletion, Fork, LeaseCommand, Made, MetadataUpdate};
+use crate::domain::erasure::{Erasing, Erasure};
 use crate::domain::event::StoredEvent;
 use crate::domain::feed::{FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::lease::LeaseView;
+use crate::domain::lease::{LeaseDone, LeaseView};
 use crate::domain::loaded::Revisions;
-use crate::domain::policy::{Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
+use crate::domain::policy::{Forget, Found, Policy, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
-use crate::domain::rewind::{RewindOutcome, RewindRequest};
+use crate::domain::rewind::{RewindRequest, Rewound};
 use crate::domain::scope::Scope;
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome,
-    ScopeHead, ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportRows, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport,
 };
-use crate::domain::trim::{Trim, TrimOutcome};
+use crate::domain::trim::{Trim, Trimmed};
 
 /// A database of sessions. Every method is one transaction, or one statement, and shows one moment. Where it has a clock of
 /// its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
 ///
-/// `deadline` bounds the whole call. A write that returns `Ok` is durable; one that fails says in its error whether
-/// it may have happened all the same.
+/// `deadline` bounds the whole call. A write that returns `Ok` is durable; one that is refused wrote nothing; one that fails says
+/// in its error whether it may have happened all the same.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Applies pending migrations, one process at a time; none pending is fine.
@@ -97,47 +93,42 @@ pub trait Store: Send + Sync + 'static {
     async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>, StoreError>;
 
     /// Creates a session, or finds it.
-    async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome, StoreError>;
+    async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<(Made, SessionView), Failure>;
 
     /// Appends to a session, all of its events or none; in a group with others, or in a transaction of its own.
-    async fn append(
-        &self,
-        append: &Arc<Append>,
-        sharing: Sharing,
-        deadline: Instant,
-    ) -> Result<AppendOutcome, StoreError>;
+    async fn append(&self, append: &Arc<Append>, sharing: Sharing, deadline: Instant) -> Result<AppendAnswer, Failure>;
 
-    async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome, StoreError>;
+    async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<SessionView, Failure>;
 
     /// Removes a session at once; its rows follow in [`Store::sweep`].
-    async fn delete(&self, delete: &Deletion, deadline: Instant) -> Result<DeleteOutcome, StoreError>;
+    async fn delete(&self, delete: &Deletion, deadline: Instant) -> Result<(), Failure>;
 
     /// Creates a session from another one's past.
-    async fn fork(&self, fork: &Fork, deadline: Instant) -> Result<ForkOutcome, StoreError>;
+    async fn fork(&self, fork: &Fork, deadline: Instant) -> Result<(Made, SessionView), Failure>;
 
     /// What the events of a session cost that are not trimmed, up to a revision; 0 if it is not there.
     async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64, StoreError>;
 
     /// Appends the event that rewinds a session, and reads the session in the same transaction.
-    async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<RewindOutcome, StoreError>;
+    async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Result<Rewound, Failure>;
 
     /// Lets a session begin at a later revision, at once; what was before it is emptied in [`Store::sweep`].
-    async fn trim(&self, trim: &Trim, deadline: Instant) -> Result<TrimOutcome, StoreError>;
+    async fn trim(&self, trim: &Trim, deadline: Instant) -> Result<Trimmed, Failure>;
 
     /// A part of a session, as exports show it; `None` if it is not there.
     async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>, StoreError>;
 
     /// Writes rows of a session that is not visible yet. The same again changes nothing.
-    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Result<RowsOutcome, StoreError>;
+    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Result<(), Failure>;
 
     /// Makes the session of such rows visible, if there is none of its id.
-    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Result<ImportOutcome, StoreError>;
+    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Result<(), Failure>;
 
     /// Leaves such rows to [`Store::sweep`].
     async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<(), StoreError>;
 
     /// Takes the state of an app or a user that has none.
-    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<SharedOutcome, StoreError>;
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<(), Failure>;
 
     /// A part of the past of shared state, as exports show it.
     async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage, StoreError>;
@@ -150,12 +141,12 @@ pub trait Store: Send + Sync + 'static {
         deadline: Instant,
     ) -> Result<(ScopeHead, Option<String>), StoreError>;
 
-    /// Writes a part of what shared state was before [`Store::import_scope`] took it, which nobody sees yet; `Other` if it was not
+    /// Writes a part of what shared state was before [`Store::import_scope`] took it, which nobody sees yet; `OtherState` if it was not
     /// taken so, or its past is there. The same again changes nothing.
-    async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Result<SharedOutcome, StoreError>;
+    async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Result<(), Failure>;
 
     /// Makes all of that visible. The same again changes nothing.
-    async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Result<SharedOutcome, StoreError>;
+    async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Result<(), Failure>;
 
     /// The apps that had erasures, and how many.
     async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>, StoreError>;
@@ -165,13 +156,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Grants, renews or releases the lease of a session. The same call again finds what the first one did; after another
     /// grant it may be refused for that.
-    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Result<LeaseOutcome, StoreError>;
+    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Result<(LeaseDone, LeaseView), Failure>;
 
     /// Reads the merged state as it was when an event had committed.
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment, StoreError>;
 
     /// Changes app or user state on its own.
-    async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<ScopeOutcome, StoreError>;
+    async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<(Made, ScopeView), Failure>;
 
     /// Reads a session; `None` if there is none, or it has expired.
     async fn session(&self, query: &SessionQuery, deadline: Instant) -> Result<Option<SessionView>, StoreError>;
@@ -306,7 +297,7 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Vec<(AppName, Policy)>, StoreError>;
 
     /// Changes the policy of an app. The same call again changes nothing, unless its precondition fails for the first one.
-    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome, StoreError>;
+    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<StoredPolicy, Failure>;
 
     /// Goes through a bounded number of sessions of an app, and removes what a policy says: sessions, events, stubs. What others
     /// have locked stays for the next time.
@@ -321,7 +312,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Erases a user: at the commit no session and no state is there, and the rows follow in [`Store::sweep`]. The same call again
     /// finds what the first one did.
-    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Result<ErasureOutcome, StoreError>;
+    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Result<(Made, Erasure), Failure>;
 
     async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>, StoreError>;
 

@@ -7,47 +7,44 @@ use tokio::time::Instant;
 
 use super::Store;
 use super::backend::{DatabaseClock, Now, Scrubbed, Standby};
-use super::error::{Cause, StoreError};
+use super::error::{Cause, Failure, StoreError};
 use super::pool::{Nodes, PoolUse};
 use super::run::together::Sharing;
 use super::run::{OnCommit, OnWait};
 use super::shape::Shape;
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
-use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
-    MetadataUpdate, ScopeOutcome, UpdateOutcome,
-};
-use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome};
+use crate::domain::command::{AppendAnswer, Deletion, Fork, LeaseCommand, Made, MetadataUpdate};
+use crate::domain::erasure::{Erasing, Erasure};
 use crate::domain::event::StoredEvent;
 use crate::domain::feed::{FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::lease::LeaseView;
+use crate::domain::lease::{LeaseDone, LeaseView};
 use crate::domain::loaded::Revisions;
-use crate::domain::policy::{Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
+use crate::domain::policy::{Forget, Found, Policy, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
-use crate::domain::rewind::{RewindOutcome, RewindRequest};
+use crate::domain::rewind::{RewindRequest, Rewound};
 use crate::domain::scope::{Scope, join};
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome,
-    ScopeHead, ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportRows, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport,
 };
-use crate::domain::trim::{Trim, TrimOutcome};
+use crate::domain::trim::{Trim, Trimmed};
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// Answers every read as a database without any row does, and asks none. Every write is an error, as nothing may be written
 /// where a client sees nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nowhere;
 
-fn written<T>() -> Result<T> {
-    Err(StoreError::new(Cause::Internal, "there is nowhere to write"))
+fn written<T, E: From<StoreError>>() -> std::result::Result<T, E> {
+    Err(StoreError::new(Cause::Internal, "there is nowhere to write").into())
 }
 
 #[async_trait]
@@ -72,23 +69,23 @@ impl Store for Nowhere {
         Ok(None)
     }
 
-    async fn create(&self, _: &Arc<Creation>, _: Instant) -> Result<CreateOutcome> {
+    async fn create(&self, _: &Arc<Creation>, _: Instant) -> Decided<(Made, SessionView)> {
         written()
     }
 
-    async fn append(&self, _: &Arc<Append>, _: Sharing, _: Instant) -> Result<AppendOutcome> {
+    async fn append(&self, _: &Arc<Append>, _: Sharing, _: Instant) -> Decided<AppendAnswer> {
         written()
     }
 
-    async fn update_metadata(&self, _: &MetadataUpdate, _: Instant) -> Result<UpdateOutcome> {
+    async fn update_metadata(&self, _: &MetadataUpdate, _: Instant) -> Decided<SessionView> {
         written()
     }
 
-    async fn delete(&self, _: &Deletion, _: Instant) -> Result<DeleteOutcome> {
+    async fn delete(&self, _: &Deletion, _: Instant) -> Decided<()> {
         written()
     }
 
-    async fn fork(&self, _: &Fork, _: Instant) -> Result<ForkOutcome> {
+    async fn fork(&self, _: &Fork, _: Instant) -> Decided<(Made, SessionView)> {
         written()
     }
 
@@ -96,11 +93,11 @@ impl Store for Nowhere {
         Ok(0)
     }
 
-    async fn rewind(&self, _: &RewindRequest, _: Instant) -> Result<RewindOutcome> {
+    async fn rewind(&self, _: &RewindRequest, _: Instant) -> Decided<Rewound> {
         written()
     }
 
-    async fn trim(&self, _: &Trim, _: Instant) -> Result<TrimOutcome> {
+    async fn trim(&self, _: &Trim, _: Instant) -> Decided<Trimmed> {
         written()
     }
 
@@ -108,11 +105,11 @@ impl Store for Nowhere {
         Ok(None)
     }
 
-    async fn import_rows(&self, _: &ImportRows, _: Instant) -> Result<RowsOutcome> {
+    async fn import_rows(&self, _: &ImportRows, _: Instant) -> Decided<()> {
         written()
     }
 
-    async fn import_session(&self, _: &ImportEnd, _: Instant) -> Result<ImportOutcome> {
+    async fn import_session(&self, _: &ImportEnd, _: Instant) -> Decided<()> {
         written()
     }
 
@@ -120,7 +117,7 @@ impl Store for Nowhere {
         written()
     }
 
-    async fn import_scope(&self, _: &ScopeImport, _: Instant) -> Result<SharedOutcome> {
+    async fn import_scope(&self, _: &ScopeImport, _: Instant) -> Decided<()> {
         written()
     }
 
@@ -132,11 +129,11 @@ impl Store for Nowhere {
         Ok((ScopeHead { revision: 0, floor: 0, imported: 0 }, None))
     }
 
-    async fn import_past(&self, _: &PastRows, _: Instant) -> Result<SharedOutcome> {
+    async fn import_past(&self, _: &PastRows, _: Instant) -> Decided<()> {
         written()
     }
 
-    async fn end_past(&self, _: &PastEnd, _: Instant) -> Result<SharedOutcome> {
+    async fn end_past(&self, _: &PastEnd, _: Instant) -> Decided<()> {
         written()
     }
 
@@ -148,7 +145,7 @@ impl Store for Nowhere {
         Ok(None)
     }
 
-    async fn change_lease(&self, _: &LeaseCommand, _: Instant) -> Result<LeaseOutcome> {
+    async fn change_lease(&self, _: &LeaseCommand, _: Instant) -> Decided<(LeaseDone, LeaseView)> {
         written()
     }
 
@@ -156,7 +153,7 @@ impl Store for Nowhere {
         Ok(Moment::SessionNotFound)
     }
 
-    async fn write_scope(&self, _: &ScopeWrite, _: Instant) -> Result<ScopeOutcome> {
+    async fn write_scope(&self, _: &ScopeWrite, _: Instant) -> Decided<(Made, ScopeView)> {
         written()
     }
 
@@ -283,7 +280,7 @@ impl Store for Nowhere {
         Ok(Vec::new())
     }
 
-    async fn set_policy(&self, _: &PolicyWrite, _: Instant) -> Result<PolicyOutcome> {
+    async fn set_policy(&self, _: &PolicyWrite, _: Instant) -> Decided<StoredPolicy> {
         written()
     }
 
@@ -299,7 +296,7 @@ impl Store for Nowhere {
         written()
     }
 
-    async fn erase(&self, _: &Erasing, _: Instant) -> Result<ErasureOutcome> {
+    async fn erase(&self, _: &Erasing, _: Instant) -> Decided<(Made, Erasure)> {
         written()
     }
 

@@ -98,9 +98,9 @@ def table():
     out = [
         f"//! The models of google-adk {google.adk.__version__}, as `tests/adk_compare/shapes.py` writes them down.",
         "",
-        "use super::Presence::{Nullable, Present, Required};",
-        "use super::Shape::{Any, Base64, Bool, Either, Integer, List, Map, Number, Object as Of, ObjectOrAny, OneOf, Scheme, Text};",
-        "use super::{CLOSED, OPEN, Object, cache_metadata, service_account};",
+        "use super::kinds::Presence::{Nullable, Present, Required};",
+        "use super::kinds::Shape::{Any, Base64, Bool, Either, Integer, List, Map, Number, Object as Of, ObjectOrAny, OneOf, Scheme, Text};",
+        "use super::kinds::{CLOSED, OPEN, Object, cache_metadata, service_account};",
     ]
     for model, lines in sorted(written.items(), key=lambda item: constant(item[0])):
         out += ["", ("pub(super) " if model in (Event, EventActions, Part) else "") + lines[0], *lines[1:]]

@@ -36,4 +36,5 @@ mod secrets;
 mod store;
 mod traces;
 mod verify;
+mod walls;
 mod ways;

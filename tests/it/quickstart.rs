@@ -352,6 +352,35 @@ fn what_is_masked_is_what_changes() {
     }
 }
 
+/// Each setting that `--help` shows has a row in docs/settings.md, with its flag and its variable; and no other has.
+#[test]
+fn every_setting_is_documented() {
+    let help = Command::new(env!("CARGO_BIN_EXE_sessiond")).args(["serve", "--help"]).output().expect("run it");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let words = |before: &str| -> HashSet<String> {
+        let after = help.split(before).skip(1);
+        after.filter_map(|rest| rest.split([' ', '\n', '=', ']']).next()).map(str::to_owned).collect()
+    };
+    let settings = read("docs/settings.md");
+    let rows = settings.lines().filter_map(|line| line.strip_prefix("| `--"));
+    let (mut flags, mut variables) = (HashSet::new(), HashSet::new());
+    for row in rows {
+        let mut cells = row.split('|');
+        let mut names = |prefix: &str| -> Vec<String> {
+            let cell = cells.next().expect("a cell").trim();
+            cell.split(", ").map(|name| name.trim_matches('`').trim_start_matches(prefix).to_owned()).collect()
+        };
+        flags.extend(names("--"));
+        variables.extend(names(""));
+    }
+    assert_eq!(flags, words("\n      --"));
+    let shown = words("[env: ");
+    assert!(shown.is_subset(&variables), "{:?}", shown.difference(&variables));
+    for variable in &variables {
+        assert!(help.contains(variable.as_str()), "{variable}");
+    }
+}
+
 /// Every link from one document to another, or to a part of one, leads somewhere.
 #[test]
 fn links_lead_somewhere() {

@@ -1,8 +1,8 @@
 //! The models of google-adk 2.13.0, as `tests/adk_compare/shapes.py` writes them down.
 
-use super::Presence::{Nullable, Present, Required};
-use super::Shape::{Any, Base64, Bool, Either, Integer, List, Map, Number, Object as Of, ObjectOrAny, OneOf, Scheme, Text};
-use super::{CLOSED, OPEN, Object, cache_metadata, service_account};
+use super::kinds::Presence::{Nullable, Present, Required};
+use super::kinds::Shape::{Any, Base64, Bool, Either, Integer, List, Map, Number, Object as Of, ObjectOrAny, OneOf, Scheme, Text};
+use super::kinds::{CLOSED, OPEN, Object, cache_metadata, service_account};
 
 static AUTH_CONFIG: Object = Object { fields: &[
     ("authScheme", Required, Scheme),

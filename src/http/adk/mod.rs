@@ -6,7 +6,7 @@
 
 mod restored;
 mod secrets;
-mod shape;
+pub mod shape;
 
 use std::io;
 use std::sync::Arc;
@@ -14,17 +14,10 @@ use std::time::Duration;
 
 use axum::body;
 use axum::http::StatusCode;
-use axum::response::Response;
 use futures_util::stream::{self, StreamExt as _};
 use restored::restored;
 use tokio::time::Instant;
 
-use super::answer::{Answer, named, session_as, wait_or_cut};
-use super::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
-use super::problem::{Code, Problem};
-use super::request::{Call, Received};
-use super::sessions::cost_of_creation;
-use super::wait::{Watched, current};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
@@ -34,9 +27,14 @@ use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
+use crate::http::call::{Call, Received};
+use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::live::history::session_as;
+use crate::http::live::wait::current;
+use crate::http::live::watched::{Watched, wait_or_cut};
+use crate::http::reply::{Answer, Code, Problem};
+use crate::http::resources::sessions::cost_of_creation;
 use crate::service::{self, Changed, Guard, Made, Service, StateChange};
-
-pub use self::shape::{EVENT_DEFAULTS, action_fields, event_fields};
 
 /// Sessions of ADK's evaluations, which its lists leave out.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
@@ -63,8 +61,8 @@ pub const CREATE: Operation = Operation {
     errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::LimitReached, Code::UserErased],
 };
 
-pub async fn create(mut call: Call) -> Result<Response, Problem> {
-    let user = call.user()?;
+pub async fn create(mut call: Call) -> Result<Answer, Problem> {
+    let user = call.names.user()?;
     let body = call.body().await?;
     let native = given(body.as_ref())?.map(native_creation).transpose()?;
     let native = native.as_deref().map(Json::trusted);
@@ -120,8 +118,8 @@ pub const CREATE_WITH_ID: Operation = Operation {
     errors: &[Code::SessionAlreadyExists, Code::LimitReached, Code::UserErased],
 };
 
-pub async fn create_with_id(mut call: Call) -> Result<Response, Problem> {
-    let SessionKey { user, session } = call.session()?;
+pub async fn create_with_id(mut call: Call) -> Result<Answer, Problem> {
+    let SessionKey { user, session } = call.names.session()?;
     let body = call.body().await?;
     let json = given(body.as_ref())?;
     let limits = &call.limits();
@@ -140,7 +138,7 @@ async fn created(
     id: Option<SessionId>,
     draft: SessionDraft,
     request: Option<RequestKey>,
-) -> Result<Response, Problem> {
+) -> Result<Answer, Problem> {
     let is_in_path = id.is_some();
     let cost = draft.cost();
     call.charge(cost)?;
@@ -154,10 +152,10 @@ async fn created(
     })?;
     call.costs(cost_of_creation(cost, made, &view));
     let names = if is_in_path { Vec::new() } else { vec![("session", view.head.key.session.to_string())] };
-    Ok(named(session(&call, Answer::ok().replayed(made == Made::Before), view), names))
+    Ok(session(&call, Answer::ok().replayed(made == Made::Before), view).named(names))
 }
 
-fn session(call: &Call, answer: Answer, view: SessionView) -> Response {
+fn session(call: &Call, answer: Answer, view: SessionView) -> Answer {
     session_as(shape::FORM, call, answer, view, EventQuery::all())
 }
 
@@ -175,8 +173,8 @@ pub const GET: Operation = Operation {
     errors: &[Code::SessionNotFound],
 };
 
-pub async fn get(mut call: Call) -> Result<Response, Problem> {
-    let key = call.session()?;
+pub async fn get(mut call: Call) -> Result<Answer, Problem> {
+    let key = call.names.session()?;
     if let Some(answer) = current(&mut call, &key, None).await? {
         return Ok(answer);
     }
@@ -200,9 +198,9 @@ pub const PATCH: Operation = Operation {
     errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::LimitReached],
 };
 
-pub async fn patch(mut call: Call) -> Result<Response, Problem> {
-    let key = call.session()?;
-    let (guard, id) = (Guard { lease: call.lease()?, if_match: None }, call.idempotency_key()?);
+pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
+    let key = call.names.session()?;
+    let (guard, id) = (Guard { lease: call.headers.lease()?, if_match: None }, call.headers.idempotency_key()?);
     let body = call.required_body().await?;
     let mut fields = Fields::of(body.json()?, "")?;
     let delta = fields.take("stateDelta").filter(|delta| delta.kind() == JsonKind::Object);
@@ -248,8 +246,8 @@ pub const DELETE: Operation = Operation {
     errors: &[Code::LeaseHeld],
 };
 
-pub async fn delete(call: Call) -> Result<Response, Problem> {
-    call.service.delete_session(call.session()?, Guard::default(), call.deadline).await?;
+pub async fn delete(call: Call) -> Result<Answer, Problem> {
+    call.service.delete_session(call.names.session()?, Guard::default(), call.deadline).await?;
     Ok(Answer::ok().json("null"))
 }
 
@@ -270,8 +268,8 @@ pub const LIST: Operation = Operation {
     errors: &[],
 };
 
-pub async fn list(call: Call) -> Result<Response, Problem> {
-    let UserKey { app, user } = call.user()?;
+pub async fn list(call: Call) -> Result<Answer, Problem> {
+    let UserKey { app, user } = call.names.user()?;
     let Limits { page_rows, page_bytes, .. } = call.limits();
     let query = ListQuery {
         app,
@@ -310,7 +308,7 @@ pub const APPS: Operation = Operation {
     errors: &[],
 };
 
-pub async fn apps(call: Call) -> Result<Response, Problem> {
+pub async fn apps(call: Call) -> Result<Answer, Problem> {
     let within = call.client.grant.apps.clone();
     array(call, Pages::Apps { after: String::new(), within }).await
 }
@@ -354,7 +352,7 @@ impl Pages {
 }
 
 /// An array of all that the pages hold; beyond the first one, streamed.
-async fn array(call: Call, mut pages: Pages) -> Result<Response, Problem> {
+async fn array(call: Call, mut pages: Pages) -> Result<Answer, Problem> {
     let (elements, more) = pages.next(&call.service, call.deadline).await?;
     let mut text = format!("[{}", elements.join(","));
     if !more {
@@ -427,8 +425,8 @@ pub const HEALTH: Operation = Operation {
     errors: &[],
 };
 
-pub async fn health(_: Call) -> Response {
-    Answer::ok().json("{\"status\":\"ok\"}")
+pub async fn health(_: Call) -> Result<Answer, Problem> {
+    Ok(Answer::ok().json("{\"status\":\"ok\"}"))
 }
 
 pub const VERSION: Operation = Operation {
@@ -445,10 +443,10 @@ pub const VERSION: Operation = Operation {
     errors: &[],
 };
 
-pub async fn version(_: Call) -> Response {
+pub async fn version(_: Call) -> Result<Answer, Problem> {
     let mut object = ObjectText::default();
     object.push_str("version", env!("CARGO_PKG_VERSION"));
     object.push_str("language", "rust");
     object.push_str("language_version", env!("CARGO_PKG_RUST_VERSION"));
-    Answer::ok().json(object.close())
+    Ok(Answer::ok().json(object.close()))
 }

@@ -7,7 +7,7 @@ use crate::domain::event::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIE
 use crate::domain::json::{Json, Member, ObjectText};
 use crate::domain::query::SessionView;
 use crate::domain::shape::{self, Of, Unread};
-use crate::http::answer::Form;
+use crate::http::reply::Form;
 
 pub const FORM: Form = Form { session: session_object, event: write_event };
 
@@ -17,18 +17,6 @@ pub const INTERNAL_PREFIX: &str = "__adk_internal_";
 /// What ADK always shows of an event, with what stands there if the event says nothing.
 pub const EVENT_DEFAULTS: &[(&str, &str)] =
     &[("invocationId", "\"\""), ("author", "\"\""), ("nodeInfo", "{\"path\":\"\"}")];
-/// The fields of an event, or of its actions, that ADK knows.
-pub fn event_fields() -> impl Iterator<Item = &'static str> {
-    adk_only(EVENT_FIELDS)
-}
-
-pub fn action_fields() -> impl Iterator<Item = &'static str> {
-    adk_only(ACTION_FIELDS)
-}
-
-fn adk_only(fields: &'static [&'static str]) -> impl Iterator<Item = &'static str> {
-    fields.iter().copied().filter(|name| !OWN_FIELDS.contains(name))
-}
 
 /// A session without its events.
 pub fn session_object(view: &SessionView) -> ObjectText {

@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use deadline::Deadline;
 
 use super::backend::{Backend, Database, Seen, Tx};
-use super::error::{Cause, StoreError};
+use super::error::{Cause, Failure, StoreError};
 use super::limits::StoreLimits;
 use super::shape::Shape;
 use super::sql::query::Sql as _;
@@ -227,6 +227,22 @@ impl<'r, B: Backend> Call<'r, B> {
             Written::Surely(written) => Ok(written),
             Written::Perhaps(_, error) => Err(error),
         }
+    }
+
+    /// As [`Call::write`], for what may be refused: then nothing is committed.
+    ///
+    /// # Errors
+    /// As of [`Call::write`], and the refusal.
+    pub async fn decide<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut B::Tx) -> std::result::Result<(T, End), Failure>,
+    ) -> std::result::Result<T, Failure> {
+        let decided = async |tx: &mut B::Tx| match work(tx).await {
+            Ok((done, end)) => Ok((Ok(done), end)),
+            Err(Failure::Refused(refusal)) => Ok((Err(refusal), End::Release)),
+            Err(Failure::Store(error)) => Err(error),
+        };
+        self.write(decided).await?.map_err(Failure::Refused)
     }
 
     /// As [`Call::write`], for who has use for what `work` made also if nobody knows whether it was committed.

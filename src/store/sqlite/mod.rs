@@ -831,7 +831,7 @@ mod tests {
 
     use super::*;
     use crate::domain::Limits;
-    use crate::domain::command::CreateOutcome;
+    use crate::domain::command::Made;
     use crate::domain::ids::{SessionId, UserId};
     use crate::domain::session::{Creation, IfExists};
     use crate::store::Store as _;
@@ -897,8 +897,8 @@ mod tests {
         };
         let creation = Arc::new(creation);
         for _ in 0..2 {
-            let outcome = store.create(&creation, Instant::now() + Duration::from_secs(60)).await.unwrap();
-            assert!(matches!(outcome, CreateOutcome::Created(view) if view.head.incarnation == 7));
+            let (made, view) = store.create(&creation, Instant::now() + Duration::from_secs(60)).await.unwrap();
+            assert_eq!((made, view.head.incarnation), (Made::New, 7));
         }
         store.close().await;
         fs::remove_dir_all(folder).unwrap();

@@ -6,12 +6,12 @@ use super::load::load;
 use super::optimistic;
 use super::read::{session_state, view};
 use crate::domain::append::{Append, Outcome, decide, needs};
-use crate::domain::command::AppendOutcome;
+use crate::domain::command::AppendAnswer;
 use crate::domain::writes::Writes;
 use crate::store::backend::{Backend, OnLocked, Tx};
 use crate::store::error::StoreError;
 use crate::store::run::remembered::Remembered;
-use crate::store::run::together::appends::Judged;
+use crate::store::run::together::appends::{Answer, Judged};
 use crate::store::run::{Call, End, Written, apply};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -32,18 +32,12 @@ pub async fn batch<B: Backend>(
     }
     Ok(match call.try_write(async |tx| append(tx, batch, on_locked).await).await? {
         Written::Surely(done) => done.into_iter().map(|done| done.map_or(Judged::LeftOut, Judged::Done)).collect(),
-        Written::Perhaps(done, error) => {
-            Judged::after_unclear(done.into_iter().map(|done| done.map(|done| done.outcome)), &error)
-        }
+        Written::Perhaps(done, error) => Judged::after_unclear(done, &error),
     })
 }
 
 /// Appends a batch under locks, and reads the states that are asked for, all as the whole batch left them.
-async fn append<X: Tx>(
-    tx: &mut X,
-    batch: &[Arc<Append>],
-    on_locked: OnLocked,
-) -> Result<(Vec<Option<AppendOutcome>>, End)> {
+async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>], on_locked: OnLocked) -> Result<(Vec<Option<Answer>>, End)> {
     let mut loaded = load(tx, &needs(batch.iter().map(|append| &**append)), on_locked).await?;
     let mut writes = Writes::default();
     let mut outcomes: Vec<Option<Outcome>> = batch
@@ -67,13 +61,13 @@ async fn append<X: Tx>(
     }
     let mut answers = Vec::with_capacity(batch.len());
     for (append, outcome) in batch.iter().zip(outcomes) {
-        let view = match outcome {
-            Some(Outcome::Done(_)) if append.with_state => {
-                Some(view(tx, &session_state(&append.key, append.now)).await?)
+        answers.push(match outcome {
+            Some(Ok(done)) if append.with_state => {
+                let view = view(tx, &session_state(&append.key, append.now)).await?;
+                Some(Ok(AppendAnswer { done, view: Some(view) }))
             }
-            _ => None,
-        };
-        answers.push(outcome.map(|outcome| AppendOutcome { outcome, view }));
+            outcome => outcome.map(|outcome| outcome.map(|done| AppendAnswer { done, view: None })),
+        });
     }
     Ok((answers, end))
 }

@@ -9,7 +9,7 @@ use super::policy;
 use super::read::{not_there, on_timeline, view, whole_session};
 use crate::domain::append::{creation_needs, decide_creation, distinct_events};
 use crate::domain::change::Change;
-use crate::domain::command::CreateOutcome;
+use crate::domain::command::Made;
 use crate::domain::erasure::Subject;
 use crate::domain::event::NewEvent;
 use crate::domain::ids::{SessionKey, UserKey};
@@ -18,40 +18,44 @@ use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::Bounds;
 use crate::domain::query::{ANY_TIME, SessionQuery, SessionView};
+use crate::domain::refusal::{Bound, Mismatch, Refusal};
 use crate::domain::request_key::RequestKey;
-use crate::domain::resolve::{Bound, Mismatch, Refusal};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, IfExists};
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
-use crate::store::error::StoreError;
+use crate::store::error::{Failure, StoreError};
 use crate::store::run::{Call, End, Written, apply};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// Creates a session in a transaction of its own.
-pub async fn alone<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], creation: &Creation) -> Result<CreateOutcome> {
-    call.write(async |tx| create(tx, salt, creation).await).await
+pub async fn alone<B: Backend>(
+    call: &Call<'_, B>,
+    salt: &[u8; 32],
+    creation: &Creation,
+) -> Decided<(Made, SessionView)> {
+    call.decide(async |tx| create(tx, salt, creation).await).await
 }
+
+/// Of each session of a batch: it was created, or is to be tried alone, or failed.
+pub type Batch = Vec<Result<Option<SessionView>>>;
 
 /// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
 /// perhaps because of one of them.
-pub async fn batch<B: Backend>(
-    call: &Call<'_, B>,
-    salt: &[u8; 32],
-    batch: &[&Arc<Creation>],
-) -> Result<Vec<Result<Option<CreateOutcome>>>> {
-    if let [creation] = batch {
-        return Ok(vec![alone(call, salt, creation).await.map(Some)]);
-    }
+pub async fn batch<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Creation>]) -> Result<Batch> {
     let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
+    if creations.len() == 1 {
+        return Ok(vec![Ok(None)]);
+    }
     match call.try_write(async |tx| create_together(tx, salt, &creations).await).await {
-        Ok(Written::Surely(outcomes)) => Ok(outcomes.into_iter().map(Ok).collect()),
+        Ok(Written::Surely(made)) => Ok(made.into_iter().map(Ok).collect()),
         // Of what it did not create, nothing can have been committed.
-        Ok(Written::Perhaps(outcomes, error)) => {
-            Ok(outcomes.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share()))).collect())
+        Ok(Written::Perhaps(made, error)) => {
+            Ok(made.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share()))).collect())
         }
         Err(error) if error.is_transient() => Err(error),
         Err(_) => Ok(batch.iter().map(|_| Ok(None)).collect()),
@@ -59,22 +63,15 @@ pub async fn batch<B: Backend>(
 }
 
 /// Creates simple sessions of one app in one statement. Each that it does not create is to be tried alone.
-pub async fn at_once<B: Backend>(
-    call: &Call<'_, B>,
-    salt: &[u8; 32],
-    batch: &[&Arc<Creation>],
-) -> Vec<Result<Option<CreateOutcome>>> {
+pub async fn at_once<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Creation>]) -> Batch {
     let made = in_one_statement(call, salt, batch).await;
-    let outcome = |creation: &&Arc<Creation>| match &made {
-        Ok(made) => {
-            let view = made.iter().find(|view| view.head.incarnation == creation.incarnation);
-            Ok(view.cloned().map(CreateOutcome::Created))
-        }
+    let of_one = |creation: &&Arc<Creation>| match &made {
+        Ok(made) => Ok(made.iter().find(|view| view.head.incarnation == creation.incarnation).cloned()),
         Err(error) if error.is_transient() || error.unclear => Err(error.share()),
         // Perhaps because of one of them.
         Err(_) => Ok(None),
     };
-    batch.iter().map(outcome).collect()
+    batch.iter().map(of_one).collect()
 }
 
 async fn in_one_statement<B: Backend>(
@@ -93,16 +90,13 @@ async fn in_one_statement<B: Backend>(
 }
 
 /// Holds the user, and then inserts the session, so that its row is the first lock, as everywhere.
-async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Result<(CreateOutcome, End)> {
-    let events = match distinct_events(creation) {
-        Ok(events) => events,
-        Err(refusal) => return Ok((CreateOutcome::Refused(refusal), End::Release)),
-    };
+async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Decided<((Made, SessionView), End)> {
+    let events = distinct_events(creation)?;
     let query = whole_session(&creation.key, creation.now);
     let inserts = [insert(salt, creation, &events)];
     let subject = Subject::of(salt, &creation.key.user);
     if !admit(tx, creation.key.app(), &subject).await? {
-        return Ok((CreateOutcome::UserErased, End::Release));
+        return Err(Refusal::UserErased.into());
     }
     let bounds = policy::bounds(tx, creation.key.app()).await?;
     hold_count(tx, &bounds, &subject).await?;
@@ -111,29 +105,27 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Resu
     while tx.insert_sessions(&inserts).await?.is_empty() {
         let request = creation.request.as_ref();
         let found = in_the_way(tx, &creation.key, request, creation.incarnation, creation.now, &mut told).await?;
-        let outcome = match found {
+        let made = match found {
             InTheWay::Nothing => continue,
-            InTheWay::OurOwn => CreateOutcome::Created(view(tx, &query).await?),
-            InTheWay::Retried(key) => CreateOutcome::Replayed(view(tx, &whole_session(&key, creation.now)).await?),
-            InTheWay::OtherRequest => CreateOutcome::KeyConflict,
+            InTheWay::OurOwn => (Made::New, view(tx, &query).await?),
+            InTheWay::Retried(key) => (Made::Before, view(tx, &whole_session(&key, creation.now)).await?),
+            InTheWay::OtherRequest => return Err(Refusal::CreationKeyConflict.into()),
             InTheWay::Other => match creation.if_exists {
-                IfExists::Refuse => CreateOutcome::AlreadyExists,
-                IfExists::Return => CreateOutcome::Existing(view(tx, &query).await?),
+                IfExists::Refuse => return Err(Refusal::SessionAlreadyExists.into()),
+                IfExists::Return => (Made::Found, view(tx, &query).await?),
                 IfExists::Mismatch => {
                     let tag = view(tx, &query).await?.head.tag();
-                    CreateOutcome::Refused(Refusal::RevisionMismatch(Mismatch::of_session(&tag, Vec::new())))
+                    return Err(Mismatch::of_session(&tag, Vec::new()).into());
                 }
             },
         };
-        return Ok((outcome, End::Release));
+        return Ok((made, End::Release));
     }
     if let Some(bound) = exceeded(tx, &bounds, &creation.key.user, events.len() as i64, creation.now).await? {
-        return Ok((CreateOutcome::Refused(Refusal::LimitReached(bound)), End::Release));
+        return Err(Refusal::LimitReached(bound).into());
     }
-    match populate(tx, &[(creation, events)]).await? {
-        Err(refusal) => Ok((CreateOutcome::Refused(refusal), End::Release)),
-        Ok(end) => Ok((view(tx, &query).await.map(CreateOutcome::Created)?, end.after(told))),
-    }
+    let end = populate(tx, &[(creation, events)]).await?;
+    Ok(((Made::New, view(tx, &query).await?), end.after(told)))
 }
 
 /// Who creates a session where those of a user are counted does so alone: of those who count at the same time, each would miss what
@@ -167,7 +159,7 @@ async fn create_together<X: Tx>(
     tx: &mut X,
     salt: &[u8; 32],
     creations: &[&Creation],
-) -> Result<(Vec<Option<CreateOutcome>>, End)> {
+) -> Result<(Vec<Option<SessionView>>, End)> {
     let mut inserts: Vec<SessionInsert<'_>> = Vec::with_capacity(creations.len());
     for insert in creations.iter().map(|creation| insert(salt, creation, &[])) {
         let app = insert.creation.key.app();
@@ -179,16 +171,21 @@ async fn create_together<X: Tx>(
     let made: HashSet<i64> = tx.insert_sessions(&inserts).await?.into_iter().collect();
     let is_made = |creation: &&Creation| made.contains(&creation.incarnation);
     let fresh: Vec<_> = creations.iter().copied().filter(is_made).map(|creation| (creation, Vec::new())).collect();
-    let populated = if fresh.is_empty() { None } else { populate(tx, &fresh).await?.ok() };
-    let Some(end) = populated else {
-        return Ok((creations.iter().map(|_| None).collect(), End::Release));
+    let none = || Ok((creations.iter().map(|_| None).collect(), End::Release));
+    if fresh.is_empty() {
+        return none();
+    }
+    let end = match populate(tx, &fresh).await {
+        Ok(end) => end,
+        Err(Failure::Refused(_)) => return none(),
+        Err(Failure::Store(error)) => return Err(error),
     };
     let queries: Vec<SessionQuery> = fresh.iter().map(|(creation, _)| whole_session(&creation.key, ANY_TIME)).collect();
     let views = tx.views(&queries.iter().collect::<Vec<_>>()).await?;
     let mut views = queries.iter().zip(views).map(|(query, view)| on_timeline(view, query, tx.timeline()));
-    let mut outcome = || views.next().flatten().map(CreateOutcome::Created).ok_or_else(not_there);
-    let outcomes = creations.iter().map(|creation| is_made(creation).then(&mut outcome).transpose());
-    Ok((outcomes.collect::<Result<_>>()?, end))
+    let mut view = || views.next().flatten().ok_or_else(not_there);
+    let made = creations.iter().map(|creation| is_made(creation).then(&mut view).transpose());
+    Ok((made.collect::<Result<_>>()?, end))
 }
 
 fn insert<'a>(salt: &[u8; 32], creation: &'a Creation, events: &[&NewEvent]) -> SessionInsert<'a> {
@@ -201,12 +198,11 @@ fn insert<'a>(salt: &[u8; 32], creation: &'a Creation, events: &[&NewEvent]) -> 
     }
 }
 
-/// Gives sessions that were just inserted their states and events, and notes which shared scopes they saw; the refusal of the
-/// first that is refused.
-async fn populate<X: Tx>(
-    tx: &mut X,
-    creations: &[(&Creation, Vec<&NewEvent>)],
-) -> Result<std::result::Result<End, Refusal>> {
+/// Gives sessions that were just inserted their states and events, and notes which shared scopes they saw.
+///
+/// # Errors
+/// The refusal of the first that is refused.
+async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) -> Decided<End> {
     let needs = creation_needs(creations.iter().map(|(creation, _)| *creation));
     lock_scopes(tx, &needs).await?;
     let mut heads = tx.read_heads(&needs).await?;
@@ -226,13 +222,10 @@ async fn populate<X: Tx>(
     let mut changed = Vec::new();
     for (creation, events) in creations {
         let before = (heads.users.get(&creation.key.user).copied(), heads.apps.get(creation.key.app()).copied());
-        match decide_creation(&mut heads, creation, events, &mut writes) {
-            // Of scopes that it did not change, its row has the revisions already.
-            Ok(tag) if (tag.user, tag.app) != (before.0.unwrap_or(0), before.1.unwrap_or(0)) => {
-                changed.push((&creation.key, tag.user, tag.app));
-            }
-            Ok(_) => {}
-            Err(refusal) => return Ok(Err(refusal)),
+        let tag = decide_creation(&mut heads, creation, events, &mut writes)?;
+        // Of scopes that it did not change, its row has the revisions already.
+        if (tag.user, tag.app) != (before.0.unwrap_or(0), before.1.unwrap_or(0)) {
+            changed.push((&creation.key, tag.user, tag.app));
         }
     }
     // The rows were inserted with the revisions and times that they end with.
@@ -247,7 +240,7 @@ async fn populate<X: Tx>(
     for (key, user, app) in changed {
         primitives::set_created_revisions(tx, key, user, app).await?;
     }
-    Ok(Ok(end))
+    Ok(end)
 }
 
 /// What prevents the insertion of a session's row.

@@ -4,12 +4,14 @@
 //! alone: so each of them is before it and goes with it, or after it and is judged by whether the user is blocked. Writes of
 //! what is there need no more than the locks of its rows, which the erasure takes. The user is held before any row is locked.
 
-use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome, Removed, Subject};
+use crate::domain::command::Made;
+use crate::domain::erasure::{Erasing, Erasure, Removed, Subject};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserKey};
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{Tx, UserLock};
-use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::error::{Cause, Failure, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::feed;
 use crate::store::sql::primitives::{at_most_one, one};
@@ -17,6 +19,7 @@ use crate::store::sql::query::Query;
 use crate::store::sql::rows::ErasureRow;
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// The secrets of a database, by their names.
 pub const SALT: &str = "salt";
@@ -34,19 +37,22 @@ async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Resu
     Ok(found.is_some())
 }
 
-pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutcome, End)> {
+pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Erasure), End)> {
     let Erasing { app, subject, .. } = erasing;
     tx.hold_user(subject.lock(), UserLock::Alone).await?;
     let again = Query::new(&*tx.statements().erasure_of_app).app(app).bind(&*erasing.id);
     if let Some(row) = at_most_one::<ErasureRow>(tx, again).await? {
         // Of an earlier try, whose COMMIT was not answered.
-        return Ok((ErasureOutcome::Accepted(row.try_into()?), End::Release));
+        return Ok(((Made::New, row.try_into()?), End::Release));
     }
     if let Some(request) = &erasing.request {
         let query = Query::new(&*tx.statements().erasure_of_request).app(app).bind(&request[..]);
         if let Some(row) = at_most_one::<ErasureRow>(tx, query).await? {
             let found = Erasure::try_from(row)?;
-            return Ok((replayed(found, subject), End::Release));
+            return match found.subject == *subject {
+                true => Ok(((Made::Before, found), End::Release)),
+                false => Err(Refusal::ErasureConflict(Box::new(found)).into()),
+            };
         }
     }
     let (mut removed, mut committed) = (Removed::default(), Vec::new());
@@ -79,7 +85,7 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Result<(ErasureOutco
     };
     insert(tx, &erasure).await?;
     committed.push(Committed::Erased { app: app.clone(), subject: *subject, erasure: erasing.id.clone() });
-    Ok((ErasureOutcome::Accepted(erasure), End::Commit(committed)))
+    Ok(((Made::New, erasure), End::Commit(committed)))
 }
 
 /// The number of the user's last erasure in the app, 0 without one.
@@ -93,13 +99,6 @@ pub async fn last_erasure<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -
 pub async fn counts<X: Tx>(tx: &mut X) -> Result<Vec<(AppName, i64)>> {
     let rows: Vec<(String, i64)> = tx.fetch(Query::new(&*tx.statements().erasure_counts)).await?;
     rows.into_iter().map(|(app, count)| Ok((AppName::parse(&app).map_err(corrupt)?, count))).collect()
-}
-
-fn replayed(found: Erasure, subject: &Subject) -> ErasureOutcome {
-    match found.subject == *subject {
-        true => ErasureOutcome::Replayed(found),
-        false => ErasureOutcome::Conflict(found),
-    }
 }
 
 /// Removes what is there of a user, and buries the sessions; whom to tell.

@@ -2,17 +2,19 @@
 //! takes as well: a write is before a grant, or is judged by it.
 
 use super::change::locked_live;
-use crate::domain::command::{LeaseCommand, LeaseOutcome};
+use crate::domain::command::LeaseCommand;
 use crate::domain::ids::SessionKey;
 use crate::domain::lease::{LeaseDone, LeaseView};
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
-use crate::store::error::StoreError;
+use crate::store::error::{Failure, StoreError};
 use crate::store::run::End;
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// Reads a session's lease in one statement.
 pub async fn lease<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LeaseView>> {
@@ -23,18 +25,15 @@ pub async fn lease<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<O
     Ok(view)
 }
 
-pub async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Result<(LeaseOutcome, End)> {
+pub async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Decided<((LeaseDone, LeaseView), End)> {
     let LeaseCommand { key, change, now } = command;
     // Read after it is locked, so that the time now is no earlier than the wait.
     let view = match locked_live(tx, key, *now).await? {
         Some(_) => lease(tx, key, *now).await?,
         None => None,
     };
-    let Some(view) = view else { return Ok((LeaseOutcome::SessionNotFound, End::Release)) };
-    let (lease, done) = match view.lease.after(change, view.head.mark(), view.now) {
-        Ok(after) => after,
-        Err(refusal) => return Ok((LeaseOutcome::Refused(refusal), End::Release)),
-    };
+    let view = view.ok_or(Refusal::SessionNotFound)?;
+    let (lease, done) = view.lease.after(change, view.head.mark(), view.now)?;
     let mut end = End::Release;
     if done != LeaseDone::Nothing {
         primitives::set_lease(tx, key, &lease).await?;
@@ -44,5 +43,5 @@ pub async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Result<(LeaseO
             change: SessionChange::Leased,
         }]);
     }
-    Ok((LeaseOutcome::Done(done, LeaseView { lease, ..view }), end))
+    Ok(((done, LeaseView { lease, ..view }), end))
 }

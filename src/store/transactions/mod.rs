@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 use super::Store;
 use super::backend::{Backend, Database as _, DatabaseClock, Now, Scrubbed, Standby, Tx};
-use super::error::{StoreError, corrupt};
+use super::error::{Failure, StoreError, corrupt};
 use super::pool::{Nodes, PoolUse};
 use super::run::remembered::Remembered;
 use super::run::together::Sharing;
@@ -39,32 +39,29 @@ use super::shape::Shape;
 use super::sql::primitives;
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::append::Append;
-use crate::domain::command::{
-    AppendOutcome, CreateOutcome, DeleteOutcome, Deletion, Fork, ForkOutcome, LeaseCommand, LeaseOutcome,
-    MetadataUpdate, ScopeOutcome, UpdateOutcome,
-};
-use crate::domain::erasure::{Erasing, Erasure, ErasureOutcome, Subject};
+use crate::domain::command::{AppendAnswer, Deletion, Fork, LeaseCommand, Made, MetadataUpdate};
+use crate::domain::erasure::{Erasing, Erasure, Subject};
 use crate::domain::event::StoredEvent;
 use crate::domain::feed::{FeedKey, FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::lease::LeaseView;
+use crate::domain::lease::{LeaseDone, LeaseView};
 use crate::domain::loaded::{Loaded, Needs, Revisions};
-use crate::domain::policy::{Forget, Found, Policy, PolicyOutcome, PolicyWrite, Scopes, StoredPolicy, Walk};
+use crate::domain::policy::{Forget, Found, Policy, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
-use crate::domain::rewind::{RewindOutcome, RewindRequest};
+use crate::domain::rewind::{RewindRequest, Rewound};
 use crate::domain::scope::Scope;
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastEnd, PastPage, PastQuery, PastRows, RowsOutcome,
-    ScopeHead, ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportRows, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport,
 };
-use crate::domain::trim::{Trim, TrimOutcome};
+use crate::domain::trim::{Trim, Trimmed};
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// Every [`Backend`] is a [`Store`].
 pub struct Transactions<B> {
@@ -72,7 +69,7 @@ pub struct Transactions<B> {
     remembered: Arc<Remembered>,
     appends: Appends,
     reads: Arc<Calls<SessionQuery, Option<SessionView>>>,
-    creations: Arc<Calls<Arc<Creation>, Result<Option<CreateOutcome>>>>,
+    creations: Arc<Calls<Arc<Creation>, Result<Option<SessionView>>>>,
     /// [`Store::erasure_salt`]
     salt: OnceCell<[u8; 32]>,
 }
@@ -146,14 +143,14 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.across_apps(deadline).ask(self.runner.database().is_open_elsewhere()).await
     }
 
-    async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Result<CreateOutcome> {
+    async fn create(&self, creation: &Arc<Creation>, deadline: Instant) -> Decided<(Made, SessionView)> {
         let call = self.runner.of(creation.key.app(), deadline);
         let salt = self.salt(&call).await?;
         // On a distributed database erasures hold users on the server that all ask, and the rows are elsewhere. On a file a statement
         // takes no longer within a transaction than without.
         let shape = self.runner.database().shape();
         let at_once = shape == Shape::Server && self.runner.database().is_optimistic();
-        let mut outcome = None;
+        let mut created = None;
         // Two transactions with several requests each could wait for one another: there is no order of both ids and keys.
         if creation.is_simple() && (creation.request.is_none() || !shape.is_shared()) {
             let create = async |batch: &[&Arc<Creation>], deadline| {
@@ -164,52 +161,50 @@ impl<B: Backend> Store for Transactions<B> {
                     create::batch(&call, salt, batch).await
                 }
             };
-            outcome = self.creations.ask(creation, call.deadline(), create).await??;
+            created = self.creations.ask(creation, call.deadline(), create).await??;
         } else if creation.is_simple() && at_once {
-            outcome = create::at_once(&call, salt, &[creation]).await.pop().transpose()?.flatten();
+            created = create::at_once(&call, salt, &[creation]).await.pop().transpose()?.flatten();
         }
-        let outcome = match outcome {
-            Some(outcome) => outcome,
+        let made = match created {
+            Some(view) => (Made::New, view),
             None => create::alone(&call, salt, creation).await?,
         };
-        if self.runner.database().is_optimistic()
-            && let CreateOutcome::Created(view) | CreateOutcome::Existing(view) | CreateOutcome::Replayed(view) =
-                &outcome
-        {
-            self.remembered.remember(&view.head);
+        if self.runner.database().is_optimistic() {
+            self.remembered.remember(&made.1.head);
         }
-        Ok(outcome)
+        Ok(made)
     }
 
-    async fn append(&self, append: &Arc<Append>, sharing: Sharing, deadline: Instant) -> Result<AppendOutcome> {
+    async fn append(&self, append: &Arc<Append>, sharing: Sharing, deadline: Instant) -> Decided<AppendAnswer> {
         let deadline = self.runner.of(append.key.app(), deadline).deadline();
-        match sharing {
-            Sharing::Group => self.appends.append(append.clone(), deadline).await,
-            Sharing::Alone => self.appends.append_alone(append.clone(), deadline).await,
-        }
+        let answer = match sharing {
+            Sharing::Group => self.appends.append(append.clone(), deadline).await?,
+            Sharing::Alone => self.appends.append_alone(append.clone(), deadline).await?,
+        };
+        Ok(answer?)
     }
 
-    async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Result<UpdateOutcome> {
+    async fn update_metadata(&self, update: &MetadataUpdate, deadline: Instant) -> Decided<SessionView> {
         self.remembered.evict_session(&update.key);
-        self.runner.of(update.key.app(), deadline).write(async |tx| change::update_metadata(tx, update).await).await
+        self.runner.of(update.key.app(), deadline).decide(async |tx| change::update_metadata(tx, update).await).await
     }
 
-    async fn delete(&self, deletion: &Deletion, deadline: Instant) -> Result<DeleteOutcome> {
+    async fn delete(&self, deletion: &Deletion, deadline: Instant) -> Decided<()> {
         self.remembered.evict_session(&deletion.key);
-        self.runner.of(deletion.key.app(), deadline).write(async |tx| change::delete(tx, deletion).await).await
+        self.runner.of(deletion.key.app(), deadline).decide(async |tx| change::delete(tx, deletion).await).await
     }
 
-    async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Result<ScopeOutcome> {
+    async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Decided<(Made, ScopeView)> {
         self.remembered.evict_scope(&write.scope);
         let call = self.runner.of(write.scope.app(), deadline);
         let salt = self.salt(&call).await?;
-        call.write(async |tx| change::write_scope(tx, salt, write).await).await
+        call.decide(async |tx| change::write_scope(tx, salt, write).await).await
     }
 
-    async fn fork(&self, request: &Fork, deadline: Instant) -> Result<ForkOutcome> {
+    async fn fork(&self, request: &Fork, deadline: Instant) -> Decided<(Made, SessionView)> {
         let call = self.runner.of(request.source.app(), deadline);
         let salt = self.salt(&call).await?;
-        call.write(async |tx| past::fork(tx, salt, request).await).await
+        call.decide(async |tx| past::fork(tx, salt, request).await).await
     }
 
     async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64> {
@@ -217,26 +212,26 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.of(key.app(), deadline).one_statement(cost).await
     }
 
-    async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Result<RewindOutcome> {
+    async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Decided<Rewound> {
         self.remembered.evict_session(&request.key);
-        self.runner.of(request.key.app(), deadline).write(async |tx| past::rewind(tx, request).await).await
+        self.runner.of(request.key.app(), deadline).decide(async |tx| past::rewind(tx, request).await).await
     }
 
-    async fn trim(&self, request: &Trim, deadline: Instant) -> Result<TrimOutcome> {
+    async fn trim(&self, request: &Trim, deadline: Instant) -> Decided<Trimmed> {
         self.remembered.evict_session(&request.key);
-        self.runner.of(request.key.app(), deadline).write(async |tx| trim::trim(tx, request).await).await
+        self.runner.of(request.key.app(), deadline).decide(async |tx| trim::trim(tx, request).await).await
     }
 
     async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>> {
         self.runner.of(query.key.app(), deadline).read(async |tx| transfer::export(tx, query).await).await
     }
 
-    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Result<RowsOutcome> {
-        self.runner.of(rows.key.app(), deadline).write(async |tx| transfer::import_rows(tx, rows).await).await
+    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Decided<()> {
+        self.runner.of(rows.key.app(), deadline).decide(async |tx| transfer::import_rows(tx, rows).await).await
     }
 
-    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Result<ImportOutcome> {
-        self.runner.of(import.key.app(), deadline).write(async |tx| transfer::import_session(tx, import).await).await
+    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Decided<()> {
+        self.runner.of(import.key.app(), deadline).decide(async |tx| transfer::import_session(tx, import).await).await
     }
 
     async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()> {
@@ -244,9 +239,9 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.of(key.app(), deadline).write(abandon).await
     }
 
-    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Result<SharedOutcome> {
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Decided<()> {
         self.remembered.evict_scope(&import.scope);
-        self.runner.of(import.scope.app(), deadline).write(async |tx| transfer::import_scope(tx, import).await).await
+        self.runner.of(import.scope.app(), deadline).decide(async |tx| transfer::import_scope(tx, import).await).await
     }
 
     async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage> {
@@ -262,13 +257,13 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.of(scope.app(), deadline).read(async |tx| transfer::scope_at(tx, scope, revision).await).await
     }
 
-    async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Result<SharedOutcome> {
-        self.runner.of(rows.scope.app(), deadline).write(async |tx| transfer::import_past(tx, rows).await).await
+    async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Decided<()> {
+        self.runner.of(rows.scope.app(), deadline).decide(async |tx| transfer::import_past(tx, rows).await).await
     }
 
-    async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Result<SharedOutcome> {
+    async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Decided<()> {
         self.remembered.evict_scope(&end.scope);
-        self.runner.of(end.scope.app(), deadline).write(async |tx| transfer::end_past(tx, end).await).await
+        self.runner.of(end.scope.app(), deadline).decide(async |tx| transfer::end_past(tx, end).await).await
     }
 
     async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
@@ -279,9 +274,9 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.of(key.app(), deadline).one_statement(async |tx| lease::lease(tx, key, now).await).await
     }
 
-    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Result<LeaseOutcome> {
+    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Decided<(LeaseDone, LeaseView)> {
         self.remembered.evict_session(&command.key);
-        self.runner.of(command.key.app(), deadline).write(async |tx| lease::change(tx, command).await).await
+        self.runner.of(command.key.app(), deadline).decide(async |tx| lease::change(tx, command).await).await
     }
 
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment> {
@@ -475,11 +470,11 @@ impl<B: Backend> Store for Transactions<B> {
         self.salt(&self.runner.across_apps(deadline)).await.copied()
     }
 
-    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Result<ErasureOutcome> {
+    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Decided<(Made, Erasure)> {
         if let Some(user) = &erasing.user {
             self.remembered.evict_scope(&ScopeKey::User(user.clone()));
         }
-        self.runner.of(&erasing.app, deadline).write(async |tx| erasure::erase(tx, erasing).await).await
+        self.runner.of(&erasing.app, deadline).decide(async |tx| erasure::erase(tx, erasing).await).await
     }
 
     async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>> {
@@ -517,9 +512,9 @@ impl<B: Backend> Store for Transactions<B> {
         self.runner.across_apps(deadline).one_statement(policies).await
     }
 
-    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Result<PolicyOutcome> {
+    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Decided<StoredPolicy> {
         let call = self.runner.of(&write.app, deadline);
-        call.write(async |tx| policy::set_policy(tx, write).await).await
+        call.decide(async |tx| policy::set_policy(tx, write).await).await
     }
 
     async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found> {

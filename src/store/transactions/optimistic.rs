@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use super::load::load_keys;
 use crate::domain::append::{Append, Done, Outcome, decide, needs};
-use crate::domain::command::AppendOutcome;
+use crate::domain::command::AppendAnswer;
 use crate::domain::loaded::{Loaded, Needs, UNREAD};
 use crate::domain::writes::{ScopeUpdate, SessionUpdate, Writes};
 use crate::store::backend::{Backend, Seen, Tx, Verdict};
 use crate::store::error::StoreError;
 use crate::store::run::remembered::Remembered;
-use crate::store::run::together::appends::Judged;
+use crate::store::run::together::appends::{Answer, Judged};
 use crate::store::run::{AtOnce, Call};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -64,18 +64,21 @@ pub async fn append<B: Backend>(
         remembered.doubt();
     }
     match done {
-        Try::Done(outcomes) => {
-            Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(AppendOutcome { outcome, view: None })).collect()))
-        }
+        Try::Done(outcomes) => Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(answer(outcome))).collect())),
         Try::Unclear(outcomes, error) => {
             remembered.evict(&needs);
-            Ok(Some(Judged::after_unclear(outcomes.into_iter().map(Some), &error)))
+            Ok(Some(Judged::after_unclear(outcomes.into_iter().map(|outcome| Some(answer(outcome))), &error)))
         }
         Try::Overtaken | Try::Busy | Try::Unsure => {
             remembered.evict(&needs);
             Ok(None)
         }
     }
+}
+
+/// Nobody asked for the state.
+fn answer(outcome: Outcome) -> Answer {
+    outcome.map(|done| AppendAnswer { done, view: None })
 }
 
 /// On heads from the cache, and if that does not decide it, on those of the database.
@@ -122,7 +125,7 @@ async fn attempt<B: Backend>(
     let mut outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
     // A write compares what was decided on. A refusal writes nothing, so it must not rest on anything that may be stale.
     let may_be_stale = source == Source::Cache || !needs.keys.is_empty();
-    let unsure = may_be_stale && !outcomes.iter().all(Outcome::is_fresh);
+    let unsure = may_be_stale && !outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(Done::is_fresh));
     if unsure || !writes.is_empty() && !guard(needs, &heads, &mut writes) {
         return Ok(Try::Unsure);
     }
@@ -152,7 +155,7 @@ pub fn note<'o>(
     seen: &Seen,
 ) {
     for (append, outcome) in batch.iter().zip(outcomes) {
-        if let Outcome::Done(Done { tag, events }) = outcome
+        if let Ok(Done { tag, events }) = outcome
             && let Some(noted) = seen.get(&tag.incarnation)
             && let Some(SessionUpdate { was: Some(was), .. }) = writes.sessions.get(&append.key)
         {

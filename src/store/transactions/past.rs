@@ -7,35 +7,37 @@ use super::create::{InTheWay, exceeded, hold_count, in_the_way, made_before};
 use super::erasure::admit;
 use super::policy;
 use super::read::{head, not_there, view, whole_session};
-use crate::domain::append::{Outcome, decide};
-use crate::domain::command::{Fork, ForkOutcome};
+use crate::domain::append::decide;
+use crate::domain::command::{Fork, Made};
 use crate::domain::erasure::Subject;
 use crate::domain::event::{StoredEvent, cost};
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Json;
 use crate::domain::loaded::{LockedSession, Needs};
-use crate::domain::query::{ANY_TIME, EventQuery, Moment, MomentQuery};
-use crate::domain::rewind::{self, Decision, Past, RewindOutcome, RewindRequest, RewindTarget};
+use crate::domain::query::{ANY_TIME, EventQuery, Moment, MomentQuery, SessionView};
+use crate::domain::refusal::Refusal;
+use crate::domain::rewind::{self, Decision, Past, RewindRequest, RewindTarget, Rewound};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
 use crate::domain::transfer::Lost;
 use crate::domain::writes::{Committed, SessionChange, Writes};
 use crate::store::backend::Tx;
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Failure, StoreError};
 use crate::store::run::{End, apply};
 use crate::store::sql::primitives::{self, one};
 use crate::store::sql::query::Query;
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// Copies the past of one session to a new one.
-pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(ForkOutcome, End)> {
+pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Decided<((Made, SessionView), End)> {
     let key = SessionKey { user: fork.source.user.clone(), session: fork.session.clone() };
     let subject = Subject::of(salt, &key.user);
     if !admit(tx, key.app(), &subject).await? {
         // Erased, so nothing to fork is there.
-        return Ok((ForkOutcome::SessionNotFound, End::Release));
+        return Err(Refusal::SessionNotFound.into());
     }
     let bounds = policy::bounds(tx, key.app()).await?;
     hold_count(tx, &bounds, &subject).await?;
@@ -43,20 +45,19 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
     // First, so that a retry is answered even if the source is gone by now.
     if let Some(request) = &fork.request
         && let Some(found) = made_before(tx, &key.user, request, fork.incarnation, fork.now, &mut told).await?
-        && let Some(outcome) = forked_before(tx, fork, &key, found).await?
+        && let Some(made) = forked_before(tx, fork, &key, found).await?
     {
-        return Ok((outcome, End::Release));
+        return Ok((made, End::Release));
     }
-    let Some(source) = tx.keep_session(&fork.source).await?.filter(|row| row.head.is_live(fork.now)) else {
-        return Ok((ForkOutcome::SessionNotFound, End::Release));
-    };
+    let source = tx.keep_session(&fork.source).await?.filter(|row| row.head.is_live(fork.now));
+    let source = source.ok_or(Refusal::SessionNotFound)?;
     let revision = fork.at.unwrap_or(source.head.revision);
     if revision > source.head.revision {
-        return Ok((ForkOutcome::Beyond(source.head.revision), End::Release));
+        return Err(Refusal::Beyond(source.head.revision).into());
     }
-    let Some(head) = head(tx, &fork.source, ANY_TIME).await? else { return Err(not_there()) };
+    let head = head(tx, &fork.source, ANY_TIME).await?.ok_or_else(not_there)?;
     if revision < head.base_revision {
-        return Ok((ForkOutcome::Trimmed(head.base_revision), End::Release));
+        return Err(Refusal::Trimmed(head.base_revision).into());
     }
     let update_time = if revision == 0 {
         None
@@ -70,12 +71,12 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
     };
     while !primitives::insert_fork(tx, &source, fork, revision, update_time.as_ref()).await? {
         let found = in_the_way(tx, &key, fork.request.as_ref(), fork.incarnation, fork.now, &mut told).await?;
-        if let Some(outcome) = forked_before(tx, fork, &key, found).await? {
-            return Ok((outcome, End::Release));
+        if let Some(made) = forked_before(tx, fork, &key, found).await? {
+            return Ok((made, End::Release));
         }
     }
     if let Some(bound) = exceeded(tx, &bounds, &key.user, revision - head.base_revision, fork.now).await? {
-        return Ok((ForkOutcome::LimitReached(bound), End::Release));
+        return Err(Refusal::LimitReached(bound).into());
     }
     primitives::copy_history(tx, &source, fork, head.base_revision, revision).await?;
     let incarnation = fork.incarnation;
@@ -86,7 +87,7 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Result<(Fo
     if first <= last {
         told.push(Committed::Events { key: key.clone(), incarnation, first, last });
     }
-    Ok((view(tx, &whole_session(&key, fork.now)).await.map(ForkOutcome::Created)?, End::Commit(told)))
+    Ok(((Made::New, view(tx, &whole_session(&key, fork.now)).await?), End::Commit(told)))
 }
 
 /// What the events of a session up to a revision cost, that a fork copies.
@@ -95,19 +96,19 @@ pub async fn log_cost<X: Tx>(tx: &mut X, key: &SessionKey, to: i64) -> Result<i6
     Ok(cost)
 }
 
-/// The outcome of a fork whose row cannot be inserted.
+/// What there is instead of a fork whose row cannot be inserted.
 async fn forked_before<X: Tx>(
     tx: &mut X,
     fork: &Fork,
     key: &SessionKey,
     found: InTheWay,
-) -> Result<Option<ForkOutcome>> {
+) -> Decided<Option<(Made, SessionView)>> {
     Ok(match found {
         InTheWay::Nothing => None,
-        InTheWay::OurOwn => Some(ForkOutcome::Created(view(tx, &whole_session(key, fork.now)).await?)),
-        InTheWay::Retried(key) => Some(ForkOutcome::Replayed(view(tx, &whole_session(&key, fork.now)).await?)),
-        InTheWay::OtherRequest => Some(ForkOutcome::KeyConflict),
-        InTheWay::Other => Some(ForkOutcome::AlreadyExists),
+        InTheWay::OurOwn => Some((Made::New, view(tx, &whole_session(key, fork.now)).await?)),
+        InTheWay::Retried(key) => Some((Made::Before, view(tx, &whole_session(&key, fork.now)).await?)),
+        InTheWay::OtherRequest => return Err(Refusal::CreationKeyConflict.into()),
+        InTheWay::Other => return Err(Refusal::SessionAlreadyExists.into()),
     })
 }
 
@@ -123,10 +124,8 @@ fn timestamp_of(event: &StoredEvent) -> Result<Timestamp> {
 }
 
 /// Appends the event that takes others back. The session is locked, as the event depends on its current state.
-pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(RewindOutcome, End)> {
-    let Some(row) = locked_live(tx, &request.key, request.now).await? else {
-        return Ok((RewindOutcome::SessionNotFound, End::Release));
-    };
+pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewound, End)> {
+    let row = locked_live(tx, &request.key, request.now).await?.ok_or(Refusal::SessionNotFound)?;
     let needs = Needs {
         sessions: BTreeSet::from([&request.key]),
         users: BTreeMap::from([(&request.key.user, false)]),
@@ -137,25 +136,19 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Result<(Rewin
     let mut loaded = tx.read_heads(&needs).await?;
     loaded.timeline = tx.timeline();
     let past = past_of(tx, &row, &request.target).await?;
-    let append = match rewind::decide(&mut loaded, request, past) {
+    let append = match rewind::decide(&mut loaded, request, past)? {
         Decision::Append(append) => append,
         Decision::Replayed => {
             let view = view(tx, &whole_session(&request.key, request.now)).await?;
-            return Ok((RewindOutcome::Done { view, appended: 0, cost: 0 }, End::Release));
+            return Ok((Rewound { view, appended: 0, cost: 0 }, End::Release));
         }
-        Decision::SessionNotFound => return Ok((RewindOutcome::SessionNotFound, End::Release)),
-        Decision::InvocationNotFound => return Ok((RewindOutcome::InvocationNotFound, End::Release)),
-        Decision::Trimmed(base) => return Ok((RewindOutcome::Trimmed(base), End::Release)),
-        Decision::Refused(refusal) => return Ok((RewindOutcome::Refused(refusal), End::Release)),
     };
     let mut writes = Writes::default();
-    if let Outcome::Refused(refusal) = decide(&mut loaded, &append, &mut writes) {
-        return Ok((RewindOutcome::Refused(refusal), End::Release));
-    }
+    decide(&mut loaded, &append, &mut writes)?;
     let cost = writes.events.iter().map(|row| cost(row.body.len())).fold(0, u32::saturating_add);
     let (_, end) = apply(tx, &writes).await?;
     let view = view(tx, &whole_session(&request.key, request.now)).await?;
-    Ok((RewindOutcome::Done { view, appended: append.events.len(), cost }, end))
+    Ok((Rewound { view, appended: append.events.len(), cost }, end))
 }
 
 /// The past that a rewind returns to, if there is one.
@@ -168,7 +161,7 @@ async fn past_of<X: Tx>(tx: &mut X, row: &LockedSession, target: &RewindTarget) 
         RewindTarget::Revision(revision) => (*revision < row.head.revision).then_some(*revision),
     };
     let Some(to) = to else { return Ok(None) };
-    let Some(head) = head(tx, &row.key, ANY_TIME).await? else { return Err(not_there()) };
+    let head = head(tx, &row.key, ANY_TIME).await?.ok_or_else(not_there)?;
     let base = head.base_revision;
     if to < base {
         return Ok(Some(Past {

@@ -6,20 +6,19 @@ use super::read::head;
 use super::trim;
 use crate::domain::ids::{AppName, SessionKey};
 use crate::domain::json::Json;
-use crate::domain::policy::{
-    Bounds, Counts, Due, Found, Kept, Policy, PolicyOutcome, PolicyWrite, StoredPolicy, Walk, Walked,
-};
+use crate::domain::policy::{Bounds, Counts, Due, Found, Kept, Policy, PolicyWrite, StoredPolicy, Walk, Walked};
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Removal;
 use crate::store::backend::{OnLocked, Tx};
-use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::error::{Cause, Failure, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::primitives::{self, at_most_one};
 use crate::store::sql::query::Query;
 use crate::store::sql::rows::KeptRow;
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// How many sessions one transaction looks at, and how many it changes: it holds locks, and must fit into the time limit.
 const WALKED: i64 = 500;
@@ -56,21 +55,17 @@ fn parsed(text: &str) -> Result<Policy> {
     Policy::parse(Json::trusted(text)).map_err(odd)
 }
 
-pub async fn set_policy<X: Tx>(tx: &mut X, write: &PolicyWrite) -> Result<(PolicyOutcome, End)> {
+pub async fn set_policy<X: Tx>(tx: &mut X, write: &PolicyWrite) -> Decided<(StoredPolicy, End)> {
     loop {
         let stored = policy(tx, &write.app).await?;
-        let next = match write.decide(&stored) {
-            Ok(Some(next)) => next,
-            Ok(None) => return Ok((PolicyOutcome::Done(stored), End::Release)),
-            Err(mismatch) => return Ok((PolicyOutcome::RevisionMismatch(mismatch), End::Release)),
-        };
+        let Some(next) = write.decide(&stored)? else { return Ok((stored, End::Release)) };
         let text = next.policy.as_ref().map(Policy::to_json);
         let bounds = next.policy.as_ref().map(|policy| policy.bounds).unwrap_or_default();
         let query = Query::new(&*tx.statements().set_policy).app(&write.app).bind(next.revision).bind(text.as_deref());
         let query = query.bind(bounds.sessions_per_user).bind(bounds.events_per_session);
         // None if another write came between: it is read, and this one decided anew.
         if tx.execute(query).await? > 0 {
-            return Ok((PolicyOutcome::Done(next), End::UNTOLD));
+            return Ok((next, End::UNTOLD));
         }
     }
 }

@@ -11,18 +11,20 @@ use crate::domain::ids::{AppName, ScopeKey, SessionKey};
 use crate::domain::json::{Json, RawJson};
 use crate::domain::loaded::Needs;
 use crate::domain::query::{SessionQuery, StateFilter};
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportOutcome, ImportRows, PastChange, PastEnd, PastPage, PastQuery, PastRows,
-    RowsOutcome, ScopeHead, ScopeImport, SharedOutcome,
+    ExportQuery, Exported, ImportEnd, ImportRows, PastChange, PastEnd, PastPage, PastQuery, PastRows, ScopeHead,
+    ScopeImport,
 };
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
-use crate::store::error::StoreError;
+use crate::store::error::{Failure, StoreError};
 use crate::store::run::End;
 use crate::store::sql::{primitives, transfer};
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// How long an import may write nothing, in microseconds, before its rows are taken for left behind.
 const IMPORT_MEMORY: i64 = 3600 * 1_000_000;
@@ -51,39 +53,34 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
 }
 
 /// Writes rows of a session that is not visible yet. The same again changes nothing.
-pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Result<(RowsOutcome, End)> {
+pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Decided<((), End)> {
     let (key, incarnation) = (&import.key, import.incarnation);
-    match admit_import(tx, key.app(), &import.subject, import.since).await? {
-        Admission::Granted => {}
-        Admission::Erased => return Ok((RowsOutcome::Erased, End::Release)),
-        Admission::Blocked => return Ok((RowsOutcome::Blocked, End::Release)),
-    }
+    admit_import(tx, key.app(), &import.subject, import.since).await?;
     if import.begins {
         transfer::note_import(tx, key, incarnation, import.now).await?;
     } else if !transfer::renew_import(tx, key, incarnation, import.now).await? {
-        return Ok((RowsOutcome::Lost, End::Release));
+        return Err(Refusal::ImportLost.into());
     }
     transfer::insert_rows(tx, import).await?;
-    Ok((RowsOutcome::Written, End::UNTOLD))
+    Ok(((), End::UNTOLD))
 }
 
 /// Makes an imported session visible.
-pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Result<(ImportOutcome, End)> {
+pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((), End)> {
     let (key, incarnation) = (&import.key, import.incarnation);
-    match admit_import(tx, key.app(), &import.subject, import.since).await? {
-        Admission::Granted => {}
-        Admission::Erased => return Ok((ImportOutcome::Erased, End::Release)),
-        Admission::Blocked => return Ok((ImportOutcome::Blocked, End::Release)),
-    }
+    admit_import(tx, key.app(), &import.subject, import.since).await?;
     if !transfer::forget_import(tx, key, incarnation).await? {
         let found = in_the_way(tx, key, None, incarnation, import.now, &mut Vec::new()).await?;
-        let ours = matches!(found, InTheWay::OurOwn);
-        return Ok((if ours { ImportOutcome::Created } else { ImportOutcome::Lost }, End::Release));
+        return if matches!(found, InTheWay::OurOwn) {
+            Ok(((), End::Release))
+        } else {
+            Err(Refusal::ImportLost.into())
+        };
     }
     let mut told = Vec::new();
     while !transfer::insert_session(tx, import).await? {
         if !matches!(in_the_way(tx, key, None, incarnation, import.now, &mut told).await?, InTheWay::Nothing) {
-            return Ok((ImportOutcome::Exists, End::Release));
+            return Err(Refusal::SessionAlreadyExists.into());
         }
     }
     transfer::insert_state(tx, import).await?;
@@ -93,7 +90,7 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Result<(Im
         let (first, last) = (import.begin.base + 1, import.revision);
         told.push(Committed::Events { key: key.clone(), incarnation, first, last });
     }
-    Ok((ImportOutcome::Created, End::Commit(told)))
+    Ok(((), End::Commit(told)))
 }
 
 pub async fn abandon_import<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64) -> Result<((), End)> {
@@ -101,26 +98,21 @@ pub async fn abandon_import<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i6
     Ok(((), End::UNTOLD))
 }
 
-/// Whether an import may write for a user.
-enum Admission {
-    Granted,
-    /// The user was erased since it began.
-    Erased,
-    Blocked,
-}
-
 /// Holds a user as [`admit`] does, for an import that began when the app had had `since` erasures.
-async fn admit_import<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject, since: i64) -> Result<Admission> {
+///
+/// # Errors
+/// `UserErased`, `ErasedSince`.
+async fn admit_import<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject, since: i64) -> Decided<()> {
     if !admit(tx, app, subject).await? {
-        return Ok(Admission::Blocked);
+        return Err(Refusal::UserErased.into());
     }
-    Ok(if last_erasure(tx, app, subject).await? > since { Admission::Erased } else { Admission::Granted })
+    if last_erasure(tx, app, subject).await? > since { Err(Refusal::ErasedSince.into()) } else { Ok(()) }
 }
 
-async fn admit_scope<X: Tx>(tx: &mut X, scope: &ScopeKey, subject: Option<&Subject>, since: i64) -> Result<Admission> {
+async fn admit_scope<X: Tx>(tx: &mut X, scope: &ScopeKey, subject: Option<&Subject>, since: i64) -> Decided<()> {
     match subject {
         Some(subject) => admit_import(tx, scope.app(), subject, since).await,
-        None => Ok(Admission::Granted),
+        None => Ok(()),
     }
 }
 
@@ -164,36 +156,28 @@ pub async fn scope_at<X: Tx>(tx: &mut X, scope: &ScopeKey, revision: i64) -> Res
 }
 
 /// Writes what a scope was before an import took it: below its floor, where nobody sees it.
-pub async fn import_past<X: Tx>(tx: &mut X, rows: &PastRows) -> Result<(SharedOutcome, End)> {
-    match admit_scope(tx, &rows.scope, rows.subject.as_ref(), rows.since).await? {
-        Admission::Granted => {}
-        Admission::Erased => return Ok((SharedOutcome::Erased, End::Release)),
-        Admission::Blocked => return Ok((SharedOutcome::Blocked, End::Release)),
-    }
+pub async fn import_past<X: Tx>(tx: &mut X, rows: &PastRows) -> Decided<((), End)> {
+    admit_scope(tx, &rows.scope, rows.subject.as_ref(), rows.since).await?;
     lock_scope(tx, &rows.scope).await?;
     let head = transfer::scope_head(tx, &rows.scope).await?;
     if head.is_none_or(|head| head.imported != rows.revision || head.floor != rows.revision) {
-        return Ok((SharedOutcome::Other, End::Release));
+        return Err(Refusal::OtherState.into());
     }
     transfer::insert_past(tx, rows).await?;
-    Ok((SharedOutcome::Taken, End::UNTOLD))
+    Ok(((), End::UNTOLD))
 }
 
 /// Makes such a past visible.
-pub async fn end_past<X: Tx>(tx: &mut X, end: &PastEnd) -> Result<(SharedOutcome, End)> {
-    match admit_scope(tx, &end.scope, end.subject.as_ref(), end.since).await? {
-        Admission::Granted => {}
-        Admission::Erased => return Ok((SharedOutcome::Erased, End::Release)),
-        Admission::Blocked => return Ok((SharedOutcome::Blocked, End::Release)),
-    }
+pub async fn end_past<X: Tx>(tx: &mut X, end: &PastEnd) -> Decided<((), End)> {
+    admit_scope(tx, &end.scope, end.subject.as_ref(), end.since).await?;
     lock_scope(tx, &end.scope).await?;
     let head = transfer::scope_head(tx, &end.scope).await?;
     if head.is_none_or(|head| head.imported != end.revision || head.floor != end.revision) {
         // Perhaps an earlier try of this call did it.
-        return Ok((SharedOutcome::Other, End::Release));
+        return Err(Refusal::OtherState.into());
     }
     transfer::settle_past(tx, end).await?;
-    Ok((SharedOutcome::Taken, End::UNTOLD))
+    Ok(((), End::UNTOLD))
 }
 
 async fn lock_scope<X: Tx>(tx: &mut X, scope: &ScopeKey) -> Result<()> {
@@ -209,15 +193,11 @@ fn alone(scope: &ScopeKey) -> Needs<'_> {
 }
 
 /// Takes the state of a scope that has none; one that has a revision is left alone.
-pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(SharedOutcome, End)> {
-    match admit_scope(tx, &import.scope, import.subject.as_ref(), import.since).await? {
-        Admission::Granted => {}
-        Admission::Erased => return Ok((SharedOutcome::Erased, End::Release)),
-        Admission::Blocked => return Ok((SharedOutcome::Blocked, End::Release)),
-    }
+pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Decided<((), End)> {
+    admit_scope(tx, &import.scope, import.subject.as_ref(), import.since).await?;
     lock_scope(tx, &import.scope).await?;
-    if let Some(outcome) = import.beside(&primitives::scope(tx, &import.scope).await?) {
-        return Ok((outcome, End::Release));
+    if !import.beside(&primitives::scope(tx, &import.scope).await?)? {
+        return Ok(((), End::Release));
     }
     let heads = tx.read_heads(&alone(&import.scope)).await?;
     let began = match &import.scope {
@@ -228,7 +208,7 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Result<(Sh
     let revision = import.revision.max(began + 1);
     transfer::insert_scope(tx, import, revision, began).await?;
     let told = Committed::Scope { key: import.scope.clone(), first: 1, last: revision };
-    Ok((SharedOutcome::Taken, End::Commit(vec![told])))
+    Ok(((), End::Commit(vec![told])))
 }
 
 /// Leaves the rows of one import that died to the sweep; whether there was one.

@@ -1,38 +1,31 @@
 //! Cuts sessions, and empties what was trimmed.
 
-use super::change::{judge, locked_live, mismatch};
+use super::change::{judge, locked_live};
 use super::read::head;
 use crate::domain::ids::SessionKey;
 use crate::domain::query::ANY_TIME;
+use crate::domain::refusal::Refusal;
 use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
-use crate::domain::trim::{Cut, Trim, TrimOutcome, Trimmed, new_base};
+use crate::domain::trim::{Cut, Trim, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::Tx;
-use crate::store::error::StoreError;
+use crate::store::error::{Failure, StoreError};
 use crate::store::run::End;
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// How far the clocks of processes may be apart that write to one session, in microseconds: within it commit times may go back
 /// from one event to the next, and each is looked at.
 const SKEW: i64 = 60_000_000;
 
 /// Cuts a session. One row changes, whatever the length of the log; the sweep empties what is trimmed.
-pub async fn trim<X: Tx>(tx: &mut X, trim: &Trim) -> Result<(TrimOutcome, End)> {
-    let Some(row) = locked_live(tx, &trim.key, trim.now).await? else {
-        return Ok((TrimOutcome::SessionNotFound, End::Release));
-    };
-    if let Err(refusal) = judge(tx, &row, trim.lease.as_ref(), trim.now) {
-        return Ok((TrimOutcome::Lease(refusal), End::Release));
-    }
-    if let Some(mismatch) = mismatch(tx, &row, trim.if_match.as_ref()).await? {
-        return Ok((TrimOutcome::RevisionMismatch(mismatch), End::Release));
-    }
-    let Some(session) = head(tx, &trim.key, ANY_TIME).await? else {
-        return Ok((TrimOutcome::SessionNotFound, End::Release));
-    };
+pub async fn trim<X: Tx>(tx: &mut X, trim: &Trim) -> Decided<(Trimmed, End)> {
+    let row = locked_live(tx, &trim.key, trim.now).await?.ok_or(Refusal::SessionNotFound)?;
+    judge(tx, &row, &trim.guard, trim.now).await?;
+    let session = head(tx, &trim.key, ANY_TIME).await?.ok_or(Refusal::SessionNotFound)?;
     let wanted = match trim.cut {
         Cut::Before(sequence) => sequence.saturating_sub(1),
         Cut::Keep(events) => session.revision.saturating_sub(events),
@@ -46,7 +39,7 @@ pub async fn trim<X: Tx>(tx: &mut X, trim: &Trim) -> Result<(TrimOutcome, End)> 
     } else {
         End::Release
     };
-    Ok((TrimOutcome::Done(Trimmed { base, events, tag }), end))
+    Ok((Trimmed { base, events, tag }, end))
 }
 
 /// Cuts a locked session at `base`, which is beyond its own and not beyond its revision.

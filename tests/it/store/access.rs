@@ -320,12 +320,16 @@ on_both_databases! {
     }
 }
 
+fn failure<T>(done: Result<T, impl Into<Failure>>) -> Failure {
+    done.err().expect("an error").into()
+}
+
 #[tokio::test]
 async fn nowhere_takes_no_write() {
     let incarnation = 1;
     let metadata =
-        MetadataUpdate { key: key("s"), patch: MetadataPatch::default(), lease: None, if_match: None, now: now() };
-    let deletion = Deletion { key: key("s"), incarnation, lease: None, if_match: None, now: now() };
+        MetadataUpdate { key: key("s"), patch: MetadataPatch::default(), guard: Guard::default(), now: now() };
+    let deletion = Deletion { key: key("s"), incarnation, guard: Guard::default(), now: now() };
     let session = SessionId::parse("t").unwrap();
     let fork = Fork { source: key("s"), at: None, session, incarnation, request: None, now: now() };
     let rewind = RewindRequest {
@@ -334,32 +338,31 @@ async fn nowhere_takes_no_write() {
         target: RewindTarget::Revision(0),
         event_id: EventId::parse("e").unwrap(),
         invocation_id: "i".to_owned(),
-        lease: None,
-        if_match: None,
+        guard: Guard::default(),
         now: now(),
     };
     let scope = scope_write(app(), r#"{"stateDelta":{"k":1}}"#);
     let add = append("s", &[r#"{"id":"e"}"#]).into();
     let store = Nowhere;
     for error in [
-        store.migrate().await.err(),
-        store.create(&creation("s", "{}").into(), deadline()).await.err(),
-        store.append(&add, Sharing::Group, deadline()).await.err(),
-        store.append(&add, Sharing::Alone, deadline()).await.err(),
-        store.update_metadata(&metadata, deadline()).await.err(),
-        store.delete(&deletion, deadline()).await.err(),
-        store.fork(&fork, deadline()).await.err(),
-        store.rewind(&rewind, deadline()).await.err(),
-        store.write_scope(&scope, deadline()).await.err(),
-        store.insert_api_key(&api_key("k"), deadline()).await.err(),
-        store.change_api_key(&api_key("k"), &api_key("k"), deadline()).await.err(),
-        store.revoke_api_key("k", now(), deadline()).await.err(),
-        store.touch_api_key("k", now(), deadline()).await.err(),
-        store.token_secret([0; 32], deadline()).await.err(),
-        store.revoke_tokens(&user(), deadline()).await.err(),
-        store.sweep(now(), true, deadline()).await.err(),
+        failure(store.migrate().await),
+        failure(store.create(&creation("s", "{}").into(), deadline()).await),
+        failure(store.append(&add, Sharing::Group, deadline()).await),
+        failure(store.append(&add, Sharing::Alone, deadline()).await),
+        failure(store.update_metadata(&metadata, deadline()).await),
+        failure(store.delete(&deletion, deadline()).await),
+        failure(store.fork(&fork, deadline()).await),
+        failure(store.rewind(&rewind, deadline()).await),
+        failure(store.write_scope(&scope, deadline()).await),
+        failure(store.insert_api_key(&api_key("k"), deadline()).await),
+        failure(store.change_api_key(&api_key("k"), &api_key("k"), deadline()).await),
+        failure(store.revoke_api_key("k", now(), deadline()).await),
+        failure(store.touch_api_key("k", now(), deadline()).await),
+        failure(store.token_secret([0; 32], deadline()).await),
+        failure(store.revoke_tokens(&user(), deadline()).await),
+        failure(store.sweep(now(), true, deadline()).await),
     ] {
-        let error = error.expect("an error");
+        let Failure::Store(error) = error else { panic!("{error:?}") };
         assert_eq!(
             (error.cause, error.unclear, &*error.to_string()),
             (Cause::Internal, false, "there is nowhere to write")

@@ -47,7 +47,7 @@ on_both_databases! {
         // Remembered or not, in a group or not, with a precondition that has long ceased to hold, and among fresh ones.
         for (n, store) in [(**store).clone(), store.another().await].iter().enumerate() {
             for sharing in BOTH {
-                let again = Append { if_match: if_match("\"0\""), ..append("s", &[&event]) };
+                let again = Append { guard: only_if("\"0\""), ..append("s", &[&event]) };
                 let again = done(store.append(&again.into(), sharing, deadline()).await);
                 assert_eq!(sequences(&again), [(1, true)]);
                 assert_eq!(again.events[0].event.body, first.events[0].event.body);
@@ -80,11 +80,11 @@ on_both_databases! {
         for sharing in BOTH {
             let whole = store.shown("s").await.unwrap().head.tag().to_string();
             let revision = store.revision("s").await;
-            let stale = Append { if_match: if_match("\"0\""), ..append("s", &[r#"{"id":"stale"}"#]) };
+            let stale = Append { guard: only_if("\"0\""), ..append("s", &[r#"{"id":"stale"}"#]) };
             let refusal = refused(store.append(&stale.into(), sharing, deadline()).await);
             assert_eq!(refusal, mismatch(revision, 1, 0));
             let event = format!(r#"{{"id":"{sharing:?}","actions":{{"preconditions":[{{"key":"k","equals":1}}]}}}}"#);
-            let fits = Append { if_match: if_match(&whole), ..append("s", &[&event]) };
+            let fits = Append { guard: only_if(&whole), ..append("s", &[&event]) };
             assert_eq!(sequences(&done(store.append(&fits.into(), sharing, deadline()).await)), [(revision + 1, false)]);
             let fails = r#"{"id":"f","actions":{"stateDelta":{"k":2},"preconditions":[{"key":"user:k","exists":false}]}}"#;
             let refusal = refused(store.append(&append("s", &[fails]).into(), sharing, deadline()).await);
@@ -105,8 +105,8 @@ on_both_databases! {
         for id in ["none", "expired", "deleted"] {
             for sharing in BOTH {
                 let append = append(id, &[r#"{"id":"e","actions":{"stateDelta":{"app:k":1}}}"#]);
-                let outcome = store.append(&append.into(), sharing, deadline()).await.unwrap().outcome;
-                assert_eq!(outcome, Outcome::SessionNotFound, "{id} {sharing:?}");
+                let outcome = store.append(&append.into(), sharing, deadline()).await;
+                assert_eq!(refused(outcome), Refusal::SessionNotFound, "{id} {sharing:?}");
             }
         }
         assert_eq!(store.scope_of(&app()).await.revision, 0);
@@ -140,10 +140,10 @@ on_both_databases! {
         }
         let shown = store.shown("s").await.unwrap();
         assert_eq!((state(&shown), revisions(&shown)), (json(r#"{"n":10,"user:n":10}"#), (10, 11, 0)));
-        other.delete(&Deletion { key: key("s"), incarnation: shown.head.incarnation, lease: None, if_match: None, now: now() }, deadline()).await.unwrap();
+        other.delete(&Deletion { key: key("s"), incarnation: shown.head.incarnation, guard: Guard::default(), now: now() }, deadline()).await.unwrap();
         let gone = append("s", &[r#"{"id":"gone"}"#]);
-        let outcome = store.append(&gone.into(), Sharing::Group, deadline()).await.unwrap().outcome;
-        assert_eq!(outcome, Outcome::SessionNotFound);
+        let outcome = store.append(&gone.into(), Sharing::Group, deadline()).await;
+        assert_eq!(refused(outcome), Refusal::SessionNotFound);
     }
 
     async fn many_appends_at_once_lose_nothing(store: &TestStore) {
@@ -190,15 +190,14 @@ on_both_databases! {
         for round in 0..4 {
             let calls = (0..8).map(|n| {
                 let append = append("s", &[&format!(r#"{{"id":"{round}-{n}"}}"#)]);
-                let append = Arc::new(Append { if_match: if_match(&format!("\"{round}\"")), ..append });
+                let append = Arc::new(Append { guard: only_if(&format!("\"{round}\"")), ..append });
                 let store = &stores[n % 2];
                 async move { settled(async || store.append(&append, BOTH[n / 2 % 2], deadline()).await).await }
             });
             let outcomes = join_all(calls).await;
-            let (won, lost): (Vec<_>, Vec<_>) =
-                outcomes.into_iter().map(|outcome| outcome.unwrap().outcome).partition(|o| matches!(o, Outcome::Done(_)));
+            let (won, lost): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
             assert_eq!((won.len(), lost.len()), (1, 7));
-            assert!(lost.iter().all(|lost| *lost == Outcome::Refused(mismatch(round + 1, 0, 0))), "{lost:?}");
+            lost.into_iter().for_each(|lost| assert_eq!(refused(lost), mismatch(round + 1, 0, 0)));
         }
     }
 
@@ -208,7 +207,7 @@ on_both_databases! {
         let appends = (0..30).map(|n| {
             let append = Arc::new(append("s", &[&delta(&format!("e{n}"), &format!(r#"{{"k{n}":{n},"app:n":{n}}}"#))]));
             let store = &stores[n % 2];
-            async move { settled(async || store.append(&append, BOTH[n / 2 % 2], deadline()).await).await.unwrap().outcome }
+            async move { settled(async || store.append(&append, BOTH[n / 2 % 2], deadline()).await).await }
         });
         let anew = async {
             for _ in 0..5 {
@@ -222,9 +221,8 @@ on_both_databases! {
         let mut kept = 0;
         for outcome in outcomes {
             match outcome {
-                Outcome::Done(done) => kept += i64::from(done.tag.incarnation == incarnation),
-                Outcome::SessionNotFound => {}
-                Outcome::Refused(refusal) => panic!("{refusal:?}"),
+                Ok(AppendAnswer { done, .. }) => kept += i64::from(done.tag.incarnation == incarnation),
+                refusal => assert_eq!(refused(refusal), Refusal::SessionNotFound),
             }
         }
         assert_eq!(store.revision("s").await, kept);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use sessiond::domain::command::{MetadataUpdate, ScopeOutcome, UpdateOutcome};
+use sessiond::domain::command::MetadataUpdate;
 use sessiond::domain::session::MetadataPatch;
 
 use super::*;
@@ -13,17 +13,13 @@ fn update(id: &str, patch: &str) -> MetadataUpdate {
     MetadataUpdate {
         key: key(id),
         patch: MetadataPatch::parse(parsed(patch)).unwrap(),
-        lease: None,
-        if_match: None,
+        guard: Guard::default(),
         now: now(),
     }
 }
 
 async fn updated(store: &TestStore, update: MetadataUpdate) -> SessionView {
-    match store.update_metadata(&update, deadline()).await.unwrap() {
-        UpdateOutcome::Done(view) => view,
-        other => panic!("{other:?}"),
-    }
+    store.update_metadata(&update, deadline()).await.unwrap()
 }
 
 /// Name and labels, as text.
@@ -33,11 +29,10 @@ fn metadata(view: &SessionView) -> (Option<String>, Option<String>) {
 }
 
 #[track_caller]
-fn changed(outcome: Result<ScopeOutcome, StoreError>) -> (i64, Value) {
-    match outcome.unwrap() {
-        ScopeOutcome::Done(view) => (view.revision, json(&view.state)),
-        other => panic!("{other:?}"),
-    }
+fn changed(outcome: Result<(Made, ScopeView), Failure>) -> (i64, Value) {
+    let (made, view) = outcome.unwrap();
+    assert_eq!(made, Made::New);
+    (view.revision, json(&view.state))
 }
 
 on_both_databases! {
@@ -61,15 +56,14 @@ on_both_databases! {
         store.make("s", "{}").await;
         store.make("expired", r#"{"expireTime":1}"#).await;
         for id in ["none", "expired"] {
-            let outcome = store.update_metadata(&update(id, r#"{"displayName":"n"}"#), deadline()).await.unwrap();
-            assert!(matches!(outcome, UpdateOutcome::SessionNotFound), "{outcome:?}");
+            let outcome = store.update_metadata(&update(id, r#"{"displayName":"n"}"#), deadline()).await;
+            assert_eq!(refused(outcome), Refusal::SessionNotFound);
         }
-        let stale = MetadataUpdate { if_match: if_match("\"1\""), ..update("s", r#"{"displayName":"n"}"#) };
-        let outcome = store.update_metadata(&stale, deadline()).await.unwrap();
-        let UpdateOutcome::RevisionMismatch(found) = outcome else { panic!("{outcome:?}") };
-        assert_eq!(found, Mismatch { revision: 0, shared: Some((0, 0)), failed: Vec::new() });
+        let stale = MetadataUpdate { guard: only_if("\"1\""), ..update("s", r#"{"displayName":"n"}"#) };
+        let outcome = store.update_metadata(&stale, deadline()).await;
+        assert_eq!(refused(outcome), mismatch(0, 0, 0));
         assert_eq!(store.shown("s").await.unwrap().head.metadata_revision, 0);
-        let fits = MetadataUpdate { if_match: if_match("\"0\""), ..update("s", r#"{"displayName":"n"}"#) };
+        let fits = MetadataUpdate { guard: only_if("\"0\""), ..update("s", r#"{"displayName":"n"}"#) };
         assert_eq!(updated(store, fits).await.head.metadata_revision, 1);
     }
 
@@ -78,29 +72,27 @@ on_both_databases! {
         updated(store, update("s", r#"{"expireTime":1}"#)).await;
         assert!(store.shown("s").await.is_none());
         let late = append("s", &[r#"{"id":"e"}"#]);
-        let outcome = store.append(&late.into(), Sharing::Group, deadline()).await.unwrap().outcome;
-        assert_eq!(outcome, Outcome::SessionNotFound);
+        let outcome = store.append(&late.into(), Sharing::Group, deadline()).await;
+        assert_eq!(refused(outcome), Refusal::SessionNotFound);
     }
 
     async fn a_deletion_takes_the_incarnation_that_it_means_and_no_later_one(store: &TestStore) {
         let first = store.make("s", r#"{"state":{"k":1,"user:k":1},"events":[{"id":"e"}]}"#).await;
-        let deletion = Deletion { key: key("s"), incarnation: first.head.incarnation, lease: None, if_match: if_match("\"7\""), now: now() };
-        let outcome = store.delete(&deletion, deadline()).await.unwrap();
-        let found = Mismatch { revision: 1, shared: Some((1, 0)), failed: Vec::new() };
-        assert_eq!(outcome, DeleteOutcome::RevisionMismatch(found));
-        let deletion = Deletion { if_match: if_match("\"1\""), ..deletion };
-        assert_eq!(store.delete(&deletion, deadline()).await.unwrap(), DeleteOutcome::Done);
+        let deletion = Deletion { key: key("s"), incarnation: first.head.incarnation, guard: only_if("\"7\""), now: now() };
+        assert_eq!(refused(store.delete(&deletion, deadline()).await), mismatch(1, 1, 0));
+        let deletion = Deletion { guard: only_if("\"1\""), ..deletion };
+        store.delete(&deletion, deadline()).await.unwrap();
         assert!(store.shown("s").await.is_none());
         assert!(store.event(&key("s"), &EventId::parse("e").unwrap(), now(), deadline()).await.unwrap().is_none());
         assert!(store.value(&key("s"), Scope::Session, "k", now(), deadline()).await.unwrap().is_none());
         assert_eq!(store.scope_of(&of_user()).await.revision, 1);
         // A second try, after somebody has made it anew: not what was meant.
         let second = store.make("s", "{}").await;
-        assert_eq!(store.delete(&deletion, deadline()).await.unwrap(), DeleteOutcome::Done);
+        store.delete(&deletion, deadline()).await.unwrap();
         assert_eq!(store.shown("s").await.unwrap().head.incarnation, second.head.incarnation);
         assert_eq!(state(&store.shown("s").await.unwrap()), json(r#"{"user:k":1}"#));
-        let never = Deletion { key: key("none"), incarnation: 1, lease: None, if_match: if_match("\"1\""), now: now() };
-        assert_eq!(store.delete(&never, deadline()).await.unwrap(), DeleteOutcome::Done);
+        let never = Deletion { key: key("none"), incarnation: 1, guard: only_if("\"1\""), now: now() };
+        store.delete(&never, deadline()).await.unwrap();
     }
 
     async fn a_scope_changes_on_its_own(store: &TestStore) {
@@ -124,10 +116,7 @@ on_both_databases! {
 
     async fn a_change_of_a_scope_that_is_refused_changes_nothing(store: &TestStore) {
         for scope in [app(), of_user()] {
-            let refused = async |write: ScopeWrite| match store.write_scope(&write, deadline()).await.unwrap() {
-                ScopeOutcome::Refused(refusal) => refusal,
-                other => panic!("{other:?}"),
-            };
+            let refused = async |write: ScopeWrite| refused(store.write_scope(&write, deadline()).await);
             changed(store.write_scope(&scope_write(scope.clone(), r#"{"stateDelta":{"k":"text"}}"#), deadline()).await);
             let sets = r#"{"stateDelta":{"new":1}}"#;
             let stale = ScopeWrite { if_match: if_match("\"0\""), ..scope_write(scope.clone(), sets) };
@@ -149,16 +138,15 @@ on_both_databases! {
             let more = r#"{"stateOps":[{"op":"increment","key":"n","value":1}]}"#;
             let of = |asks: &str| ScopeWrite { request: request("r", asks), ..scope_write(scope.clone(), more) };
             assert_eq!(changed(store.write_scope(&of("this"), deadline()).await), (1, json(r#"{"n":1}"#)));
-            let again = store.another().await.write_scope(&of("this"), deadline()).await.unwrap();
-            let ScopeOutcome::Replayed(view) = again else { panic!("{again:?}") };
-            assert_eq!((view.revision, json(&view.state)), (1, json(r#"{"n":1}"#)));
-            let other = store.write_scope(&of("that"), deadline()).await.unwrap();
-            assert!(matches!(other, ScopeOutcome::KeyConflict), "{other:?}");
+            let (made, view) = store.another().await.write_scope(&of("this"), deadline()).await.unwrap();
+            assert_eq!((made, view.revision, json(&view.state)), (Made::Before, 1, json(r#"{"n":1}"#)));
+            let other = store.write_scope(&of("that"), deadline()).await;
+            assert_eq!(refused(other), Refusal::PatchKeyConflict);
             // One that changes nothing is remembered as well.
             let nothing = ScopeWrite { request: request("nothing", "x"), ..scope_write(scope.clone(), "{}") };
             assert_eq!(changed(store.write_scope(&nothing, deadline()).await).0, 1);
-            let again = store.write_scope(&nothing, deadline()).await.unwrap();
-            assert!(matches!(again, ScopeOutcome::Replayed(_)), "{again:?}");
+            let (made, _) = store.write_scope(&nothing, deadline()).await.unwrap();
+            assert_eq!(made, Made::Before);
         }
     }
 

@@ -50,7 +50,7 @@ on_both_databases! {
         done(store.append(&append("s", &[r#"{"id":"8"}"#]).into(), Sharing::Alone, deadline()).await);
         // A replay and a refusal write nothing.
         store.add("s", &[r#"{"id":"8"}"#]).await;
-        let late = Append { if_match: if_match("\"1\""), ..append("s", &[r#"{"id":"9"}"#]) };
+        let late = Append { guard: only_if("\"1\""), ..append("s", &[r#"{"id":"9"}"#]) };
         refused(store.append(&late.into(), Sharing::Group, deadline()).await);
         let rewind = RewindRequest {
             copy_id: uuid::Uuid::from_u128(7),
@@ -58,8 +58,7 @@ on_both_databases! {
             target: RewindTarget::Revision(3),
             event_id: EventId::parse("back").unwrap(),
             invocation_id: "rewinding".to_owned(),
-            lease: None,
-            if_match: None,
+            guard: Guard::default(),
             now: now(),
         };
         for _ in 0..2 {

@@ -1,11 +1,11 @@
 //! Leases, and writes under them: what two processes and several appends of one transaction make of them.
 
 use futures_util::future::join_all;
-use sessiond::domain::command::{LeaseCommand, LeaseOutcome, MetadataUpdate, UpdateOutcome};
+use sessiond::domain::command::{LeaseCommand, MetadataUpdate};
 use sessiond::domain::lease::{
     Exclusive, Held, Lease, LeaseChange, LeaseDone, LeaseDraft, LeaseMark, LeaseRefusal, LeaseView,
 };
-use sessiond::domain::rewind::{RewindOutcome, RewindRequest, RewindTarget};
+use sessiond::domain::rewind::{RewindRequest, RewindTarget};
 use sessiond::domain::session::MetadataPatch;
 
 use super::*;
@@ -37,17 +37,19 @@ fn held_by(refusal: &Refusal) -> &Held {
     }
 }
 
-async fn change(store: &dyn Store, id: &str, change: LeaseChange) -> LeaseOutcome {
+async fn change(store: &dyn Store, id: &str, change: LeaseChange) -> Result<(LeaseDone, LeaseView), Failure> {
     let command = LeaseCommand { key: key(id), change, now: now() };
-    settled(async || store.change_lease(&command, deadline()).await).await.unwrap()
+    settled(async || store.change_lease(&command, deadline()).await).await
 }
 
 #[track_caller]
-fn leased(outcome: LeaseOutcome) -> (LeaseDone, LeaseView) {
-    match outcome {
-        LeaseOutcome::Done(done, view) => (done, view),
-        other => panic!("{other:?}"),
-    }
+fn leased(outcome: Result<(LeaseDone, LeaseView), Failure>) -> (LeaseDone, LeaseView) {
+    outcome.unwrap()
+}
+
+/// What a write is judged by under this lease alone.
+fn guarded(lease: Option<LeaseMark>) -> Guard {
+    Guard { lease, ..Guard::default() }
 }
 
 async fn take(store: &dyn Store, draft: LeaseDraft) -> LeaseView {
@@ -59,7 +61,7 @@ async fn lease(store: &dyn Store) -> Lease {
 }
 
 fn under(epoch: i64, append: Append) -> Arc<Append> {
-    Arc::new(Append { lease: Some(mark(epoch)), ..append })
+    Arc::new(Append { guard: guarded(Some(mark(epoch))), ..append })
 }
 
 fn event(id: &str) -> Append {
@@ -73,7 +75,7 @@ fn ways(append: &Append) -> Vec<(Sharing, Arc<Append>)> {
             append.events.iter().map(|event| format!(r#"{{"id":"{way}-{}"}}"#, event.id.as_str())).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let again = super::append(append.key.session.as_str(), &texts);
-        Arc::new(Append { lease: append.lease, with_state, ..again })
+        Arc::new(Append { guard: append.guard.clone(), with_state, ..again })
     };
     vec![(Sharing::Group, copy(false, "g")), (Sharing::Alone, copy(false, "a")), (Sharing::Group, copy(true, "w"))]
 }
@@ -101,7 +103,7 @@ on_both_databases! {
                 store.make(id, r#"{"expireTime":1}"#).await;
             }
             let outcome = change(&***store, id, LeaseChange::Take(draft("o"))).await;
-            assert!(matches!(outcome, LeaseOutcome::SessionNotFound), "{outcome:?}");
+            assert_eq!(refused(outcome), Refusal::SessionNotFound);
             assert!(store.lease(&key(id), now(), deadline()).await.unwrap().is_none());
         }
     }
@@ -116,7 +118,7 @@ on_both_databases! {
             done(settled(async || store.append(&here, Sharing::Group, deadline()).await).await);
             // The head is cached by now.
             take(&*other, LeaseDraft { steal: true, ..draft("there") }).await;
-            let zombie = Append { lease: Some(mark(epoch)), ..event(&format!("z{round}")) };
+            let zombie = Append { guard: guarded(Some(mark(epoch))), ..event(&format!("z{round}")) };
             for (sharing, append) in ways(&zombie) {
                 let outcome = settled(async || store.append(&append, sharing, deadline()).await).await;
                 assert_eq!(refused(outcome), fenced(epoch + 1));
@@ -160,7 +162,7 @@ on_both_databases! {
         take(&***store, draft("o")).await;
         let until = async || lease(&***store).await.holding.map(|holding| holding.expire_time);
         let mut last = until().await;
-        for (sharing, append) in ways(&Append { lease: Some(mark(1)), ..event("e") }) {
+        for (sharing, append) in ways(&Append { guard: guarded(Some(mark(1))), ..event("e") }) {
             let fresh = Arc::new(Append { now: now(), ..Arc::into_inner(append).unwrap() });
             done(settled(async || store.append(&fresh, sharing, deadline()).await).await);
             let extended = until().await;
@@ -172,7 +174,7 @@ on_both_databases! {
             assert_eq!(until().await, last);
         }
         leased(change(&***store, "s", LeaseChange::Release(mark(1))).await);
-        for (sharing, append) in ways(&Append { lease: Some(mark(1)), ..event("late") }) {
+        for (sharing, append) in ways(&Append { guard: guarded(Some(mark(1))), ..event("late") }) {
             done(settled(async || store.append(&append, sharing, deadline()).await).await);
             assert_eq!(lease(&***store).await, Lease { epoch: 1, holding: None });
         }
@@ -190,7 +192,7 @@ on_both_databases! {
                 let (id, fate) = (["s", "t", "u"][n % 3], n / 3 % 3);
                 let lease = [None, Some(mark(1)), Some(mark(7))][fate];
                 let append = append(id, &[&format!(r#"{{"id":"{round}-{n}"}}"#)]);
-                (id, fate, Arc::new(Append { lease, ..append }))
+                (id, fate, Arc::new(Append { guard: guarded(lease), ..append }))
             });
             let run = appends.map(async |(id, fate, append)| {
                 (id, fate, settled(async || store.append(&append, Sharing::Group, deadline()).await).await)
@@ -214,7 +216,7 @@ on_both_databases! {
         take(&***store, all("o")).await;
         let update = |lease| {
             let patch = MetadataPatch::parse(parsed(r#"{"displayName":"n"}"#)).unwrap();
-            MetadataUpdate { key: key("s"), patch, lease, if_match: if_match("\"7\""), now: now() }
+            MetadataUpdate { key: key("s"), patch, guard: Guard { lease, if_match: if_match("\"7\"") }, now: now() }
         };
         let rewind = |lease, id: &str| RewindRequest {
             copy_id: uuid::Uuid::from_u128(7),
@@ -222,40 +224,39 @@ on_both_databases! {
             target: RewindTarget::Revision(0),
             event_id: EventId::parse(id).unwrap(),
             invocation_id: "i".into(),
-            lease,
-            if_match: if_match("\"7\""),
+            guard: Guard { lease, if_match: if_match("\"7\"") },
             now: now(),
         };
         let delete = |lease| Deletion {
             key: key("s"),
             incarnation: view.head.incarnation,
-            lease,
-            if_match: if_match("\"7\""),
+            guard: Guard { lease, if_match: if_match("\"7\"") },
             now: now(),
         };
         for (given, is_held) in [(None, true), (Some(mark(0)), false), (Some(mark(2)), false)] {
-            let updated = store.update_metadata(&update(given), deadline()).await.unwrap();
-            let rewound = store.rewind(&rewind(given, "r"), deadline()).await.unwrap();
-            let deleted = store.delete(&delete(given), deadline()).await.unwrap();
-            let UpdateOutcome::Lease(updated) = updated else { panic!("{updated:?}") };
-            let RewindOutcome::Refused(Refusal::Lease(rewound)) = rewound else { panic!("{rewound:?}") };
-            let DeleteOutcome::Lease(deleted) = deleted else { panic!("{deleted:?}") };
+            let updated = refused(store.update_metadata(&update(given), deadline()).await);
+            let rewound = refused(store.rewind(&rewind(given, "r"), deadline()).await);
+            let deleted = refused(store.delete(&delete(given), deadline()).await);
             for refusal in [updated, rewound, deleted] {
+                let Refusal::Lease(refusal) = refusal else { panic!("{refusal:?}") };
                 assert_eq!(matches!(refusal, LeaseRefusal::Held(held) if held.owner == "o"), is_held);
             }
         }
         let own = Some(mark(1));
-        assert!(matches!(store.update_metadata(&update(own), deadline()).await.unwrap(), UpdateOutcome::RevisionMismatch(_)));
-        let late = store.rewind(&rewind(own, "r"), deadline()).await.unwrap();
-        assert!(matches!(late, RewindOutcome::Refused(Refusal::RevisionMismatch(_))));
-        assert!(matches!(store.delete(&delete(own), deadline()).await.unwrap(), DeleteOutcome::RevisionMismatch(_)));
-        let fits = RewindRequest { if_match: None, ..rewind(own, "r") };
-        assert!(matches!(store.rewind(&fits, deadline()).await.unwrap(), RewindOutcome::Done { appended: 1, .. }));
+        for late in [
+            refused(store.update_metadata(&update(own), deadline()).await),
+            refused(store.rewind(&rewind(own, "r"), deadline()).await),
+            refused(store.delete(&delete(own), deadline()).await),
+        ] {
+            assert!(matches!(late, Refusal::RevisionMismatch(_)), "{late:?}");
+        }
+        let fits = RewindRequest { guard: guarded(own), ..rewind(own, "r") };
+        assert_eq!(store.rewind(&fits, deadline()).await.unwrap().appended, 1);
         // A second try, superseded meanwhile.
         take(&***store, LeaseDraft { steal: true, ..all("p") }).await;
-        assert!(matches!(store.rewind(&fits, deadline()).await.unwrap(), RewindOutcome::Done { appended: 0, .. }));
-        let deletion = Deletion { if_match: None, lease: Some(mark(2)), ..delete(None) };
-        assert_eq!(store.delete(&deletion, deadline()).await.unwrap(), DeleteOutcome::Done);
+        assert_eq!(store.rewind(&fits, deadline()).await.unwrap().appended, 0);
+        let deletion = Deletion { guard: guarded(Some(mark(2))), ..delete(None) };
+        store.delete(&deletion, deadline()).await.unwrap();
     }
 
     async fn takers_at_once_get_dense_epochs(store: &TestStore) {
@@ -272,11 +273,11 @@ on_both_databases! {
         let mut granted = 0;
         for outcome in join_all((0..16).map(async |n| change(&**at(n), "s", ask(n)).await)).await {
             match outcome {
-                LeaseOutcome::Done(done, view) => {
+                Ok((done, view)) => {
                     assert_eq!((done, view.lease.epoch), (LeaseDone::Granted, 17));
                     granted += 1;
                 }
-                LeaseOutcome::Refused(LeaseRefusal::Held(held)) => assert_eq!(held.epoch, 17),
+                Err(Failure::Refused(Refusal::Lease(LeaseRefusal::Held(held)))) => assert_eq!(held.epoch, 17),
                 other => panic!("{other:?}"),
             }
         }

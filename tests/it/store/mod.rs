@@ -14,21 +14,23 @@ mod past;
 mod read;
 mod upkeep;
 
+use std::fmt::Debug;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use sessiond::domain::Limits;
-use sessiond::domain::append::{Append, Done, Outcome};
+use sessiond::domain::append::{Append, Done};
 use sessiond::domain::change::{Edit, Keys, parse_delta, parse_ops, parse_preconditions};
-use sessiond::domain::command::{AppendOutcome, CreateOutcome, DeleteOutcome, Deletion};
+use sessiond::domain::command::{AppendAnswer, Deletion, Made};
 use sessiond::domain::event::{EventDraft, NewEvent};
+use sessiond::domain::guard::Guard;
 use sessiond::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::json::Json;
 use sessiond::domain::query::{EventQuery, ScopeView, SessionQuery, SessionView, StateFilter};
+use sessiond::domain::refusal::{Mismatch, Refusal};
 use sessiond::domain::request_key::RequestKey;
-use sessiond::domain::resolve::{Mismatch, Refusal};
 use sessiond::domain::scope::Scope;
 use sessiond::domain::scope_write::ScopeWrite;
 use sessiond::domain::session::{Creation, IfExists, SessionDraft};
@@ -36,7 +38,7 @@ use sessiond::domain::tag::IfMatch;
 use sessiond::domain::time::Micros;
 use sessiond::service::{Clock as _, SystemClock};
 use sessiond::store::Store;
-use sessiond::store::error::StoreError;
+use sessiond::store::error::{Failure, StoreError};
 use sessiond::store::limits::PostgresOptions;
 use sessiond::store::limits::StoreLimits;
 use sessiond::store::open;
@@ -117,8 +119,8 @@ impl TestStore {
     /// Deletes what is there now.
     async fn remove(&self, id: &str) {
         let incarnation = self.shown(id).await.unwrap().head.incarnation;
-        let deletion = Deletion { key: key(id), incarnation, lease: None, if_match: None, now: now() };
-        assert_eq!(self.delete(&deletion, deadline()).await.unwrap(), DeleteOutcome::Done);
+        let deletion = Deletion { key: key(id), incarnation, guard: Guard::default(), now: now() };
+        self.delete(&deletion, deadline()).await.unwrap();
     }
 
     async fn scope_of(&self, scope: &ScopeKey) -> ScopeView {
@@ -192,8 +194,7 @@ fn append(id: &str, events: &[&str]) -> Append {
     Append {
         key: key(id),
         events: events.iter().map(event).collect(),
-        lease: None,
-        if_match: None,
+        guard: Guard::default(),
         only_if_present: None,
         limits: Limits::default(),
         now: now(),
@@ -252,27 +253,28 @@ fn sequences(done: &Done) -> Vec<(i64, bool)> {
 }
 
 #[track_caller]
-fn created(outcome: Result<CreateOutcome, StoreError>) -> SessionView {
-    match outcome.unwrap() {
-        CreateOutcome::Created(view) => view,
+fn created(outcome: Result<(Made, SessionView), Failure>) -> SessionView {
+    let (made, view) = outcome.unwrap();
+    assert_eq!(made, Made::New);
+    view
+}
+
+#[track_caller]
+fn done(outcome: Result<AppendAnswer, Failure>) -> Done {
+    outcome.unwrap().done
+}
+
+#[track_caller]
+fn refused<T: Debug>(outcome: Result<T, Failure>) -> Refusal {
+    match outcome {
+        Err(Failure::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),
     }
 }
 
-#[track_caller]
-fn done(outcome: Result<AppendOutcome, StoreError>) -> Done {
-    match outcome.unwrap().outcome {
-        Outcome::Done(done) => done,
-        other => panic!("{other:?}"),
-    }
-}
-
-#[track_caller]
-fn refused(outcome: Result<AppendOutcome, StoreError>) -> Refusal {
-    match outcome.unwrap().outcome {
-        Outcome::Refused(refusal) => refusal,
-        other => panic!("{other:?}"),
-    }
+/// What a write is judged by that names this tag alone.
+fn only_if(text: &str) -> Guard {
+    Guard { if_match: if_match(text), ..Guard::default() }
 }
 
 /// A session precondition that failed as a whole, where the revisions were these.
@@ -281,7 +283,7 @@ fn mismatch(revision: i64, user: i64, app: i64) -> Refusal {
 }
 
 /// Tries again while a race is lost, as the service does. The call must be one that can be repeated.
-async fn settled<T>(call: impl AsyncFn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+async fn settled<T>(call: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
     loop {
         match call().await {
             Err(error) if error.is_transient() => tokio::task::yield_now().await,

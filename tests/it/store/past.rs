@@ -1,9 +1,9 @@
 //! What a session was: forks, rewinds, and the state of a moment.
 
 use futures_util::future::join_all;
-use sessiond::domain::command::{Fork, ForkOutcome};
+use sessiond::domain::command::Fork;
 use sessiond::domain::query::{Moment, MomentQuery};
-use sessiond::domain::rewind::{RewindOutcome, RewindRequest, RewindTarget};
+use sessiond::domain::rewind::{RewindRequest, RewindTarget};
 
 use super::*;
 use crate::support::databases::on_both_databases;
@@ -14,10 +14,7 @@ fn fork(at: Option<i64>, id: &str) -> Fork {
 }
 
 async fn forked(store: &TestStore, fork: &Fork) -> SessionView {
-    match store.fork(fork, deadline()).await.unwrap() {
-        ForkOutcome::Created(view) => view,
-        other => panic!("{other:?}"),
-    }
+    created(store.fork(fork, deadline()).await)
 }
 
 fn rewind(event: &str, target: RewindTarget) -> RewindRequest {
@@ -27,17 +24,14 @@ fn rewind(event: &str, target: RewindTarget) -> RewindRequest {
         event_id: EventId::parse(event).unwrap(),
         copy_id: uuid::Uuid::new_v4(),
         invocation_id: "rewinding".to_owned(),
-        lease: None,
-        if_match: None,
+        guard: Guard::default(),
         now: now(),
     }
 }
 
 async fn rewound(store: &TestStore, request: &RewindRequest) -> (SessionView, bool) {
-    match store.rewind(request, deadline()).await.unwrap() {
-        RewindOutcome::Done { view, appended, .. } => (view, appended == 0),
-        other => panic!("{other:?}"),
-    }
+    let rewound = store.rewind(request, deadline()).await.unwrap();
+    (rewound.view, rewound.appended == 0)
 }
 
 /// The state then, and the revisions of session, user and app.
@@ -112,12 +106,12 @@ on_both_databases! {
     async fn a_fork_that_cannot_be_says_why(store: &TestStore) {
         history(store).await;
         store.make("taken", "{}").await;
-        let outcome = async |fork: Fork| store.fork(&fork, deadline()).await.unwrap();
-        assert!(matches!(outcome(fork(Some(5), "new")).await, ForkOutcome::Beyond(4)));
-        assert!(matches!(outcome(fork(None, "taken")).await, ForkOutcome::AlreadyExists));
-        assert!(matches!(outcome(fork(None, "s")).await, ForkOutcome::AlreadyExists));
+        let outcome = async |fork: Fork| refused(store.fork(&fork, deadline()).await);
+        assert_eq!(outcome(fork(Some(5), "new")).await, Refusal::Beyond(4));
+        assert_eq!(outcome(fork(None, "taken")).await, Refusal::SessionAlreadyExists);
+        assert_eq!(outcome(fork(None, "s")).await, Refusal::SessionAlreadyExists);
         let of_nothing = Fork { source: key("none"), ..fork(None, "new") };
-        assert!(matches!(outcome(of_nothing).await, ForkOutcome::SessionNotFound));
+        assert_eq!(outcome(of_nothing).await, Refusal::SessionNotFound);
         assert!(store.shown("new").await.is_none());
     }
 
@@ -130,10 +124,10 @@ on_both_databases! {
         forked(store, &of("x", "this")).await;
         // Also when the source is gone.
         store.remove("s").await;
-        let again = store.fork(&of("y", "this"), deadline()).await.unwrap();
-        assert!(matches!(&again, ForkOutcome::Replayed(view) if view.head.key == key("x")), "{again:?}");
-        let other = store.fork(&of("y", "that"), deadline()).await.unwrap();
-        assert!(matches!(other, ForkOutcome::KeyConflict), "{other:?}");
+        let (made, view) = store.fork(&of("y", "this"), deadline()).await.unwrap();
+        assert_eq!((made, view.head.key), (Made::Before, key("x")));
+        let other = store.fork(&of("y", "that"), deadline()).await;
+        assert_eq!(refused(other), Refusal::CreationKeyConflict);
     }
 
     async fn a_fork_while_its_source_is_written_has_a_past_that_was(store: &TestStore) {
@@ -148,11 +142,11 @@ on_both_databases! {
         };
         let forks = join_all((0..8).map(|n| {
             let (store, fork) = (&stores[n % 2], fork(None, &format!("f{n}")));
-            async move { settled(async || store.fork(&fork, deadline()).await).await.unwrap() }
+            async move { settled(async || store.fork(&fork, deadline()).await).await }
         }));
         let ((), forks) = tokio::join!(appends, forks);
         for outcome in forks {
-            let ForkOutcome::Created(view) = outcome else { panic!("{outcome:?}") };
+            let view = created(outcome);
             assert_eq!((state(&view)["n"].as_i64(), events(&view).len() as i64), (Some(view.head.revision), view.head.revision));
         }
     }
@@ -172,26 +166,25 @@ on_both_databases! {
         // A second try, whatever has come since; and the same id for something else.
         store.add("s", &[r#"{"id":"later"}"#]).await;
         assert!(rewound(store, &request).await.1);
-        let other = store.rewind(&rewind("r", RewindTarget::Revision(0)), deadline()).await.unwrap();
-        assert!(matches!(other, RewindOutcome::Refused(Refusal::EventIdConflict)), "{other:?}");
+        let other = store.rewind(&rewind("r", RewindTarget::Revision(0)), deadline()).await;
+        assert_eq!(refused(other), Refusal::EventIdConflict);
         let (view, _) = rewound(store, &rewind("r0", RewindTarget::Revision(0))).await;
         assert_eq!((state(&view)["k"].clone(), state(&view).get("x").cloned()), (Value::from(0), None));
     }
 
     async fn a_rewind_that_cannot_be_says_why(store: &TestStore) {
         history(store).await;
-        let outcome = async |request: RewindRequest| store.rewind(&request, deadline()).await.unwrap();
+        let outcome = async |request: RewindRequest| refused(store.rewind(&request, deadline()).await);
         let none = outcome(rewind("r", RewindTarget::BeforeInvocation("none".to_owned()))).await;
-        assert!(matches!(none, RewindOutcome::InvocationNotFound), "{none:?}");
+        assert_eq!(none, Refusal::InvocationNotFound);
         for revision in [4, 5] {
             let beyond = outcome(rewind("r", RewindTarget::Revision(revision))).await;
-            assert!(matches!(beyond, RewindOutcome::Refused(Refusal::Rejected(_))), "{beyond:?}");
+            assert!(matches!(beyond, Refusal::Rejected(_)), "{beyond:?}");
         }
-        let stale = RewindRequest { if_match: if_match("\"3\""), ..rewind("r", RewindTarget::Revision(0)) };
-        let RewindOutcome::Refused(refusal) = outcome(stale).await else { panic!("rewound") };
-        assert_eq!(refusal, mismatch(4, 3, 1));
+        let stale = RewindRequest { guard: only_if("\"3\""), ..rewind("r", RewindTarget::Revision(0)) };
+        assert_eq!(outcome(stale).await, mismatch(4, 3, 1));
         let nowhere = outcome(RewindRequest { key: key("none"), ..rewind("r", RewindTarget::Revision(0)) }).await;
-        assert!(matches!(nowhere, RewindOutcome::SessionNotFound), "{nowhere:?}");
+        assert_eq!(nowhere, Refusal::SessionNotFound);
         assert_eq!(store.revision("s").await, 4);
     }
 
@@ -203,7 +196,7 @@ on_both_databases! {
             async move { settled(async || store.rewind(&request, deadline()).await).await.unwrap() }
         });
         let outcomes = join_all(calls).await;
-        let replays = outcomes.iter().filter(|outcome| matches!(outcome, RewindOutcome::Done { appended: 0, .. }));
+        let replays = outcomes.iter().filter(|outcome| outcome.appended == 0);
         assert_eq!(replays.count(), 3);
         let shown = store.shown("s").await.unwrap();
         // Each has a copy of what stays of the invocation, too.

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sessiond::domain::access::Names;
-use sessiond::domain::command::ScopeOutcome;
 use sessiond::domain::session::Expiry;
 use sessiond::store::backend::DatabaseClock;
 
@@ -100,11 +99,11 @@ on_both_databases! {
             swept(store, now(), true).await;
         };
         wait(24).await;
-        let again = store.write_scope(&write(), deadline()).await.unwrap();
-        assert!(matches!(again, ScopeOutcome::Replayed(_)), "{again:?}");
+        let (again, _) = store.write_scope(&write(), deadline()).await.unwrap();
+        assert_eq!(again, Made::Before);
         wait(2).await;
-        let anew = store.write_scope(&write(), deadline()).await.unwrap();
-        assert!(matches!(anew, ScopeOutcome::Done(_)), "{anew:?}");
+        let (anew, _) = store.write_scope(&write(), deadline()).await.unwrap();
+        assert_eq!(anew, Made::New);
     }
 
     async fn a_clock_of_its_own_is_near_ours_or_there_is_none(store: &TestStore) {
@@ -164,8 +163,8 @@ on_both_databases! {
         assert!(error.is_none_or(|error| error.cause.may_pass() && !error.unclear));
         for n in 0..5 {
             let late = append("s", &[&format!(r#"{{"id":"late{n}"}}"#)]);
-            if let Err(error) = store.append(&late.into(), Sharing::Alone, over).await {
-                assert!(error.cause.may_pass(), "{error}");
+            if let Err(failure) = store.append(&late.into(), Sharing::Alone, over).await {
+                assert!(matches!(&failure, Failure::Store(error) if error.cause.may_pass()), "{failure:?}");
             }
         }
         assert_eq!(store.add("s", &[r#"{"id":"e"}"#]).await.events.len(), 1);

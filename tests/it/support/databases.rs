@@ -94,7 +94,7 @@ pub async fn verify(url: &str) {
     let inspector = Inspector::open(url, PostgresOptions::default(), StoreLimits::default()).await;
     let mut differences = Vec::new();
     let mut report = |line: &str| differences.push(line.to_owned());
-    sessiond::verify::run(&inspector.expect("open the database"), &mut report).await.expect("verify it");
+    sessiond::commands::verify::run(&inspector.expect("open the database"), &mut report).await.expect("verify it");
     assert!(differences.is_empty(), "{differences:#?}");
 }
 

@@ -22,9 +22,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::span::SharedSpan;
 use super::turns::Turns;
-use crate::domain::append::{Append, Outcome};
-use crate::domain::command::AppendOutcome;
+use crate::domain::append::Append;
+use crate::domain::command::AppendAnswer;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey};
+use crate::domain::refusal::Refusal;
 use crate::store::backend::OnLocked;
 use crate::store::error::{Cause, StoreError};
 use crate::store::run::deadline::Deadline;
@@ -65,10 +66,13 @@ struct Shared {
 type Commit =
     Box<dyn Fn(Vec<Arc<Append>>, OnLocked, Deadline) -> BoxFuture<'static, Result<Vec<Judged>>> + Send + Sync>;
 
+/// What one append came to, or why it was refused.
+pub type Answer = std::result::Result<AppendAnswer, Refusal>;
+
 /// The result of one append of a batch.
 #[derive(Debug)]
 pub enum Judged {
-    Done(AppendOutcome),
+    Done(Answer),
     /// It was not written, whatever the batch's outcome: retry it alone.
     LeftOut,
     /// It was written, but whether that was committed is unknown.
@@ -77,12 +81,12 @@ pub enum Judged {
 
 impl Judged {
     /// The results of a batch whose commit is unclear. An append that writes nothing certainly did nothing.
-    pub fn after_unclear(outcomes: impl IntoIterator<Item = Option<Outcome>>, error: &StoreError) -> Vec<Self> {
-        let judge = |outcome: Option<Outcome>| match outcome {
-            Some(outcome) if outcome.is_fresh() => Self::Unclear(error.share()),
+    pub fn after_unclear(answers: impl IntoIterator<Item = Option<Answer>>, error: &StoreError) -> Vec<Self> {
+        let judge = |answer: Option<Answer>| match answer {
+            Some(Ok(answer)) if answer.done.is_fresh() => Self::Unclear(error.share()),
             _ => Self::LeftOut,
         };
-        outcomes.into_iter().map(judge).collect()
+        answers.into_iter().map(judge).collect()
     }
 }
 
@@ -130,11 +134,11 @@ struct Waiting {
     deadline: Deadline,
     /// Of the request, for spans.
     context: Context,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<Told>,
 }
 
-enum Answer {
-    Done(Result<AppendOutcome>),
+enum Told {
+    Done(Result<Answer>),
     /// It was not applied: the shared transaction failed, perhaps because of another append, or left it out.
     Alone,
 }
@@ -156,7 +160,7 @@ impl Appends {
     /// # Errors
     /// As [`Store::append`](crate::store::Store::append). If a shared transaction fails without effect, the append is retried
     /// alone.
-    pub async fn append(&self, append: Arc<Append>, deadline: Deadline) -> Result<AppendOutcome> {
+    pub async fn append(&self, append: Arc<Append>, deadline: Deadline) -> Result<Answer> {
         let (answer, mut answered) = oneshot::channel();
         let key = append.key.clone();
         let (ticket, transaction) = self.shared.enqueue(append.clone(), deadline, answer);
@@ -176,8 +180,8 @@ impl Appends {
             Err(_) => answered.await,
         };
         match answer {
-            Ok(Answer::Done(done)) => done,
-            Ok(Answer::Alone) => self.append_alone(append, deadline).await,
+            Ok(Told::Done(done)) => done,
+            Ok(Told::Alone) => self.append_alone(append, deadline).await,
             // It panicked.
             Err(_) => Err(StoreError::new(Cause::Internal, "a transaction was abandoned").in_commit()),
         }
@@ -187,9 +191,9 @@ impl Appends {
     ///
     /// # Errors
     /// As [`Store::append`](crate::store::Store::append).
-    pub async fn append_alone(&self, append: Arc<Append>, deadline: Deadline) -> Result<AppendOutcome> {
+    pub async fn append_alone(&self, append: Arc<Append>, deadline: Deadline) -> Result<Answer> {
         match self.shared.commit(vec![append], OnLocked::Wait, deadline).await?.pop() {
-            Some(Judged::Done(outcome)) => Ok(outcome),
+            Some(Judged::Done(answer)) => Ok(answer),
             Some(Judged::Unclear(error)) => Err(error),
             Some(Judged::LeftOut) | None => Err(StoreError::new(Cause::Internal, "an append was not answered")),
         }
@@ -206,7 +210,7 @@ impl Shared {
         self: &Arc<Self>,
         append: Arc<Append>,
         deadline: Deadline,
-        answer: oneshot::Sender<Answer>,
+        answer: oneshot::Sender<Told>,
     ) -> (u64, Option<Transaction>) {
         let (key, scopes) = (append.key.clone(), append.scopes());
         let mut queue = self.queue();
@@ -400,18 +404,18 @@ impl Transaction {
         drop(span);
         // The next transaction need not wait until these are answered.
         drop(turn);
-        let answers: Vec<Answer> = match committed {
+        let answers: Vec<Told> = match committed {
             Ok(judged) => judged
                 .into_iter()
                 .map(|judged| match judged {
-                    Judged::Done(outcome) => Answer::Done(Ok(outcome)),
-                    Judged::LeftOut => Answer::Alone,
-                    Judged::Unclear(error) => Answer::Done(Err(error)),
+                    Judged::Done(answer) => Told::Done(Ok(answer)),
+                    Judged::LeftOut => Told::Alone,
+                    Judged::Unclear(error) => Told::Done(Err(error)),
                 })
                 .collect(),
-            Err(error) if batch.len() == 1 => vec![Answer::Done(Err(error))],
-            Err(error) if error.is_transient() => batch.iter().map(|_| Answer::Done(Err(error.share()))).collect(),
-            Err(_) => batch.iter().map(|_| Answer::Alone).collect(),
+            Err(error) if batch.len() == 1 => vec![Told::Done(Err(error))],
+            Err(error) if error.is_transient() => batch.iter().map(|_| Told::Done(Err(error.share()))).collect(),
+            Err(_) => batch.iter().map(|_| Told::Alone).collect(),
         };
         for (waiting, answer) in batch.into_iter().zip(answers) {
             // Nobody listens any more: the process is stopping.
@@ -459,6 +463,7 @@ mod tests {
     use super::*;
     use crate::domain::Limits;
     use crate::domain::event::EventDraft;
+    use crate::domain::guard::Guard;
     use crate::domain::ids::{AppName, EventId, SessionId, UserId, UserKey};
     use crate::domain::json::Json;
     use crate::domain::time::Micros;
@@ -484,8 +489,7 @@ mod tests {
         Append {
             key,
             events: vec![draft.seal(EventId::parse(id).unwrap(), Micros(0))],
-            lease: None,
-            if_match: None,
+            guard: Guard::default(),
             only_if_present: None,
             limits: Limits::unbounded_input(),
             now: Micros(0),
@@ -750,7 +754,7 @@ mod tests {
                 let names: Vec<&str> = batch.iter().map(|append| append.key.session.as_str()).collect();
                 tokio::time::sleep(names.iter().map(|name| time(name)).max().unwrap()).await;
                 log.lock().unwrap().push(names.join(" "));
-                let outcome = || AppendOutcome { outcome: Outcome::SessionNotFound, view: None };
+                let outcome = || Err(Refusal::SessionNotFound);
                 Ok(batch.iter().map(|_| Judged::Done(outcome())).collect())
             })
         };
@@ -759,7 +763,7 @@ mod tests {
     }
 
     /// Sends an append, as far as it gets at once.
-    async fn send(appends: &Arc<Appends>, session: &'static str) -> tokio::task::JoinHandle<Result<AppendOutcome>> {
+    async fn send(appends: &Arc<Appends>, session: &'static str) -> tokio::task::JoinHandle<Result<Answer>> {
         let appends = appends.clone();
         let task = tokio::spawn(async move {
             let deadline = Deadline::new(Instant::now() + Duration::from_secs(60), &StoreLimits::default(), None);
@@ -779,18 +783,18 @@ mod tests {
         let slow = send(&appends, "slow").await;
         let quick = send(&appends, "quick").await;
         // It waits alone, and nobody comes after it.
-        quick.await.unwrap().unwrap();
+        quick.await.unwrap().unwrap().unwrap_err();
         assert!(began.elapsed() < 2 * LONG, "{:?}", began.elapsed());
         // One that comes when the first has long been slow waits for nothing at all.
         let came = Instant::now();
-        send(&appends, "later").await.await.unwrap().unwrap();
+        send(&appends, "later").await.await.unwrap().unwrap().unwrap_err();
         assert!(came.elapsed() < LONG, "{:?}", came.elapsed());
         // A second slow one is no different.
         let second = send(&appends, "slow2").await;
-        send(&appends, "latest").await.await.unwrap().unwrap();
+        send(&appends, "latest").await.await.unwrap().unwrap().unwrap_err();
         assert_eq!(*done.lock().unwrap(), ["quick", "later", "latest"]);
-        slow.await.unwrap().unwrap();
-        second.await.unwrap().unwrap();
+        slow.await.unwrap().unwrap().unwrap_err();
+        second.await.unwrap().unwrap().unwrap_err();
         assert!(appends.shared.queue().writers.is_empty());
     }
 
@@ -802,7 +806,7 @@ mod tests {
             sent.push(send(&appends, session).await);
         }
         for append in sent {
-            append.await.unwrap().unwrap();
+            append.await.unwrap().unwrap().unwrap_err();
         }
         assert_eq!(*done.lock().unwrap(), ["a", "b c"]);
     }

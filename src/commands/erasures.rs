@@ -1,0 +1,245 @@
+//! `sessiond erasures`: the ledger of erasures, for whoever has the database itself.
+//!
+//! A line of the ledger is an erasure, or a revocation of keys and tokens; the first one names the database. Users are told by the
+//! hash that the database has of them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::access::{self, Revocation};
+use crate::config::{Config, ErasuresCommand};
+use crate::domain::access::{Grant, TokenEpoch};
+use crate::domain::erasure::{Erasing, Erasure, Subject, from_hex, hex};
+use crate::domain::ids::AppName;
+use crate::domain::json::{Json, ObjectText};
+use crate::domain::time::Micros;
+use crate::metrics::Metrics;
+use crate::service::{self, Service, SystemClock};
+use crate::startup::{StartError, open_beside};
+use crate::store::Store;
+use crate::store::error::StoreError;
+
+/// How deep a line or a receipt may nest.
+pub(super) const DEPTH: usize = 8;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Service(#[from] service::Error),
+    /// What was given is not what it should be: a file, a line of it, a receipt.
+    #[error("{0}")]
+    Input(String),
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Service(error.into())
+    }
+}
+
+pub(super) type Result<T> = std::result::Result<T, Error>;
+
+/// Runs `sessiond erasures`; what it prints.
+///
+/// # Errors
+/// The database cannot be had; the ledger cannot be read, or is of another database.
+pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
+    let (store, service) = open(config).await?;
+    let done = match command {
+        ErasuresCommand::Export => export(config, &*store, &service).await,
+        ErasuresCommand::Replay { file } => replay(config, &*store, &service, &file).await,
+    };
+    store.close().await;
+    done
+}
+
+pub(super) async fn open(config: &Config) -> Result<(Arc<dyn Store>, Service)> {
+    let store = open_beside(config, false).await?;
+    let service = Service::new(store.clone(), Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()));
+    Ok((store, service))
+}
+
+async fn export(config: &Config, store: &dyn Store, service: &Service) -> Result<String> {
+    let deadline = Instant::now() + config.request_timeout;
+    let mut head = ObjectText::default();
+    head.push_str("type", "erasures");
+    head.push("format", "1");
+    head.push_str("instance", &service.instance(deadline).await?);
+    let mut ledger = head.close();
+    ledger.push('\n');
+    let (erasures, _) = service.erasures("", usize::MAX, &Grant::unlimited(), deadline).await?;
+    let mut by_user = HashMap::new();
+    for erasure in erasures {
+        ledger += &line(&erasure);
+        ledger.push('\n');
+        *by_user.entry((erasure.app, erasure.subject)).or_default() += 1;
+    }
+    for revocation in Revocation::all(store, &by_user, config.request_timeout).await? {
+        ledger += &revocation_line(&revocation);
+        ledger.push('\n');
+    }
+    Ok(ledger)
+}
+
+fn revocation_line(revocation: &Revocation) -> String {
+    let mut line = ObjectText::default();
+    match revocation {
+        Revocation::Revoked { id, time } => {
+            line.push_str("type", "key.revoked");
+            line.push_str("id", id);
+            line.push("time", &time.to_number());
+        }
+        Revocation::Held { id, grant, expire_time } => {
+            line.push_str("type", "key");
+            line.push_str("id", id);
+            line.push_str("grant", &hex(grant));
+            if let Some(time) = expire_time {
+                line.push("expireTime", &time.to_number());
+            }
+        }
+        Revocation::Tokens(TokenEpoch { app, subject, epoch }) => {
+            line.push_str("type", "tokens.revoked");
+            line.push_str("appName", app.as_str());
+            line.push_str("subject", &subject.to_hex());
+            line.push("times", &epoch.to_string());
+        }
+        Revocation::Secret(hash) => {
+            line.push_str("type", "token.secret");
+            line.push_str("hash", &hex(hash));
+        }
+    }
+    line.close()
+}
+
+/// A line of a ledger.
+enum Entry {
+    Erasure(Erasing),
+    Revocation(Revocation),
+}
+
+/// Reads a line of [`line()`] or of [`revocation_line()`]; `None` says nothing of what is wrong with it.
+fn entry(json: Json<'_>) -> Option<Entry> {
+    let text = |name| json.get(name).and_then(Json::as_str);
+    let digest = |name| <[u8; 32]>::try_from(from_hex(&text(name)?)?).ok();
+    let time = |name| json.get(name).map(|time| Micros::from_number(time.text()).ok());
+    let id = || text("id").map(|id| id.into_owned());
+    let revocation = match &*text("type")? {
+        "erasure" => return erasing(json).map(Entry::Erasure),
+        "key.revoked" => Revocation::Revoked { id: id()?, time: time("time")?? },
+        "key" => Revocation::Held {
+            id: id()?,
+            grant: digest("grant")?,
+            expire_time: match time("expireTime") {
+                Some(time) => Some(time?),
+                None => None,
+            },
+        },
+        "tokens.revoked" => Revocation::Tokens(TokenEpoch {
+            app: AppName::parse(&text("appName")?).ok()?,
+            subject: Subject::trusted(digest("subject")?),
+            epoch: json.get("times")?.text().parse().ok()?,
+        }),
+        "token.secret" => Revocation::Secret(digest("hash")?),
+        _ => return None,
+    };
+    Some(Entry::Revocation(revocation))
+}
+
+fn line(erasure: &Erasure) -> String {
+    let mut line = ObjectText::default();
+    line.push_str("type", "erasure");
+    line.push_str("id", &erasure.id);
+    line.push_str("appName", erasure.app.as_str());
+    line.push_str("subject", &erasure.subject.to_hex());
+    if let Some(request) = &erasure.request {
+        line.push_str("request", &hex(request));
+    }
+    if let Some(reference) = &erasure.reference {
+        line.push_str("reference", reference);
+    }
+    if let Some(block) = erasure.block {
+        line.push("block", if block { "true" } else { "false" });
+    }
+    line.push("requestTime", &erasure.request_time.to_number());
+    if let Some(done) = erasure.done_time {
+        line.push("doneTime", &done.to_number());
+    }
+    line.close()
+}
+
+fn erasing(json: Json<'_>) -> Option<Erasing> {
+    let text = |name| json.get(name).and_then(Json::as_str);
+    let digest = |text: &str| <[u8; 32]>::try_from(from_hex(text)?).ok();
+    Some(Erasing {
+        id: text("id")?.into_owned(),
+        app: AppName::parse(&text("appName")?).ok()?,
+        subject: Subject::trusted(digest(&text("subject")?)?),
+        user: None,
+        request: match text("request") {
+            Some(request) => Some(digest(&request)?),
+            None => None,
+        },
+        reference: text("reference").map(|reference| reference.into_owned()),
+        block: json.get("block").and_then(Json::as_bool),
+        time: Micros::from_number(json.get("requestTime")?.text()).ok()?,
+    })
+}
+
+async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Path) -> Result<String> {
+    let text = read(file)?;
+    let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let bad = |n: usize| Error::Input(format!("{}: line {n} is not one of a ledger of erasures", file.display()));
+    let (n, head) = lines.next().ok_or_else(|| bad(1))?;
+    let head = Json::parse(head.as_bytes(), DEPTH).map_err(|_| bad(n))?;
+    let is_head = head.get("type").and_then(Json::as_str).is_some_and(|kind| kind == "erasures")
+        && head.get("format").is_some_and(|format| format.text() == "1");
+    let instance = head.get("instance").and_then(Json::as_str).filter(|_| is_head).ok_or_else(|| bad(n))?;
+    if instance != service.instance(Instant::now() + config.request_timeout).await? {
+        let what = "is the ledger of another database: its users are hashed otherwise";
+        return Err(Error::Input(format!("{} {what}", file.display())));
+    }
+    // All of it is read before anything is done.
+    let (mut ledger, mut revocations) = (Vec::new(), Vec::new());
+    for (n, line) in lines {
+        let json = Json::parse(line.as_bytes(), DEPTH).map_err(|_| bad(n))?;
+        match entry(json).ok_or_else(|| bad(n))? {
+            Entry::Erasure(erasure) => ledger.push(erasure),
+            Entry::Revocation(revocation) => revocations.push(revocation),
+        }
+    }
+    let done = service.replay(&ledger, config.request_timeout).await?;
+    let (all, service::Replayed { noted, erased }) = (ledger.len(), done);
+    let mut said =
+        format!("erasures in the ledger: {all}, new to this database: {noted}, users erased again: {erased}\n");
+    if !revocations.is_empty() {
+        // After the erasures, which revoke tokens too.
+        let done = Revocation::replay(store, &revocations, config.request_timeout).await?;
+        let access::Replayed { keys, users, secret, changed } = done;
+        let secret = if secret { "replaced again" } else { "as it was" };
+        said += &format!("keys revoked again: {keys}, users whose tokens were: {users}, secret of tokens: {secret}\n");
+        for id in changed {
+            said += &format!(
+                "key {id} may do what it could at the time of the backup, and was changed since: look at it\n"
+            );
+        }
+    }
+    Ok(said)
+}
+
+/// The text of a file, without the byte order mark that some systems put before it.
+pub(super) fn read(file: &Path) -> Result<String> {
+    let refuse = |why: &dyn std::fmt::Display| Error::Input(format!("{}: {why}", file.display()));
+    let bytes = fs::read(file).map_err(|error| refuse(&error))?;
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(refuse(&"is UTF-16, as some shells write what they redirect; it must be UTF-8"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| refuse(&"is not UTF-8"))?;
+    Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
+}

@@ -1,0 +1,99 @@
+//! Why a write was not made: the error of every decision.
+
+use super::erasure::Erasure;
+use super::lease::LeaseRefusal;
+use super::tag::Tag;
+use super::{FieldError, Rejected};
+
+/// A bound of what is stored, which the policy of an app sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    SessionsPerUser,
+    EventsPerSession,
+}
+
+impl Bound {
+    /// As a policy and an error call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionsPerUser => "sessionsPerUser",
+            Self::EventsPerSession => "eventsPerSession",
+        }
+    }
+}
+
+/// Why nothing was written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    SessionNotFound,
+    /// No event of the session has the invocation.
+    InvocationNotFound,
+    SessionAlreadyExists,
+    /// An earlier request of the same key made a session, with other content.
+    CreationKeyConflict,
+    /// An earlier request of the same key changed the scope, with other content.
+    PatchKeyConflict,
+    /// The session has this event id with other content.
+    EventIdConflict,
+    /// The user was erased, and is blocked.
+    UserErased,
+    /// The request made this erasure, of another user.
+    ErasureConflict(Box<Erasure>),
+    /// The session has not come to that revision; this is its current one.
+    Beyond(i64),
+    /// The session begins here, after that revision.
+    Trimmed(i64),
+    /// The session's lease: the write names another one, or none while one excludes all others.
+    Lease(LeaseRefusal),
+    /// The app's policy allows no more.
+    LimitReached(Bound),
+    /// A precondition failed.
+    RevisionMismatch(Mismatch),
+    /// An operator does not fit the current value, or its result is over a limit.
+    Rejected(Rejected),
+    /// An import took too long between two lines, so that the sweep has taken its rows for left behind.
+    ImportLost,
+    /// The user was erased since the import began.
+    ErasedSince,
+    /// The scope that is imported has other state, which stays.
+    OtherState,
+}
+
+impl From<LeaseRefusal> for Refusal {
+    fn from(refusal: LeaseRefusal) -> Self {
+        Self::Lease(refusal)
+    }
+}
+
+impl From<Mismatch> for Refusal {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::RevisionMismatch(mismatch)
+    }
+}
+
+impl From<Rejected> for Refusal {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}
+
+/// The current revisions, where a precondition failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Of the session, or of the scope that was addressed on its own.
+    pub revision: i64,
+    /// Of user and app state, where a session was addressed.
+    pub shared: Option<(i64, i64)>,
+    /// The preconditions on keys that failed; none if it was the one on the entity tag.
+    pub failed: Vec<FieldError>,
+}
+
+impl Mismatch {
+    pub fn of_session(tag: &Tag, failed: Vec<FieldError>) -> Self {
+        Self { revision: tag.revision, shared: Some((tag.user, tag.app)), failed }
+    }
+
+    pub fn of_scope(revision: i64, failed: Vec<FieldError>) -> Self {
+        Self { revision, shared: None, failed }
+    }
+}

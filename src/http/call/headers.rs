@@ -1,0 +1,115 @@
+//! The headers that make a request conditional, or safe to send again.
+
+use axum::http::{HeaderMap, HeaderName, header};
+
+use crate::domain::FieldError;
+use crate::domain::ids::{EventId, IdempotencyKey};
+use crate::domain::lease::LeaseMark;
+use crate::domain::tag::{IfMatch, none_match_hits};
+use crate::http::describe::{Header, Operation};
+use crate::http::reply::Problem;
+use crate::service::Guard;
+
+/// The headers of a request.
+pub struct Headers(HeaderMap);
+
+impl Headers {
+    /// # Errors
+    /// Of a write, a header that asks for safety which its operation cannot give: no client relies on one in vain.
+    pub fn read(headers: HeaderMap, of_write: bool, operation: &Operation) -> Result<Self, Problem> {
+        if of_write {
+            check(operation, &headers)?;
+        }
+        Ok(Self(headers))
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &HeaderMap {
+        &self.0
+    }
+
+    fn parsed<T>(
+        &self,
+        header: Header,
+        parse: impl FnOnce(&str) -> Result<T, &'static str>,
+    ) -> Result<Option<T>, Problem> {
+        let mut values = self.0.get_all(header.name()).iter();
+        let refuse = |message| Problem::field(header.title(), message);
+        let Some(value) = values.next() else { return Ok(None) };
+        if values.next().is_some() {
+            return Err(refuse("must be given once"));
+        }
+        let value = std::str::from_utf8(value.as_bytes()).map_err(|_| refuse("must be UTF-8"))?;
+        parse(value).map(Some).map_err(refuse)
+    }
+
+    pub fn if_match(&self) -> Result<Option<IfMatch>, Problem> {
+        self.parsed(Header::IfMatch, IfMatch::parse)
+    }
+
+    /// The lease that a write is made under.
+    pub fn lease(&self) -> Result<Option<LeaseMark>, Problem> {
+        self.parsed(Header::Lease, LeaseMark::parse)
+    }
+
+    /// What a write of a session is judged by.
+    pub fn guard(&self) -> Result<Guard, Problem> {
+        Ok(Guard { lease: self.lease()?, if_match: self.if_match()? })
+    }
+
+    /// Whether the write asks that nothing be there yet.
+    pub fn is_create_only(&self) -> Result<bool, Problem> {
+        Ok(self.parsed(Header::CreateOnly, parse_create_only)?.is_some())
+    }
+
+    /// Where a stream of events goes on. An empty header is none: a browser sends it before its first event.
+    pub fn last_event_id<T>(&self, parse: impl Fn(&str) -> Result<T, &'static str>) -> Result<Option<T>, Problem> {
+        let position = |text: &str| (!text.is_empty()).then(|| parse(text)).transpose();
+        Ok(self.parsed(Header::LastEventId, position)?.flatten())
+    }
+
+    /// Whether the client has what `tag` (quoted) stands for.
+    pub fn has_current(&self, tag: &str) -> Result<bool, Problem> {
+        Ok(self.parsed(Header::IfNoneMatch, |header| none_match_hits(header, tag))?.unwrap_or(false))
+    }
+
+    /// The `Idempotency-Key`, as the id of the event that the request appends.
+    pub fn idempotency_key(&self) -> Result<Option<EventId>, Problem> {
+        self.parsed(Header::IdempotencyKey, EventId::parse)
+    }
+
+    /// The `Idempotency-Key` of a request that appends no event.
+    pub fn request_key(&self) -> Result<Option<IdempotencyKey>, Problem> {
+        self.parsed(Header::IdempotencyKey, IdempotencyKey::parse)
+    }
+
+    pub fn asks_if_none_match(&self) -> bool {
+        self.0.contains_key(header::IF_NONE_MATCH)
+    }
+
+    /// The values of a header that may come in several parts.
+    pub fn list(&self, name: &HeaderName) -> impl Iterator<Item = &str> {
+        let texts = self.0.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        texts.flat_map(|text| text.split(',')).map(str::trim).filter(|part| !part.is_empty())
+    }
+
+    /// The host and port that the client asked, as it wrote them.
+    pub fn host(&self) -> Option<&str> {
+        self.0.get(header::HOST).and_then(|host| host.to_str().ok())
+    }
+}
+
+/// Refuses safety headers that the operation cannot honour.
+fn check(operation: &Operation, headers: &HeaderMap) -> Result<(), Problem> {
+    let mut errors = Vec::new();
+    for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly, Header::Lease] {
+        if headers.contains_key(asked.name()) && !operation.headers.contains(&asked) {
+            errors.push(FieldError::new(asked.title(), "is not honoured by this request, so it is refused"));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
+}
+
+fn parse_create_only(header: &str) -> Result<(), &'static str> {
+    if header.trim() == "*" { Ok(()) } else { Err("of a write must be `*`: only if there is none yet") }
+}

@@ -1,0 +1,150 @@
+//! The names in a path, and whether they are within the client's grant.
+
+use percent_encoding::percent_decode_str;
+
+use crate::access::Client;
+use crate::domain::access::Place;
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::scope;
+use crate::http::describe::Access;
+use crate::http::reply::{Code, Problem};
+
+/// The names in a path.
+#[derive(Debug, Default, Clone)]
+pub struct Names {
+    pub app: Option<AppName>,
+    pub user: Option<UserId>,
+    session: Option<SessionId>,
+    event: Option<EventId>,
+    /// A key of the merged state, prefix included.
+    key: Option<String>,
+    /// The id of an API key or of an erasure; `None` also for what can be none.
+    id: Option<String>,
+}
+
+impl Names {
+    /// From the names of the path's template and what stands there.
+    ///
+    /// # Errors
+    /// What can be no such name.
+    pub fn read(path: &[(&str, String)]) -> Result<Self, Problem> {
+        let mut names = Self::default();
+        for (name, value) in path {
+            match *name {
+                "app" => names.app = Some(parsed("appName", AppName::parse(value))?),
+                "user" => names.user = Some(parsed("userId", UserId::parse(value))?),
+                "session" => names.session = Some(parsed("sessionId", SessionId::parse(value))?),
+                "event" => names.event = Some(parsed("id", EventId::parse(value))?),
+                "key" => names.key = Some(parsed("key", check_state_key(value).map(|()| value.clone()))?),
+                "id" => names.id = EventId::parse(value).ok().map(|id| id.to_string()),
+                _ => {}
+            }
+        }
+        Ok(names)
+    }
+
+    pub fn app(&self) -> Result<AppName, Problem> {
+        self.app.clone().ok_or_else(no_such_name)
+    }
+
+    pub fn user(&self) -> Result<UserKey, Problem> {
+        Ok(UserKey { app: self.app()?, user: self.user.clone().ok_or_else(no_such_name)? })
+    }
+
+    pub fn session(&self) -> Result<SessionKey, Problem> {
+        Ok(SessionKey { user: self.user()?, session: self.session.clone().ok_or_else(no_such_name)? })
+    }
+
+    pub fn event_id(&self) -> Result<EventId, Problem> {
+        self.event.clone().ok_or_else(no_such_name)
+    }
+
+    /// A key of the merged state, prefix included.
+    pub fn state_key(&self) -> Result<String, Problem> {
+        self.key.clone().ok_or_else(no_such_name)
+    }
+
+    /// The id of an API key or of an erasure.
+    pub fn id(&self) -> Result<String, Problem> {
+        let none = || Problem::new(Code::NotFound, "there is nothing of this id");
+        self.id.clone().ok_or_else(none)
+    }
+}
+
+fn parsed<T>(field: &str, parsed: Result<T, &'static str>) -> Result<T, Problem> {
+    parsed.map_err(|message| Problem::field(field, message))
+}
+
+/// A handler asks for a name that its path does not have.
+fn no_such_name() -> Problem {
+    Problem::panicked()
+}
+
+/// Whether the names are within the client's grant. Reads outside of it find nothing.
+///
+/// # Errors
+/// The client may not do this: its role may not, or it would write outside of its grant.
+pub fn is_within(client: &Client, access: Access, names: &Names) -> Result<bool, Problem> {
+    let role = match access {
+        Access::Open | Access::Known => return Ok(true),
+        Access::Read(role) | Access::ReadShared(role) | Access::Write(role) => role,
+    };
+    let place = match (&names.app, &names.user) {
+        (None, _) => Place::Server,
+        (Some(app), Some(user)) => Place::User(app, user),
+        (Some(app), None) if matches!(access, Access::ReadShared(_)) => Place::Shared(app),
+        (Some(app), None) => Place::App(app),
+    };
+    if client.grant.role < role {
+        let detail = format!("the role `{}` may not do this; `{role}` could", client.grant.role);
+        return Err(Problem::over("role", Code::PermissionDenied, detail));
+    }
+    match (client.grant.reaches(place), access) {
+        (false, Access::Write(_)) => {
+            let detail = "the credential is not for this app and user";
+            Err(Problem::over("grant", Code::PermissionDenied, detail))
+        }
+        (is_within, _) => Ok(is_within),
+    }
+}
+
+/// A key of the merged state, prefix included.
+pub fn check_state_key(key: &str) -> Result<(), &'static str> {
+    scope::check_key(scope::split(key).map_or(key, |(_, stored)| stored))
+}
+
+/// Refuses a path that no route can mean: a bad percent escape, a segment that is not UTF-8 or, below one of
+/// `strict_roots`, empty.
+pub fn check_path(path: &str, strict_roots: &[&str]) -> Result<(), Problem> {
+    check_escapes(path).map_err(|message| Problem::field("path", message))?;
+    let mut segments = path.split('/').skip(1);
+    if segments.next().is_some_and(|root| strict_roots.contains(&root)) && segments.any(str::is_empty) {
+        return Err(Problem::field("path", "has an empty segment"));
+    }
+    Ok(())
+}
+
+pub fn check_escapes(text: &str) -> Result<(), &'static str> {
+    let bytes = text.as_bytes();
+    for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'%') {
+        if !bytes.get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
+            return Err("has a `%` that no two hexadecimal digits follow");
+        }
+    }
+    percent_decode_str(text).decode_utf8().map(drop).map_err(|_| "is not UTF-8 once decoded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_paths_are_refused() {
+        for good in ["/v1/apps/a%2Fb/users", "/v1", "/", "/x//y", "/v1/apps/%E2%82%AC"] {
+            assert!(check_path(good, &["v1"]).is_ok(), "{good}");
+        }
+        for bad in ["/v1/apps/%", "/v1/apps/%2", "/v1/apps/%zz", "/v1/apps//users", "/v1/apps/", "/v1/apps/%ff"] {
+            assert!(check_path(bad, &["v1"]).is_err(), "{bad}");
+        }
+    }
+}

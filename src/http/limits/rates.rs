@@ -1,0 +1,671 @@
+//! Rates: how many events per second the requests of an app, a key and a user may cost, in this process (contract,
+//! section 11).
+//!
+//! Each has a bucket that holds 2 s worth and fills at its rate (GCRA, the generic cell rate algorithm: a bucket is one number,
+//! the time at which it is full). A request takes its cost from all its buckets, or from none and is refused. One that costs
+//! more than a full bucket passes when the bucket is full, and leaves a debt that has to be filled up first. So over any time
+//! T, at most the larger of 2 s worth and of its largest request passes, and T's worth. What turns out to cost nothing is
+//! given back, and does not count.
+//!
+//! Not the `governor` crate (0.10): it refuses for ever what costs more than a full bucket, and it takes from one bucket before
+//! it judges the next.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::config::{Rate, RateLimits};
+use crate::domain::ids::{AppName, UserKey};
+use crate::http::reply::{Problem, RateFields, Throttle};
+
+/// Time since the process began to count, or a length of time, in nanoseconds: enough for 584 years.
+type Nanos = u64;
+
+/// A full bucket holds what comes in this time.
+const BURST: Nanos = 2_000_000_000;
+
+/// The buckets of one limit that are kept. Beyond, the one that is full soonest is forgotten, which forgives the least: to have
+/// a debt forgotten takes so many others that are deeper in debt.
+const MOST: usize = 100_000;
+
+/// Each request adds a bucket at most, and drops so many that are full: they never pile up, and no request pays for many.
+const DROPPED_AT_ONCE: usize = 2;
+
+/// A wait longer than this gets up to a quarter more, so that clients that were refused together do not return together.
+const JITTER_BEYOND: Duration = Duration::from_secs(3);
+
+/// What a request is charged to, as far as it names it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Payers<'a> {
+    pub app: Option<&'a AppName>,
+    /// The id of the key that it shows.
+    pub key: Option<&'a str>,
+    /// The user of the path.
+    pub user: Option<&'a UserKey>,
+}
+
+/// The rates of a process, and what is left of them.
+#[derive(Debug)]
+pub struct Rates {
+    began: Instant,
+    limits: RateLimits,
+    /// Makes numbers of names, so that the buckets hold no names and are of one size. No client can find two names of one
+    /// number, and by chance hardly two of 100,000 share one (1 : 10^9).
+    numbers: RandomState,
+    /// By [`Limit`]. Held for a few look-ups, and not touched where there is no limit.
+    buckets: Mutex<[Buckets; 3]>,
+}
+
+/// Which limit refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    App,
+    Key,
+    User,
+}
+
+impl Limit {
+    const ALL: [Self; 3] = [Self::App, Self::Key, Self::User];
+
+    /// As answers call it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::Key => "key",
+            Self::User => "user",
+        }
+    }
+
+    /// As the metrics call it.
+    fn metric(self) -> &'static str {
+        match self {
+            Self::App => "rate_app",
+            Self::Key => "rate_key",
+            Self::User => "rate_user",
+        }
+    }
+}
+
+/// What a request took from its buckets.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Paid([Option<Part>; 3]);
+
+/// What a judgement does to the buckets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Take {
+    IfItFits,
+    Nothing,
+    Always,
+}
+
+/// What was taken from one bucket.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    number: u64,
+    cost: Nanos,
+    at: Nanos,
+    /// When the bucket was full then, had nothing ever been given back since it was last full.
+    full_at: Nanos,
+}
+
+/// A refusal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limited {
+    pub limit: Limit,
+    /// After this time the request passes, if nothing else was taken from its buckets meanwhile.
+    pub retry_after: Duration,
+    /// Events that the bucket still holds; a request that costs more is refused all the same.
+    pub remaining: u64,
+    /// The limits that apply to the request.
+    policies: Vec<(Limit, Rate)>,
+}
+
+impl Limited {
+    /// The answer. `jitter` is a random time of at most its argument.
+    pub fn problem(&self, jitter: impl FnOnce(Duration) -> Duration) -> Problem {
+        let name = self.limit.name();
+        let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000).max(1);
+        let wait = match self.retry_after > JITTER_BEYOND {
+            true => self.retry_after + jitter(self.retry_after / 4),
+            false => self.retry_after,
+        };
+        let policy = |(limit, rate): &(Limit, Rate)| {
+            let (quota, window) = quota(*rate);
+            format!(r#""{}";q={quota};w={window}"#, limit.name())
+        };
+        let throttle = Throttle {
+            limit: name,
+            retry_after: seconds(wait).to_string(),
+            fields: Some(RateFields {
+                rate_limit: format!(r#""{name}";r={};t={}"#, self.remaining, seconds(self.retry_after)),
+                policy: self.policies.iter().map(policy).collect::<Vec<_>>().join(", "),
+            }),
+        };
+        Problem::throttled(self.limit.metric(), throttle, format!("the {name} is over its rate; try again later"))
+    }
+}
+
+/// The events that a full bucket lets pass at once, and in how many seconds it fills: whole numbers, as the headers want them.
+fn quota(rate: Rate) -> (u64, u64) {
+    let burst = rate.per_second() * 2.0;
+    match burst >= 1.0 {
+        true => (burst.floor() as u64, 2),
+        false => (1, rate.per_second().recip().ceil() as u64),
+    }
+}
+
+impl Paid {
+    /// No limit applies to the request.
+    pub fn is_nothing(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
+impl Rates {
+    pub fn new(limits: RateLimits) -> Self {
+        Self { began: Instant::now(), limits, numbers: RandomState::new(), buckets: Mutex::default() }
+    }
+
+    /// Takes the cost of a request, in events, from all its buckets.
+    ///
+    /// # Errors
+    /// One of them holds too little. Then nothing was taken from any. Of several, the one with the longest wait is told.
+    pub fn check(&self, payers: Payers<'_>, cost: u32, now: Instant) -> Result<Paid, Limited> {
+        self.judge(payers, cost, Take::IfItFits, now)
+    }
+
+    /// Raises what a request took to its whole cost, now that it is known. It is judged as if nothing of it had been taken.
+    ///
+    /// # Errors
+    /// One of its buckets holds too little. What was taken stays taken.
+    pub fn raise(&self, paid: &mut Paid, cost: u32, now: Instant) -> Result<(), Limited> {
+        if paid.is_nothing() {
+            return Ok(());
+        }
+        let now = self.since_began(now);
+        let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused: Option<(Limit, Nanos, u64)> = None;
+        let mut policies = Vec::new();
+        for ((limit, buckets), part) in Limit::ALL.into_iter().zip(&*all).zip(paid.0) {
+            let (Some(part), Some(rate)) = (part, self.rate(limit)) else { continue };
+            policies.push((limit, rate));
+            let (full_at, own) = (buckets.full_at(part.number), buckets.left_of(&part, now));
+            if let Err(wait) = pass(full_at.saturating_sub(own), time_of(cost, rate), now)
+                && refused.is_none_or(|(_, longest, _)| wait + own > longest)
+            {
+                refused = Some((limit, wait + own, remaining(full_at, rate, now)));
+            }
+        }
+        if let Some((limit, wait, remaining)) = refused {
+            return Err(Limited { limit, retry_after: Duration::from_nanos(wait), remaining, policies });
+        }
+        self.set(&mut all, paid, cost, now);
+        Ok(())
+    }
+
+    /// What a request took becomes what it turned out to cost: the rest is given back, or left as a debt.
+    pub fn settle(&self, paid: &mut Paid, cost: u32, now: Instant) {
+        if !paid.is_nothing() {
+            let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+            self.set(&mut all, paid, cost, self.since_began(now));
+        }
+    }
+
+    fn set(&self, all: &mut [Buckets; 3], paid: &mut Paid, cost: u32, now: Nanos) {
+        for ((limit, buckets), part) in Limit::ALL.into_iter().zip(all).zip(&mut paid.0) {
+            let (Some(part), Some(rate)) = (part, self.rate(limit)) else { continue };
+            let cost = time_of(cost, rate);
+            if cost != part.cost {
+                buckets.give_back(*part, now);
+                let full_at = buckets.full_at(part.number).max(now).saturating_add(cost);
+                let given_back = buckets.put(part.number, full_at, now, MOST);
+                *part = Part { cost, at: now, full_at: full_at.saturating_add(given_back), ..*part };
+            }
+        }
+    }
+
+    /// Takes a cost that can be refused no more, whatever its buckets hold.
+    pub fn owe(&self, payers: Payers<'_>, cost: u32, now: Instant) {
+        // Never refused.
+        let _ = self.judge(payers, cost, Take::Always, now);
+    }
+
+    /// Takes nothing.
+    ///
+    /// # Errors
+    /// Not even one event would pass now.
+    pub fn peek(&self, payers: Payers<'_>, now: Instant) -> Result<(), Limited> {
+        self.judge(payers, 1, Take::Nothing, now).map(drop)
+    }
+
+    /// Gives back what a request took that turned out to cost nothing. Once it is done, no more passes than if the request had
+    /// never been, and no less, if no others of its buckets were under way.
+    pub fn give_back(&self, paid: Paid, now: Instant) {
+        if paid.is_nothing() {
+            return;
+        }
+        let now = self.since_began(now);
+        let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        for (buckets, part) in all.iter_mut().zip(paid.0) {
+            if let Some(part) = part {
+                buckets.give_back(part, now);
+            }
+        }
+    }
+
+    fn since_began(&self, now: Instant) -> Nanos {
+        u64::try_from(now.saturating_duration_since(self.began).as_nanos()).unwrap_or(Nanos::MAX)
+    }
+
+    fn judge(&self, payers: Payers<'_>, cost: u32, take: Take, now: Instant) -> Result<Paid, Limited> {
+        let number = |limit| match limit {
+            Limit::App => payers.app.map(|app| self.numbers.hash_one(app)),
+            Limit::Key => payers.key.map(|key| self.numbers.hash_one(key)),
+            Limit::User => payers.user.map(|user| self.numbers.hash_one(user)),
+        };
+        let applies = |limit| Some((limit, self.rate(limit)?, number(limit)?));
+        let applying = Limit::ALL.map(applies);
+        if applying.iter().all(Option::is_none) {
+            return Ok(Paid::default());
+        }
+        let now = self.since_began(now);
+        let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut filled = [None; 3];
+        let mut refused: Option<(Limit, Nanos, u64)> = None;
+        for ((applies, buckets), filled) in applying.iter().zip(&*all).zip(&mut filled) {
+            let Some((limit, rate, number)) = *applies else { continue };
+            let (full_at, cost) = (buckets.full_at(number), time_of(cost, rate));
+            let passed = match take {
+                Take::Always => Ok(full_at.max(now).saturating_add(cost)),
+                Take::IfItFits | Take::Nothing => pass(full_at, cost, now),
+            };
+            match passed {
+                Ok(full_at) => *filled = Some(Part { number, cost, at: now, full_at }),
+                Err(wait) if refused.is_none_or(|(_, longest, _)| wait > longest) => {
+                    refused = Some((limit, wait, remaining(full_at, rate, now)));
+                }
+                Err(_) => {}
+            }
+        }
+        if let Some((limit, wait, remaining)) = refused {
+            let policies = applying.iter().flatten().map(|(limit, rate, _)| (*limit, *rate)).collect();
+            return Err(Limited { limit, retry_after: Duration::from_nanos(wait), remaining, policies });
+        }
+        if take != Take::Nothing {
+            for (buckets, filled) in all.iter_mut().zip(&mut filled) {
+                let Some(part) = filled else { continue };
+                let given_back = buckets.put(part.number, part.full_at, now, MOST);
+                part.full_at = part.full_at.saturating_add(given_back);
+            }
+        }
+        Ok(Paid(filled))
+    }
+
+    fn rate(&self, limit: Limit) -> Option<Rate> {
+        match limit {
+            Limit::App => self.limits.app,
+            Limit::Key => self.limits.key,
+            Limit::User => self.limits.user,
+        }
+    }
+}
+
+/// In how much time so many events come in.
+fn time_of(cost: u32, rate: Rate) -> Nanos {
+    // Cut, so that a bucket of six events holds six.
+    (f64::from(cost) * 1e9 / rate.per_second()) as Nanos
+}
+
+/// The events that the bucket holds.
+fn remaining(full_at: Nanos, rate: Rate, now: Nanos) -> u64 {
+    let held = BURST.saturating_sub(full_at.saturating_sub(now));
+    (held as f64 / 1e9 * rate.per_second()) as u64
+}
+
+/// The judgement of a bucket that is full at `full_at` on a request that costs as much as comes in `cost`.
+///
+/// `Ok`: when the bucket is full if the request passes. `Err`: after which time it passes.
+fn pass(full_at: Nanos, cost: Nanos, now: Nanos) -> Result<Nanos, Nanos> {
+    let missing = full_at.saturating_sub(now);
+    // Of what is larger than the bucket, nothing may be missing.
+    let may_be_missing = BURST.saturating_sub(cost);
+    if missing <= may_be_missing { Ok(now.max(full_at).saturating_add(cost)) } else { Err(missing - may_be_missing) }
+}
+
+/// The buckets of one limit that are not full.
+#[derive(Debug, Default)]
+struct Buckets {
+    by_number: HashMap<u64, Bucket>,
+    /// When each is full, in this order.
+    in_order: BTreeSet<(Nanos, u64)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    full_at: Nanos,
+    /// It was full then, and never after.
+    since: Nanos,
+    /// What was given back since.
+    given_back: Nanos,
+}
+
+impl Buckets {
+    fn full_at(&self, number: u64) -> Nanos {
+        self.by_number.get(&number).map_or(0, |bucket| bucket.full_at)
+    }
+
+    /// Sets when a bucket is full, and keeps at most so many. Returns what was given back since it was last full.
+    fn put(&mut self, number: u64, full_at: Nanos, now: Nanos, most: usize) -> Nanos {
+        let mut bucket = Bucket { full_at, since: now, given_back: 0 };
+        if let Some(before) = self.by_number.get(&number) {
+            self.in_order.remove(&(before.full_at, number));
+            if before.full_at > now {
+                bucket = Bucket { full_at, ..*before };
+            }
+        }
+        self.by_number.insert(number, bucket);
+        self.in_order.insert((full_at, number));
+        for _ in 0..DROPPED_AT_ONCE {
+            let is_due = |(full_at, _): &&(Nanos, u64)| *full_at <= now || self.by_number.len() > most;
+            let Some(&first) = self.in_order.first().filter(is_due) else { break };
+            self.in_order.remove(&first);
+            self.by_number.remove(&first.1);
+        }
+        bucket.given_back
+    }
+
+    /// What of a request's cost would not be missing without it. What came in since a bucket would have been full does not come
+    /// twice. That is this time, or later if others took from it: they may be given back, too, so they do not count.
+    fn left_of(&self, part: &Part, now: Nanos) -> Nanos {
+        // One that was full meanwhile has nothing to get.
+        let bucket = self.by_number.get(&part.number).filter(|bucket| bucket.since <= part.at);
+        let left = bucket.map(|bucket| part.full_at.saturating_sub(bucket.given_back).saturating_sub(now));
+        left.unwrap_or(0).min(part.cost)
+    }
+
+    fn give_back(&mut self, part: Part, now: Nanos) {
+        let left = self.left_of(&part, now);
+        let Some(bucket) = self.by_number.get_mut(&part.number).filter(|bucket| bucket.since <= part.at) else {
+            return;
+        };
+        self.in_order.remove(&(bucket.full_at, part.number));
+        bucket.full_at = bucket.full_at.saturating_sub(left);
+        bucket.given_back = bucket.given_back.saturating_add(left);
+        self.in_order.insert((bucket.full_at, part.number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::ids::UserId;
+    use crate::http::reply::Ids;
+
+    fn rate(per_second: f64) -> Rate {
+        per_second.to_string().parse().unwrap()
+    }
+
+    fn app(name: &str) -> AppName {
+        AppName::parse(name).unwrap()
+    }
+
+    fn of_app(app: &AppName) -> Payers<'_> {
+        Payers { app: Some(app), ..Payers::default() }
+    }
+
+    fn secs(seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds)
+    }
+
+    #[test]
+    fn a_bucket_holds_two_seconds_worth_and_fills_at_its_rate() {
+        let rates = Rates::new(RateLimits { app: Some(rate(3.0)), ..RateLimits::default() });
+        let (a, b, began) = (app("a"), app("b"), rates.began);
+        for _ in 0..6 {
+            rates.check(of_app(&a), 1, began).unwrap();
+        }
+        let limited = rates.check(of_app(&a), 1, began).unwrap_err();
+        assert_eq!((limited.limit, limited.remaining), (Limit::App, 0));
+        assert!(limited.retry_after > secs(0.333) && limited.retry_after < secs(0.334), "{limited:?}");
+        assert_eq!(rates.check(of_app(&a), 1, began + secs(0.33)).unwrap_err().limit, Limit::App);
+        rates.check(of_app(&a), 1, began + limited.retry_after).unwrap();
+        rates.check(of_app(&b), 6, began).unwrap();
+        rates.check(Payers::default(), 1000, began).unwrap();
+    }
+
+    #[test]
+    fn what_is_raised_is_judged_as_if_nothing_had_been_taken() {
+        let rates = Rates::new(RateLimits { app: Some(rate(10.0)), ..RateLimits::default() });
+        let (a, began) = (app("a"), rates.began);
+        let mut paid = rates.check(of_app(&a), 1, began).unwrap();
+        rates.raise(&mut paid, 1000, began).unwrap();
+        // 100 s worth were taken, and 2 s worth were there.
+        assert_eq!(rates.peek(of_app(&a), began).unwrap_err().retry_after, secs(98.1));
+        // What stored nothing costs 1.
+        rates.settle(&mut paid, 1, began + secs(0.05));
+        assert_eq!(rates.check(of_app(&a), 20, began + secs(0.05)).unwrap_err().retry_after, secs(0.1));
+        rates.check(of_app(&a), 19, began + secs(0.05)).unwrap();
+        // With others before it, there is too little for more; what it took at its head stays taken.
+        let later = began + secs(60.0);
+        rates.check(of_app(&a), 1, later).unwrap();
+        let mut paid = rates.check(of_app(&a), 1, later).unwrap();
+        assert_eq!(rates.raise(&mut paid, 1000, later).unwrap_err().retry_after, secs(0.2));
+        rates.check(of_app(&a), 18, later).unwrap();
+        rates.peek(of_app(&a), later).unwrap_err();
+        // What came to more than it was judged by leaves a debt.
+        rates.settle(&mut paid, 101, later);
+        assert_eq!(rates.peek(of_app(&a), later).unwrap_err().retry_after, secs(10.1));
+        rates.owe(of_app(&a), 100, later);
+        assert_eq!(rates.peek(of_app(&a), later).unwrap_err().retry_after, secs(20.1));
+    }
+
+    #[test]
+    fn what_is_larger_than_the_bucket_passes_when_it_is_full_and_leaves_a_debt() {
+        let rates = Rates::new(RateLimits { app: Some(rate(10.0)), ..RateLimits::default() });
+        let (a, began) = (app("a"), rates.began);
+        rates.check(of_app(&a), 1, began).unwrap();
+        assert_eq!(rates.check(of_app(&a), 1000, began).unwrap_err().retry_after, secs(0.1));
+        let full = began + secs(0.1);
+        rates.check(of_app(&a), 1000, full).unwrap();
+        // 100 s worth were taken, and 2 s worth were there.
+        for seconds in [0.0, 50.0, 98.05] {
+            let limited = rates.peek(of_app(&a), full + secs(seconds)).unwrap_err();
+            assert_eq!((limited.retry_after, limited.remaining), (secs(98.1) - secs(seconds), 0));
+        }
+        rates.peek(of_app(&a), full + secs(98.1)).unwrap();
+        rates.check(of_app(&a), 1, full + secs(98.1)).unwrap();
+    }
+
+    #[test]
+    fn a_rate_below_one_event_in_two_seconds_passes_one_at_a_time() {
+        let rates = Rates::new(RateLimits { app: Some(rate(0.1)), ..RateLimits::default() });
+        let (a, began) = (app("a"), rates.began);
+        rates.check(of_app(&a), 1, began).unwrap();
+        assert_eq!(rates.check(of_app(&a), 1, began + secs(4.0)).unwrap_err().retry_after, secs(6.0));
+        rates.check(of_app(&a), 1, began + secs(10.0)).unwrap();
+    }
+
+    #[test]
+    fn who_is_refused_by_one_bucket_takes_from_none() {
+        let limits = RateLimits { app: Some(rate(10.0)), key: Some(rate(5.0)), user: Some(rate(1.0)) };
+        let rates = Rates::new(limits);
+        let user = UserKey { app: app("a"), user: UserId::parse("u").unwrap() };
+        let began = rates.began;
+        let all = Payers { app: Some(&user.app), key: Some("k"), user: Some(&user) };
+        rates.check(all, 2, began).unwrap();
+        for _ in 0..100 {
+            let limited = rates.check(all, 1, began).unwrap_err();
+            assert_eq!((limited.limit, limited.retry_after), (Limit::User, secs(1.0)));
+        }
+        // 18 and 8 are left to others.
+        rates.check(Payers { user: None, ..all }, 8, began).unwrap();
+        assert_eq!(rates.check(Payers { user: None, ..all }, 1, began).unwrap_err().limit, Limit::Key);
+        rates.check(of_app(&user.app), 10, began).unwrap();
+        let limited = rates.check(all, 1, began).unwrap_err();
+        assert_eq!(limited.limit, Limit::User, "the longest wait");
+        // One user's name in another app is another user's.
+        let other = UserKey { app: app("b"), ..user.clone() };
+        rates.check(Payers { app: Some(&other.app), key: None, user: Some(&other) }, 2, began).unwrap();
+    }
+
+    #[test]
+    fn a_refusal_says_when_to_come_back() {
+        let limits = RateLimits { app: Some(rate(10.0)), key: None, user: Some(rate(0.3)) };
+        let rates = Rates::new(limits);
+        let user = UserKey { app: app("a"), user: UserId::parse("u").unwrap() };
+        let payers = Payers { app: Some(&user.app), key: Some("k"), user: Some(&user) };
+        rates.check(payers, 1, rates.began).unwrap();
+        let limited = rates.check(payers, 1, rates.began).unwrap_err();
+        let headers = |jitter: fn(Duration) -> Duration| {
+            let response = limited.problem(jitter).finish(Ids::of("id"), true);
+            assert_eq!(response.status(), 429);
+            ["retry-after", "ratelimit", "ratelimit-policy"]
+                .map(|name| response.headers()[name].to_str().unwrap().to_owned())
+        };
+        let policy = r#""app";q=20;w=2, "user";q=1;w=4"#;
+        assert_eq!(headers(|_| Duration::ZERO), ["4", r#""user";r=0;t=4"#, policy]);
+        assert_eq!(headers(|limit| limit), ["5", r#""user";r=0;t=4"#, policy]);
+        let text: serde_json::Value =
+            serde_json::from_str(&limited.problem(|limit| limit).text(Ids::of("id"), true)).unwrap();
+        assert_eq!(text["code"], "rate_limited");
+        assert_eq!(text["limit"], "user");
+        assert_eq!(text["outcome"], "not_applied");
+    }
+
+    #[test]
+    fn full_buckets_are_dropped_and_beyond_the_limit_those_that_are_full_soonest() {
+        let mut buckets = Buckets::default();
+        for number in 0..10 {
+            buckets.put(number, 100 + number, 0, 5);
+        }
+        assert_eq!(buckets.by_number.len(), 5);
+        assert_eq!(buckets.in_order.first(), Some(&(105, 5)));
+        // A debt stays, however many come after it.
+        buckets.put(77, 1_000_000, 0, 5);
+        for number in 0..10_000 {
+            buckets.put(1000 + number, 1000 + number, number, 5);
+        }
+        assert_eq!(buckets.full_at(77), 1_000_000);
+        for number in 0..10 {
+            buckets.put(number, 20_000 + number, 20_000, 100);
+        }
+        assert_eq!(buckets.by_number.len(), 1 + 9, "what is full is gone");
+        assert_eq!(buckets.by_number.len(), buckets.in_order.len());
+    }
+
+    #[test]
+    fn what_is_given_back_was_never_taken() {
+        let limits = RateLimits { app: Some(rate(10.0)), key: Some(rate(5.0)), user: None };
+        let rates = Rates::new(limits);
+        let (a, began) = (app("a"), rates.began);
+        let payers = Payers { key: Some("k"), ..of_app(&a) };
+        rates.check(payers, 3, began).unwrap();
+        // Far more than the buckets hold, each while it is under way for a moment; and many at a time.
+        for _ in 0..1000 {
+            let paid = rates.check(payers, 1, began).unwrap();
+            rates.give_back(paid, began + secs(0.01));
+        }
+        let paid: Vec<Paid> = (0..7).map(|_| rates.check(payers, 1, began).unwrap()).collect();
+        assert_eq!(rates.check(payers, 1, began).unwrap_err().limit, Limit::Key);
+        for paid in paid {
+            rates.give_back(paid, began + secs(0.01));
+        }
+        assert_eq!(rates.check(payers, 8, began).unwrap_err().limit, Limit::Key);
+        rates.check(payers, 7, began).unwrap();
+        assert_eq!(rates.check(payers, 1, began).unwrap_err().limit, Limit::Key);
+        rates.check(of_app(&a), 10, began).unwrap();
+        assert_eq!(rates.check(of_app(&a), 1, began).unwrap_err().limit, Limit::App);
+    }
+
+    proptest! {
+        /// Whoever asks what and when: over any time, no more passes than is promised.
+        #[test]
+        fn no_more_than_the_rate_passes_over_any_time(
+            per_second in 0.01..100_000.0,
+            requests in prop::collection::vec((0..3_000_000_000u64, 1..2000u32), 1..60),
+        ) {
+            let rate = rate(per_second);
+            let (mut now, mut full_at) = (0, 0);
+            let mut passed: Vec<(Nanos, Nanos)> = Vec::new();
+            for (pause, cost) in requests {
+                now += pause;
+                let cost = time_of(cost, rate);
+                match pass(full_at, cost, now) {
+                    Ok(next) => {
+                        passed.push((now, cost));
+                        full_at = next;
+                    }
+                    Err(wait) => {
+                        prop_assert!(wait > 0);
+                        prop_assert!(pass(full_at, cost, now + wait).is_ok(), "it passes when it was told");
+                        prop_assert!(pass(full_at, cost, now + wait - 1).is_err(), "and not before");
+                    }
+                }
+            }
+            for (from, (begin, _)) in passed.iter().enumerate() {
+                let (mut sum, mut largest) = (0, BURST);
+                for (end, cost) in &passed[from..] {
+                    sum += cost;
+                    largest = largest.max(*cost);
+                    prop_assert!(sum <= largest + (end - begin), "{sum} in {}", end - begin);
+                }
+            }
+        }
+
+        /// Whatever is given back, and when: a bucket holds no more than if what was given back had never been taken, so no more
+        /// than fits in; and no less, if one at a time is under way.
+        #[test]
+        fn what_is_given_back_fills_no_bucket_beyond_what_it_would_hold(
+            per_second in 0.01..100_000.0,
+            alone in any::<bool>(),
+            steps in prop::collection::vec((0.0..2.0, 1..200u32, any::<prop::sample::Index>(), 0..3u8), 1..60),
+        ) {
+            let a = app("a");
+            let rates = Rates::new(RateLimits { app: Some(rate(per_second)), ..RateLimits::default() });
+            let number = rates.numbers.hash_one(&a);
+            let (mut now, mut under_way) = (rates.began, Vec::new());
+            // When the bucket would be full.
+            let mut expected = 0;
+            for (pause, cost, which, step) in steps {
+                now += secs(pause * f64::from(cost.min(20)) / per_second);
+                match step {
+                    0 | 1 if under_way.is_empty() || !alone => {
+                        let Ok(paid) = rates.check(of_app(&a), cost, now) else { continue };
+                        match step {
+                            0 => under_way.push(paid),
+                            _ => expected = pass(expected, time_of(cost, rate(per_second)), rates.since_began(now))
+                                .map_err(|_| TestCaseError::fail("more passes than without what was given back"))?,
+                        }
+                    }
+                    _ if under_way.is_empty() => {}
+                    _ => rates.give_back(under_way.swap_remove(which.index(under_way.len())), now),
+                }
+                let at = rates.since_began(now);
+                let buckets = rates.buckets.lock().unwrap();
+                let full_at = buckets[0].full_at(number).max(at);
+                prop_assert_eq!(buckets[0].by_number.len(), buckets[0].in_order.len());
+                prop_assert!(full_at >= expected.max(at));
+                if alone && under_way.is_empty() {
+                    prop_assert_eq!(full_at, expected.max(at));
+                }
+            }
+        }
+
+        /// Who asks for less than the rate is never refused.
+        #[test]
+        fn whoever_keeps_to_the_rate_passes(per_second in 0.01..100_000.0, costs in prop::collection::vec(1..2000u32, 1..60)) {
+            let rate = rate(per_second);
+            let (mut now, mut full_at) = (0, 0);
+            for cost in costs {
+                let cost = time_of(cost, rate);
+                full_at = pass(full_at, cost, now).unwrap();
+                now += cost;
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A session with its events: what the view does not hold is streamed.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use futures_util::stream;
+use tokio::time::Instant;
+
+use super::watched::{Watched, wait_or_cut};
+use crate::domain::query::{EventPage, EventQuery, SessionView};
+use crate::domain::session::SessionInfo;
+use crate::http::call::Call;
+use crate::http::reply::{Answer, Form, NATIVE, push_events_as};
+use crate::service::Service;
+
+/// A session with its events. Those that the view does not hold are streamed: page by page, none beyond the view's
+/// revision, so that the answer shows one moment however long it takes and however little memory it may use.
+pub fn session(call: &Call, answer: Answer, view: SessionView, events: EventQuery) -> Answer {
+    session_as(NATIVE, call, answer, view, events)
+}
+
+/// [`session`], in another form.
+pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, events: EventQuery) -> Answer {
+    let mut text = (form.session)(&view).into_open();
+    text.push_str(",\"events\":[");
+    push_events_as(form, &mut text, &view.events.events, true);
+    let answer = answer.tag(view.head.tag());
+    if !view.events.more {
+        text.push_str("]}");
+        return answer.json(text);
+    }
+    let rest = Rest {
+        service: call.service.clone(),
+        client: Watched::new(call),
+        page_limit: call.app.settings.request_timeout,
+        form,
+        first: view.events.events.is_empty(),
+        query: EventQuery {
+            after: view.events.events.last().map_or(0, |event| event.sequence),
+            before: view.head.revision + 1,
+            // Counted back from the revision of the view, and not from that of the moment.
+            last: None,
+            ..events
+        },
+        head: view.head,
+        next: Next::Text(text),
+    };
+    answer.streamed(Body::from_stream(stream::try_unfold(rest, Rest::step)))
+}
+
+/// What is still to be sent of a session.
+struct Rest {
+    service: Arc<Service>,
+    client: Watched,
+    /// The time for one page.
+    page_limit: Duration,
+    form: Form,
+    /// No event has been sent yet.
+    first: bool,
+    head: SessionInfo,
+    query: EventQuery,
+    next: Next,
+}
+
+enum Next {
+    Text(String),
+    Page,
+    End,
+}
+
+impl Rest {
+    async fn step(mut self) -> io::Result<Option<(String, Self)>> {
+        match std::mem::replace(&mut self.next, Next::Page) {
+            Next::Text(text) => Ok(Some((text, self))),
+            Next::End => Ok(None),
+            Next::Page => {
+                self.client.still_must().await?;
+                let deadline = Instant::now() + self.page_limit;
+                let EventPage { events, more } = loop {
+                    let events = self.query.clone();
+                    match self.service.events_of(&self.head, events, deadline).await {
+                        Ok(view) => break view.events,
+                        Err(error) => wait_or_cut(&error, deadline).await?,
+                    }
+                };
+                let mut text = String::new();
+                push_events_as(self.form, &mut text, &events, self.first);
+                if let Some(last) = events.last() {
+                    self.first = false;
+                    self.query.after = last.sequence;
+                }
+                if !more {
+                    text.push_str("]}\n");
+                    self.next = Next::End;
+                }
+                Ok(Some((text, self)))
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Clients that are served for long: their credentials are judged again and again, and what they get is cut when they may not
+//! have it any more.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::access::{Client, Refusal};
+use crate::domain::access::Grant;
+use crate::http::app::App;
+use crate::http::call::{Call, Standing};
+use crate::service;
+
+/// How often a credential is judged again. With the 3 s for which a look-up is remembered, what is revoked ends within 5 s.
+const JUDGE_EVERY: Duration = Duration::from_millis(1500);
+
+/// A client whose credential is judged again and again, while it is served.
+pub struct Watched {
+    app: Arc<App>,
+    credential: Option<Arc<str>>,
+    standing: Standing,
+    /// As it was found at last.
+    client: Arc<Client>,
+    next: Instant,
+}
+
+impl Watched {
+    pub fn new(call: &Call) -> Self {
+        Self {
+            app: call.app.clone(),
+            credential: call.credential.clone(),
+            standing: call.standing(),
+            client: call.client.clone(),
+            next: Instant::now() + JUDGE_EVERY,
+        }
+    }
+
+    /// What the client may do, as it was judged at last.
+    pub fn grant(&self) -> &Grant {
+        &self.client.grant
+    }
+
+    /// When the credential is to be judged again.
+    pub fn due(&self) -> Instant {
+        self.next
+    }
+
+    /// Whether the client may still be served as at the beginning. What cannot be found out now holds until the next time.
+    pub async fn still_may(&mut self) -> bool {
+        if Instant::now() < self.next {
+            return true;
+        }
+        self.next = Instant::now() + JUDGE_EVERY;
+        let deadline = Instant::now() + self.app.settings.request_timeout;
+        match self.app.authenticator.client(self.credential.as_deref(), deadline).await {
+            Ok(client) => {
+                self.client = client;
+                self.standing.still_holds(&self.client)
+            }
+            Err(Refusal::Store(_) | Refusal::Overloaded) => true,
+            Err(Refusal::Unauthenticated(_)) => false,
+        }
+    }
+
+    /// As [`Watched::still_may`], for the next part of an answer that has begun.
+    ///
+    /// # Errors
+    /// The client may not have it. It is too late for an error document: the answer is cut, which no client takes for a whole one.
+    pub async fn still_must(&mut self) -> io::Result<()> {
+        if self.still_may().await {
+            return Ok(());
+        }
+        tracing::info!("an answer was cut: the client may not go on any more");
+        Err(io::Error::other("cut"))
+    }
+
+    /// Awaits `waiting`, and judges the credential again every 1.5 s meanwhile.
+    ///
+    /// # Errors
+    /// As of [`Watched::still_must`].
+    pub async fn during<T>(&mut self, waiting: impl Future<Output = T>) -> io::Result<T> {
+        let mut waiting = pin!(waiting);
+        loop {
+            let waited = timeout_at(self.next, &mut waiting).await;
+            self.still_must().await?;
+            if let Ok(waited) = waited {
+                return Ok(waited);
+            }
+        }
+    }
+}
+
+/// After a failure to get the next part of an answer that has begun: waits, for another try before the deadline.
+///
+/// # Errors
+/// No other try makes sense. It is too late for an error document: the answer is cut, which no client takes for a whole one.
+pub async fn wait_or_cut(error: &service::Error, deadline: Instant) -> io::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(100);
+    if error.may_pass() && Instant::now() + PAUSE < deadline {
+        sleep(PAUSE).await;
+        return Ok(());
+    }
+    tracing::warn!(%error, "a streamed answer was cut");
+    Err(io::Error::other("cut"))
+}

@@ -1,0 +1,70 @@
+//! The description of the API: as YAML, and as a page.
+
+use axum::http::{StatusCode, header};
+
+use crate::http::call::Call;
+use crate::http::describe::{Access, Operation, Reply, Serving};
+use crate::http::openapi::PAGE_POLICY;
+use crate::http::reply::{Answer, Problem};
+
+pub const OPENAPI: Operation = Operation {
+    id: "openapi",
+    tag: "System",
+    serving: Serving::PROCESS,
+    access: Access::Open,
+    summary: "This description",
+    description: "OpenAPI 3.1, in YAML, generated from the code that serves it. The paths of ADK are in `/openapi-adk.yaml`.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The description.", schema: Some("OpenApi"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn openapi(call: Call) -> Result<Answer, Problem> {
+    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(call.app.description.openapi.as_str()))
+}
+
+pub const OPENAPI_ADK: Operation = Operation {
+    id: "openapiAdk",
+    summary: "The description of the paths of ADK",
+    description: "OpenAPI 3.1, in YAML.",
+    ..OPENAPI
+};
+
+pub async fn openapi_adk(call: Call) -> Result<Answer, Problem> {
+    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(call.app.description.openapi_adk.as_str()))
+}
+
+pub const DOCS: Operation = Operation {
+    id: "docs",
+    tag: "System",
+    serving: Serving { page: true, ..Serving::PROCESS },
+    access: Access::Open,
+    summary: "This description, to read",
+    description: "One page with an example of each operation, which loads nothing from elsewhere.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn docs(call: Call) -> Result<Answer, Problem> {
+    Ok(Answer::ok()
+        .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
+        .header(header::CONTENT_SECURITY_POLICY, &PAGE_POLICY)
+        .body(call.app.description.docs.as_str()))
+}
+
+pub const DOCS_WITH_SLASH: Operation = Operation {
+    id: "docsWithSlash",
+    summary: "Leads to the description",
+    answers: &[Reply { status: StatusCode::PERMANENT_REDIRECT, about: "To `/docs`.", schema: None, headers: &[] }],
+    ..DOCS
+};
+
+/// Relative, so that it leads there below a path of a proxy, too.
+pub async fn docs_with_slash(_: Call) -> Result<Answer, Problem> {
+    Ok(Answer::new(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, "../docs"))
+}

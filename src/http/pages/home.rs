@@ -1,0 +1,143 @@
+//! `/`: what this is and where to go on, for whoever opens the address in a browser. And `/v1/info`, the same for programs.
+
+use std::sync::LazyLock;
+
+use axum::http::{StatusCode, header};
+
+use crate::domain::json::ObjectText;
+use crate::http::call::Call;
+use crate::http::describe::{Access, Operation, Reply, Serving};
+use crate::http::openapi::{escape, hash_source};
+use crate::http::reply::{Answer, Problem};
+
+/// What a client may ask of this version beyond the ADK session service.
+const FEATURES: &[&str] = &[
+    "erasure",
+    "export",
+    "feed",
+    "fork",
+    "import",
+    "keys",
+    "leases",
+    "operators",
+    "policies",
+    "render",
+    "rewind",
+    "timeTravel",
+    "tokens",
+    "trim",
+    "wait",
+    "watch",
+];
+
+pub const HOME: Operation = Operation {
+    id: "home",
+    tag: "System",
+    serving: Serving { page: true, strict_query: false, ..Serving::PROCESS },
+    access: Access::Open,
+    summary: "What this is",
+    description: "",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
+    errors: &[],
+};
+
+const STYLE: &str = include_str!("home.css");
+
+/// Allows the style of this page, and nothing else.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        hash_source(STYLE)
+    )
+});
+
+pub async fn home(call: Call) -> Result<Answer, Problem> {
+    let settings = &call.app.settings;
+    let console = if settings.console { "<li><a href=\"console/\">Console</a></li>" } else { "" };
+    let metrics = settings
+        .metrics
+        .as_deref()
+        .map_or_else(String::new, |metrics| format!("<dt>Metrics</dt><dd><code>{}</code></dd>", escape(metrics)));
+    let example = if call.app.authenticator.is_on() {
+        // Whoever follows it sends a credential. Whom to is not for the request to say: anybody can have written its `Host`.
+        let lead = "A first session, with the address of this server as <code>SESSIOND_URL</code> and a credential as \
+                    <code>SESSIOND_TOKEN</code>:";
+        let command = "curl -X POST \"$SESSIOND_URL/v1/apps/demo/users/ada/sessions\" \\\n  \
+                       -H \"Authorization: Bearer $SESSIOND_TOKEN\"";
+        format!("<p>{lead}</p><pre>{}", escape(command))
+    } else {
+        let address = call.headers.host().filter(|host| is_plain(host)).unwrap_or("127.0.0.1:8080");
+        format!("<p>A first session:</p><pre>curl -X POST http://{address}/v1/apps/demo/users/ada/sessions")
+    };
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>sessiond</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body><main>\
+         <h1>sessiond</h1><p>Sessions of AI agents, with an event log and state, over HTTP.</p>\
+         <dl><dt>Version</dt><dd>{}</dd><dt>Database</dt><dd>{}</dd>{metrics}</dl>\
+         <ul>{console}<li><a href=\"docs\">API reference</a></li><li><a href=\"openapi.yaml\">openapi.yaml</a></li></ul>\
+         {example} \\\n  \
+         -H 'Content-Type: application/json' -d '{{\"state\": {{\"mood\": \"curious\"}}}}'</pre></main></body></html>\n",
+        env!("CARGO_PKG_VERSION"),
+        call.service.database(),
+    );
+    Ok(Answer::ok()
+        .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
+        .header(header::CONTENT_SECURITY_POLICY, &POLICY)
+        // It may name the host that was asked.
+        .header(header::CACHE_CONTROL, "private, no-store")
+        .header(header::VARY, "Host")
+        .body(page))
+}
+
+/// Whether a host and port are no more than that in a shell.
+fn is_plain(host: &str) -> bool {
+    !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
+}
+
+pub const INFO: Operation = Operation {
+    id: "info",
+    tag: "System",
+    serving: Serving { strict_path: true, ..Serving::PROCESS },
+    access: Access::Known,
+    summary: "Version, database, features and limits",
+    description: "What this server is and what it takes. A client asks for a feature by its name before it uses it.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The server.", schema: Some("Info"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn info(call: Call) -> Result<Answer, Problem> {
+    let settings = &call.app.settings;
+    let (own, mut limits) = (call.limits(), ObjectText::default());
+    for (name, limit) in [
+        ("bodyBytes", settings.max_body_bytes),
+        ("eventBytes", own.event_bytes),
+        ("valueBytes", own.value_bytes),
+        ("batchEvents", own.batch_events),
+        ("stateKeys", own.state_keys),
+        ("pageSize", own.page_rows),
+        ("pageBytes", own.page_bytes),
+        ("watchers", settings.watch.places),
+    ] {
+        limits.push(name, &limit.to_string());
+    }
+    limits.push("requestSeconds", &settings.request_timeout.as_secs_f64().to_string());
+    let features: Vec<String> = FEATURES
+        .iter()
+        .copied()
+        .filter(|feature| *feature != "feed" || call.app.service(true).feeds())
+        .chain(settings.console.then_some("console"))
+        .map(|feature| format!("\"{feature}\""))
+        .collect();
+    let mut info = ObjectText::default();
+    info.push_str("version", env!("CARGO_PKG_VERSION"));
+    info.push_str("database", call.service.database());
+    info.push("features", &format!("[{}]", features.join(",")));
+    info.push("limits", &limits.close());
+    Ok(Answer::ok().json(info.close()))
+}

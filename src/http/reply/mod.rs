@@ -1,0 +1,162 @@
+//! Writing answers: JSON put together from stored text, which passes through unread.
+
+mod paging;
+mod problem;
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+
+use crate::domain::event::StoredEvent;
+use crate::domain::json::ObjectText;
+use crate::domain::query::SessionView;
+use crate::domain::session::SessionInfo;
+
+pub use paging::Binding;
+pub use problem::{Code, Ids, Outcome, Problem, REQUEST_ID, RateFields, Throttle, is_write};
+
+pub const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// What a handler answers: the response, and what is to be known of it on its way out.
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Body,
+    /// Whom or what the request was about, where its path does not say it: for the access log.
+    pub named: Vec<(&'static str, String)>,
+    /// It is streamed and holds a place of a watch: it takes none among the other streams.
+    pub is_watch: bool,
+    /// Its client may take no byte of it for so long, instead of the time that the server allows.
+    pub stall: Option<Duration>,
+}
+
+impl Answer {
+    pub fn new(status: StatusCode) -> Self {
+        Self { status, headers: HeaderMap::new(), body: Body::empty(), named: Vec::new(), is_watch: false, stall: None }
+    }
+
+    pub fn ok() -> Self {
+        Self::new(StatusCode::OK)
+    }
+
+    /// 304: the client has it already.
+    pub fn not_modified(tag: impl ToString) -> Self {
+        Self::new(StatusCode::NOT_MODIFIED).tag(tag)
+    }
+
+    pub fn header(mut self, name: HeaderName, value: &str) -> Self {
+        // Every value is made by us of visible ASCII.
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// Marks what the answer shows.
+    pub fn tag(self, tag: impl ToString) -> Self {
+        self.header(header::ETAG, &tag.to_string())
+    }
+
+    /// It shows a secret: no cache may store it.
+    pub fn secret(self) -> Self {
+        self.header(header::CACHE_CONTROL, "no-store")
+    }
+
+    pub fn replayed(self, replayed: bool) -> Self {
+        if replayed { self.header(IDEMPOTENT_REPLAYED, "true") } else { self }
+    }
+
+    pub fn named(self, named: Vec<(&'static str, String)>) -> Self {
+        Self { named, ..self }
+    }
+
+    /// As every JSON body, this ends with a newline, for terminals and for tools that read lines.
+    pub fn json(self, body: impl Into<String>) -> Self {
+        let mut body = body.into();
+        body.push('\n');
+        self.streamed(Body::from(body))
+    }
+
+    /// A JSON body that comes in parts, the last of which ends with a newline.
+    pub fn streamed(self, body: Body) -> Self {
+        self.header(header::CONTENT_TYPE, "application/json").body(body)
+    }
+
+    pub fn body(self, body: impl Into<Body>) -> Self {
+        Self { body: body.into(), ..self }
+    }
+}
+
+/// `{"NAME":[...],"nextPageToken":...}`
+pub fn page(name: &str, items: &[String], next: Option<String>) -> String {
+    open_page(name, items, next).close()
+}
+
+/// [`page`], to which members may be added.
+pub fn open_page(name: &str, items: &[String], next: Option<String>) -> ObjectText {
+    let mut object = ObjectText::default();
+    object.push_array(name, items);
+    if let Some(token) = next {
+        object.push_str("nextPageToken", &token);
+    }
+    object
+}
+
+/// How sessions and events are written: the API's own form, or another one of the same things.
+#[derive(Clone, Copy)]
+pub struct Form {
+    /// All of a session but its events.
+    pub session: fn(&SessionView) -> ObjectText,
+    pub event: fn(&StoredEvent, &mut String),
+}
+
+pub const NATIVE: Form = Form { session: session_object, event: StoredEvent::write_json };
+
+/// All of a session but its events.
+pub fn session_object(view: &SessionView) -> ObjectText {
+    let SessionInfo { key, .. } = &view.head;
+    // In one piece: a page has up to a thousand.
+    let mut object = ObjectText::with_capacity(view.weight());
+    object.push_str("id", key.session.as_str());
+    object.push_str("appName", key.app().as_str());
+    object.push_str("userId", key.user.user.as_str());
+    object.push("revision", &view.head.revision.to_string());
+    object.push("createTime", &view.head.create_time.to_number());
+    object.push("lastUpdateTime", view.head.update_time.number.text());
+    for (name, value) in [("displayName", &view.head.display_name), ("labels", &view.head.labels)] {
+        if let Some(value) = value {
+            object.push(name, value.text());
+        }
+    }
+    if let Some(time) = view.head.expire_time {
+        object.push("expireTime", &time.to_number());
+    }
+    if let Some((session, revision)) = &view.head.forked_from {
+        let mut source = ObjectText::default();
+        source.push_str("sessionId", session.as_str());
+        source.push("revision", &revision.to_string());
+        object.push("forkedFrom", &source.close());
+    }
+    if view.head.base_revision > 0 {
+        object.push("baseRevision", &view.head.base_revision.to_string());
+    }
+    if let Some(state) = &view.state {
+        object.push("state", state);
+    }
+    object
+}
+
+pub fn push_events(out: &mut String, events: &[StoredEvent]) {
+    push_events_as(NATIVE, out, events, true);
+}
+
+pub fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent], first: bool) {
+    out.reserve(events.iter().map(StoredEvent::weight).sum());
+    for (n, event) in events.iter().enumerate() {
+        if n > 0 || !first {
+            out.push(',');
+        }
+        (form.event)(event, out);
+    }
+}

@@ -1,0 +1,273 @@
+//! `/v1/keys`, `/v1/tokens` and `/v1/whoami`: credentials, and what they are worth.
+
+use std::sync::Arc;
+
+use axum::http::{StatusCode, header};
+use secrecy::ExposeSecret as _;
+
+use crate::access::{Authenticator, Error};
+use crate::domain::access::{ApiKey, Grant, KeyDraft, Role, TokenDraft, parse_user};
+use crate::domain::ids::UserKey;
+use crate::domain::json::{ObjectText, push_string};
+use crate::http::call::Call;
+use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
+use crate::http::reply::{self, Answer, Code, Problem};
+
+const TAG: &str = "Access";
+
+pub const CREATE_KEY: Operation = Operation {
+    id: "createKey",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Admin),
+    summary: "Create an API key",
+    description: "For a role, apps and users: names, or prefixes with a trailing `*`. The answer shows the key, and nothing \
+                  else ever does. It cannot go beyond the role, apps, users and expiry of the credential that makes it. The role \
+                  `user` is for exactly one user.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "CreateKey", required: true }),
+    answers: &[Reply {
+        status: StatusCode::CREATED,
+        about: "The key.",
+        schema: Some("CreatedKey"),
+        headers: &["Location"],
+    }],
+    errors: &[],
+};
+
+pub async fn create_key(mut call: Call) -> Result<Answer, Problem> {
+    let authenticator = manager(&call)?;
+    let draft = KeyDraft::parse(call.required_body().await?.json()?, false)?;
+    let client = call.client_now().await?;
+    let (key, text) = authenticator.create_key(&client, draft, call.deadline).await?;
+    let mut object = key_object(&key);
+    object.push_str("key", text.expose_secret());
+    let location = format!("/v1/keys/{}", key.id);
+    let answer = Answer::new(StatusCode::CREATED).header(header::LOCATION, &location).secret().json(object.close());
+    Ok(answer.named(vec![("id", key.id)]))
+}
+
+pub const LIST_KEYS: Operation = Operation {
+    id: "listKeys",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Admin),
+    summary: "List the API keys",
+    description: "Those within the grant of the credential, without secrets, and without those that were revoked.",
+    query: &[PAGE_SIZE, PAGE_TOKEN],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "A page of keys.", schema: Some("KeyList"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn list_keys(mut call: Call) -> Result<Answer, Problem> {
+    let authenticator = manager(&call)?;
+    let query = call.take_query();
+    let binding = call.binding("keys");
+    let after: String = match query.text(&PAGE_TOKEN) {
+        Some(token) => binding.position(token)?,
+        None => String::new(),
+    };
+    let rows = query.page_rows(&call.limits())?;
+    let (keys, more) = authenticator.keys(&call.client, &after, rows, call.deadline).await?;
+    let next = keys.last().filter(|_| more).map(|last| binding.token(&last.id));
+    let keys: Vec<String> = keys.iter().map(|key| key_object(key).close()).collect();
+    Ok(Answer::ok().json(reply::page("keys", &keys, next)))
+}
+
+pub const GET_KEY: Operation = Operation {
+    id: "getKey",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Admin),
+    summary: "Read an API key",
+    description: "Without its secret.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: KEY,
+    errors: &[Code::NotFound],
+};
+
+const KEY: &[Reply] = &[Reply { status: StatusCode::OK, about: "The key.", schema: Some("Key"), headers: &[] }];
+
+pub async fn get_key(call: Call) -> Result<Answer, Problem> {
+    let key = manager(&call)?.key(&call.client, &call.names.id()?, call.deadline).await?;
+    Ok(Answer::ok().json(key_object(&key).close()))
+}
+
+pub const UPDATE_KEY: Operation = Operation {
+    id: "updateKey",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Admin),
+    summary: "Change an API key",
+    description: "What is absent stays. What the key may no longer do, it and its tokens cannot do anywhere within 5 s.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "UpdateKey", required: true }),
+    answers: KEY,
+    errors: &[Code::NotFound],
+};
+
+pub async fn update_key(mut call: Call) -> Result<Answer, Problem> {
+    let authenticator = manager(&call)?;
+    let draft = KeyDraft::parse(call.required_body().await?.json()?, true)?;
+    let client = call.client_now().await?;
+    let key = authenticator.change_key(&client, &call.names.id()?, draft, call.deadline).await?;
+    Ok(Answer::ok().json(key_object(&key).close()))
+}
+
+pub const DELETE_KEY: Operation = Operation {
+    id: "deleteKey",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Admin),
+    summary: "Revoke an API key",
+    description: "The key and its tokens hold nowhere any more within 5 s.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: REVOKED,
+    errors: &[Code::NotFound],
+};
+
+const REVOKED: &[Reply] =
+    &[Reply { status: StatusCode::NO_CONTENT, about: "It is revoked.", schema: None, headers: &[] }];
+
+pub async fn delete_key(call: Call) -> Result<Answer, Problem> {
+    manager(&call)?.revoke_key(&call.client, &call.names.id()?, call.deadline).await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT))
+}
+
+pub const CREATE_TOKEN: Operation = Operation {
+    id: "createToken",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Agent),
+    summary: "Mint a token for a user",
+    description: "Takes an API key: not a token, not a JWT. The token is for one user of one app, of the role `user` unless \
+                  `role` says otherwise, and never allows more than its key, with which it ends.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "CreateToken", required: true }),
+    answers: &[Reply {
+        status: StatusCode::CREATED,
+        about: "The token, which is stored nowhere.",
+        schema: Some("CreatedToken"),
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn create_token(mut call: Call) -> Result<Answer, Problem> {
+    let authenticator = manager(&call)?;
+    let draft = TokenDraft::parse(call.required_body().await?.json()?)?;
+    let names = names(&draft.user);
+    let client = call.client_now().await?;
+    let (token, expire_time) = authenticator.mint(&client, draft, call.deadline).await?;
+    let mut object = ObjectText::default();
+    object.push_str("token", &token);
+    object.push("expireTime", &expire_time.to_number());
+    Ok(Answer::new(StatusCode::CREATED).secret().json(object.close()).named(names))
+}
+
+pub const REVOKE_TOKENS: Operation = Operation {
+    id: "revokeTokens",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Agent),
+    summary: "Revoke the tokens of a user",
+    description: "Those that were minted before hold nowhere any more within 5 s. Those that are minted after the answer do.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "RevokeTokens", required: true }),
+    answers: REVOKED,
+    errors: &[],
+};
+
+pub async fn revoke_tokens(mut call: Call) -> Result<Answer, Problem> {
+    let authenticator = manager(&call)?;
+    let user = parse_user(call.required_body().await?.json()?)?;
+    authenticator.revoke_tokens(&call.client, &user, call.deadline).await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT).named(names(&user)))
+}
+
+pub const WHOAMI: Operation = Operation {
+    id: "whoami",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Known,
+    summary: "What the credential is worth",
+    description: "Its kind, its role, and the apps and users for which it holds.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The client.", schema: Some("Caller"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn whoami(call: Call) -> Result<Answer, Problem> {
+    let client = &call.client;
+    let mut object = ObjectText::default();
+    object.push_str("kind", client.kind.as_str());
+    if let Some(id) = &client.id {
+        object.push_str("id", id);
+    }
+    push_grant(&mut object, &client.grant);
+    if let Some(time) = client.expire_time {
+        object.push("expireTime", &time.to_number());
+    }
+    Ok(Answer::ok().json(object.close()))
+}
+
+fn names(user: &UserKey) -> Vec<(&'static str, String)> {
+    vec![("app", user.app.to_string()), ("user", user.user.to_string())]
+}
+
+/// Who manages credentials.
+fn manager(call: &Call) -> Result<Arc<Authenticator>, Problem> {
+    call.app.authenticator.must_be_on()?;
+    Ok(call.app.authenticator.clone())
+}
+
+fn key_object(key: &ApiKey) -> ObjectText {
+    let mut object = ObjectText::default();
+    object.push_str("id", &key.id);
+    object.push_str("name", &key.name);
+    push_grant(&mut object, &key.grant);
+    object.push("createTime", &key.create_time.to_number());
+    for (name, time) in [("expireTime", key.expire_time), ("lastUsedTime", key.last_used_time)] {
+        if let Some(time) = time {
+            object.push(name, &time.to_number());
+        }
+    }
+    object
+}
+
+fn push_grant(object: &mut ObjectText, grant: &Grant) {
+    object.push_str("role", grant.role.as_str());
+    for (name, names) in [("apps", &grant.apps), ("users", &grant.users)] {
+        let quoted = |text: String| {
+            let mut quoted = String::new();
+            push_string(&mut quoted, &text);
+            quoted
+        };
+        let list: Vec<String> = names.to_shown().into_iter().map(quoted).collect();
+        object.push(name, &format!("[{}]", list.join(",")));
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Off => Self::new(Code::PermissionDenied, error.to_string()),
+            Error::Beyond(detail) => Self::over("grant", Code::PermissionDenied, detail),
+            Error::NotFound => Self::new(Code::NotFound, error.to_string()),
+            Error::Rejected(rejected) => rejected.into(),
+            Error::Store(error) => crate::service::Error::Store(error).into(),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `/v1/apps/{app}/users/{user}/erasure`, `/v1/erasures` and `/v1/receipts/keys`: users who were erased, and what proves it.
+
+use axum::http::{StatusCode, header};
+
+use crate::domain::access::Role;
+use crate::domain::erasure::{Erasure, ErasureDraft};
+use crate::domain::json::ObjectText;
+use crate::domain::receipt::counts;
+use crate::http::call::Call;
+use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
+use crate::http::reply::{self, Answer, Code, Problem};
+
+const TAG: &str = "Erasures";
+
+pub const ERASE: Operation = Operation {
+    id: "eraseUser",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Operator),
+    summary: "Erase a user",
+    description: "At once every session of the user is gone, the user's state is empty, streams have ended; tokens of the user hold \
+                  nowhere any more within 5 s (JWTs are the issuer's to end). Then the rows go, and a receipt is signed. Fine for a \
+                  user of whom nothing is stored. The same `requestId` again finds the same erasure. `block` refuses the user from \
+                  then on; without it a new session of the user is a new start, and a refusal stays as it is.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "EraseUser", required: false }),
+    answers: &[
+        Reply {
+            status: StatusCode::ACCEPTED,
+            about: "The erasure. Nothing of the user can be read any more.",
+            schema: Some("Erasure"),
+            headers: &["Location"],
+        },
+        Reply {
+            status: StatusCode::OK,
+            about: "A retry: the erasure as it is now.",
+            schema: Some("Erasure"),
+            headers: &["Location", "Idempotent-Replayed"],
+        },
+    ],
+    errors: &[Code::ErasureConflict],
+};
+
+pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
+    let user = call.names.user()?;
+    let draft = match call.body().await? {
+        Some(body) => ErasureDraft::parse(body.json()?)?,
+        None => ErasureDraft::default(),
+    };
+    let (replayed, erasure) = call.service.erase(user, draft, &call.client.grant, call.deadline).await?;
+    // Others look again within 5 s.
+    call.app.authenticator.forget();
+    let status = if replayed { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let answer = Answer::new(status).header(header::LOCATION, &format!("/v1/erasures/{}", erasure.id));
+    Ok(answer.replayed(replayed).json(object(&call, &erasure)))
+}
+
+pub const GET: Operation = Operation {
+    id: "getErasure",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Operator),
+    summary: "Read an erasure",
+    description: "`done` once all rows are removed; then it has a receipt. `reason` says what it waits for, if that is not the \
+                  server's own work. It does not name the user.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The erasure.", schema: Some("Erasure"), headers: &[] }],
+    errors: &[Code::NotFound],
+};
+
+pub async fn get(call: Call) -> Result<Answer, Problem> {
+    let erasure = call.service.erasure(&call.names.id()?, &call.client.grant, call.deadline).await?;
+    Ok(Answer::ok().json(object(&call, &erasure)))
+}
+
+pub const LIST: Operation = Operation {
+    id: "listErasures",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Operator),
+    summary: "List the erasures",
+    description: "Those of the apps and users of the credential, the oldest first. Of users whom it names by a prefix there are none.",
+    query: &[PAGE_SIZE, PAGE_TOKEN],
+    headers: &[],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "A page of erasures.",
+        schema: Some("ErasureList"),
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn list(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let binding = call.binding("erasures");
+    let after: String = match query.text(&PAGE_TOKEN) {
+        Some(token) => binding.position(token)?,
+        None => String::new(),
+    };
+    let rows = query.page_rows(&call.limits())?;
+    let (erasures, more) = call.service.erasures(&after, rows, &call.client.grant, call.deadline).await?;
+    let next = erasures.last().filter(|_| more).map(|last| binding.token(&last.id));
+    let erasures: Vec<String> = erasures.iter().map(|erasure| object(&call, erasure)).collect();
+    Ok(Answer::ok().json(reply::page("erasures", &erasures, next)))
+}
+
+pub const KEYS: Operation = Operation {
+    id: "listReceiptKeys",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Known,
+    summary: "The keys that verify receipts",
+    description: "Keep them apart from the receipts: a receipt proves nothing by a key that came with it.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The public keys.", schema: Some("ReceiptKeys"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn keys(call: Call) -> Result<Answer, Problem> {
+    let public = call.service.receipt_key(call.deadline).await?;
+    let mut key = ObjectText::default();
+    key.push_str("keyId", &public.id());
+    key.push_str("algorithm", "Ed25519");
+    key.push_str("publicKey", &public.to_text());
+    Ok(Answer::ok().json(format!("{{\"keys\":[{}]}}", key.close())))
+}
+
+fn object(call: &Call, erasure: &Erasure) -> String {
+    let mut object = ObjectText::default();
+    object.push_str("id", &erasure.id);
+    object.push_str("appName", erasure.app.as_str());
+    if let Some(reference) = &erasure.reference {
+        object.push_str("reference", reference);
+    }
+    object.push_str("state", if erasure.done_time.is_some() { "done" } else { "running" });
+    object.push("requestTime", &erasure.request_time.to_number());
+    if let Some(done) = erasure.done_time {
+        object.push("doneTime", &done.to_number());
+    }
+    object.push("counts", &counts(erasure));
+    if let (None, Some(reason)) = (erasure.done_time, call.app.service(true).why_erasures_wait()) {
+        object.push_str("reason", reason);
+    }
+    if let Some(receipt) = &erasure.receipt {
+        object.push("receipt", receipt);
+    }
+    object.close()
+}

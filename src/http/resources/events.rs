@@ -1,0 +1,308 @@
+//! `.../sessions/{session}/events`: the event log.
+
+use axum::http::StatusCode;
+
+use crate::domain::access::Role;
+use crate::domain::event::EventDraft;
+use crate::domain::ids::SessionKey;
+use crate::domain::json::Kind as JsonKind;
+use crate::domain::query::EventQuery;
+use crate::domain::session::{SessionInfo, parse_events};
+use crate::http::call::{Call, Received};
+use crate::http::describe::{
+    Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
+};
+use crate::http::live::wait::{Wait, current};
+use crate::http::reply::{self, Answer, Code, Problem};
+use crate::service::{Answered, Error, Guard};
+
+const OUTPUT_KEY: Param = Param {
+    name: "outputKey",
+    kind: Kind::StateKey,
+    about: "If the event is a final response (ADK's `is_final_response`), its text, without thoughts, becomes the \
+            value of this state key.",
+};
+
+/// Of whatever appends an event to a session.
+pub const APPEND_ERRORS: &[Code] = &[
+    Code::SessionNotFound,
+    Code::EventIdConflict,
+    Code::LeaseHeld,
+    Code::Fenced,
+    Code::LimitReached,
+    Code::RevisionMismatch,
+];
+
+pub const APPEND: Operation = Operation {
+    id: "appendEvents",
+    tag: "Events",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Append an event, or several",
+    description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
+                  event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
+                  200 and the stored event; other content, 409. An event with `partial: true` is answered and not \
+                  stored. `Idempotency-Key` is the id of a single event that has none; beside another id it is refused.",
+    query: &[OUTPUT_KEY],
+    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
+    body: Some(Body { schema: "AppendEvents", required: true }),
+    answers: &[
+        Reply {
+            status: StatusCode::OK,
+            about: "Nothing was new: retries, answered with the stored events, or partial events.",
+            schema: Some("AppendedEvents"),
+            headers: &["ETag", "Idempotent-Replayed"],
+        },
+        Reply {
+            status: StatusCode::CREATED,
+            about: "The stored event, or an array of them.",
+            schema: Some("AppendedEvents"),
+            headers: &["ETag"],
+        },
+    ],
+    errors: APPEND_ERRORS,
+};
+
+pub async fn append(mut call: Call) -> Result<Answer, Problem> {
+    let Given { key, guard, drafts, several, body: _body } = read(&mut call).await?;
+    call.charge(total(drafts.iter().map(EventDraft::cost)))?;
+    let appended = call.service.append(key, drafts, guard, call.deadline).await?;
+    call.costs(total(appended.events.iter().map(Answered::cost)));
+
+    let mut text = String::new();
+    let (mut fresh, mut replayed) = (0, 0);
+    for (n, event) in appended.events.iter().enumerate() {
+        if n > 0 {
+            text.push(',');
+        }
+        match event {
+            Answered::Stored { event, replayed: again } => {
+                *if *again { &mut replayed } else { &mut fresh } += 1;
+                event.write_json(&mut text);
+            }
+            Answered::Partial(given) => text.push_str(given.text()),
+        }
+    }
+    if several {
+        text = format!("[{text}]");
+    }
+    let status = if fresh > 0 { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(Answer::new(status).tag(appended.tag).replayed(fresh == 0 && replayed > 0).json(text))
+}
+
+fn total(costs: impl Iterator<Item = u32>) -> u32 {
+    costs.fold(0, u32::saturating_add)
+}
+
+/// What a request asks to append.
+struct Given {
+    key: SessionKey,
+    guard: Guard,
+    drafts: Vec<EventDraft>,
+    /// They came as an array.
+    several: bool,
+    /// Its memory counts until the request is answered.
+    body: Received,
+}
+
+async fn read(call: &mut Call) -> Result<Given, Problem> {
+    let query = call.take_query();
+    let key = call.names.session()?;
+    let guard = call.headers.guard()?;
+    let idempotency_key = call.headers.idempotency_key()?;
+    let body = call.required_body().await?;
+    let json = body.json()?;
+    let (output_key, limits) = (query.text(&OUTPUT_KEY), &call.limits());
+    let several = json.kind() == JsonKind::Array;
+    let drafts = if several {
+        let drafts = parse_events(json, "", output_key, limits)?;
+        if drafts.is_empty() {
+            return Err(Problem::field("", "must hold at least one event"));
+        }
+        if idempotency_key.is_some() {
+            return Err(Problem::field(
+                Header::IdempotencyKey.title(),
+                "names one event: in an array, give each event an id of its own, and no key",
+            ));
+        }
+        drafts
+    } else {
+        let draft = EventDraft::parse(json, "", output_key, limits)?;
+        vec![match (idempotency_key, &draft.id) {
+            (Some(key), Some(id)) if key != *id => {
+                return Err(Problem::field(Header::IdempotencyKey.title(), "is another one than the event's id"));
+            }
+            (Some(key), None) => draft.or_id(key),
+            _ => draft,
+        }]
+    };
+    Ok(Given { key, guard, drafts, several, body })
+}
+
+const ORDER: Param =
+    Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "By sequence; ascending by default." };
+const AFTER_SEQUENCE: Param = Param {
+    name: "afterSequence",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "Only events with a greater sequence.",
+};
+const BEFORE_SEQUENCE: Param = Param {
+    name: "beforeSequence",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "Only events with a smaller sequence.",
+};
+const AFTER_TIMESTAMP: Param =
+    Param { name: "afterTimestamp", kind: Kind::Time, about: "Only events with a timestamp at or after this one." };
+const AUTHOR: Param = Param { name: "author", kind: Kind::Text, about: "Only events of this author." };
+const INVOCATION_ID: Param = Param { name: "invocationId", kind: Kind::Text, about: "Only events of this invocation." };
+const BRANCH: Param = Param { name: "branch", kind: Kind::Text, about: "Only events of exactly this branch." };
+const EXCLUDE_REWOUND: Param = Param {
+    name: "excludeRewound",
+    kind: Kind::Boolean,
+    about: "Without the events that a rewind took back, and without rewinds: what ADK's agents take for the history.",
+};
+
+pub const LIST: Operation = Operation {
+    id: "listEvents",
+    tag: "Events",
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "Read the event log",
+    description: "In sequence order, whatever the clients' clocks say. With `wait`, a page that would be empty waits for its \
+                  first event; it is empty after the wait, and when the server stops.",
+    query: &[
+        PAGE_SIZE,
+        PAGE_TOKEN,
+        ORDER,
+        AFTER_SEQUENCE,
+        BEFORE_SEQUENCE,
+        AFTER_TIMESTAMP,
+        AUTHOR,
+        INVOCATION_ID,
+        BRANCH,
+        EXCLUDE_REWOUND,
+        WAIT,
+    ],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "A page of events.",
+        schema: Some("EventList"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound, Code::PositionGone],
+};
+
+pub async fn list(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let key = call.names.session()?;
+    // Before anything is answered, 304 included: a bad request is refused whatever the client has.
+    let max_rows = query.page_rows(&call.limits())?;
+    let descending = query.text(&ORDER) == Some("desc");
+    let of_list = call.binding("events");
+    let binding = |head: &SessionInfo| {
+        let mut binding = of_list
+            .clone()
+            .with(key.app().as_str())
+            .with(key.user.user.as_str())
+            .with(key.session.as_str())
+            .with(&head.mark().to_string())
+            .with(if descending { "desc" } else { "asc" });
+        for param in LIST.query.iter().filter(|param| !matches!(param.name, "pageSize" | "pageToken" | "order")) {
+            // A parameter that is there and empty is another query than one without it.
+            binding = binding.with(param.name).with(&query.text(param).map(|v| format!("={v}")).unwrap_or_default());
+        }
+        binding
+    };
+    let wait = query.wait();
+    for (param, excludes) in [(&ORDER, descending), (&BEFORE_SEQUENCE, true), (&PAGE_TOKEN, true)] {
+        if wait.is_some() && excludes && query.text(param).is_some() {
+            return Err(Problem::field(WAIT.name, format!("excludes `{}`: it waits for what comes", param.name)));
+        }
+    }
+    let service = call.service.clone();
+    let go_on = match query.text(&PAGE_TOKEN) {
+        Some(token) => {
+            let head = service.head(&key, call.deadline).await?;
+            let last = binding(&head).position::<i64>(token)?;
+            Some((head, last))
+        }
+        None => None,
+    };
+    let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(&call, wait, false)).transpose()?;
+    // Whoever waits asks for events, and not whether anything is new.
+    if wait.is_none()
+        && let Some(answer) = current(&mut call, &key, None).await?
+    {
+        return Ok(answer);
+    }
+    let mut events = EventQuery {
+        after: query.integer(&AFTER_SEQUENCE).unwrap_or(0),
+        before: query.integer(&BEFORE_SEQUENCE).unwrap_or(i64::MAX),
+        since: query.time(&AFTER_TIMESTAMP),
+        author: query.text(&AUTHOR).map(str::to_owned),
+        invocation_id: query.text(&INVOCATION_ID).map(str::to_owned),
+        branch: query.text(&BRANCH).map(str::to_owned),
+        exclude_rewound: query.boolean(&EXCLUDE_REWOUND),
+        last: None,
+        descending,
+        max_rows,
+        max_bytes: service.limits().page_bytes,
+    };
+    let view = match go_on {
+        Some((head, last)) => {
+            *if descending { &mut events.before } else { &mut events.after } = last;
+            service.events_of(&head, events, call.deadline).await?
+        }
+        None => loop {
+            let view = service.session(key.clone(), None, Some(events.clone()), call.deadline).await?;
+            if query.wait().is_some() && events.after > view.head.revision {
+                let SessionInfo { base_revision: base, revision, .. } = view.head;
+                return Err(Error::PositionGone { base, revision }.into());
+            }
+            let Some(wait) = wait.as_mut().filter(|_| view.events.events.is_empty()) else { break view };
+            match wait.changed(view.head.expire_time).await? {
+                Some(deadline) => call.deadline = deadline,
+                None => break view,
+            }
+        },
+    };
+    let page = view.events;
+    let next = page.events.last().filter(|_| page.more);
+    let next = next.map(|last| binding(&view.head).token(&last.sequence));
+    let mut text = String::new();
+    reply::push_events(&mut text, &page.events);
+    let mut page = reply::open_page("events", &[text], next);
+    page.push("revision", &view.head.revision.to_string());
+    if view.head.base_revision > 0 {
+        page.push("trimmedThrough", &view.head.base_revision.to_string());
+    }
+    Ok(Answer::ok().tag(view.head.tag()).json(page.close()))
+}
+
+pub const GET: Operation = Operation {
+    id: "getEvent",
+    tag: "Events",
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "Read one event",
+    description: "",
+    query: &[],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The event.", schema: Some("Event"), headers: &["ETag"] }],
+    errors: &[Code::SessionNotFound, Code::EventNotFound, Code::RevisionTrimmed],
+};
+
+pub async fn get(call: Call) -> Result<Answer, Problem> {
+    let (key, id) = (call.names.session()?, call.names.event_id()?);
+    let (head, event) = call.service.event(&key, &id, call.deadline).await?;
+    let tag = head.tag().to_string();
+    if call.headers.has_current(&tag)? {
+        return Ok(Answer::not_modified(tag));
+    }
+    let mut text = String::new();
+    event.write_json(&mut text);
+    Ok(Answer::ok().tag(tag).json(text))
+}

@@ -1,0 +1,276 @@
+//! The change feed: what was committed, as pages and as a stream.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use tokio::time::Instant;
+
+use crate::domain::access::{Names, Role};
+use crate::domain::erasure::Subject;
+use crate::domain::feed::{Change, ChangeKind, Content, FeedBegin, FeedPosition, FeedQuery, FeedScope};
+use crate::domain::json::{Json, ObjectText, string_array};
+use crate::http::call::{Call, Query};
+use crate::http::describe::{Access, Header, Kind, Operation, PAGE_SIZE, Param, Reply, Serving, WAIT};
+use crate::http::live::stream::{self, Accepts, Frames, Source};
+use crate::http::live::wait::Wait;
+use crate::http::reply::{self, Answer, Code, Problem};
+use crate::service::{self, Changes, Error, FeedSubscription, Service};
+
+const AFTER: Param = Param {
+    name: "after",
+    kind: Kind::Text,
+    about: "Begin behind this position; `start`, which is the default, for the oldest change that is kept; `now` for what comes.",
+};
+const INCLUDE: Param = Param {
+    name: "include",
+    kind: Kind::OneOf(&["events", "none"]),
+    about: "`events`, the default: with the events and the values; `none`: without.",
+};
+const KINDS: Param =
+    Param { name: "kinds", kind: Kind::Text, about: "Only changes of these kinds, separated by commas." };
+
+/// The most that is read of a stream, and sent, at a time.
+const PART_BYTES: usize = 256 << 10;
+
+const QUERY: &[Param] = &[AFTER, INCLUDE, KINDS, WAIT, PAGE_SIZE];
+const DESCRIPTION: &str = "One sequence of changes, the same for every reader and every process, in which those of a session and of a \
+    scope are in the order of their commits. A page of JSON, which with `wait` waits for its first change; or, with `Accept: \
+    text/event-stream`, a stream whose `id` is the position. A position that is not in the feed any more, or never was: 410 with \
+    `oldest`. docs/feed.md has the kinds and the guarantees. A browser sends its user token as `access_token`.";
+const ANSWERS: &[Reply] = &[
+    Reply {
+        status: StatusCode::OK,
+        about: "Changes, and the position behind them. `upToDate`: there is nothing behind it.",
+        schema: Some("ChangePage"),
+        headers: &[],
+    },
+    Reply { status: StatusCode::OK, about: "The stream.", schema: Some("EventStream"), headers: &[] },
+];
+const ERRORS: &[Code] = &[Code::FeedDisabled, Code::PositionGone, Code::RateLimited];
+
+const fn operation(id: &'static str, summary: &'static str) -> Operation {
+    Operation {
+        id,
+        tag: "Changes",
+        serving: Serving::WATCH,
+        access: Access::Read(Role::Reader),
+        summary,
+        description: DESCRIPTION,
+        query: QUERY,
+        headers: &[Header::LastEventId],
+        body: None,
+        answers: ANSWERS,
+        errors: ERRORS,
+    }
+}
+
+pub const OF_ALL: Operation = operation("readFeed", "Follow what changes in all apps");
+pub const OF_APP: Operation = operation("readAppFeed", "Follow what changes in an app");
+pub const OF_USER: Operation = operation("readUserFeed", "Follow what changes of a user");
+
+/// The changes of all apps and users of the client's grant.
+pub async fn of_all(call: Call) -> Result<Answer, Problem> {
+    let grant = &call.client.grant;
+    let (apps, users) = (grant.apps.clone(), grant.users.clone());
+    read(call, FeedScope::All, apps, users).await
+}
+
+pub async fn of_app(call: Call) -> Result<Answer, Problem> {
+    let scope = FeedScope::App(call.names.app()?);
+    read(call, scope, Names::all(), Names::all()).await
+}
+
+pub async fn of_user(call: Call) -> Result<Answer, Problem> {
+    let scope = FeedScope::User(call.names.user()?);
+    read(call, scope, Names::all(), Names::all()).await
+}
+
+async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let service = call.service.clone();
+    let limits = call.limits();
+    let mut feed = FeedQuery {
+        begin: begin(&call, &query)?,
+        kinds: query.text(&KINDS).map(kinds).transpose()?,
+        with_content: query.text(&INCLUDE) != Some("none"),
+        max_rows: query.page_rows(&limits)?,
+        max_bytes: limits.page_bytes,
+        scope,
+        apps,
+        users,
+    };
+    // Before the first read, so that nothing is missed between it and the first wait.
+    let news = service.subscribe_feed(&feed.scope);
+    let accepts = Accepts::find(&call).filter(|accepts| *accepts != Accepts::Any);
+    let wait = query.wait().filter(|wait| !wait.is_zero());
+    if accepts.is_some() {
+        for (param, is_given) in [(&WAIT, query.wait().is_some()), (&PAGE_SIZE, query.integer(&PAGE_SIZE).is_some())] {
+            if is_given {
+                return Err(Problem::field(param.name, "is for pages; this is a stream"));
+            }
+        }
+        feed.max_bytes = feed.max_bytes.min(PART_BYTES);
+    }
+    // So that what is read has all that was answered before.
+    service.refresh_feed(call.deadline).await?;
+    if let Some(accepts) = accepts {
+        // What is wrong with the position is said before the stream begins.
+        let first = service.feed(&feed, call.deadline).await?;
+        return stream::answer(
+            &call,
+            accepts,
+            Feed { service, query: feed, news, first: Some(first), caught_up: false },
+        );
+    }
+    let mut wait = wait.map(|wait| Wait::on(&call, wait, news));
+    loop {
+        let page = service.feed(&feed, call.deadline).await?;
+        // There is more to look through.
+        let is_behind = page.changes.is_empty() && !page.up_to_date && Instant::now() < call.deadline;
+        if let Some(wait) = wait.as_mut().filter(|_| page.changes.is_empty() && !is_behind) {
+            match wait.changed(None).await? {
+                Some(deadline) => call.deadline = deadline,
+                None => return Ok(Answer::ok().json(page_object(&page))),
+            }
+        } else if wait.is_none() || !is_behind {
+            return Ok(Answer::ok().json(page_object(&page)));
+        }
+        feed.begin = FeedBegin::Behind(page.position);
+    }
+}
+
+/// Where the client wants to begin.
+fn begin(call: &Call, query: &Query) -> Result<FeedBegin, Problem> {
+    let parse = |text: &str| match text {
+        "" | "start" => Ok(FeedBegin::Start),
+        "now" => Ok(FeedBegin::Now),
+        text => FeedPosition::parse(text).map(FeedBegin::Behind),
+    };
+    // A browser that comes back sends the same query again.
+    if let Some(position) = call.headers.last_event_id(FeedPosition::parse)? {
+        return Ok(FeedBegin::Behind(position));
+    }
+    let text = query.text(&AFTER).unwrap_or_default();
+    parse(text).map_err(|why| Problem::field(AFTER.name, why))
+}
+
+fn kinds(text: &str) -> Result<Vec<ChangeKind>, Problem> {
+    let kind = |name: &str| ChangeKind::parse(name.trim());
+    text.split(',').map(kind).collect::<Option<_>>().ok_or_else(|| {
+        Problem::field(KINDS.name, format!("must be some of {}, separated by commas", ChangeKind::NAMES.join(", ")))
+    })
+}
+
+fn page_object(page: &Changes) -> String {
+    let changes: Vec<String> =
+        page.changes.iter().map(|(change, subject)| change_object(change, subject.as_ref())).collect();
+    let mut object = ObjectText::default();
+    object.push_array("changes", &changes);
+    object.push_str("position", &page.position.to_string());
+    object.push("upToDate", if page.up_to_date { "true" } else { "false" });
+    object.close()
+}
+
+fn change_object(change: &Change, subject: Option<&Subject>) -> String {
+    let Change { position, time, kind, app, user, session, first, last, detail, content } = change;
+    let mut object = ObjectText::default();
+    object.push_str("position", &position.to_string());
+    object.push("time", &time.to_number());
+    object.push_str("kind", kind.as_str());
+    object.push_str("appName", app.as_str());
+    if let Some(user) = user {
+        object.push_str("userId", user.as_str());
+    }
+    if let Some(subject) = subject {
+        object.push_str("subject", &subject.to_hex());
+    }
+    if let Some((session, incarnation)) = session {
+        object.push_str("sessionId", session.as_str());
+        object.push_str("incarnation", &format!("{incarnation:x}"));
+    }
+    let detail = detail.as_deref();
+    match kind {
+        ChangeKind::SessionCreated => {
+            object.push("revision", &last.to_string());
+            if let Some(source) = detail {
+                object.push("forkedFrom", source);
+            }
+        }
+        ChangeKind::Events => {
+            object.push("firstSequence", &first.to_string());
+            object.push("lastSequence", &last.to_string());
+        }
+        ChangeKind::SessionUpdated => object.push("metadata", detail.unwrap_or("{}")),
+        ChangeKind::SessionTrimmed => object.push("baseRevision", &last.to_string()),
+        ChangeKind::SessionDeleted => object.push_str("reason", detail.unwrap_or_default()),
+        ChangeKind::UserState | ChangeKind::AppState => {
+            object.push("firstRevision", &first.to_string());
+            object.push("revision", &last.to_string());
+        }
+        ChangeKind::UserErased => {
+            for member in Json::trusted(detail.unwrap_or("{}")).as_object().into_iter().flatten() {
+                object.push(&member.key, member.value.text());
+            }
+        }
+    }
+    let is_gone = match content {
+        Content::None => false,
+        Content::Events { events, gone } => {
+            let mut text = String::new();
+            reply::push_events(&mut text, events);
+            object.push("events", &format!("[{text}]"));
+            *gone
+        }
+        Content::State { set, removed, gone } => {
+            let mut values = ObjectText::default();
+            set.iter().for_each(|(key, value)| values.push(key, value));
+            object.push("set", &values.close());
+            object.push("removed", &string_array(removed));
+            *gone
+        }
+    };
+    if is_gone {
+        object.push("gone", "true");
+    }
+    object.close()
+}
+
+/// A feed on its way to its reader.
+struct Feed {
+    service: Arc<Service>,
+    query: FeedQuery,
+    news: FeedSubscription,
+    /// What was read before the stream began.
+    first: Option<Changes>,
+    caught_up: bool,
+}
+
+impl Source for Feed {
+    async fn changed(&mut self) {
+        self.news.changed().await;
+    }
+
+    async fn read(&mut self, deadline: Instant) -> service::Result<Frames> {
+        let mut out = Frames::default();
+        let page = match self.first.take() {
+            Some(page) => page,
+            None => match self.service.feed(&self.query, deadline).await {
+                Ok(page) => page,
+                // Whoever comes back learns it from the answer.
+                Err(Error::FeedGone { .. }) => return Ok(Frames { ended: Some("position_gone"), ..out }),
+                Err(error) => return Err(error),
+            },
+        };
+        for (change, subject) in &page.changes {
+            out.push("change", Some(&change.position), &change_object(change, subject.as_ref()));
+        }
+        self.query.begin = FeedBegin::Behind(page.position);
+        out.more = !page.up_to_date;
+        if page.up_to_date && !std::mem::replace(&mut self.caught_up, true) {
+            let mut object = ObjectText::default();
+            object.push_str("position", &page.position.to_string());
+            out.push("caught_up", Some(&page.position), &object.close());
+        }
+        Ok(out)
+    }
+}

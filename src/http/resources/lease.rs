@@ -1,0 +1,183 @@
+//! `.../sessions/{session}/lease`: one turn at a time.
+
+use axum::http::StatusCode;
+
+use crate::domain::access::Role;
+use crate::domain::json::ObjectText;
+use crate::domain::lease::{LeaseDraft, LeaseMark, LeaseRefusal, LeaseView};
+use crate::domain::time::Micros;
+use crate::http::call::Call;
+use crate::http::describe::{Access, Body, Kind, Operation, Param, Reply, Serving, WAIT};
+use crate::http::live::wait::Wait;
+use crate::http::reply::{Answer, Code, Problem};
+use crate::service::{Error, Granted, Taken};
+
+const TAG: &str = "Leases";
+
+pub const TAKE: Operation = Operation {
+    id: "takeLease",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Agent),
+    summary: "Take the lease of a session",
+    description: "Granted if nobody holds it, if it has expired, or with `steal`; each grant adds 1 to `epoch`. The same \
+                  `owner` and `invocationId` again, while nobody superseded them, is a retry: the same epoch, a new \
+                  `expireTime`, and `exclusive` as asked now. Writes then name it in `Sessiond-Lease`, and are fenced once \
+                  it was superseded.",
+    query: &[WAIT],
+    headers: &[],
+    body: Some(Body { schema: "TakeLease", required: true }),
+    answers: &[
+        Reply {
+            status: StatusCode::OK,
+            about: "A retry: the lease, granted before.",
+            schema: Some("GrantedLease"),
+            headers: &[],
+        },
+        Reply { status: StatusCode::CREATED, about: "The lease.", schema: Some("GrantedLease"), headers: &[] },
+    ],
+    errors: &[Code::SessionNotFound, Code::LeaseHeld],
+};
+
+pub async fn take(mut call: Call) -> Result<Answer, Problem> {
+    let key = call.names.session()?;
+    let query = call.take_query();
+    let draft = LeaseDraft::parse(call.required_body().await?.json()?)?;
+    let wait = query.wait().filter(|wait| !wait.is_zero());
+    let mut wait = wait.map(|wait| Wait::new(&call, wait, false)).transpose()?;
+    loop {
+        let held = match call.service.take_lease(&key, &draft, call.deadline).await? {
+            Taken::Granted(Granted { view, retried }) => {
+                let status = if retried { StatusCode::OK } else { StatusCode::CREATED };
+                return Ok(Answer::new(status).json(granted(&view)));
+            }
+            Taken::Held(held) => held,
+        };
+        let is_free = match &mut wait {
+            Some(wait) => until_free(&mut call, wait, held.expire_time).await?,
+            None => false,
+        };
+        if !is_free {
+            return Err(Error::Lease(LeaseRefusal::Held(held)).into());
+        }
+    }
+}
+
+/// Waits until nobody holds the lease, or it has expired; `false` if there is no more waiting.
+async fn until_free(call: &mut Call, wait: &mut Wait, expire_time: Micros) -> Result<bool, Problem> {
+    let key = call.names.session()?;
+    let mut expire_time = expire_time;
+    loop {
+        let look = call.service.look_for_lease(expire_time);
+        let Some(deadline) = wait.changed(Some(look)).await? else { return Ok(false) };
+        call.deadline = deadline;
+        let view = call.service.lease(&key, deadline).await?;
+        match view.lease.holding {
+            Some(holding) if holding.expire_time > view.now => expire_time = holding.expire_time,
+            _ => return Ok(true),
+        }
+    }
+}
+
+pub const RENEW: Operation = Operation {
+    id: "renewLease",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Agent),
+    summary: "Renew a lease",
+    description: "It expires `ttl` from now, be it expired by now; 409 `fenced` if it was superseded or released. An append \
+                  that names the lease extends it as well, so whoever appends needs this for long pauses alone.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "RenewLease", required: true }),
+    answers: &[Reply { status: StatusCode::OK, about: "The lease.", schema: Some("GrantedLease"), headers: &[] }],
+    errors: &[Code::SessionNotFound, Code::Fenced],
+};
+
+pub async fn renew(mut call: Call) -> Result<Answer, Problem> {
+    let key = call.names.session()?;
+    let (mark, ttl) = LeaseMark::parse_renewal(call.required_body().await?.json()?)?;
+    let view = call.service.renew_lease(&key, mark, ttl, call.deadline).await?;
+    Ok(Answer::ok().json(granted(&view)))
+}
+
+const EPOCH: Param = Param { name: "epoch", kind: Kind::Epoch, about: "That of the lease to release." };
+const INCARNATION: Param = Param {
+    name: "incarnation",
+    kind: Kind::Incarnation,
+    about: "That of the lease: one of a session that was made anew is left alone.",
+};
+
+pub const RELEASE: Operation = Operation {
+    id: "releaseLease",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Agent),
+    summary: "Release a lease",
+    description: "Nobody holds it then; the epoch stays, and writes that name it pass until the next grant. A lease that \
+                  was superseded or released is fine: nothing changes.",
+    query: &[EPOCH, INCARNATION],
+    headers: &[],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::NO_CONTENT,
+        about: "That lease is not held now.",
+        schema: None,
+        headers: &[],
+    }],
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn release(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let mark = LeaseMark { epoch: query.epoch(&EPOCH), incarnation: query.incarnation(&INCARNATION) };
+    call.service.release_lease(&call.names.session()?, mark, call.deadline).await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT))
+}
+
+pub const GET: Operation = Operation {
+    id: "getLease",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "Read who holds the lease",
+    description: "`epoch` 0: nobody ever had one. Without `owner`, nobody holds it now. One that has expired is held until \
+                  someone takes it over.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The lease.", schema: Some("Lease"), headers: &[] }],
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn get(call: Call) -> Result<Answer, Problem> {
+    let view = call.service.lease(&call.names.session()?, call.deadline).await?;
+    let mut object = lease_object(&view);
+    if let Some(holding) = &view.lease.holding {
+        object.push_str("owner", &holding.owner);
+        object.push("expireTime", &holding.expire_time.to_number());
+    }
+    Ok(Answer::ok().json(object.close()))
+}
+
+fn lease_object(view: &LeaseView) -> ObjectText {
+    let mut object = ObjectText::default();
+    object.push("epoch", &view.lease.epoch.to_string());
+    object.push_str("incarnation", &format!("{:x}", view.head.mark()));
+    object
+}
+
+/// All of a lease that its holder may know.
+fn granted(view: &LeaseView) -> String {
+    let mut object = lease_object(view);
+    if let Some(holding) = &view.lease.holding {
+        object.push_str("owner", &holding.owner);
+        if let Some(id) = &holding.invocation_id {
+            object.push_str("invocationId", id);
+        }
+        object.push("expireTime", &holding.expire_time.to_number());
+        object.push_str("exclusive", holding.exclusive.as_str());
+    }
+    object.push("revision", &view.head.revision.to_string());
+    object.close()
+}

@@ -1,0 +1,17 @@
+//! The handlers, one file per resource: what each endpoint takes and answers, and its calls of the service.
+
+pub mod access;
+pub mod erasure;
+pub mod events;
+pub mod feed;
+pub mod lease;
+pub mod names;
+pub mod past;
+pub mod policy;
+pub mod render;
+pub mod sessions;
+pub mod state;
+pub mod system;
+pub mod transfer;
+pub mod trim;
+pub mod watch;

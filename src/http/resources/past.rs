@@ -1,0 +1,114 @@
+//! A session's past: to begin another session with it, and to go back in it.
+
+use axum::http::StatusCode;
+
+use crate::domain::access::Role;
+use crate::domain::envelope::Fields;
+use crate::domain::ids::SessionId;
+use crate::domain::json::Kind;
+use crate::domain::query::EventQuery;
+use crate::domain::rewind::RewindTarget;
+use crate::http::call::{Call, Received};
+use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
+use crate::http::live::history;
+use crate::http::reply::{Answer, Code, Problem};
+use crate::http::resources::sessions::{REPLAYED, of_creation};
+use crate::service::{Changed, Made};
+
+pub const FORK: Operation = Operation {
+    id: "forkSession",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Fork a session",
+    description: "A new session of the same user begins with the events up to `atRevision` (all by default), with the \
+                  same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says so. \
+                  App and user state are shared, and so are not copied. Display name, labels and expiry are. The source is \
+                  untouched. The fork remembers an `Idempotency-Key`, as a session that is created does.",
+    query: &[],
+    headers: &[Header::IdempotencyKey],
+    body: Some(Body { schema: "ForkSession", required: false }),
+    answers: &[
+        REPLAYED,
+        Reply {
+            status: StatusCode::CREATED,
+            about: "The new session.",
+            schema: Some("Session"),
+            headers: &["Location", "ETag"],
+        },
+    ],
+    errors: &[Code::SessionNotFound, Code::SessionAlreadyExists, Code::LimitReached, Code::RevisionTrimmed],
+};
+
+pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
+    let source = call.names.session()?;
+    let (mut at, mut id) = (None, None);
+    let body = call.body().await?;
+    let json = body.as_ref().map(Received::json).transpose()?;
+    if let Some(json) = json {
+        let mut fields = Fields::of(json, "")?;
+        at = fields.take("atRevision").and_then(|value| match value.text().parse() {
+            Ok(revision) if value.kind() == Kind::Number && revision >= 0 => Some(revision),
+            _ => {
+                fields.refuse("atRevision", "must be an integer of at least 0");
+                None
+            }
+        });
+        id = SessionId::take(&mut fields);
+        fields.finish()?;
+    }
+    let request = call.request_key(json)?;
+    if call.pays() {
+        let cost = call.service.fork_cost(&source, at, call.deadline).await?;
+        call.charge(cost)?;
+    }
+    let (made, view) = call.service.fork(source, at, id, request, call.deadline).await?;
+    if made != Made::New {
+        call.costs(0);
+    }
+    let id = view.head.key.session.to_string();
+    // `session` is the source, which the path names.
+    Ok(history::session(&call, of_creation(made, &view), view, EventQuery::all()).named(vec![("fork", id)]))
+}
+
+pub const REWIND: Operation = Operation {
+    id: "rewindSession",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Rewind a session",
+    description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
+                  appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
+                  they were, later ones removed. App and user state stay. No event is removed; `GET events` leaves out \
+                  what was taken back if it is asked to (`excludeRewound`). If `toRevision` cuts an invocation in two, \
+                  its events up to there are appended once more behind that event (new ids, `customMetadata.rewindCopyOf`, \
+                  no change of state), as ADK takes back whole invocations. `Idempotency-Key` is the id of the event.",
+    query: &[],
+    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
+    body: Some(Body { schema: "RewindSession", required: true }),
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The session.",
+        schema: Some("Session"),
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
+    errors: &[
+        Code::SessionNotFound,
+        Code::EventNotFound,
+        Code::RevisionTrimmed,
+        Code::EventIdConflict,
+        Code::LeaseHeld,
+        Code::Fenced,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+    ],
+};
+
+pub async fn rewind(mut call: Call) -> Result<Answer, Problem> {
+    let key = call.names.session()?;
+    let (guard, id) = (call.headers.guard()?, call.headers.idempotency_key()?);
+    let target = RewindTarget::parse(call.required_body().await?.json()?)?;
+    let Changed { replayed, cost, after: view } = call.service.rewind(key, target, id, guard, call.deadline).await?;
+    call.costs(cost);
+    Ok(history::session(&call, Answer::ok().replayed(replayed), view, EventQuery::all()))
+}

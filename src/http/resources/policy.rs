@@ -1,0 +1,132 @@
+//! `/v1/apps/{app}/policy`: how long the data of an app is kept.
+
+use axum::http::StatusCode;
+
+use crate::domain::FieldError;
+use crate::domain::access::Role;
+use crate::domain::json::ObjectText;
+use crate::domain::policy::{Policy, PolicyWrite, StoredPolicy};
+use crate::domain::refusal::Mismatch;
+use crate::http::call::Call;
+use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::reply::{Answer, Code, Problem};
+use crate::service::Error;
+
+const TAG: &str = "Policies";
+
+const POLICY: &[Reply] =
+    &[Reply { status: StatusCode::OK, about: "The policy.", schema: Some("Policy"), headers: &["ETag"] }];
+
+pub const GET: Operation = Operation {
+    id: "getPolicy",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Operator),
+    summary: "Read the policy of an app",
+    description: "`{}` if there is none. The ETag is its revision, which counts changes and removals.",
+    query: &[],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: POLICY,
+    errors: &[],
+};
+
+pub async fn get(call: Call) -> Result<Answer, Problem> {
+    let stored = call.service.policy(&call.names.app()?, call.deadline).await?;
+    let tag = tag(&stored);
+    if call.headers.has_current(&tag)? {
+        return Ok(Answer::not_modified(tag));
+    }
+    Ok(shown(&stored))
+}
+
+const DRY_RUN: Param =
+    Param { name: "dryRun", kind: Kind::Boolean, about: "Changes nothing, and says what a sweep would remove now." };
+
+pub const PUT: Operation = Operation {
+    id: "putPolicy",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Operator),
+    summary: "Replace the policy of an app",
+    description: "The sweep applies it, to what is there already too. Sessions are idle from their last commit on, to the day \
+                  and never early; reads do not count, nor do the times that events say of themselves. A session with an expiry \
+                  of its own is left alone by `sessions`. With `dryRun=true` it changes nothing, and answers \
+                  `{wouldExpire: {sessions}, wouldTrim: {sessions, events}}`, with the ETag of the policy that there is. \
+                  `events.keepLast` beats the others; alone it removes nothing. `sharedHistory` removes what app and user state \
+                  were, never what they are: `atRevision` from before then is 410 `revision_trimmed`, but for `scope=session`.",
+    query: &[DRY_RUN],
+    headers: &[Header::IfMatch, Header::CreateOnly],
+    body: Some(Body { schema: "Policy", required: true }),
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The policy; of a dry run, what it would remove.",
+        schema: Some("PolicyAnswer"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::RevisionMismatch],
+};
+
+pub async fn put(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let (app, if_match, if_absent) = (call.names.app()?, call.headers.if_match()?, call.headers.is_create_only()?);
+    let policy = Policy::parse(call.required_body().await?.json()?)?;
+    let write = PolicyWrite { app, policy: Some(policy), if_match, if_absent };
+    if !query.boolean(&DRY_RUN) {
+        return Ok(shown(&call.service.set_policy(write, call.deadline).await.map_err(of_header)?));
+    }
+    let (stored, counts) = call.service.try_policy(write, call.deadline).await.map_err(of_header)?;
+    let (mut expire, mut trim, mut found) = (ObjectText::default(), ObjectText::default(), ObjectText::default());
+    expire.push("sessions", &counts.expired.to_string());
+    trim.push("sessions", &counts.trimmed.to_string());
+    trim.push("events", &counts.events.to_string());
+    found.push("wouldExpire", &expire.close());
+    found.push("wouldTrim", &trim.close());
+    Ok(Answer::ok().tag(tag(&stored)).json(found.close()))
+}
+
+pub const DELETE: Operation = Operation {
+    id: "deletePolicy",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Operator),
+    summary: "Remove the policy of an app",
+    description: "From then on nothing is removed unless asked. None is fine.",
+    query: &[],
+    headers: &[Header::IfMatch],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::NO_CONTENT,
+        about: "The app has no policy now.",
+        schema: None,
+        headers: &["ETag"],
+    }],
+    errors: &[Code::RevisionMismatch],
+};
+
+pub async fn delete(call: Call) -> Result<Answer, Problem> {
+    let write =
+        PolicyWrite { app: call.names.app()?, policy: None, if_match: call.headers.if_match()?, if_absent: false };
+    let stored = call.service.set_policy(write, call.deadline).await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag(&stored)))
+}
+
+/// Names the header, if it failed because there is a policy: it is what asks for none.
+fn of_header(error: Error) -> Error {
+    match error {
+        Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
+            let failed = vec![FieldError::new(Header::CreateOnly.title(), "the app has a policy")];
+            Error::RevisionMismatch(Mismatch { failed, ..mismatch })
+        }
+        error => error,
+    }
+}
+
+fn shown(stored: &StoredPolicy) -> Answer {
+    let text = stored.policy.as_ref().map_or_else(|| "{}".to_owned(), Policy::to_json);
+    Answer::ok().tag(tag(stored)).json(text)
+}
+
+fn tag(stored: &StoredPolicy) -> String {
+    format!("\"{}\"", stored.revision)
+}

@@ -1,0 +1,52 @@
+//! Instruction templates, filled in with the state of a session.
+
+use axum::http::StatusCode;
+
+use crate::domain::access::Role;
+use crate::domain::envelope::Fields;
+use crate::domain::json::{Json, ObjectText};
+use crate::domain::template::{Braces, Missing, Template};
+use crate::http::call::Call;
+use crate::http::describe::{Access, Body, Operation, Reply, Serving};
+use crate::http::reply::{Answer, Code, Problem};
+
+pub const RENDER: Operation = Operation {
+    id: "renderTemplate",
+    tag: "State",
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "Fill in an instruction template",
+    description: "`{key}` is replaced by the value of `key` in the merged state, and `{key?}` by nothing if there is no such \
+                  key. A key is an identifier, perhaps after `app:`, `user:` or `temp:`; `temp:` keys are never there. \
+                  Strings go in raw, `null` as nothing, everything else as compact JSON, and what goes in is not read \
+                  as a template. `{artifact.NAME}` is for the text of an artifact; this version has none, so it is \
+                  missing. Whatever else is in braces stays as it is, and so do `\\{key}` and `${key}`. Changes nothing.",
+    query: &[],
+    headers: &[],
+    body: Some(Body { schema: "Render", required: true }),
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The text. The ETag is that of the state that it shows.",
+        schema: Some("Rendered"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn render(mut call: Call) -> Result<Answer, Problem> {
+    let key = call.names.session()?;
+    let body = call.required_body().await?;
+    let mut fields = Fields::of(body.json()?, "")?;
+    let text = fields.take("template").and_then(Json::as_str);
+    if text.is_none() {
+        fields.refuse("template", "must be a string");
+    }
+    let braces = fields.take_str_with("braces", Braces::parse).unwrap_or_default();
+    let missing = fields.take_str_with("missing", Missing::parse).unwrap_or_default();
+    fields.finish()?;
+    let template = Template::parse(text.as_deref().unwrap_or_default(), braces)?;
+    let (tag, text) = call.service.render(key, &template, missing, call.deadline).await?;
+    let mut answer = ObjectText::default();
+    answer.push_str("text", &text);
+    Ok(Answer::ok().tag(tag).json(answer.close()))
+}

@@ -1,0 +1,379 @@
+//! `/v1/apps/{app}/users/{user}/sessions` and below: sessions themselves.
+
+use axum::http::{StatusCode, header};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::domain::FieldError;
+use crate::domain::access::{NameRange, Role};
+use crate::domain::event::cost;
+use crate::domain::ids::{SessionId, SessionKey, UserId};
+use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
+use crate::domain::refusal::Mismatch;
+use crate::domain::request_key::RequestKey;
+use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
+use crate::domain::time::Micros;
+use crate::http::call::{Call, Received};
+use crate::http::describe::{
+    Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
+};
+use crate::http::live::history;
+use crate::http::live::wait::current;
+use crate::http::reply::{self, Answer, Binding, Code, Problem};
+use crate::service::{Error, Made};
+
+pub const CREATE: Operation = Operation {
+    id: "createSession",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Create a session",
+    description: "`state` is routed by prefix and merged over what the app and the user already hold; `events` are \
+                  appended in order, with their deltas. All of it commits in one transaction. A blank or missing \
+                  `sessionId` asks for a generated one (UUIDv7). The session remembers an `Idempotency-Key`: while it is \
+                  there, the same request of this user with the same key is answered with it.",
+    query: &[],
+    headers: &[Header::IdempotencyKey],
+    body: Some(Body { schema: "CreateSession", required: false }),
+    answers: &[
+        REPLAYED,
+        Reply {
+            status: StatusCode::CREATED,
+            about: "The session.",
+            schema: Some("Session"),
+            headers: &["Location", "ETag"],
+        },
+    ],
+    errors: &[
+        Code::SessionAlreadyExists,
+        Code::EventIdConflict,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+        Code::UserErased,
+    ],
+};
+
+pub async fn create(mut call: Call) -> Result<Answer, Problem> {
+    let user = call.names.user()?;
+    let (draft, request) = session_draft(&mut call, true).await?;
+    let cost = draft.cost();
+    call.charge(cost)?;
+    let created = call.service.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
+    let (made, view) = created.await?;
+    call.costs(cost_of_creation(cost, made, &view));
+    let id = view.head.key.session.to_string();
+    Ok(history::session(&call, of_creation(made, &view), view, EventQuery::all()).named(vec![("session", id)]))
+}
+
+/// What a creation cost that was charged so much: more if operators made its events larger, and nothing if it created none.
+pub fn cost_of_creation(charged: u32, made: Made, view: &SessionView) -> u32 {
+    let events = view.events.events.iter().map(|event| cost(event.body.len()));
+    if made == Made::New { charged.max(events.fold(0, u32::saturating_add)) } else { 0 }
+}
+
+/// The answer to a request that creates a session.
+pub fn of_creation(made: Made, view: &SessionView) -> Answer {
+    match made {
+        Made::New => Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key)),
+        Made::Found => Answer::ok(),
+        Made::Before => Answer::ok().replayed(true),
+    }
+}
+
+pub const REPLAYED: Reply = Reply {
+    status: StatusCode::OK,
+    about: "The session that an earlier request with this `Idempotency-Key` made, as it is now.",
+    schema: Some("Session"),
+    headers: &["ETag", "Idempotent-Replayed"],
+};
+
+pub const GET_OR_CREATE: Operation = Operation {
+    id: "getOrCreateSession",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Get a session, or create it",
+    description: "A session that exists is returned untouched, whatever the body says; with `If-None-Match: *` it is 412 \
+                  instead. An `Idempotency-Key` is remembered if the session is created: then the same request is answered \
+                  with it, whatever else it asks.",
+    query: &[],
+    headers: &[Header::CreateOnly, Header::IdempotencyKey],
+    body: Some(Body { schema: "GetOrCreateSession", required: false }),
+    answers: &[
+        Reply {
+            status: StatusCode::OK,
+            about: "The session that was there, untouched.",
+            schema: Some("Session"),
+            headers: &["ETag", "Idempotent-Replayed"],
+        },
+        Reply {
+            status: StatusCode::CREATED,
+            about: "The session, created.",
+            schema: Some("Session"),
+            headers: &["Location", "ETag"],
+        },
+    ],
+    errors: &[
+        Code::SessionAlreadyExists,
+        Code::EventIdConflict,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+        Code::UserErased,
+    ],
+};
+
+pub async fn get_or_create(mut call: Call) -> Result<Answer, Problem> {
+    let SessionKey { user, session } = call.names.session()?;
+    let if_exists = if call.headers.is_create_only()? { IfExists::Mismatch } else { IfExists::Return };
+    let (draft, request) = session_draft(&mut call, false).await?;
+    let cost = draft.cost();
+    call.charge(cost)?;
+    let created = call.service.create_session(user, Some(session), draft, request, if_exists, call.deadline);
+    let (made, view) = created.await.map_err(|error| match error {
+        // Not of an event's precondition, which names what failed.
+        Error::RevisionMismatch(mismatch) if mismatch.failed.is_empty() => {
+            let failed = vec![FieldError::new(Header::CreateOnly.title(), "the session exists")];
+            Error::RevisionMismatch(Mismatch { failed, ..mismatch })
+        }
+        error => error,
+    })?;
+    call.costs(cost_of_creation(cost, made, &view));
+    Ok(history::session(&call, of_creation(made, &view), view, EventQuery::all()))
+}
+
+async fn session_draft(call: &mut Call, takes_id: bool) -> Result<(SessionDraft, Option<RequestKey>), Problem> {
+    let body = call.body().await?;
+    let json = body.as_ref().map(Received::json).transpose()?;
+    let draft = match json {
+        Some(json) => SessionDraft::parse(json, takes_id, &call.limits())?,
+        None => SessionDraft::default(),
+    };
+    Ok((draft, call.request_key(json)?))
+}
+
+const NUM_RECENT_EVENTS: Param = Param {
+    name: "numRecentEvents",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "Only the last so many events; 0 for none; all by default.",
+};
+const AFTER_TIMESTAMP: Param = Param {
+    name: "afterTimestamp",
+    kind: Kind::Time,
+    about: "Of these, only events with a timestamp at or after this one (Unix seconds or RFC 3339; inclusive, as in \
+            ADK, and 0 is a real value).",
+};
+
+pub const GET: Operation = Operation {
+    id: "getSession",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "Read a session",
+    description: "The merged state and the events, in sequence order, of one moment. A long history is streamed; if \
+                  the session is deleted meanwhile, the answer is cut rather than ended.",
+    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, WAIT],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
+    errors: &[Code::SessionNotFound],
+};
+
+pub async fn get(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let key = call.names.session()?;
+    if let Some(answer) = current(&mut call, &key, query.wait()).await? {
+        return Ok(answer);
+    }
+    let last = query.integer(&NUM_RECENT_EVENTS);
+    let events = EventQuery { last, since: query.time(&AFTER_TIMESTAMP), ..EventQuery::all() };
+    let asked = (last != Some(0)).then(|| events.clone());
+    let view = call.service.session(key, Some(StateFilter::default()), asked, call.deadline).await?;
+    Ok(history::session(&call, Answer::ok(), view, events))
+}
+
+pub const PATCH: Operation = Operation {
+    id: "updateSession",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Change a session's metadata",
+    description: "Fields that are left out stay; `null` clears; `labels` are replaced as a whole. Adds nothing to the \
+                  revision and appends no event.",
+    query: &[],
+    headers: &[Header::Lease, Header::IfMatch],
+    body: Some(Body { schema: "UpdateSession", required: true }),
+    answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
+    errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+};
+
+pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
+    let key = call.names.session()?;
+    let guard = call.headers.guard()?;
+    let patch = MetadataPatch::parse(call.required_body().await?.json()?)?;
+    let view = call.service.update_metadata(key, patch, guard, call.deadline).await?;
+    Ok(history::session(&call, Answer::ok(), view, EventQuery::all()))
+}
+
+pub const DELETE: Operation = Operation {
+    id: "deleteSession",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Delete a session",
+    description: "Its events and its session state go; app and user state stay. A session that is not there is fine.",
+    query: &[],
+    headers: &[Header::Lease, Header::IfMatch],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::NO_CONTENT,
+        about: "There is no such session now.",
+        schema: None,
+        headers: &[],
+    }],
+    errors: &[Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+};
+
+pub async fn delete(call: Call) -> Result<Answer, Problem> {
+    let guard = call.headers.guard()?;
+    call.service.delete_session(call.names.session()?, guard, call.deadline).await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT))
+}
+
+const ORDER_BY: Param = Param {
+    name: "orderBy",
+    kind: Kind::OneOf(&["lastUpdateTime", "createTime"]),
+    about: "The time to sort by; `lastUpdateTime` by default. Ties go by user, then by id.",
+};
+const ORDER: Param = Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "Ascending by default." };
+const INCLUDE_STATE: Param =
+    Param { name: "includeState", kind: Kind::Boolean, about: "Show the merged state of each session." };
+const LABELS: Param = Param {
+    name: "label",
+    kind: Kind::Labels,
+    about: "`label.NAME=VALUE`: only sessions with this label; may be given for several names.",
+};
+const USER_PREFIX: Param =
+    Param { name: "userPrefix", kind: Kind::Text, about: "Only sessions of users that begin with this, byte by byte." };
+const ID_PREFIX: Param =
+    Param { name: "idPrefix", kind: Kind::Text, about: "Only sessions whose ids begin with this, byte by byte." };
+const LIST_QUERY: &[Param] = &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, LABELS];
+const LIST_ANSWERS: &[Reply] = &[Reply {
+    status: StatusCode::OK,
+    about: "A page of sessions, without events.",
+    schema: Some("SessionList"),
+    headers: &[],
+}];
+
+pub const LIST_OF_USER: Operation = Operation {
+    id: "listSessions",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "List a user's sessions",
+    description: "An unknown app or user has no sessions: the list is empty.",
+    query: LIST_QUERY,
+    headers: &[],
+    body: None,
+    answers: LIST_ANSWERS,
+    errors: &[],
+};
+
+pub async fn list_of_user(call: Call) -> Result<Answer, Problem> {
+    let user = call.names.user()?;
+    list(call, Some(user.user)).await
+}
+
+pub const LIST_OF_APP: Operation = Operation {
+    id: "listAppSessions",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::ReadShared(Role::Reader),
+    summary: "List an app's sessions, of all its users",
+    description: "An unknown app has no sessions: the list is empty.",
+    query: LIST_QUERY,
+    headers: &[],
+    body: None,
+    answers: LIST_ANSWERS,
+    errors: &[],
+};
+
+pub async fn list_of_app(call: Call) -> Result<Answer, Problem> {
+    list(call, None).await
+}
+
+async fn list(mut call: Call, user: Option<UserId>) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let app = call.names.app()?;
+    let order_by = match query.text(&ORDER_BY) {
+        Some("createTime") => OrderBy::CreateTime,
+        _ => OrderBy::LastUpdateTime,
+    };
+    let descending = query.text(&ORDER) == Some("desc");
+    let with_state = query.boolean(&INCLUDE_STATE);
+    let mut binding = call
+        .binding("sessions")
+        .with(app.as_str())
+        .with(user.as_ref().map_or("", UserId::as_str))
+        .with(if order_by == OrderBy::CreateTime { "createTime" } else { "lastUpdateTime" })
+        .with(if descending { "desc" } else { "asc" });
+    let prefixes =
+        [query.text(&USER_PREFIX), query.text(&ID_PREFIX)].map(|prefix| prefix.filter(|text| !text.is_empty()));
+    for (param, prefix) in [USER_PREFIX, ID_PREFIX].iter().zip(prefixes) {
+        if prefix.is_some_and(|text| text.chars().any(char::is_control)) {
+            return Err(Problem::field(param.name, "must not contain control characters"));
+        }
+        binding = binding.with(prefix.unwrap_or(""));
+    }
+    let [user_range, id_range] = prefixes.map(|prefix| prefix.map(NameRange::of_prefix));
+    for (name, value) in query.labels() {
+        binding = binding.with(name).with(value);
+    }
+    let after = query.text(&PAGE_TOKEN).map(|token| position(&binding, token)).transpose()?;
+    let limits = &call.limits();
+    let list = ListQuery {
+        app,
+        user,
+        users: call.client.grant.users.clone(),
+        order_by,
+        descending,
+        labels: query.labels().to_vec(),
+        user_range,
+        id_range,
+        after,
+        with_state,
+        max_rows: query.page_rows(limits)?,
+        max_bytes: limits.page_bytes,
+    };
+    let page = call.service.list_sessions(list, call.deadline).await?;
+    let next = page.items.last().filter(|_| page.more).map(|last| {
+        let time = match order_by {
+            OrderBy::LastUpdateTime => last.head.update_time.micros,
+            OrderBy::CreateTime => last.head.create_time,
+        };
+        binding.token(&(time.0, last.head.key.user.user.as_str(), last.head.key.session.as_str()))
+    });
+    let sessions: Vec<String> = page.items.iter().map(|view| reply::session_object(view).close()).collect();
+    Ok(Answer::ok().json(reply::page("sessions", &sessions, next)))
+}
+
+fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {
+    let refuse = |_| Problem::field("pageToken", "is not a token of this query");
+    let (time, user, session): (i64, String, String) = binding.position(token)?;
+    Ok(ListPosition {
+        time: Micros(time),
+        user: UserId::parse(&user).map_err(refuse)?,
+        session: SessionId::parse(&session).map_err(refuse)?,
+    })
+}
+
+/// The characters of a path segment that stay as they are (RFC 3986, unreserved).
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+fn location(key: &SessionKey) -> String {
+    let segment = |text| utf8_percent_encode(text, SEGMENT).to_string();
+    format!(
+        "/v1/apps/{}/users/{}/sessions/{}",
+        segment(key.app().as_str()),
+        segment(key.user.user.as_str()),
+        segment(key.session.as_str())
+    )
+}

@@ -1,0 +1,73 @@
+//! What is not about sessions: health, readiness, the description of the API.
+
+use axum::http::StatusCode;
+
+use crate::domain::json::ObjectText;
+use crate::http::call::Call;
+use crate::http::describe::{Access, Operation, Reply, Serving};
+use crate::http::reply::{Answer, Code, Problem};
+use crate::service::{Nodes, Standby};
+
+pub const HEALTH: Operation = Operation {
+    id: "health",
+    tag: "System",
+    // Some balancers add a query, against caches.
+    serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
+    access: Access::Open,
+    summary: "Whether the process lives",
+    description: "Asks nobody else: restart the process if this fails.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn health(_: Call) -> Result<Answer, Problem> {
+    Ok(Answer::ok().json("{\"status\":\"ok\"}"))
+}
+
+pub const READY: Operation = Operation {
+    id: "ready",
+    tag: "System",
+    serving: Serving { always: true, database: true, strict_query: false, ..Serving::PROCESS },
+    access: Access::Open,
+    summary: "Whether requests can be served",
+    description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
+                  `warning`: the database takes no writes, as its settings say, while reads are served; or a \
+                  standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
+                  answer, while apps on the others are served.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "They can.", schema: Some("Status"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn ready(call: Call) -> Result<Answer, Problem> {
+    if call.app.is_stopping() {
+        return Err(Problem::new(Code::Overloaded, "the server is stopping"));
+    }
+    let standby = call.service.ready(call.deadline).await.map_err(|error| {
+        // Whatever is wrong with the database, migrations that are missing included, traffic must go elsewhere.
+        let mut problem = Problem::new(Code::StorageUnavailable, "the database does not answer, or is not migrated");
+        problem.cause = Some(error.to_string());
+        problem
+    })?;
+    let mut status = ObjectText::default();
+    status.push_str("status", "ready");
+    if let Some(Nodes { all, gone: gone @ 1.. }) = call.service.database_nodes() {
+        status.push_str(
+            "warning",
+            &format!("{gone} of {all} nodes of the database do not answer: their apps cannot be served"),
+        );
+    } else if standby == Standby::ReadOnly {
+        status.push_str("warning", "the database takes no writes: reads are served, and writes are 503");
+    } else if standby == Standby::NotAwaited {
+        status.push_str(
+            "warning",
+            "commits wait for no standby: if one takes over, what was acknowledged last may be lost",
+        );
+    }
+    Ok(Answer::ok().json(status.close()))
+}

@@ -1,0 +1,400 @@
+//! Exports and imports: sessions as lines of JSON (NDJSON), streamed both ways.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{StatusCode, header};
+use bytes::BytesMut;
+use futures_util::stream;
+use http_body_util::BodyExt as _;
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::allowance::Allowance;
+use crate::domain::access::Role;
+use crate::domain::ids::AppName;
+use crate::domain::transfer::{Source, parse_cursor};
+use crate::http::app::App;
+use crate::http::call::{Call, MediaType};
+use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
+use crate::http::limits::memory::Claim;
+use crate::http::limits::rates::Payers;
+use crate::http::limits::shares::Share;
+use crate::http::live::watched::{Watched, wait_or_cut};
+use crate::http::reply::{Answer, Code, Problem};
+use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
+
+pub const NDJSON: &str = "application/x-ndjson";
+
+const TAG: &str = "Export and import";
+
+/// The longest line that is read, if it is one of these: what a session or a scope holds has no limit of its own. Any other line
+/// has an event, which is at most twice as long where it is written as a string.
+const LONGEST_STATE: usize = 64 << 20;
+const STATES: [&str; 6] =
+    [r#""session""#, r#""session.end""#, r#""user.state""#, r#""app.state""#, r#""user.change""#, r#""app.change""#];
+
+/// What a line has beside its event.
+const SLACK: usize = 64 << 10;
+
+/// A longer line is not judged where others are served.
+const LARGE_LINE: usize = 1 << 20;
+
+/// What a member of an object takes in memory, beside its text.
+const MEMBER_BYTES: usize = 200;
+
+const AFTER: Param = Param {
+    name: "after",
+    kind: Kind::Text,
+    about: "Go on behind the session with this `cursor`, of an export at this path that was cut.",
+};
+
+const EXPORTED: &[Reply] = &[Reply {
+    status: StatusCode::OK,
+    about: "The lines. Without the last one, of the type `end`, it was cut.",
+    schema: Some("ExportLines"),
+    headers: &[],
+}];
+
+const ABOUT: &str = "Lines of JSON: `export`, then the state of the app and of its users where it is part of it, then each \
+                     session from `session` to `session.end`, and `end`. Each session is of one moment; `sha256` is that of \
+                     its lines. A user or an app that is not there, or outside of the grant, is an export of no sessions; a \
+                     session is 404. Stored JSON with line breaks stands on one line, and its exact text, as a string, beside it: \
+                     `raw` of an `event`, `stateRaw` of a `state`.";
+
+macro_rules! export {
+    ($operation:ident, $handler:ident, $id:literal, $summary:literal, $errors:expr, $source:expr) => {
+        pub const $operation: Operation = Operation {
+            id: $id,
+            tag: TAG,
+            serving: Serving::NATIVE,
+            access: Access::Read(Role::Operator),
+            summary: $summary,
+            description: ABOUT,
+            query: &[AFTER],
+            headers: &[],
+            body: None,
+            answers: EXPORTED,
+            errors: $errors,
+        };
+
+        pub async fn $handler(call: Call) -> Result<Answer, Problem> {
+            let source: fn(&Call) -> Result<Source, Problem> = $source;
+            export(source(&call)?, call).await
+        }
+    };
+}
+
+export!(EXPORT_SESSION, export_session, "exportSession", "Export a session", &[Code::SessionNotFound], |call| Ok(
+    Source::Session(call.names.session()?)
+));
+export!(EXPORT_USER, export_user, "exportUser", "Export a user's sessions and state", &[], |call| Ok(Source::User(
+    call.names.user()?
+)));
+export!(EXPORT_APP, export_app, "exportApp", "Export an app", &[], |call| Ok(Source::App(call.names.app()?)));
+
+async fn export(source: Source, mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let after = query.text(&AFTER).map(|text| parse_cursor(&source, text)).transpose();
+    let after = after.map_err(|why| Problem::field(AFTER.name, why))?;
+    if let Source::Session(session) = &source {
+        call.service.head(session, call.deadline).await?;
+    }
+    let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
+    if call.is_head {
+        return Ok(answer);
+    }
+    let place = call.app.places.transfer(call.sharer())?;
+    let export = call.service.export(source, after);
+    let limit = call.app.settings.request_timeout;
+    let begun = (export, Watched::new(&call), place);
+    let lines = stream::try_unfold(begun, move |(export, client, place)| async move {
+        let next = lines(export, client, limit).await?;
+        Ok::<_, io::Error>(next.map(|(lines, (export, client))| (lines, (export, client, place))))
+    });
+    Ok(answer.body(Body::from_stream(lines)))
+}
+
+/// The next lines of an export, each read within this time, as long as the client may have them.
+async fn lines(
+    mut export: Export,
+    mut client: Watched,
+    limit: Duration,
+) -> io::Result<Option<(String, (Export, Watched))>> {
+    let mut deadline = Instant::now() + limit;
+    loop {
+        client.still_must().await?;
+        match export.next(deadline).await {
+            Ok(Some(lines)) if lines.is_empty() => deadline = Instant::now() + limit,
+            Ok(lines) => return Ok(lines.map(|lines| (lines, (export, client)))),
+            Err(error) => wait_or_cut(&error, deadline).await?,
+        }
+    }
+}
+
+const ON_CONFLICT: Param = Param {
+    name: "onConflict",
+    kind: Kind::OneOf(&["fail", "skip"]),
+    about: "What becomes of a session of which there is another one: `failed` (default) or `skipped`. It is left as it is.",
+};
+const APP_NAME: Param = Param { name: "appName", kind: Kind::Text, about: "The name that the app gets here." };
+const DRY_RUN: Param = Param { name: "dryRun", kind: Kind::Boolean, about: "Judge every line, and write nothing." };
+
+pub const IMPORT: Operation = Operation {
+    id: "importSessions",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Operator),
+    summary: "Import sessions",
+    description: "Takes the lines of an export, and answers a line for each session as it ends: `created`, `unchanged` (this very \
+                  session is there, also if it went on since), `skipped` or `failed`, with `code` and `detail`; the last line \
+                  counts what was created. A session is there only when its `session.end` was read, its digest fits, and its \
+                  events come to its state. Shared state is taken only where there is none; what is not there afterwards has a \
+                  line, too. The body has no limit and the request no time; a line has the limits of an event. The same lines \
+                  again change nothing.",
+    query: &[ON_CONFLICT, APP_NAME, DRY_RUN],
+    headers: &[],
+    body: Some(DescribedBody { schema: "ImportLines", required: true }),
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "A line for each session, and for shared state that was not taken. Without the last one it was cut.",
+        schema: Some("ImportedLines"),
+        headers: &[],
+    }],
+    errors: &[],
+};
+
+pub async fn import(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let app = query.text(&APP_NAME).map(AppName::parse).transpose();
+    let options = ImportOptions {
+        on_conflict: if query.text(&ON_CONFLICT) == Some("skip") { OnConflict::Skip } else { OnConflict::Fail },
+        app: app.map_err(|why| Problem::field(APP_NAME.name, why))?,
+        dry_run: query.boolean(&DRY_RUN),
+    };
+    let body = call.body_of(MediaType::Ndjson)?;
+    let settings = &call.app.settings;
+    let place = call.app.places.transfer(call.sharer())?;
+    let import = call.service.import(options, call.client.grant.clone(), settings.request_timeout);
+    let reader = Reader {
+        allowance: Allowance::new(settings.body_stall_timeout, settings.min_rate),
+        app: call.app.clone(),
+        body: Some(body),
+        buffer: BytesMut::new(),
+        memory: call.app.memory.claim(),
+        kept: 0,
+        longest: 2 * call.service.limits().event_bytes + SLACK,
+        unread: None,
+    };
+    let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
+    let key = call.paying_key().map(str::to_owned);
+    let steps = Steps { client: Watched::new(&call), reader, import, key, is_over: false, _place: place };
+    Ok(answer.body(Body::from_stream(stream::try_unfold(steps, Steps::next))))
+}
+
+/// An import, as lines come and are answered.
+struct Steps {
+    client: Watched,
+    reader: Reader,
+    import: Import,
+    /// The key that pays for what is stored.
+    key: Option<String>,
+    is_over: bool,
+    _place: Share,
+}
+
+impl Steps {
+    async fn next(mut self) -> io::Result<Option<(String, Self)>> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let mut out = String::new();
+        while out.is_empty() {
+            self.pay().await?;
+            let read = self.client.during(self.reader.line()).await??;
+            self.import.set_grant(self.client.grant());
+            let results = match read {
+                Read::Line(line) => self.take(&line).await.map_err(cut)?,
+                Read::Unread(why) => self.import.unread(why).await.map_err(cut)?.into_iter().collect(),
+                Read::End => {
+                    self.is_over = true;
+                    let mut results: Vec<Imported> = self.import.finish().await.map_err(cut)?.into_iter().collect();
+                    if results.is_empty() && !self.import.is_whole() {
+                        let detail = "the last line, `end`, is missing: the lines were cut".to_owned();
+                        let result = ImportResult::Failed { code: "invalid_argument", detail };
+                        results.push(Imported { of: Part::Unread, result });
+                    }
+                    results
+                }
+            };
+            out.extend(results.iter().map(Imported::to_line));
+            if self.is_over {
+                let (sessions, events) = self.import.counts();
+                out.push_str(&format!("{{\"sessions\":{sessions},\"events\":{events}}}\n"));
+            }
+        }
+        Ok(Some((out, self)))
+    }
+}
+
+impl Steps {
+    /// What was stored is paid before the next line is read: lines come no faster than the rates of their app and user, and of the
+    /// client's key, allow.
+    async fn pay(&mut self) -> io::Result<()> {
+        let Some((user, cost)) = self.import.take_stored() else { return Ok(()) };
+        let rates = &self.reader.app.rates;
+        let payers = Payers { app: Some(&user.app), key: self.key.as_deref(), user: Some(&user) };
+        rates.owe(payers, cost, Instant::now());
+        while let Err(limited) = rates.peek(payers, Instant::now()) {
+            self.client.during(sleep(limited.retry_after)).await?;
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, line: &[u8]) -> Result<Vec<Imported>, Error> {
+        let mut results = match line.len() {
+            0..LARGE_LINE => self.import.line(line).await?,
+            _ => block_in_place(|| Handle::current().block_on(self.import.line(line)))?,
+        };
+        if !self.reader.keep(self.import.held()) {
+            results.extend(self.import.unread(Unread::NoRoom).await?);
+        }
+        Ok(results)
+    }
+}
+
+/// The database failed: it is too late for an error document.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn cut(error: Error) -> io::Error {
+    tracing::warn!(%error, "an import was cut");
+    io::Error::other("cut")
+}
+
+enum Read {
+    Line(BytesMut),
+    Unread(Unread),
+    End,
+}
+
+/// The lines of a body.
+struct Reader {
+    app: Arc<App>,
+    allowance: Allowance,
+    body: Option<Body>,
+    buffer: BytesMut,
+    /// Of the buffer, of the line that is judged, and of what the import keeps.
+    memory: Claim,
+    kept: usize,
+    /// The longest line that holds no state.
+    longest: usize,
+    /// The line that comes is read over.
+    unread: Option<Unread>,
+}
+
+impl Reader {
+    /// The import keeps so much from now on; whether there is memory for that.
+    fn keep(&mut self, bytes: usize) -> bool {
+        self.kept = bytes;
+        self.memory.set(bytes + self.buffer.len())
+    }
+
+    /// Whether there is memory to judge a line: what it says is copied, and each member of an object has a place of its own.
+    fn has_room_for(&mut self, line: &[u8]) -> bool {
+        let members = line.windows(2).filter(|pair| pair == br#"":"#).count();
+        self.memory.set(self.kept + self.buffer.len() + 2 * line.len() + MEMBER_BYTES * members)
+    }
+
+    fn is_too_long(&self, line: &[u8]) -> bool {
+        // A program that rewrites lines may put white space between the tokens.
+        let is_state = || {
+            let mut rest = line;
+            let begins = [&b"{"[..], br#""type""#, b":"].into_iter().all(|token| {
+                let found = rest.trim_ascii_start().strip_prefix(token);
+                rest = found.unwrap_or(rest);
+                found.is_some()
+            });
+            begins && STATES.iter().any(|kind| rest.trim_ascii_start().starts_with(kind.as_bytes()))
+        };
+        line.len() > self.longest && (line.len() > LONGEST_STATE || !is_state())
+    }
+
+    /// Why the line that comes is read over, if it is.
+    fn is_unread(&mut self) -> Option<Unread> {
+        if self.is_too_long(&self.buffer) {
+            self.unread = Some(Unread::TooLong);
+        } else if !self.memory.set(self.kept + self.buffer.len()) {
+            self.unread = Some(Unread::NoRoom);
+        }
+        self.unread
+    }
+
+    fn whole(&mut self, line: BytesMut) -> Read {
+        match self.unread.take() {
+            Some(why) => Read::Unread(why),
+            None if self.is_too_long(&line) => Read::Unread(Unread::TooLong),
+            None if !self.has_room_for(&line) => Read::Unread(Unread::NoRoom),
+            None => Read::Line(line),
+        }
+    }
+
+    /// # Errors
+    /// The body comes too slowly, or is cut.
+    async fn line(&mut self) -> io::Result<Read> {
+        let mut searched = 0;
+        loop {
+            if let Some(at) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
+                let mut line = self.buffer.split_to(searched + at + 1);
+                line.truncate(line.len() - 1);
+                return Ok(self.whole(line));
+            }
+            if self.is_unread().is_some() {
+                self.buffer = BytesMut::new();
+            }
+            searched = self.buffer.len();
+            let Some(body) = &mut self.body else {
+                if self.buffer.is_empty() && self.unread.is_none() {
+                    return Ok(Read::End);
+                }
+                let line = self.buffer.split();
+                return Ok(self.whole(line));
+            };
+            let begun = Instant::now();
+            match timeout_at(begun + self.allowance.left(), body.frame()).await {
+                Err(_) => {
+                    self.app.metrics.rejected("body");
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the body arrives too slowly"));
+                }
+                Ok(None) => self.body = None,
+                Ok(Some(Err(_))) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the body was cut")),
+                Ok(Some(Ok(frame))) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.allowance.settle(begun.elapsed(), data.len());
+                        self.buffer.extend_from_slice(&data);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_has_a_code_of_the_table() {
+        for code in [
+            "invalid_argument",
+            "invalid_json",
+            "overloaded",
+            "payload_too_large",
+            "permission_denied",
+            "session_already_exists",
+        ] {
+            assert!(Code::ALL.iter().any(|known| known.entry().0 == code), "{code}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `.../sessions/{session}/trim`: a session begins at a later revision.
+
+use axum::http::StatusCode;
+
+use crate::domain::access::Role;
+use crate::domain::json::ObjectText;
+use crate::domain::trim::Cut;
+use crate::http::call::Call;
+use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
+use crate::http::reply::{Answer, Code, Problem};
+
+pub const TRIM: Operation = Operation {
+    id: "trimSession",
+    tag: "Sessions",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Operator),
+    summary: "Trim a session",
+    description: "The session then begins at `baseRevision`: the state stays, and the events up to there are gone for every \
+                  reader. Takes one of `beforeSequence`, `keepLast` and `beforeTime` (by `commitTime`); what is beyond the log \
+                  is held to it, and a base never goes back, so the same request again changes nothing. A retry of a trimmed \
+                  event is still recognised. No event is appended and no revision changes; the last part of the `ETag` does.",
+    query: &[],
+    headers: &[Header::Lease, Header::IfMatch],
+    body: Some(Body { schema: "TrimSession", required: true }),
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "Where the log begins, and how many events this request took.",
+        schema: Some("TrimmedSession"),
+        headers: &["ETag"],
+    }],
+    errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+};
+
+pub async fn trim(mut call: Call) -> Result<Answer, Problem> {
+    let key = call.names.session()?;
+    let guard = call.headers.guard()?;
+    let cut = Cut::parse(call.required_body().await?.json()?)?;
+    let trimmed = call.service.trim(key, cut, guard, call.deadline).await?;
+    let mut object = ObjectText::default();
+    object.push("baseRevision", &trimmed.base.to_string());
+    object.push("trimmedEvents", &trimmed.events.to_string());
+    object.push("revision", &trimmed.tag.revision.to_string());
+    Ok(Answer::ok().tag(trimmed.tag).json(object.close()))
+}

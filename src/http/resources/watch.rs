@@ -1,0 +1,162 @@
+//! `.../sessions/{session}/watch`: a session as a stream of server-sent events.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use tokio::time::Instant;
+
+use crate::domain::access::Role;
+use crate::domain::cursor::Position;
+use crate::domain::json::{ObjectText, string_array};
+use crate::domain::tag::Tag;
+use crate::http::app::App;
+use crate::http::call::{Call, Query};
+use crate::http::describe::{Access, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::live::stream::{self, Accepts, Frames, Source, reason_object};
+use crate::http::reply::{Answer, Code, Problem};
+use crate::service::{self, Begin, Follower, Item};
+
+const AFTER_SEQUENCE: Param = Param {
+    name: "afterSequence",
+    kind: Kind::Text,
+    about: "Begin behind this event: its sequence, or its SSE `id`; `now` for what comes. By default the whole log.",
+};
+const LAST_EVENT_ID: Param = Param {
+    name: "lastEventId",
+    kind: Kind::Text,
+    about: "Begin behind this event, for clients that cannot set the header `Last-Event-ID`.",
+};
+const INCLUDE: Param =
+    Param { name: "include", kind: Kind::OneOf(&["state"]), about: "`state`: also the merged state, and its changes." };
+
+pub const WATCH: Operation = Operation {
+    id: "watchSession",
+    tag: "Events",
+    serving: Serving::WATCH,
+    access: Access::Read(Role::Reader),
+    summary: "Follow a session",
+    description: "Server-sent events: each event of the log once, in order, then each new one as it is committed. The `id` of a \
+                  frame is a cursor: with it in `Last-Event-ID`, which wins over the query, a watch goes on behind that event, and \
+                  nothing is lost or doubled. If the log has no such event any more, or never had it: 410. docs/live.md has the \
+                  frames and the guarantees. A browser sends its user token as `access_token`.",
+    query: &[AFTER_SEQUENCE, LAST_EVENT_ID, INCLUDE],
+    headers: &[Header::LastEventId],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The stream.", schema: Some("EventStream"), headers: &[] }],
+    errors: &[Code::SessionNotFound, Code::NotAcceptable, Code::PositionGone, Code::RateLimited],
+};
+
+pub async fn watch(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let key = call.names.session()?;
+    let accepts = Accepts::of(&call)?;
+    let begin = begin(&call, &query)?;
+    let with_state = query.text(&INCLUDE).is_some();
+    let follower = call.service.follow(&key, begin, with_state, call.deadline).await?;
+    stream::answer(&call, accepts, Session { app: call.app.clone(), follower, is_live: false })
+}
+
+/// Where the client wants to begin.
+fn begin(call: &Call, query: &Query) -> Result<Begin, Problem> {
+    let given = |param: &Param| query.text(param).filter(|text| !text.is_empty()).map(str::to_owned);
+    let (after, last) = (given(&AFTER_SEQUENCE), given(&LAST_EVENT_ID));
+    if after.is_some() && last.is_some() {
+        return Err(Problem::field(LAST_EVENT_ID.name, "and `afterSequence` exclude each other"));
+    }
+    let parsed = |param: &Param, text: &str| Position::parse(text).map_err(|why| Problem::field(param.name, why));
+    let in_query = match (after.as_deref(), last) {
+        (Some("now"), _) => Some(Begin::Now),
+        (Some(text), _) => Some(Begin::At(parsed(&AFTER_SEQUENCE, text)?)),
+        (None, Some(text)) => Some(Begin::At(parsed(&LAST_EVENT_ID, &text)?)),
+        (None, None) => None,
+    };
+    // A browser that comes back sends the same query again.
+    let in_header = call.headers.last_event_id(Position::parse)?.map(Begin::At);
+    Ok(in_header.or(in_query).unwrap_or(Begin::Start))
+}
+
+/// A session on its way to a watcher.
+struct Session {
+    app: Arc<App>,
+    follower: Follower,
+    /// All that was there at the beginning was sent: what comes now is new.
+    is_live: bool,
+}
+
+impl Source for Session {
+    async fn changed(&mut self) {
+        self.follower.changed().await;
+    }
+
+    async fn read(&mut self, deadline: Instant) -> service::Result<Frames> {
+        let items = self.follower.read(deadline).await?;
+        Ok(self.written(items))
+    }
+
+    fn held(&self) -> usize {
+        self.follower.held()
+    }
+}
+
+impl Session {
+    fn written(&mut self, items: Vec<Item>) -> Frames {
+        let mut out = Frames::default();
+        for item in items {
+            match item {
+                Item::Event(marked) => {
+                    let mut text = String::new();
+                    marked.event.write_json(&mut text);
+                    out.push("event", Some(&self.follower.cursor_of(&marked)), &text);
+                    if self.is_live {
+                        self.app.metrics.delivered(self.app.clock.now().0 - marked.event.commit_time.0);
+                    }
+                }
+                Item::Begins(base) => out.push("trimmed", None, &base_object(base)),
+                Item::Trimmed(base) => {
+                    out.ended = Some("trimmed");
+                    out.push("trimmed", None, &base_object(base));
+                }
+                Item::Metadata(metadata) => out.push("metadata", None, &metadata),
+                Item::State { tag, state } => {
+                    let mut object = revisions(&tag);
+                    object.push("state", &state);
+                    out.push("state", None, &object.close());
+                }
+                Item::Change { tag, set, removed } => {
+                    let mut values = ObjectText::default();
+                    set.iter().for_each(|(key, value)| values.push(key, value));
+                    let mut object = revisions(&tag);
+                    object.push("set", &values.close());
+                    object.push("removed", &string_array(&removed));
+                    out.push("state", None, &object.close());
+                }
+                Item::CaughtUp => {
+                    self.is_live = true;
+                    let cursor = self.follower.cursor();
+                    let mut object = ObjectText::default();
+                    object.push("revision", &cursor.sequence.to_string());
+                    out.push("caught_up", Some(&cursor), &object.close());
+                }
+                Item::Deleted(removal) => {
+                    out.ended = Some("deleted");
+                    out.push("deleted", None, &reason_object(removal.as_str()));
+                }
+                Item::Lost => out.ended = Some("position_gone"),
+            }
+        }
+        out
+    }
+}
+
+fn base_object(base: i64) -> String {
+    let mut object = ObjectText::default();
+    object.push("baseRevision", &base.to_string());
+    object.close()
+}
+
+/// An object that begins with the moment that it is of.
+fn revisions(tag: &Tag) -> ObjectText {
+    let mut object = ObjectText::default();
+    object.push_str("revisions", &tag.moment());
+    object
+}

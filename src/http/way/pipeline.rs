@@ -1,0 +1,356 @@
+//! The way of every request to a handler and back: admission, a name, a deadline, the checks of its origin and path, the one form
+//! for errors, and one line in the log.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::body::{Body, HttpBody as _};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use axum::response::Response;
+use futures_util::FutureExt as _;
+use opentelemetry::context::FutureExt as _;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::edge::{self, Cors};
+use super::routes::{Resource, Routes};
+use super::trace::{RequestSpan, TraceParent};
+use crate::access::Client;
+use crate::access::audit::Line;
+use crate::http::app::App;
+use crate::http::call::{Call, ClientGone, Passage, check_path, credential, turned_away};
+use crate::http::limits::admission::{Place, is_counted, refused};
+use crate::http::reply::{Answer, Code, IDEMPOTENT_REPLAYED, Ids, Problem, REQUEST_ID, is_write};
+use crate::metrics::known_method;
+use crate::server::{Arrival, Served, Site};
+use crate::service::{Clock as _, SystemClock};
+
+/// The API, as a listener serves it.
+#[derive(Clone)]
+pub struct Api {
+    app: Arc<App>,
+    routes: Arc<Routes>,
+}
+
+impl Api {
+    pub fn new(app: Arc<App>, routes: Routes) -> Self {
+        Self { app, routes: Arc::new(routes) }
+    }
+}
+
+#[async_trait]
+impl Site for Api {
+    /// Serves a request for which there is a place in a task of its own, to the end: a client that goes away neither cuts a
+    /// transaction in two nor keeps its request out of the log.
+    ///
+    /// The task itself fails only if the runtime shuts down, when nobody reads the answer any more.
+    async fn serve(&self, request: Request<Body>, arrival: Arrival) -> Served {
+        let path = request.uri().path();
+        let resource = self.routes.find(path).cloned();
+        let route = resource.as_ref().map(|resource| resource.path);
+        let always = resource.as_ref().is_some_and(|resource| resource.is_always_served);
+        match self.app.places.take(&self.app.metrics, route, path, always) {
+            Some(place) => {
+                // Dropped with this future when the client goes away.
+                let (_here, here) = watch::channel(());
+                let gone = ClientGone::new(here, arrival.half_closed.clone());
+                let asked = Asked::new(&self.app, resource, &request, arrival);
+                tokio::spawn(answer(self.clone(), asked, request, place, gone)).await.unwrap_or_else(|_| {
+                    let mut failed = Response::default();
+                    *failed.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+                    Served::of(failed)
+                })
+            }
+            None => refuse(&self.app, route, &request),
+        }
+    }
+}
+
+/// The answer to a request for which there is no place: made without a task, and counted instead of logged.
+fn refuse(app: &App, route: Option<&'static str>, request: &Request<Body>) -> Served {
+    let started = Instant::now();
+    let method = request.method();
+    let response = refused(&request_id(request.headers(), app), is_write(method));
+    app.metrics.rejected("in_flight");
+    app.metrics.problem(Code::Overloaded.entry().0);
+    app.metrics.request(method.as_str(), route, response.status().as_u16(), Some(started.elapsed()));
+    Served { pause: Some(app.places.pause()), ..Served::of(response) }
+}
+
+/// A request that has a place, as those know it who follow it from its arrival to its answer.
+struct Asked {
+    started: Instant,
+    id: String,
+    method: Method,
+    uri: Uri,
+    /// `None`: there is nothing at its path.
+    resource: Option<Arc<Resource>>,
+    arrival: Arrival,
+    /// The trace that its client says it belongs to.
+    parent: Option<TraceParent>,
+}
+
+impl Asked {
+    fn new(app: &App, resource: Option<Arc<Resource>>, request: &Request<Body>, arrival: Arrival) -> Self {
+        Self {
+            started: Instant::now(),
+            id: request_id(request.headers(), app),
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            resource,
+            arrival,
+            parent: TraceParent::of(request.headers()),
+        }
+    }
+
+    fn is(&self, rule: fn(&Resource) -> bool) -> bool {
+        self.resource.as_deref().is_some_and(rule)
+    }
+
+    fn route(&self) -> Option<&'static str> {
+        self.resource.as_ref().map(|resource| resource.path)
+    }
+}
+
+/// What came of a request on its way.
+struct Outcome {
+    /// `None`: it was refused before anybody asked who sent it, or need not be asked.
+    client: Option<Arc<Client>>,
+    answer: Result<Answer, Problem>,
+    /// A preflight, which no handler sees.
+    is_preflight: bool,
+}
+
+/// The path of every request that is served: named, bounded in time, answered in the one form for errors, and logged once.
+async fn answer(api: Api, asked: Asked, request: Request<Body>, place: Place, gone: ClientGone) -> Served {
+    let (app, method) = (&*api.app, &asked.method);
+    let is_probe = asked.is(|resource| resource.is_always_served);
+    let span = app.traces.as_ref().filter(|_| !is_probe).map(|traces| {
+        RequestSpan::begin(traces, asked.parent.as_ref(), method.as_str(), asked.route(), asked.uri.path())
+    });
+    let trace_id = span.as_ref().map(RequestSpan::trace_id);
+    let trace_id = trace_id.or_else(|| asked.parent.as_ref().map(|parent| parent.trace_id.clone()));
+    let ids = Ids { request: &asked.id, trace: trace_id.as_deref() };
+
+    let (request, body) = request.into_parts();
+    let cors = Cors::of(&app.settings.origins, &request);
+    let handled = handled(&api, &asked, &cors, request, body, &place, gone);
+    let Outcome { client, answer, is_preflight } = match &span {
+        Some(span) => handled.with_context(span.context()).await,
+        None => handled.await,
+    };
+    let waited = place.has_no_share() && !is_probe;
+    let answer = answer.and_then(|answer| app.places.hold(place, method, answer));
+
+    let (mut response, mut named, mut stall, mut problem) = (Response::default(), Vec::new(), None, None);
+    match answer {
+        Ok(answer) => {
+            (named, stall) = (answer.named, answer.stall);
+            *response.status_mut() = answer.status;
+            *response.headers_mut() = answer.headers;
+            *response.body_mut() = answer.body;
+        }
+        Err(refusal) => {
+            app.metrics.problem(refusal.code.entry().0);
+            if let Some(limit) = refusal.limit {
+                app.metrics.rejected(limit);
+            }
+            response = refusal.finish(ids, is_write(method));
+            problem = Some(refusal);
+        }
+    }
+    let is_open = asked.is(|resource| resource.is_open);
+    finish(app, &asked, cors, &mut response, !is_open && !is_preflight, problem.is_some());
+    let is_overloaded = problem.as_ref().is_some_and(|problem| problem.code == Code::Overloaded);
+    if let Some(span) = span {
+        let replayed = response.headers().contains_key(IDEMPOTENT_REPLAYED);
+        span.end(response.status(), problem.as_ref(), is_write(method), replayed);
+    }
+
+    let took = asked.started.elapsed();
+    let status = response.status();
+    app.metrics.request(method.as_str(), asked.route(), status.as_u16(), (!waited).then_some(took));
+    // Whoever has no credential does not decide how much is written.
+    let is_anonymous = client.is_none() && app.authenticator.is_on();
+    if let (Some(audit), false) = (&app.audit, is_open) {
+        if !is_anonymous {
+            audit.write(&Line {
+                time: app.clock.now(),
+                request_id: &asked.id,
+                client: client.as_deref(),
+                peer: asked.arrival.peer,
+                method,
+                route: asked.route(),
+                path: asked.uri.path(),
+                named: &named,
+                status,
+            });
+        } else if status == StatusCode::UNAUTHORIZED {
+            audit.refused(asked.arrival.peer);
+        }
+    }
+    if !problem.as_ref().is_some_and(is_counted) {
+        let is_quiet = is_anonymous && !(status.is_server_error() && app.tells_of_failure(Instant::now()));
+        log(&asked, status, took, ids, problem.as_ref(), is_quiet);
+    }
+    Served { response, pause: is_overloaded.then(|| app.places.pause()), stall }
+}
+
+/// Checks where a request comes from and who sent it, and has it handled.
+async fn handled(
+    api: &Api,
+    asked: &Asked,
+    cors: &Cors,
+    request: Parts,
+    body: Body,
+    place: &Place,
+    gone: ClientGone,
+) -> Outcome {
+    let app = &api.app;
+    let refused = |problem| Outcome { client: None, answer: Err(problem), is_preflight: false };
+    // With authentication on, the credential decides, so origins are not checked.
+    let origins = (!app.authenticator.is_on()).then_some(&*app.settings.origins);
+    let is_page = asked.is(|resource| resource.is_page);
+    let preflight = cors.preflight();
+    let is_preflight = preflight.is_some();
+    if let Err(problem) = edge::check(origins, is_page, &request, asked.arrival.has_two_lengths) {
+        return Outcome { is_preflight, ..refused(problem) };
+    }
+    if let Some(answer) = preflight {
+        return Outcome { client: None, answer: Ok(answer), is_preflight };
+    }
+    let deadline = asked.started + app.settings.request_timeout;
+    let (client, credential) = match identify(api, asked, &request.headers, deadline).await {
+        Ok(known) => known,
+        Err(problem) => return refused(problem),
+    };
+    let passage = Passage {
+        client: client.clone().unwrap_or_else(|| Arc::new(Client::nobody())),
+        credential,
+        deadline,
+        place: place.held(),
+        gone,
+    };
+    let handled = AssertUnwindSafe(called(api, asked, request, body, passage)).catch_unwind().await;
+    Outcome { client, answer: handled.unwrap_or_else(|_| Err(Problem::panicked())), is_preflight }
+}
+
+/// Calls the handler of a request, if there is one.
+async fn called(api: &Api, asked: &Asked, request: Parts, body: Body, passage: Passage) -> Result<Answer, Problem> {
+    let Some(resource) = &asked.resource else {
+        return Err(Problem::new(Code::NotFound, "there is nothing at this path"));
+    };
+    let Some(endpoint) = resource.endpoint(&asked.method) else {
+        return Err(Problem::method(resource.allow()));
+    };
+    let names = resource.names(asked.uri.path());
+    let call = Call::new(api.app.clone(), endpoint.operation, names, request, body, passage)?;
+    call.answered(endpoint.handler).await
+}
+
+/// Establishes who sent a request, unless what it asks for is open to all, and only then looks at its path: whoever has no
+/// credential learns nothing about paths.
+async fn identify(
+    api: &Api,
+    asked: &Asked,
+    headers: &HeaderMap,
+    deadline: Instant,
+) -> Result<(Option<Arc<Client>>, Option<Arc<str>>), Problem> {
+    let app = &api.app;
+    let mut known = (None, None);
+    if !asked.is(|resource| resource.is_open) {
+        let takes_token = asked.is(|resource| resource.takes_token);
+        let credential = if app.authenticator.is_on() { credential(&asked.uri, headers, takes_token)? } else { None };
+        let client = app.authenticator.client(credential.as_deref(), deadline).await;
+        known = (Some(client.map_err(|refusal| turned_away(app, refusal))?), credential.map(Arc::from));
+    }
+    check_path(asked.uri.path(), &api.routes.strict_roots)?;
+    Ok(known)
+}
+
+/// The headers that all answers have.
+fn finish(app: &App, asked: &Asked, cors: Cors, response: &mut Response, is_private: bool, is_problem: bool) {
+    if is_private {
+        keep_private(response.headers_mut(), is_problem);
+    }
+    cors.mark(response);
+    let size = response.body().size_hint().exact();
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&asked.id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    if app.is_stopping() {
+        // Whoever keeps connections open makes a new one, elsewhere.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if let Some(size) = size {
+        headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(size));
+    }
+    if asked.method == Method::HEAD {
+        *response.body_mut() = Body::empty();
+    }
+}
+
+/// Keeps what needs a credential from caches that others share, and from being shown again without a question. What must not be
+/// stored at all (a secret, a stream) says so itself.
+fn keep_private(headers: &mut HeaderMap, is_problem: bool) {
+    let is_stored_nowhere = |value: &HeaderValue| value.as_bytes().starts_with(b"no-store");
+    if is_problem || !headers.get(CACHE_CONTROL).is_some_and(is_stored_nowhere) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    }
+}
+
+/// The caller's request id, if it is sane: 1 to 128 visible ASCII characters. Else a fresh one.
+fn request_id(headers: &HeaderMap, app: &App) -> String {
+    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    match given {
+        Some(id) if (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic()) => id.to_owned(),
+        _ => app.clock.fresh_id().to_string(),
+    }
+}
+
+/// One line a request, but for the refusals that [`report_refusals`](crate::http::limits::admission::report_refusals) counts: at
+/// `debug` for a probe that succeeds and if it `is_quiet`; at `info` for a probe that is told of a planned stop, which is no fault.
+/// Never a path (it holds ids and state keys), a query, a header or a body.
+fn log(
+    asked: &Asked,
+    status: StatusCode,
+    took: Duration,
+    Ids { request: request_id, trace: trace_id }: Ids<'_>,
+    problem: Option<&Problem>,
+    is_quiet: bool,
+) {
+    // Of any length and content, if it is none that we know.
+    let method = known_method(asked.method.as_str());
+    let (status, route) = (status.as_u16(), asked.route().unwrap_or("unmatched"));
+    let is_probe = asked.is(|resource| resource.is_always_served);
+    let duration_ms = took.as_secs_f64() * 1000.0;
+    let code = problem.map(|problem| problem.code.entry().0);
+    let cause = problem.and_then(|problem| problem.cause.as_deref());
+    if is_quiet || status < 400 && is_probe {
+        tracing::debug!(method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
+    } else if status >= 500 && !(is_probe && code == Some(Code::Overloaded.entry().0)) {
+        tracing::error!(method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
+    } else {
+        tracing::info!(method, route, status, duration_ms, request_id, trace_id, code, "request");
+    }
+}
+
+/// The problem document of an answer that no handler gives, and the id under which it goes: see [`Refusal`].
+///
+/// [`Refusal`]: crate::server::Refusal
+pub fn refusal(status: u16, detail: &str) -> (String, String) {
+    let code = match status {
+        400 => Code::InvalidRequest,
+        414 => Code::UriTooLong,
+        431 => Code::HeaderFieldsTooLarge,
+        _ => Code::Overloaded,
+    };
+    let request_id = SystemClock.fresh_id().to_string();
+    let text = Problem::new(code, detail).text(Ids::of(&request_id), true);
+    (request_id, text)
+}

@@ -1,0 +1,170 @@
+//! One connection, from accept to close: hyper's state machine, with our deadlines around it.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hyper::Request;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::limits::{ConnectionLimits, LONGEST};
+use super::pulse::{ASK, Phase, Pulse};
+use super::refusal::{Refusal, SAFETY};
+use super::site::{Arrival, HalfClosed, Served, Site};
+use super::wire::Wire;
+use crate::allowance::Allowance;
+
+/// Room for a query that names many keys of 512 bytes, percent-encoded. (hyper panics below 8 KiB.)
+const LEAST_HEADER_BYTES: usize = 64 * 1024;
+
+/// How many requests a connection may bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reuse {
+    KeepAlive,
+    Once,
+}
+
+/// One connection, from accept to close.
+pub async fn connection(
+    stream: TcpStream,
+    site: Arc<dyn Site>,
+    limits: ConnectionLimits,
+    reuse: Reuse,
+    refusal: Refusal,
+    mut drain: watch::Receiver<bool>,
+) {
+    let pulse = Arc::new(Pulse::new(&limits));
+    let peer = stream.peer_addr().ok();
+    let service = service_fn({
+        let pulse = pulse.clone();
+        move |request: Request<Incoming>| {
+            let turn = pulse.serve();
+            let has_two_lengths = pulse.has_two_lengths(turn);
+            let mut half_closed = HalfClosed::new(pulse.half_closed.subscribe());
+            let (pulse, site) = (pulse.clone(), site.clone());
+            async move {
+                if let Some(until) = pulse.paused() {
+                    // Whoever sends nothing more, and may have gone, does not come back on this connection.
+                    tokio::select! {
+                        () = sleep_until(until) => {}
+                        () = half_closed.wait() => {}
+                    }
+                }
+                let arrival = Arrival { peer, has_two_lengths, half_closed };
+                let Served { mut response, pause, stall } =
+                    site.serve(request.map(axum::body::Body::new), arrival).await;
+                pulse.pause(pause);
+                if let Some(most) = stall {
+                    pulse.beat(|beat| beat.allowance = Allowance::new(most.min(LONGEST), 1));
+                }
+                for (name, value) in SAFETY {
+                    response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+                }
+                Ok::<_, Infallible>(response.map(|body| Answer { body, pulse, turn }))
+            }
+        }
+    });
+    let io = TokioIo::new(Wire::new(stream, pulse.clone(), refusal));
+    let mut connection = pin!(
+        http1::Builder::new()
+            .header_read_timeout(None)
+            .keep_alive(reuse == Reuse::KeepAlive)
+            .max_buf_size(limits.max_header_bytes.max(LEAST_HEADER_BYTES))
+            .serve_connection(io, service)
+    );
+    // An error means that `serve` itself was dropped; draining is right then, too.
+    let mut drain = pin!(async move { drain.wait_for(|draining| *draining).await.is_ok() });
+    let (mut draining, mut finishing) = (false, false);
+    let mut timer = pin!(sleep_until(pulse.deadline()));
+
+    // One poll function rather than a `select!`: hyper must be polled first, to take in a request
+    // that has already arrived before we look whether there is one, and its reads and writes move
+    // the deadline.
+    let ended = poll_fn(|cx| {
+        if let Poll::Ready(result) = connection.as_mut().poll(cx) {
+            return Poll::Ready(result.map_err(|error| error.to_string()));
+        }
+        if !draining && drain.as_mut().poll(cx).is_ready() {
+            draining = true;
+            pulse.drain();
+        }
+        if draining && !finishing {
+            match pulse.phase() {
+                Phase::Quiet => return Poll::Ready(Ok(())),
+                // hyper would close it here and now; so the deadline does, after `HEAD_GRACE`.
+                Phase::Head { .. } => {}
+                Phase::Serving { .. } | Phase::Flushing | Phase::Closing { .. } => {
+                    finishing = true;
+                    connection.as_mut().graceful_shutdown();
+                    cx.waker().wake_by_ref();
+                }
+            }
+        }
+        // Activity moves the deadline later far more often than sooner. The timer follows only the
+        // latter, and looks again when it fires, so that a busy connection hardly ever sets it.
+        let due = pulse.due();
+        if due < timer.deadline() {
+            timer.as_mut().reset(due);
+        }
+        while timer.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            if pulse.deadline() <= now {
+                return Poll::Ready(Err(format!("timed out in {:?}", pulse.phase())));
+            }
+            if pulse.is_blocked() {
+                // hyper then writes what is left, which asks the peer anew.
+                cx.waker().wake_by_ref();
+                timer.as_mut().reset(pulse.deadline().min(now + ASK));
+            } else {
+                timer.as_mut().reset(pulse.deadline());
+            }
+        }
+        Poll::Pending
+    })
+    .await;
+    if let Err(error) = ended {
+        tracing::debug!(error, "connection closed");
+    }
+}
+
+/// An answer's body that tells the pulse when hyper is done with it.
+struct Answer {
+    body: axum::body::Body,
+    pulse: Arc<Pulse>,
+    turn: u64,
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.pulse.answered(self.turn);
+    }
+}
+
+impl Body for Answer {
+    type Data = <axum::body::Body as Body>::Data;
+    type Error = <axum::body::Body as Body>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,307 @@
+//! The accept loop: how connections are admitted, bounded, and let go.
+//!
+//! `axum::serve` limits neither the number of connections, nor the time a request head may take,
+//! nor the silence of a peer, so the service drives hyper's HTTP/1.1 connections itself:
+//!
+//! * at most [`ConnectionLimits::max_connections`] are served; one more is answered 503 and closed, unless it asks for
+//!   one of [`ConnectionLimits::always_served`];
+//! * a request head, a silent peer, a peer that does not take its answer and a drain each have a deadline, kept by one
+//!   timer per connection;
+//! * a connection whose request was refused for overload is paused: see [`Served::pause`];
+//! * at shutdown, what the kernel has accepted on our behalf is served before the listener closes;
+//! * what hyper answers by itself (400, 414, 431) carries a problem document like every other answer;
+//! * a request with two lengths, which hyper takes, is marked: see [`Arrival::has_two_lengths`];
+//! * every answer has the headers that keep it from pages of other sites: see `refusal::SAFETY`;
+//! * a closed connection has its last answer delivered: see `limits::LINGER`;
+//! * an accept error or a panic in one connection never ends the loop or another connection.
+//!
+//! hyper's own `header_read_timeout` stays off. It starts when hyper begins to wait for a head, not
+//! at the head's first byte (`Conn::poll_read_head` in hyper 1.12), so it would also close every
+//! idle keep-alive connection after that short time, behind the back of the client's pool.
+//!
+//! A peer that has sent whole requests and then closes its sending side is answered, as one that closes both sides cannot be told
+//! from it until a write fails: see [`HalfClosed`]. One that closes in the middle of a request, or resets the connection, has
+//! cancelled its request: hyper drops the handler's future then, as under `axum::serve`.
+
+mod connection;
+mod framing;
+mod limits;
+mod pulse;
+mod refusal;
+mod site;
+mod wire;
+
+use std::future::Future;
+use std::io::{self, Write as _};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use connection::{Reuse, connection};
+use limits::LINGER;
+use refusal::overloaded;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{sleep, timeout};
+
+pub use limits::ConnectionLimits;
+pub use refusal::Refusal;
+pub use site::{Arrival, HalfClosed, Served, Site};
+
+/// How many connections beyond the limit may be looked at and linger at once; beyond it a refusal is written and dropped.
+const MAX_LINGERING_REFUSALS: usize = 128;
+
+/// How long a connection beyond the limit has for the first line of its request, and then for the whole of it.
+const SPARE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The pause after an accept error that concerns the process (EMFILE, ENOMEM), not one peer.
+const ACCEPT_RETRY: Duration = Duration::from_millis(100);
+
+/// How long aborted connections get to drop what they hold. Only a handler that blocks its thread
+/// needs longer, and the drain does not wait for such a one.
+const ABORT_GRACE: Duration = Duration::from_secs(1);
+
+/// Told of every connection's coming and going, for the metrics. Called on the hot path: be quick.
+///
+/// `opened` and `closed` come in pairs, also if the connection's task panics, so that their
+/// difference is the number of connections open now.
+pub trait ConnectionObserver: Send + Sync + 'static {
+    fn opened(&self) {}
+    fn closed(&self) {}
+    /// A connection beyond `max_connections` was turned away; it was neither opened nor closed.
+    fn refused(&self) {}
+}
+
+/// Observes nothing.
+impl ConnectionObserver for () {}
+
+/// What became of the connections that were open when the shutdown began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Ended by themselves in time: idle, or with their request answered.
+    pub closed_cleanly: usize,
+    /// Cut off at the deadline, or by a panic. A request among them may or may not have happened.
+    pub aborted: usize,
+}
+
+/// Serves `site` on `listener` until `shutdown` resolves, then drains.
+///
+/// The drain accepts what waits to be accepted, closes the listener, and then at once every connection that is idle. One
+/// that is new or in the middle of a request head gets `HEAD_GRACE`. Requests in service finish, with
+/// `Connection: close`. What is left at `drain_deadline` is aborted, so this returns within about the deadline.
+pub async fn serve(
+    listener: TcpListener,
+    site: Arc<dyn Site>,
+    limits: ConnectionLimits,
+    observer: Arc<dyn ConnectionObserver>,
+    refusal: Refusal,
+    shutdown: impl Future<Output = ()>,
+) -> Drained {
+    let (start_drain, drain) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    let mut refusals = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    let admit = |stream: TcpStream, connections: &mut JoinSet<()>, refusals: &mut JoinSet<()>| {
+        let (site, drain) = (site.clone(), drain.clone());
+        if connections.len() < limits.max_connections {
+            let open = Open::new(observer.clone());
+            connections.spawn(async move {
+                let _open = open;
+                connection(stream, site, limits, Reuse::KeepAlive, refusal, drain).await;
+            });
+        } else if refusals.len() < MAX_LINGERING_REFUSALS {
+            refusals.spawn(spare(stream, site, limits, observer.clone(), refusal, drain));
+        } else {
+            observer.refused();
+            refuse_and_drop(stream, refusal);
+        }
+    };
+
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            Some(ended) = connections.join_next() => { ended_by_itself(&ended); }
+            Some(_) = refusals.join_next() => {}
+            stream = accept(&listener) => {
+                // Those that ended since the last turn must not be counted against a newcomer.
+                while let Some(ended) = connections.try_join_next() {
+                    ended_by_itself(&ended);
+                }
+                admit(stream, &mut connections, &mut refusals);
+            }
+        }
+    }
+
+    for stream in backlog(listener) {
+        admit(stream, &mut connections, &mut refusals);
+    }
+    // They end within LINGER, and nothing of ours depends on them.
+    refusals.detach_all();
+    while let Some(ended) = connections.try_join_next() {
+        ended_by_itself(&ended);
+    }
+    start_drain.send_replace(true);
+
+    let mut drained = Drained { closed_cleanly: 0, aborted: 0 };
+    let mut deadline = pin!(sleep(limits.drain_deadline));
+    loop {
+        tokio::select! {
+            biased;
+            ended = connections.join_next() => match ended {
+                Some(ended) if ended_by_itself(&ended) => drained.closed_cleanly += 1,
+                Some(_) => drained.aborted += 1,
+                None => break,
+            },
+            () = &mut deadline => {
+                drained.aborted += connections.len();
+                tracing::warn!(aborted = connections.len(), "drain deadline reached");
+                let _ = timeout(ABORT_GRACE, connections.shutdown()).await;
+                break;
+            }
+        }
+    }
+    drained
+}
+
+/// The next connection. Errors are not the caller's: none of them says that the next accept fails.
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Without it an answer in two writes waits for the peer's delayed acknowledgement.
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "TCP_NODELAY not set");
+                }
+                return stream;
+            }
+            Err(error) if is_of_the_peer(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "accept failed; retrying");
+                sleep(ACCEPT_RETRY).await;
+            }
+        }
+    }
+}
+
+/// The connections that the kernel has accepted on our behalf, to the last one; then the listener is closed. Without it
+/// each of them would be reset, and the request that is on its way with it.
+fn backlog(listener: TcpListener) -> impl Iterator<Item = TcpStream> {
+    // Through std: tokio asks the kernel again only once it has been told of a newcomer. It is non-blocking still.
+    let listener = listener.into_std().ok();
+    std::iter::from_fn(move || {
+        loop {
+            match listener.as_ref()?.accept() {
+                Ok((stream, _)) => {
+                    let _ = stream.set_nodelay(true);
+                    let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+                    return stream.inspect_err(|error| tracing::error!(%error, "a connection is lost")).ok();
+                }
+                Err(error) if is_of_the_peer(&error) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(error) => {
+                    tracing::error!(%error, "accept failed");
+                    return None;
+                }
+            }
+        }
+    })
+}
+
+/// The peer had gone before we came to it.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+fn ended_by_itself(ended: &Result<(), JoinError>) -> bool {
+    if let Err(error) = ended {
+        // Not the error itself: it holds the payload of the panic, which may quote anything.
+        tracing::error!(panicked = error.is_panic(), "connection task failed");
+    }
+    ended.is_ok()
+}
+
+/// Keeps the observer's pairs, whichever way the connection's task ends.
+struct Open(Arc<dyn ConnectionObserver>);
+
+impl Open {
+    fn new(observer: Arc<dyn ConnectionObserver>) -> Self {
+        observer.opened();
+        Self(observer)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.closed();
+    }
+}
+
+/// A connection beyond the limit: served once if it asks for what is always served, else refused.
+async fn spare(
+    stream: TcpStream,
+    site: Arc<dyn Site>,
+    limits: ConnectionLimits,
+    observer: Arc<dyn ConnectionObserver>,
+    refusal: Refusal,
+    drain: watch::Receiver<bool>,
+) {
+    // Also because clients with a connection pool take an answer that comes before they have asked for a broken
+    // connection.
+    let asks = timeout(SPARE_PATIENCE, asks_for_one_of(&stream, limits.always_served)).await;
+    if asks.unwrap_or(false) {
+        let limits = ConnectionLimits { header_read_timeout: SPARE_PATIENCE, ..limits };
+        connection(stream, site, limits, Reuse::Once, refusal, drain).await;
+    } else {
+        observer.refused();
+        refuse(stream, refusal).await;
+    }
+}
+
+/// Whether the first line of what arrives asks for one of the paths. Takes nothing off the stream.
+async fn asks_for_one_of(stream: &TcpStream, paths: &[&str]) -> bool {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let longest = paths.iter().map(|path| path.len()).max().unwrap_or(0);
+    let mut start = vec![0; "OPTIONS ".len() + longest + 1];
+    loop {
+        let length = match stream.peek(&mut start).await {
+            Ok(0) | Err(_) => return false,
+            Ok(length) => length,
+        };
+        let line = &start[..length];
+        let asked = [&b"GET "[..], b"HEAD ", b"OPTIONS "].iter().find_map(|method| line.strip_prefix(*method));
+        if let Some(target) = asked
+            && let Some(end) = target.iter().position(|byte| matches!(byte, b' ' | b'?'))
+        {
+            return paths.iter().any(|path| path.as_bytes() == &target[..end]);
+        }
+        if length == start.len() || line.contains(&b'\n') {
+            return false;
+        }
+        // What is there can be peeked at again and again; the rest of the line is hardly ever in another packet.
+        sleep(PAUSE).await;
+    }
+}
+
+/// Answers 503 without having read the request, and sees to it that the answer arrives.
+async fn refuse(mut stream: TcpStream, refusal: Refusal) {
+    let answer = async {
+        stream.write_all(overloaded(refusal).as_bytes()).await?;
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    };
+    let _ = timeout(LINGER, answer).await;
+}
+
+/// The refusal of last resort, for a flood: no task and no waiting, so the peer may see a reset.
+fn refuse_and_drop(stream: TcpStream, refusal: Refusal) {
+    // Through std, because tokio's `try_write` fails until the reactor has first seen the socket.
+    // It is non-blocking still, and a new socket's buffer has room for the few bytes.
+    let _ = stream.into_std().and_then(|mut stream| stream.write_all(overloaded(refusal).as_bytes()));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! Answers that no handler gives: of the accept loop, and instead of those that hyper gives by itself.
+
+/// Writes the problem document of an answer that the accept loop or hyper gives by itself: from its status (400, 414,
+/// 431 or 503) and a detail to a request id and the JSON text.
+pub type Refusal = fn(status: u16, detail: &str) -> (String, String);
+
+/// On every answer: its type is what it says, and pages of other origins may not embed it.
+pub const SAFETY: [(&str, &str); 2] =
+    [("x-content-type-options", "nosniff"), ("cross-origin-resource-policy", "same-origin")];
+
+pub fn overloaded(refusal: Refusal) -> String {
+    let head = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n";
+    with_problem(head, refusal(503, "all connections are taken; try again"))
+}
+
+/// `head` (up to, but without, the empty line) completed into an answer with a problem document.
+fn with_problem(head: &str, (id, body): (String, String)) -> String {
+    let length = body.len();
+    let safety: String = SAFETY.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!(
+        "{head}{safety}content-type: application/problem+json\r\nx-request-id: {id}\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// What to write instead of `written`, if that is hyper's answer to a head that it cannot parse.
+///
+/// hyper offers no hook for these answers. They are told by three signs: written while no request
+/// is in service, complete in one write (hyper writes all heads so, and these have no body), and of
+/// one of the statuses of hyper's `Server::on_error`. Anything else goes out unchanged.
+pub fn refusal_of_head(written: &[u8], refusal: Refusal) -> Option<String> {
+    let head = str::from_utf8(written).ok()?.strip_suffix("\r\n\r\n")?;
+    let (status, detail) = match head.strip_prefix("HTTP/1.")?.get(2..5)? {
+        "400" => (400, "the request head is not valid HTTP/1.1"),
+        "414" => (414, "the request's URI is too long"),
+        "431" => (431, "the request head is too large or has too many fields"),
+        _ => return None,
+    };
+    // hyper's status line, `Date` and `Connection` stay true.
+    let mut kept = String::new();
+    for line in head.split("\r\n").filter(|line| !line.starts_with("content-length:")) {
+        kept.push_str(line);
+        kept.push_str("\r\n");
+    }
+    Some(with_problem(&kept, refusal(status, detail)))
+}

@@ -1,0 +1,98 @@
+//! What other processes commit is found by asking, while somebody waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::Service;
+use super::live::{Subscription, Topic};
+use super::news::News;
+use crate::domain::ids::{ScopeKey, SessionKey};
+use crate::domain::writes::Committed;
+use crate::store::error::StoreError;
+
+/// The keys that one look asks for.
+const KEYS_AT_ONCE: usize = 1000;
+
+/// The pause after a look that failed.
+const POLL_RETRY: Duration = Duration::from_secs(1);
+
+/// How long one look may take.
+const POLL_LIMIT: Duration = Duration::from_secs(5);
+
+impl Service {
+    /// Waits for news of a session: see [`Live::subscribe`]. Must come before the first read.
+    pub fn subscribe(&self, key: &SessionKey, with_scopes: bool) -> Subscription {
+        self.live.subscribe(key, with_scopes)
+    }
+
+    /// Looks, while somebody waits, for what other processes have committed. Runs until it is dropped; ends at once where no other
+    /// process can write.
+    pub async fn poll_forever(&self, every: Duration) {
+        if !self.store.shape().is_shared() {
+            return;
+        }
+        let mut failed = false;
+        loop {
+            let (keys, topics, scopes) = self.live.watched();
+            if keys.is_empty() {
+                self.live.first.notified().await;
+                continue;
+            }
+            let began = Instant::now();
+            match self.poll(&keys, &topics, &scopes).await {
+                // At most half of the time is spent on it, however many sessions are watched.
+                Ok(()) => {
+                    failed = false;
+                    sleep_until(began + every.max(began.elapsed() * 2)).await;
+                }
+                Err(error) => {
+                    self.metrics.failed("watch_poll");
+                    // Once: every request that fails meanwhile has a line of its own.
+                    if !std::mem::replace(&mut failed, true) {
+                        tracing::warn!(cause = ?error.cause, error = %error, "looking for changes of watched sessions failed");
+                    }
+                    sleep(POLL_RETRY).await;
+                }
+            }
+        }
+    }
+
+    /// App by app, in the order of the keys: where one cannot be asked, others can. An error is of the last that could not.
+    async fn poll(&self, keys: &[SessionKey], topics: &[Arc<Topic>], scopes: &[ScopeKey]) -> Result<(), StoreError> {
+        let mut polled = Ok(());
+        let mut rest = topics;
+        for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
+            let (topics, others) = rest.split_at(keys.len());
+            rest = others;
+            for (keys, topics) in keys.chunks(KEYS_AT_ONCE).zip(topics.chunks(KEYS_AT_ONCE)) {
+                polled = self.poll_sessions(keys, topics).await.and(polled);
+            }
+        }
+        for keys in scopes.chunk_by(|a, b| a.app() == b.app()) {
+            for keys in keys.chunks(KEYS_AT_ONCE) {
+                polled = self.poll_scopes(keys).await.and(polled);
+            }
+        }
+        polled
+    }
+
+    async fn poll_sessions(&self, keys: &[SessionKey], topics: &[Arc<Topic>]) -> Result<(), StoreError> {
+        self.metrics.polled();
+        let deadline = Instant::now() + POLL_LIMIT;
+        let (timeline, found) = self.store.revisions(keys, self.clock.now(), deadline).await?;
+        for (topic, found) in topics.iter().zip(found) {
+            topic.tell(found.map(|revisions| News::of_revisions(timeline, revisions)));
+        }
+        Ok(())
+    }
+
+    async fn poll_scopes(&self, keys: &[ScopeKey]) -> Result<(), StoreError> {
+        self.metrics.polled();
+        let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
+        let found: Vec<_> = found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
+        self.live.committed(&found);
+        Ok(())
+    }
+}

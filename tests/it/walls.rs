@@ -1,0 +1,230 @@
+//! The walls between the modules of `src`: what uses what, compared with the arrows of ARCHITECTURE.md.
+//!
+//! A file uses another one if it names something that is defined there. `mod` alone is no use, and what is passed on by `use` counts
+//! as where it is defined. Code of `#[cfg(test)]` may use anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A module that is a file.
+struct Module {
+    /// Within `src`.
+    file: String,
+    children: BTreeSet<String>,
+    /// What `use` brings, by its name here; the path, and whether it is passed on (`pub`).
+    uses: Vec<(String, Vec<String>, bool)>,
+    /// Paths within the code.
+    paths: BTreeSet<Vec<String>>,
+}
+
+type Modules = BTreeMap<Vec<String>, Module>;
+
+fn read() -> Modules {
+    let mut modules = Modules::new();
+    let mut todo = vec![PathBuf::from("lib.rs"), PathBuf::from("main.rs")];
+    while let Some(file) = todo.pop() {
+        let text = fs::read_to_string(Path::new(ROOT).join("src").join(&file)).expect("a file for each `mod`");
+        let mut path: Vec<String> = file.with_extension("").iter().map(|part| part.to_string_lossy().into()).collect();
+        if path.last().is_some_and(|last| last == "mod" || last == "lib") {
+            path.pop();
+        }
+        let mut module = Module {
+            file: file.to_string_lossy().into(),
+            children: BTreeSet::new(),
+            uses: Vec::new(),
+            paths: BTreeSet::new(),
+        };
+        module.parse(&text);
+        let folder: PathBuf = if module.file == "main.rs" { PathBuf::new() } else { path.iter().collect() };
+        for child in &module.children {
+            let flat = folder.join(child).with_extension("rs");
+            let is_flat = Path::new(ROOT).join("src").join(&flat).exists();
+            todo.push(if is_flat { flat } else { folder.join(child).join("mod.rs") });
+        }
+        modules.insert(path, module);
+    }
+    modules
+}
+
+impl Module {
+    fn parse(&mut self, text: &str) {
+        let mut lines = text.lines().map(|line| match line.trim_start() {
+            comment if comment.starts_with("//") => "",
+            _ => line.split(" // ").next().unwrap_or_default(),
+        });
+        let mut code = String::new();
+        while let Some(line) = lines.next() {
+            if line.trim() == "#[cfg(test)]" {
+                // The item behind it, to the line that ends it.
+                let indent = line.len() - line.trim_start().len();
+                let ends = |line: &str| {
+                    line.len() > indent && line[..indent].trim().is_empty() && matches!(&line[indent..], "}" | "};")
+                };
+                let first = lines.next().unwrap_or_default();
+                if !first.ends_with([';', '}']) {
+                    lines.by_ref().find(|line| ends(line));
+                }
+                continue;
+            }
+            code.push_str(line);
+            code.push('\n');
+        }
+        let mut rest = String::new();
+        for statement in code.split_inclusive(';') {
+            let at = statement.rfind("use ").filter(|at| {
+                let before = statement[..*at].rsplit('\n').next().unwrap_or_default().trim();
+                before.is_empty() || before == "pub" || before == "pub(super)" || before == "pub(crate)"
+            });
+            let Some(at) = at else {
+                rest.push_str(statement);
+                continue;
+            };
+            let is_pub = statement[..at].rsplit('\n').next().is_some_and(|before| before.contains("pub"));
+            rest.push_str(&statement[..at]);
+            let tree: String =
+                statement[at + 4..].trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
+            self.tree(&tree, &[], is_pub);
+        }
+        for line in rest.lines() {
+            let declared = line.trim().trim_start_matches("pub ").strip_prefix("mod ");
+            self.children.extend(declared.and_then(|name| name.strip_suffix(';')).map(str::to_owned));
+        }
+        // Words and `::` alone, so that a path is a run of words.
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+        let runs = rest.split(|c: char| !is_word(c)).filter(|run| run.contains("::") && !run.starts_with(':'));
+        self.paths = runs.map(|run| run.split("::").map(str::to_owned).collect()).collect();
+    }
+
+    /// A tree of `use`, below `prefix`.
+    fn tree(&mut self, tree: &str, prefix: &[String], is_pub: bool) {
+        let tree = tree.trim();
+        fn words(path: &str) -> impl Iterator<Item = String> {
+            path.split("::").map(|part| part.trim().to_owned()).filter(|part| !part.is_empty())
+        }
+        if let Some((path, list)) = tree.split_once('{') {
+            let prefix: Vec<String> = prefix.iter().cloned().chain(words(path)).collect();
+            let (mut depth, mut begin) = (0, 0);
+            let list = list.strip_suffix('}').expect("a list that ends");
+            for (at, c) in list.char_indices().chain([(list.len(), ',')]) {
+                match c {
+                    '{' => depth += 1,
+                    '}' => depth -= 1,
+                    ',' if depth == 0 => {
+                        self.tree(&list[begin..at], &prefix, is_pub);
+                        begin = at + 1;
+                    }
+                    _ => {}
+                }
+            }
+        } else if !tree.is_empty() {
+            let (path, alias) = tree.split_once(" as ").map_or((tree, None), |(path, alias)| (path, Some(alias)));
+            let mut full: Vec<String> = prefix.iter().cloned().chain(words(path)).collect();
+            if full.last().is_some_and(|last| last == "self") {
+                full.pop();
+            }
+            let name = alias.map_or_else(|| full.last().cloned().unwrap_or_default(), str::to_owned);
+            self.uses.push((name, full, is_pub));
+        }
+    }
+}
+
+/// The file in which a path, as it is written in this module, is defined; `None` if in another crate.
+fn defined(modules: &Modules, at: &[String], path: &[String], depth: usize) -> Option<Vec<String>> {
+    let module = &modules[at];
+    let (first, mut rest) = path.split_first()?;
+    let mut place = match first.as_str() {
+        "crate" | "sessiond" => Vec::new(),
+        "self" => at.to_vec(),
+        "super" => at[..at.len().checked_sub(1)?].to_vec(),
+        name if module.children.contains(name) => [at, path.get(..1)?].concat(),
+        name => {
+            let brought = module.uses.iter().find(|(brought, used, _)| brought == name && used[..] != path[..]);
+            let (_, used, _) = brought.filter(|_| depth < 8)?;
+            return defined(modules, at, &[used, rest].concat(), depth + 1);
+        }
+    };
+    while let Some((next, after)) = rest.split_first() {
+        let child: Vec<String> = place.iter().cloned().chain([next.clone()]).collect();
+        if next == "super" {
+            place.pop();
+        } else if modules.contains_key(&child) {
+            place = child;
+        } else {
+            let brought = modules[&place].uses.iter().find(|(name, ..)| name == next);
+            let passed = brought.and_then(|(_, used, _)| defined(modules, &place, &[used, after].concat(), depth + 1));
+            return passed.or_else(|| brought.is_none().then_some(place));
+        }
+        rest = after;
+    }
+    Some(place)
+}
+
+/// Which file uses which; of what is only passed on, if `with_passed`.
+fn uses(modules: &Modules, with_passed: bool) -> BTreeSet<(&str, &str)> {
+    let mut found = BTreeSet::new();
+    for (at, module) in modules {
+        let brought = module.uses.iter().filter(|(.., is_pub)| with_passed || !is_pub).map(|(_, path, _)| path);
+        for path in brought.chain(&module.paths) {
+            if let Some(to) = defined(modules, at, path, 0)
+                && to != *at
+            {
+                found.insert((module.file.as_str(), modules[&to].file.as_str()));
+            }
+        }
+    }
+    found
+}
+
+/// What ARCHITECTURE.md has between "```NAME" and "```".
+fn fenced(name: &str) -> String {
+    let text = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).expect("the file");
+    let (_, block) = text.split_once(&format!("```{name}\n")).expect("the block");
+    block.split_once("```").expect("its end").0.to_owned()
+}
+
+/// A line of the block is a room and those that it may use: all of them below it, so that no arrow points up. A room is a module,
+/// with what is in it but for rooms of their own; these may use what the room around them may.
+#[test]
+fn a_room_uses_only_those_that_its_arrows_point_to() {
+    let block = fenced("arrows");
+    let lines = block.lines().map(|line| line.split_once("->").unwrap_or((line, "")));
+    let rooms: Vec<(&str, BTreeSet<&str>)> =
+        lines.map(|(room, used)| (room.trim(), used.split_whitespace().collect())).collect();
+    for (at, (room, used)) in rooms.iter().enumerate() {
+        let below = |used: &&str| rooms[at + 1..].iter().any(|(room, _)| room == used);
+        assert!(used.iter().all(below), "{room} may only use rooms that stand below it");
+    }
+    let is_in =
+        |file: &str, room: &str| file.strip_prefix(room).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'));
+    let room_of = |file: &str| {
+        let around = rooms.iter().map(|(room, _)| *room).filter(|room| is_in(file, room));
+        around.max_by_key(|room| room.len()).unwrap_or_else(|| panic!("{file} is in no room"))
+    };
+    let is_allowed = |from: &str, to: &str| {
+        let around = rooms.iter().filter(|(room, _)| *room == from || is_in(from, room));
+        from == to || around.into_iter().any(|(room, used)| used.contains(to) && (*room == from || !is_in(to, room)))
+    };
+    let modules = read();
+    let mut wrong = BTreeSet::new();
+    for (from, to) in uses(&modules, true) {
+        let (room, used) = (room_of(from), room_of(to));
+        if !is_allowed(room, used) {
+            wrong.insert(format!("{room} -> {used}: {from} uses {to}"));
+        }
+    }
+    assert!(wrong.is_empty(), "not among the arrows:\n{}", wrong.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+/// In the code map, what stands before two spaces at the beginning of a line are names of files and folders.
+#[test]
+fn the_code_map_names_what_is_there() {
+    for line in fenced("map").lines().filter(|line| !line.starts_with(' ')) {
+        let names = line.split("  ").next().unwrap_or_default();
+        for name in names.split_whitespace() {
+            assert!(Path::new(ROOT).join(name).exists(), "{name}");
+        }
+    }
+}
