@@ -334,7 +334,7 @@ mod tests {
     use crate::domain::writes::Removal;
     use crate::http::ENDPOINTS;
     use crate::http::adk::shape::EVENT_DEFAULTS;
-    use crate::http::problem::Outcome;
+    use crate::http::reply::Outcome;
 
     #[test]
     fn every_component_of_the_base_is_used_and_every_reference_resolves() {
