@@ -148,29 +148,15 @@ pub struct ImportArgs {
     pub dry_run: bool,
 }
 
-/// What `sessiond import` reads beside its own lines.
+/// What `sessiond import` does not read.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ImportCommand {
-    /// Read a database of google-adk: of its DatabaseSessionService (SQLite, PostgreSQL) or its SqliteSessionService
-    ///
-    /// It is read and not changed. Each session whole or not at all; the same again changes nothing.
-    Adk(AdkArgs),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct AdkArgs {
-    /// Where: sqlite:///relative.db, sqlite:////absolute.db or postgres://USER@HOST/DATABASE
-    #[arg(long, value_name = "URL")]
-    pub from: String,
-    /// Only this app
-    #[arg(long, value_parser = AppName::parse)]
-    pub app: Option<AppName>,
-    /// A session of which there is another one is skipped; without, it failed
-    #[arg(long)]
-    pub skip_existing: bool,
-    /// Judge every session, and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
+    /// Say which program imports the databases of google-adk: the Python client, with `python -m sessiond_adk.import`
+    #[command(hide = true)]
+    Adk {
+        #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+        given: Vec<OsString>,
+    },
 }
 
 /// What `sessiond erasures` does.
@@ -1246,7 +1232,6 @@ mod tests {
         for (args, own) in [
             (&["export"][..], &["--output", "--app", "--database-url"][..]),
             (&["import"], &["--skip-existing", "--database-url"]),
-            (&["import", "adk"], &["--from"]),
             (&["keys", "create"], &["--role", "--users", "--database-url"]),
             (&["erasures", "replay"], &["--database-url"]),
             (&["receipts", "verify"], &["--key"]),
@@ -1264,6 +1249,16 @@ mod tests {
         }
         for args in [["export", "--max-connections=3"], ["--max-connections=3", "export"]] {
             assert_eq!(config(&args).max_connections, 3);
+        }
+    }
+
+    #[test]
+    fn whoever_knew_the_importer_of_adk_is_sent_on() {
+        for given in [&[][..], &["--from", "sqlite:///adk.db", "--dry-run", "--app=a"], &["--app", "a", "--from=x"]] {
+            let Command::Import(args) = read(&[&["import", "adk"], given].concat()).unwrap().command() else {
+                panic!("{given:?}")
+            };
+            assert!(args.other.is_some(), "{given:?}");
         }
     }
 

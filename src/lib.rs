@@ -13,7 +13,7 @@
 //! - `outgoing`: requests that the server makes itself; `traces`: spans for a collector
 //! - `allowance`: how long a peer may keep the server waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
-//! - [`commands`], [`transfer`]: the other commands
+//! - [`commands`]: the other commands
 //!
 //! Public is what `main` and the integration tests need.
 
@@ -32,6 +32,5 @@ pub mod startup;
 pub mod store;
 pub mod telemetry;
 mod traces;
-pub mod transfer;
 
 pub use http::{openapi_adk_yaml, openapi_yaml};

@@ -11,18 +11,22 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use secrecy::ExposeSecret as _;
 use sessiond::commands::keys::Printed;
-use sessiond::commands::{erasures, keys, receipts, verify};
+use sessiond::commands::{erasures, keys, receipts, transfer, verify};
 use sessiond::config::{Cli, Command, Config, KeysCommand, ListenError};
 use sessiond::startup::{self, StartError};
 use sessiond::store::error::{Cause, StoreError};
 use sessiond::store::inspect::Inspector;
-use sessiond::{telemetry, transfer};
+use sessiond::telemetry;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
 const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
+
+/// Where `sessiond import adk` leads; the options are the same.
+const IMPORT_ADK: &str = "databases of google-adk are imported by the Python client, into a server that is running: \
+                          `python -m sessiond_adk.import --from sqlite:///FILE --to http://127.0.0.1:8080`; see docs/import.md";
 
 /// The signals to stop.
 type Stop = BoxStream<'static, ()>;
@@ -95,6 +99,9 @@ fn start(cli: Cli) -> Result<(), Failure> {
     let command = cli.command();
     if let Command::Openapi { adk } = command {
         return print(if adk { sessiond::openapi_adk_yaml() } else { sessiond::openapi_yaml() });
+    }
+    if matches!(&command, Command::Import(args) if args.other.is_some()) {
+        return Err(Failure { message: IMPORT_ADK.to_owned(), status: 2 });
     }
     if matches!(command, Command::Serve | Command::Migrate { .. }) {
         telemetry::init(cli.config.log_format(), &cli.config.log).map_err(|error| Failure::new(error.to_string()))?;

@@ -3,4 +3,5 @@
 pub mod erasures;
 pub mod keys;
 pub mod receipts;
+pub mod transfer;
 pub mod verify;

@@ -32,12 +32,11 @@
 //! - [`trim`]: where a session begins
 //! - [`policy`]: how long the data of an app is kept
 //! - [`erasure`], [`receipt`]: what is removed with a user, and what proves it
-//! - [`transfer`]: sessions as lines of JSON; [`adk`]: rows of google-adk's databases as these lines
+//! - [`transfer`]: sessions as lines of JSON
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether the stored state follows from the events
 
 pub mod access;
-pub mod adk;
 pub mod append;
 pub mod change;
 pub mod command;

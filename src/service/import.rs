@@ -525,11 +525,6 @@ impl Import {
         Ok(None)
     }
 
-    /// What was read of the present export.
-    pub fn totals(&self) -> Totals {
-        self.read.unwrap_or_default()
-    }
-
     /// Whether the lines had their last one: else they were cut, between two sessions perhaps.
     pub fn is_whole(&self) -> bool {
         self.ended
@@ -910,8 +905,7 @@ impl Import {
         if let Some(open) = &mut self.open {
             open.exists = exists;
         }
-        // Noted, also if it has no event.
-        self.flush().await
+        Ok(())
     }
 
     fn add_line(&mut self, line: &[u8]) -> std::result::Result<(), Fault> {

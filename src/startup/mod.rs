@@ -13,6 +13,7 @@ use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::access::Authenticator;
@@ -238,7 +239,6 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let observers = Observers { audit: audit.clone(), traces: traces.clone() };
     let app = http::app(service.clone(), authenticator.clone(), observers, settings, metrics.clone(), clock);
 
-    let (polled, ticked) = (service.clone(), service.clone());
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();
     if let Some(listener) = metrics_listener {
@@ -246,23 +246,20 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
             let _ = metrics_stopped.wait_for(|stopped| *stopped).await;
         }));
     }
-    let sweeper = tokio::spawn({
-        let (interval, unit) = (config.sweep_interval, config.statement_timeout);
-        async move { service.sweep_forever(interval, unit).await }
-    });
-
-    let poller = tokio::spawn(async move { polled.poll_forever(config.watch_poll).await });
-    let ticker = tokio::spawn(async move { ticked.tick_forever().await });
+    // What runs beside the requests, to the end of the drain. Aborted when it is dropped.
+    let mut beside = JoinSet::new();
+    let (sweeping, polling) = (service.clone(), service.clone());
+    let (interval, unit) = (config.sweep_interval, config.statement_timeout);
+    beside.spawn(async move { sweeping.sweep_forever(interval, unit).await });
+    beside.spawn(async move { polling.poll_forever(config.watch_poll).await });
+    beside.spawn(async move { service.tick_forever().await });
     let measured = metrics.clone();
-    let watcher = tokio::spawn(async move { authenticator.watch(&measured).await });
-    let rotations = tokio::spawn(reopen_at_hangup(audit.clone()));
-    let told = audit.clone();
-    let audits = tokio::spawn(async move {
-        if let Some(audit) = told {
-            audit.report(&SystemClock).await;
-        }
-    });
-    let refusals = tokio::spawn(report_refusals(metrics.clone()));
+    beside.spawn(async move { authenticator.watch(&measured).await });
+    beside.spawn(reopen_at_hangup(audit.clone()));
+    if let Some(audit) = audit.clone() {
+        beside.spawn(async move { audit.report(&SystemClock).await });
+    }
+    beside.spawn(report_refusals(metrics.clone()));
 
     let not_ready = app.clone();
     let shutdown = async move {
@@ -276,16 +273,10 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     };
     let limits = config.connection_limits(http::always_served());
     let drained = server::serve(listener, Arc::new(http::site(app)), limits, metrics, refusal, shutdown).await;
-    sweeper.abort();
-    poller.abort();
-    ticker.abort();
-    refusals.abort();
-    audits.abort();
+    drop(beside);
     if let Some(audit) = audit {
         audit.report_now(&SystemClock);
     }
-    watcher.abort();
-    rotations.abort();
     // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
     let _ = timeout(CLOSE_GRACE, store.close()).await;
     if let Some(traces) = traces {

@@ -16,10 +16,9 @@ use crate::support::{
 const SESSIONS: &str = "/v1/apps/a/users/u/sessions";
 
 /// Every command that needs a database and makes none.
-const NEEDS_ONE: [&[&str]; 10] = [
+const NEEDS_ONE: [&[&str]; 9] = [
     &["export"],
     &["import", "--dry-run", "/dev/null"],
-    &["import", "adk", "--dry-run", "--from", "ADK"],
     &["keys", "list"],
     &["keys", "create", "--name", "ops", "--role", "admin", "--apps", "*"],
     &["keys", "revoke", "k"],
@@ -74,26 +73,9 @@ fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
 }
 
-/// An empty database of google-adk's SqliteSessionService.
-async fn of_adk() -> Place {
-    let place = Place::sqlite();
-    let mut connection = SqliteConnection::connect(&format!("{}?mode=rwc", place.url())).await.unwrap();
-    let tables = "create table app_states (app_name text primary key, state text not null, update_time real not null); \
-                  create table user_states (app_name text, user_id text, state text not null, update_time real not null); \
-                  create table sessions (app_name text, user_id text, id text, state text not null, create_time real not null, \
-                                         update_time real not null); \
-                  create table events (id text, app_name text, user_id text, session_id text, invocation_id text, timestamp real, \
-                                       event_data text)";
-    connection.execute(tables).await.unwrap();
-    connection.close().await.unwrap();
-    place
-}
-
-/// Runs a command that needs a database, with this one of ADK where it needs one.
-async fn refused(place: &Place, adk: &Place, command: &[&str]) -> String {
-    let from = adk.url().replace("sqlite://", "sqlite:///");
-    let command: Vec<&str> = command.iter().map(|word| if *word == "ADK" { from.as_str() } else { word }).collect();
-    let (status, log) = ended(&place.url(), &command).await;
+/// Runs a command that needs a database.
+async fn refused(place: &Place, command: &[&str]) -> String {
+    let (status, log) = ended(&place.url(), command).await;
     let expected = if ["serve", "migrate"].contains(&command[0]) { 1 } else { 2 };
     assert_eq!(status.code(), Some(expected), "{command:?}: {log}");
     log
@@ -104,9 +86,9 @@ async fn a_command_finds_no_database(place: Place) {
         let mut connection = PgConnection::connect(&database.url).await.unwrap();
         connection.execute("create table notes (id int)").await.unwrap();
     }
-    let (before, adk) = (names(&place).await, of_adk().await);
+    let before = names(&place).await;
     for command in NEEDS_ONE {
-        let log = refused(&place, &adk, command).await;
+        let log = refused(&place, command).await;
         assert!(log.contains("run `sessiond migrate`") || log.contains("by `sessiond migrate`"), "{command:?}: {log}");
         if let Place::Sqlite(dir) = &place {
             assert!(log.contains(dir.join("data.db").to_str().unwrap()), "{command:?}: {log}");
@@ -132,12 +114,11 @@ const FILES: [(&str, &str); 5] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_of_another_program_is_left_as_it_is() {
-    let adk = of_adk().await;
     let all_refuse = async |place: &Place, says: &str| {
         let Place::Sqlite(dir) = place else { panic!("not a file") };
         let before = contents(dir);
         for command in NEEDS_ONE.iter().chain(&MAKES_ONE) {
-            let log = refused(place, &adk, command).await;
+            let log = refused(place, command).await;
             assert!(log.contains(says) && log.contains("nothing was changed"), "{command:?}: {log}");
             assert_eq!(contents(dir), before, "{command:?}");
         }
@@ -163,7 +144,7 @@ async fn a_file_of_another_program_is_left_as_it_is() {
     // The places of readers, which SQLite keeps for all of them.
     before.remove("data.db-shm");
     for command in NEEDS_ONE.iter().chain(&MAKES_ONE) {
-        let log = refused(&place, &adk, command).await;
+        let log = refused(&place, command).await;
         assert!(log.contains("another program's"), "{command:?}: {log}");
         let mut after = contents(dir);
         assert!(after.remove("data.db-shm").is_some());
@@ -189,9 +170,9 @@ async fn a_schema_of_another_program_is_left_as_it_is() {
     ] {
         let place = Place::postgres().await;
         place.execute(sql).await;
-        let (before, adk) = (names(&place).await, of_adk().await);
+        let before = names(&place).await;
         for command in NEEDS_ONE.iter().chain(&MAKES_ONE) {
-            let log = refused(&place, &adk, command).await;
+            let log = refused(&place, command).await;
             for says in ["the schema public", says, "options[search_path]=", "nothing was changed"] {
                 assert!(log.contains(says), "no {says:?} of {command:?}: {log}");
             }

@@ -1,4 +1,4 @@
-//! The walls between the modules of `src`: what uses what, compared with the arrows of ARCHITECTURE.md.
+//! The walls between the modules of `src`: what uses what, compared with the arrows of ARCHITECTURE.md, and no circle of files.
 //!
 //! A file uses another one if it names something that is defined there. `mod` alone is no use, and what is passed on by `use` counts
 //! as where it is defined. Code of `#[cfg(test)]` may use anything.
@@ -183,6 +183,29 @@ fn fenced(name: &str) -> String {
     let text = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).expect("the file");
     let (_, block) = text.split_once(&format!("```{name}\n")).expect("the block");
     block.split_once("```").expect("its end").0.to_owned()
+}
+
+#[test]
+fn no_file_uses_itself_by_way_of_others() {
+    let modules = read();
+    let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (from, to) in self::uses(&modules, false) {
+        uses.entry(from).or_default().insert(to);
+    }
+    let mut circles = Vec::new();
+    // Those of `store` are still there; nothing else may have any.
+    for (from, used) in uses.iter().filter(|(from, _)| !from.starts_with("store/")) {
+        for to in used {
+            let (mut seen, mut todo) = (BTreeSet::new(), vec![*to]);
+            while let Some(at) = todo.pop() {
+                todo.extend(uses.get(at).into_iter().flatten().filter(|next| seen.insert(**next)));
+            }
+            if seen.contains(from) {
+                circles.push(format!("{from} -> {to}"));
+            }
+        }
+    }
+    assert!(circles.is_empty(), "each of these comes back to where it begins:\n{}", circles.join("\n"));
 }
 
 /// A line of the block is a room and those that it may use: all of them below it, so that no arrow points up. A room is a module,

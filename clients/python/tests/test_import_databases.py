@@ -1,5 +1,6 @@
 """`python -m sessiond_adk.import` reads the databases of ADK's own services, which these services made here."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -7,8 +8,10 @@ import sqlite3
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
 from contextlib import ExitStack
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +26,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 from sqlalchemy import create_engine
 
-from sessiond_adk._exact import camel, read, same
-from sessiond_adk._lines import StoredEvent, StoredSession, stored_lines
+from sessiond_adk._exact import Encoder, camel, encode, read, read_exactly, read_plain, same
+from sessiond_adk._lines import SessionLines, StoredEvent, StoredSession
 
 from .support import postgres
 from .support.process import Server
@@ -368,15 +371,16 @@ async def test_other_schemas_are_refused_before_anything_is_read(tmp_path: Path)
     assert (done.returncode, done.stdout) == (2, "") and "version 2" in done.stderr
     missing = run(None, f"sqlite:///{tmp_path}/typo.db")
     assert (missing.returncode, missing.stdout) == (2, "") and "there is no file" in missing.stderr
-    wrong = run(None, "postgresql://u:secret@127.0.0.1:1/d")
-    assert wrong.returncode == 1 and "secret" not in wrong.stderr and "Traceback" not in wrong.stderr
+    for uri in ("postgresql://u:secret@127.0.0.1:1/d", "mysql://u:secret@h/d"):
+        wrong = run(None, uri)
+        assert wrong.returncode != 0 and "secret" not in wrong.stderr and "Traceback" not in wrong.stderr
 
 
 def lines(state: str, *events: tuple[str, str]) -> list[dict[str, Any]]:
     stored = [StoredEvent(id, read(fields), "7") for id, fields in events]
-    session = StoredSession("a", "u", "s", read(state), Decimal(1), Decimal(9), stored)
-    written = stored_lines(session, saw=(1, 0), told=[])
-    assert written == stored_lines(session, saw=(1, 0), told=[])
+    written = SessionLines(StoredSession("a", "u", "s", read(state), Decimal(1), Decimal(9)), stored)
+    written.end(saw=(1, 0))
+    assert list(written) == list(written)
     return [json.loads(text, parse_float=str, parse_int=str) for text in written]
 
 
@@ -414,6 +418,69 @@ def test_names_are_camel_case_and_keys_of_data_and_numbers_stay() -> None:
     assert [camel(name) for name in names] == ["sessionId", "session_Id", "id_", "_id", "session__id", "a12b"]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"author": "ü „x“ \u0001\u007f\u2028 😀", "long_running_tool_ids": ["t_1"], "partial": False, "id": "x"},
+        {"content": {"parts": [{"function_call": {"args": {"a_b": [{"c_d": -0.5}, 10**30, 1e16, 1e-7, 0.1 + 0.2]}}}]}},
+        {
+            "actions": {
+                "state_delta": {"temp:t": 1, "user:g_h": 1.0, "k_l": {"a": []}},
+                "artifact_delta": {"a_b.txt": 1},
+            }
+        },
+        {"actions": {"requested_tool_confirmations": {"k_l": {"some_field": 1, "payload": {"m_n": "a_b"}}}}},
+        {
+            "actions": {"compaction": {"start_timestamp": 1795579734880, "end_timestamp": 1.5}},
+            "usage_metadata": {"a_b": 1},
+        },
+        {"custom_metadata": nested(60)},
+        {"function_call": 1, "functionCall": 2},
+    ],
+)
+@pytest.mark.parametrize("spaced", [True, False])
+@pytest.mark.parametrize("escaped", [True, False])
+def test_the_short_way_leads_to_the_same_bytes(fields: dict[str, Any], spaced: bool, escaped: bool) -> None:
+    text = json.dumps(fields, ensure_ascii=escaped, separators=(", ", ": ") if spaced else (",", ":"))
+
+    def written(reader: Callable[[str], tuple[Any, Encoder | None]]) -> list[bytes]:
+        def event(reader: Callable[[str], tuple[Any, Encoder | None]]) -> StoredEvent:
+            value, encoder = reader(text)
+            return StoredEvent("e", value, "7", encode=encoder, exactly=partial(event, read_exactly))
+
+        lines = SessionLines(StoredSession("a", "u", "s", {}, Decimal(1), Decimal(9)), [event(reader)])
+        lines.end(saw=(0, 0))
+        assert not lines.told
+        return list(lines)
+
+    assert written(read_plain) == written(read_exactly)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":1.50}', '{"a":-0}', '{"a":1E2}', '{"a":1,"a":1}', '{"a":NaN}', '{"a":"\\ud83d"}']
+)
+def test_what_would_come_out_in_another_way_is_not_plain(text: str) -> None:
+    assert read_plain(text)[1] is None
+    assert read_plain(text.replace(":", ": "))[1] is None
+
+
+def test_a_large_session_waits_in_a_file_and_comes_out_in_order() -> None:
+    events = [
+        StoredEvent(f"e{n}", {"author": "a", "text": "x" * 1000}, f"{n}", (n,), encode=encode)
+        for n in (*range(5000, 10_000), *range(5000))
+    ]
+    lines = SessionLines(StoredSession("a", "u", "s", {}, Decimal(1), Decimal(9)), events)
+    lines.end(saw=(0, 0))
+    start, *written, end = list(lines)
+    digest = hashlib.sha256(b"".join((start, *written))).hexdigest()
+    assert (json.loads(end)["revision"], json.loads(end)["sha256"]) == (10_000, digest)
+    places = [(event["id"], event["sequence"]) for event in (json.loads(text)["event"] for text in written)]
+    assert places == [(f"e{n}", n + 1) for n in range(10_000)]
+    assert lines.size > 10_000_000
+    lines.close()
+
+
 def test_what_no_event_explains_is_the_base_or_the_last_event() -> None:
     def event(delta: str) -> tuple[str, str]:
         return "e", f'{{"actions":{{"state_delta":{delta}}}}}'
@@ -426,6 +493,60 @@ def test_what_no_event_explains_is_the_base_or_the_last_event() -> None:
     assert closing["event"]["actions"] == {"stateDelta": {"b": "3"}, "stateOps": [{"op": "remove", "key": "gone"}]}
     assert (end["revision"], end["state"]) == ("2", {"b": "3"})
     assert same("[1, 1E2]", "[1.0,100]") and not same("1", "true") and not same("1", '"1"')
+
+
+async def test_what_cannot_be_taken_is_named_and_the_rest_goes_on(server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    source = SqliteSessionService(str(path))
+    for id in ("bad_event", "bad_state", "good", "nan"):
+        session = await source.create_session(app_name=app, user_id="u", session_id=id, state={"k": 1})
+        await source.append_event(session, said("e", 1000.0, {"k": 2}))
+    for user in ("nan_state", "u"):
+        await source.create_session(app_name=f"{app}_2", user_id=user, session_id="s", state={"user:k": 1})
+    with sqlite3.connect(path) as db:
+        db.execute("update user_states set state = '{\"k\": NaN}' where user_id = 'nan_state'")
+        db.execute("insert into app_states values ('', '{\"k\": 1}', 1)")
+        db.execute("update events set event_data = '{' where session_id = 'bad_event'")
+        db.execute("update sessions set state = '[]' where id = 'bad_state'")
+        not_a_number = '{"author":"a","actions":{"state_delta":{"k":NaN}}}'
+        db.execute("update events set event_data = ? where session_id = 'nan'", (not_a_number,))
+    done = run(server, f"sqlite:///{path}")
+    assert (done.returncode, counts(done)) == (1, "3 created, 0 unchanged, 0 skipped, 5 failed")
+    # A state is of no session; nor is an app without a name.
+    assert [(each["app"], each.get("userId"), each.get("session")) for each in told(done)] == [
+        ("", None, None),
+        (app, "u", "bad_event"),
+        (app, "u", "bad_state"),
+        (app, "u", "nan"),
+        (f"{app}_2", "nan_state", None),
+    ]
+    assert all(each["result"] == "failed" for each in told(done))
+    assert state_of(server, f"{app}_2", "u", "s") == {"user:k": 1}
+    assert state_of(server, f"{app}_2", "nan_state", "s") == {}
+
+
+async def test_sessions_have_the_ids_that_they_have_here_and_their_creation(server: Server, tmp_path: Path) -> None:
+    app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
+    source = SqliteSessionService(str(path))
+    session = await source.create_session(app_name=app, user_id="ada", session_id="s9", state={"b": 1})
+    await source.append_event(session, said("e1", 101.0, {"b": 1}))
+    with sqlite3.connect(path) as db:
+        db.execute("pragma foreign_keys = off")
+        db.execute("update sessions set id = ' s9 ', create_time = 100.5, update_time = 200.25")
+        db.execute("update events set session_id = ' s9 '")
+    for became in ("1 created, 0 unchanged", "0 created, 1 unchanged"):
+        assert counts(run(server, f"sqlite:///{path}")) == f"{became}, 0 skipped, 0 failed"
+        with httpx.Client(base_url=f"{server.url}/v1/apps/{app}/users/ada/sessions") as client:
+            here = client.get("/s9").json()
+            assert (here["id"], here["state"], here["revision"], here["createTime"]) == ("s9", {"b": 1}, 1, 100.5)
+            assert client.get("/s9/events/e1").json()["commitTime"] == 101
+    # Of two that have one id here, the second is told of.
+    with sqlite3.connect(path) as db:
+        for id in ("s9", "  "):
+            db.execute("insert into sessions values (?, 'ada', ?, '{}', 100.5, 200.5)", (app, id))
+    again = run(server, f"sqlite:///{path}")
+    assert (again.returncode, counts(again)) == (1, "0 created, 1 unchanged, 0 skipped, 2 failed")
+    assert sorted(each["code"] for each in told(again)) == ["invalid_argument", "session_already_exists"]
 
 
 @pytest.mark.parametrize("name", ["", "x" * 257, "a\nb", ".."])

@@ -1,9 +1,9 @@
 //! Places, and how apps and the users of an app share them.
 //!
 //! One rule: while another app has asked within the last ten seconds, an app has at most half of the places (rounded up). An
-//! app that is alone has all but those that are kept for others. None are kept of what is given back soon: there, when a quiet
-//! app meets a noisy one that has every place, its first request may be refused, and from then on half of the places are not
-//! for the noisy one. Requests that name no app are together as one app.
+//! app that is alone has all but those that are kept for others. Short-lived places have no reserve: the first request of a quiet
+//! app may be refused while a noisy app has them all; after it, the noisy app gets at most half. Requests that name no app are
+//! together as one app.
 //!
 //! Within an app, while others of it have asked within the last ten seconds, a user has at most a quarter of the app's places
 //! (rounded up). One that is alone has all but an eighth. If it has more than a quarter when another one comes for whom there is
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 /// An app or a user that asked counts for so long.
 const PRESENT: Duration = Duration::from_secs(10);
 
-/// Of its app's places, a user that is alone leaves one part in so many for another one that comes.
+/// A user that is alone may take all of its app's places but one part in so many.
 const KEPT: usize = 8;
 
 /// So many apps that have no place are remembered, as they asked within the last ten seconds.

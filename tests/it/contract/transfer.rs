@@ -13,7 +13,6 @@ use sessiond::metrics::Metrics;
 use sessiond::service::{Error, Export, ImportOptions, Service, SystemClock};
 use sessiond::store::limits::{PostgresOptions, StoreLimits};
 use sessiond::store::open;
-use sqlx::{Connection as _, SqliteConnection};
 use tokio::time::Instant;
 
 use super::access::Guarded;
@@ -757,41 +756,6 @@ on_both_databases! {
         let cursor = cut.rsplit_once(r#""cursor":""#).and_then(|(_, after)| after.split('"').next()).expect("a cursor");
         let rest = exported(server, &format!("{EXPORT}?after={cursor}")).await;
         assert_all(&import(server, "", &format!("{cut}{rest}")).await, "unchanged", 5);
-    }
-
-    async fn adk_sessions_are_imported_by_the_ids_that_they_have_here(server: &TestServer) {
-        let process = Sessiond::spawn(&["openapi"], &[]);
-        let file = process.dir().join("adk.db");
-        let mut adk = SqliteConnection::connect(&format!("sqlite://{}?mode=rwc", file.display())).await.expect("a file");
-        let tables = r#"
-            create table app_states (app_name text primary key, state text not null, update_time real not null);
-            create table user_states (app_name text, user_id text, state text not null, update_time real not null, primary key (app_name, user_id));
-            create table sessions (app_name text, user_id text, id text, state text not null, create_time real not null,
-                update_time real not null, primary key (app_name, user_id, id));
-            create table events (id text, app_name text, user_id text, session_id text, invocation_id text not null,
-                timestamp real not null, event_data text not null, primary key (app_name, user_id, session_id, id));
-            insert into sessions values ('shop', 'ada', ' s9 ', '{"b":1}', 100.5, 200.5);
-            insert into events values ('e1', 'shop', 'ada', ' s9 ', 'i', 101.0, '{"author":"a","actions":{"state_delta":{"b":1}}}');
-        "#;
-        sqlx::raw_sql(tables).execute(&mut adk).await.expect("tables");
-        let url = server.database_url();
-        let run = async || {
-            let from = format!("sqlite:///{}", file.display());
-            let output = Sessiond::run(&["import", "adk", "--from", &from], &[("DATABASE_URL", &url)]).await;
-            (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
-        };
-        for _ in 0..2 {
-            assert_eq!(run().await, (Some(0), String::new()));
-            let session = server.get("/v1/apps/shop/users/ada/sessions/s9").await.expect(200).json();
-            assert_eq!((&session["id"], &session["state"], &session["revision"]), (&json!("s9"), &json!({"b": 1}), &json!(1)));
-        }
-        // Of two that have one id here, the second is told of.
-        let more = "insert into sessions values ('shop', 'ada', 's9', '{}', 100.5, 200.5), ('shop', 'ada', '  ', '{}', 100.5, 200.5)";
-        sqlx::raw_sql(more).execute(&mut adk).await.expect("rows");
-        adk.close().await.expect("an end");
-        let (code, out) = run().await;
-        assert_eq!((code, out.lines().count()), (Some(1), 2), "{out}");
-        assert!(out.contains("session_already_exists") && out.contains("invalid_argument"), "{out}");
     }
 
     async fn a_cut_import_shows_nothing_half_done_and_is_completed(server: &TestServer) {

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
-from ._exact import Fault, Number, read
+from ._exact import Encoder, Fault, Number, encode, read_exactly, read_plain, whole
 from ._lines import LAST_SECOND, Refused, StoredEvent, StoredSession, Told, seconds_of_millis
+
+# How many rows are read at a time: names of sessions, and events.
+_NAMES = 10_000
+_EVENTS_READ = 200
 
 _SCHEMES = ("sqlite", "postgresql", "postgres")
 
@@ -53,6 +59,12 @@ _GO_TEXTS = {"invocation_id", "author", "branch", "isolation_scope", "error_code
 _GO_FLAGS = {"turn_complete", "interrupted"}
 
 
+# The events of a session.
+_OF_SESSION = "app_name = ? and user_id = ? and session_id = ?"
+
+_Reader: TypeAlias = "Callable[[str], tuple[Any, Encoder | None]]"
+
+
 class Kind(Enum):
     """Whose a database is."""
 
@@ -74,6 +86,7 @@ def is_database(uri: str) -> bool:
 
 class _Connection(Protocol):
     async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]: ...
+    def pages(self, sql: str, *values: str) -> AsyncIterator[list[tuple[Any, ...]]]: ...
     async def tables(self) -> list[str]: ...
     async def columns(self, table: str) -> dict[str, str]: ...
     async def begin(self) -> None: ...
@@ -82,6 +95,7 @@ class _Connection(Protocol):
 
     collate: str
     is_sqlite: bool
+    of_session: str
 
 
 class _Sqlite:
@@ -92,9 +106,36 @@ class _Sqlite:
         self._db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None)
         # What is no UTF-8 is half a character, too, and is told of as one.
         self._db.text_factory = lambda data: data.decode(errors="surrogateescape")
+        self._is_of_one_moment = False
+        self.of_session = _OF_SESSION
+
+    async def index(self) -> None:
+        """Finds the events of each session once, if the database would look at all events for each.
+
+        So it is with those of ADK for Go and TypeScript. From then on, all that is read is of one moment.
+        """
+        plan = self._db.execute(f"explain query plan select 1 from events where {_OF_SESSION}", ("", "", ""))
+        if not any("SCAN" in step[3] for step in plan.fetchall()):
+            return
+        self._db.execute("begin")
+        self._is_of_one_moment = True
+        columns = "app_name, user_id, session_id"
+        self._db.execute(f"create temp table places as select {columns}, rowid as place from main.events")
+        self._db.execute(f"create index temp.places_of on places ({columns}, place)")
+        self.of_session = f"rowid in (select place from temp.places where {_OF_SESSION})"
+
+    def _execute(self, sql: str, values: tuple[str, ...]) -> sqlite3.Cursor:
+        # Text that is no UTF-8 goes back as it came.
+        bound = [text if whole(text) == text else text.encode(errors="surrogateescape") for text in values]
+        return self._db.execute(sql, bound)
 
     async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        return self._db.execute(sql, values).fetchall()
+        return self._execute(sql, values).fetchall()
+
+    async def pages(self, sql: str, *values: str) -> AsyncIterator[list[tuple[Any, ...]]]:
+        cursor = self._execute(sql, values)
+        while rows := cursor.fetchmany(_EVENTS_READ):
+            yield rows
 
     async def tables(self) -> list[str]:
         return [
@@ -105,10 +146,12 @@ class _Sqlite:
         return dict(await self.rows("select name, type from pragma_table_info(?)", table))
 
     async def begin(self) -> None:
-        self._db.execute("begin")
+        if not self._is_of_one_moment:
+            self._db.execute("begin")
 
     async def end(self) -> None:
-        self._db.execute("commit")
+        if not self._is_of_one_moment:
+            self._db.execute("commit")
 
     async def close(self) -> None:
         self._db.close()
@@ -117,14 +160,18 @@ class _Sqlite:
 class _Postgres:
     collate = ' collate "C"'
     is_sqlite = False
+    of_session = _OF_SESSION
 
     def __init__(self, connection: Any) -> None:
         self._db = connection
 
     async def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        place = iter(range(1, 1 + len(values)))
-        sql = re.sub(r"\?", lambda _: f"${next(place)}", sql)
-        return [tuple(row.values()) for row in await self._db.fetch(sql, *values)]
+        return [tuple(row.values()) for row in await self._db.fetch(_numbered(sql), *values)]
+
+    async def pages(self, sql: str, *values: str) -> AsyncIterator[list[tuple[Any, ...]]]:
+        cursor = await self._db.cursor(_numbered(sql), *values)
+        while rows := await cursor.fetch(_EVENTS_READ):
+            yield [tuple(row.values()) for row in rows]
 
     async def tables(self) -> list[str]:
         sql = "select table_name::text from information_schema.tables where table_schema = any(current_schemas(false))"
@@ -145,6 +192,12 @@ class _Postgres:
         await self._db.close()
 
 
+def _numbered(sql: str) -> str:
+    """Returns a statement with PostgreSQL's parameters."""
+    first, *others = sql.split("?")
+    return first + "".join(f"${place}{text}" for place, text in enumerate(others, 1))
+
+
 def _file(uri: str) -> str:
     path = unquote(urlsplit(f"sqlite://{uri.partition('://')[2]}").path)[1:]
     if not Path(path).is_file():
@@ -163,14 +216,6 @@ async def _connect(uri: str) -> _Connection:
     # SQLAlchemy's name for the parameter.
     url = re.sub(r"([?&])ssl=", r"\1sslmode=", f"postgresql://{rest}")
     return _Postgres(await asyncpg.connect(url))
-
-
-@dataclass(frozen=True)
-class Name:
-    """A session's place."""
-
-    user: str
-    id: str
 
 
 class Database:
@@ -195,11 +240,19 @@ class Database:
         sql = "select app_name from sessions union select app_name from app_states"
         return sorted(app for (app,) in await self._db.rows(sql))
 
-    async def sessions(self, app: str) -> list[Name]:
-        """Returns the names of an app's sessions, by user and id."""
+    async def sessions(self, app: str) -> AsyncIterator[tuple[str, str]]:
+        """Yields users and ids of an app's sessions, by their bytes."""
         order = f"user_id{self._db.collate}, id{self._db.collate}"
-        rows = await self._db.rows(f"select user_id, id from sessions where app_name = ? order by {order}", app)
-        return [Name(user, id) for user, id in rows]
+        after = f"and ({order}) > (cast(? as text), cast(? as text))"
+        last: tuple[str, ...] = ()
+        while True:
+            sql = f"select user_id, id from sessions where app_name = ? {after if last else ''} order by {order}"
+            rows = await self._db.rows(f"{sql} limit {_NAMES}", app, *last)
+            for user, id in rows:
+                yield user, id
+            if len(rows) < _NAMES:
+                return
+            last = rows[-1]
 
     async def owners(self, app: str) -> list[str]:
         """Returns the users who have state in an app."""
@@ -217,42 +270,43 @@ class Database:
 
     async def _shared(self, sql: str, *names: str) -> dict[str, Any]:
         rows = await self._db.rows(sql, *names)
-        return _object(rows[0][0]) if rows else {}
+        return _object(rows[0][0])[0] if rows else {}
 
-    async def session(self, app: str, name: Name, told: list[Told]) -> StoredSession | None:
-        """Returns a session as of one moment, in ADK's order; None if it is no more there.
+    @asynccontextmanager
+    async def session(
+        self, app: str, user: str, id: str
+    ) -> AsyncIterator[tuple[StoredSession, AsyncIterator[list[StoredEvent]]] | None]:
+        """Opens a session, and its events in any order; None if it is no more there.
 
-        A state or an event that is no object of JSON is empty; `told` is told of it.
+        What is read until it is closed is of one moment. A state or an event that is no object of JSON is empty.
         """
         await self._db.begin()
         try:
             where = "app_name = ? and user_id = ?"
             sql = f"select cast(state as text), create_time, update_time from sessions where {where} and id = ?"
-            rows = await self._db.rows(sql, app, name.user, name.id)
+            rows = await self._db.rows(sql, app, user, id)
             if not rows:
-                return None
-            columns = ", ".join(self._columns.values())
-            events = await self._db.rows(
-                f"select {self._place()}, {columns} from events where {where} and session_id = ?",
-                app,
-                name.user,
-                name.id,
-            )
+                yield None
+                return
+            (text, created, updated), *_ = rows
+            state: dict[str, Any] = {}
+            faults: tuple[Fault, ...] = ()
+            try:
+                state, _ = _object(text)
+            except Refused as error:
+                faults = tuple(each.fault for each in error.told)
+            found = StoredSession(app, user, id, state, self._moment(created), self._moment(updated), faults)
+            columns = ", ".join((self._place(), *self._columns.values()))
+            sql = f"select {columns} from events where {self._db.of_session}"
+            yield found, self._events(self._db.pages(sql, app, user, id))
         finally:
             await self._db.end()
-        (text, created, updated), *_ = rows
-        state: dict[str, Any] = {}
-        try:
-            state = _object(text)
-        except Refused as error:
-            told += error.told
-        session = StoredSession(app, name.user, name.id, state, self._moment(created), self._moment(updated))
-        for place, *values in events:
-            row = dict(zip(self._columns, values, strict=True))
-            session.events.append(self._go(row, place, told) if self.kind is Kind.GO else self._json(row, place, told))
-        # By time; not by the column's, which may be that of a clock on a wall: it shows some hours twice.
-        session.events.sort(key=lambda event: (_seconds(event.time), *event.order))
-        return session
+
+    async def _events(self, pages: AsyncIterator[list[tuple[Any, ...]]]) -> AsyncIterator[list[StoredEvent]]:
+        event = self._go if self.kind is Kind.GO else self._json
+        names = tuple(self._columns)
+        async for rows in pages:
+            yield [event(dict(zip(names, row[1:], strict=True)), row[0]) for row in rows]
 
     def _place(self) -> str:
         """Returns what decides between events of the same time: that one was appended later; or its id, as in ADK."""
@@ -260,28 +314,45 @@ class Database:
             return "0"
         return "rowid" if self._db.is_sqlite else "ctid"
 
-    def _json(self, row: dict[str, Any], place: Any, told: list[Told]) -> StoredEvent:
-        id = row["id"]
+    def _json(self, row: dict[str, Any], place: Any, reader: _Reader = read_plain) -> StoredEvent:
         fields: dict[str, Any] = {}
-        try:
-            if row["event_data"] is not None:
-                fields = _object(row["event_data"])
-        except Refused as error:
-            told += [Told(each.fault, id) for each in error.told]
+        as_stored: Encoder | None = encode
+        faults: tuple[Fault, ...] = ()
+        if (text := row["event_data"]) is not None:
+            try:
+                fields, as_stored = _object(text, reader)
+            except Refused as error:
+                faults = tuple(each.fault for each in error.told)
         # What the column says counts.
         fields.pop("invocation_id", None)
         invocation = fields.pop("invocationId", None) if not row["invocation_id"] else row["invocation_id"]
         said = fields.pop("timestamp", None)
-        if not isinstance(said, Number) or not Decimal(said).is_finite():
-            said = Number(f"{self._moment(row['timestamp']).normalize():f}")
+        if as_stored is not None and type(said) in (int, float):
+            said = Number(as_stored(said))
+        time = Decimal(said) if isinstance(said, Number) else Decimal("NaN")
+        if not time.is_finite():
+            time = self._moment(row["timestamp"])
+            said = _number(time)
         # ADK for TypeScript counts milliseconds, in a column of SQLite as an integer.
-        elif self.kind is Kind.TYPESCRIPT or type(row["timestamp"]) is int or Decimal(said) > LAST_SECOND:
-            said = seconds_of_millis(Decimal(said))
-        return StoredEvent(id, ({"invocationId": invocation} if invocation else {}) | fields, said, (place, id))
+        elif self.kind is Kind.TYPESCRIPT or type(row["timestamp"]) is int or time > LAST_SECOND:
+            said = seconds_of_millis(time)
+            time = Decimal(said)
+        if invocation:
+            fields = {"invocationId": invocation, **fields}
+        return StoredEvent(
+            row["id"],
+            fields,
+            said,
+            (time, place, row["id"]),
+            as_stored,
+            partial(self._json, row, place, read_exactly),
+            faults,
+        )
 
-    def _go(self, row: dict[str, Any], place: Any, told: list[Told]) -> StoredEvent:
-        id = row["id"]
+    def _go(self, row: dict[str, Any], place: Any, reader: _Reader = read_plain) -> StoredEvent:
         fields: dict[str, Any] = {}
+        faults = []
+        encoders: set[Encoder | None] = set()
         for column, name in _GO_FIELDS.items():
             value = row.get(column)
             if value is None or value in ("", b"", 0):
@@ -291,14 +362,27 @@ class Database:
             elif column in _GO_FLAGS:
                 fields[name] = True
             else:
+                text = value.decode(errors="surrogateescape") if isinstance(value, bytes) else value
                 try:
-                    read_value = read(value.decode(errors="surrogateescape") if isinstance(value, bytes) else value)
+                    read_value, encoder = reader(text)
                 except ValueError as error:
-                    told.append(Told(Fault(f"/{name}", f"is no JSON: {error}", "nothing"), id))
+                    faults.append(Fault(f"/{name}", f"is no JSON: {error}", "nothing"))
                     continue
+                encoders.add(encoder)
                 if read_value is not None:
                     fields[name] = read_value
-        return StoredEvent(id, fields, Number(f"{self._moment(row['timestamp']).normalize():f}"), (place, id))
+        # One that writes all of them.
+        as_stored = encode if not encoders else encoders.pop() if len(encoders) == 1 else None
+        time = self._moment(row["timestamp"])
+        return StoredEvent(
+            row["id"],
+            fields,
+            _number(time),
+            (time, place, row["id"]),
+            as_stored,
+            partial(self._go, row, place, read_exactly),
+            tuple(faults),
+        )
 
     def _moment(self, value: Any) -> Decimal:
         """Returns a time of a column, in seconds, with microseconds."""
@@ -310,10 +394,8 @@ class Database:
         return number / 1000 if type(value) is int and self.kind is not Kind.SQLITE else number
 
 
-def _seconds(time: str | Number) -> Decimal:
-    number = Decimal(time)
-    # What is no time at all comes last, and is told of where it is written.
-    return number if number.is_finite() else Decimal("Infinity")
+def _number(seconds: Decimal) -> Number:
+    return Number(f"{seconds.normalize():f}")
 
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(?:(Z)|([+-])(\d\d):?(\d\d))?")
@@ -337,19 +419,19 @@ def _written(text: str) -> Decimal:
     return _micros(moment) + Decimal(f"0.{(fraction or '0')[:6]}")
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Returns the object of a text.
+def _object(text: str, reader: _Reader = read_exactly) -> tuple[dict[str, Any], Encoder | None]:
+    """Returns the object of a text, and what writes it again, as its reader does.
 
     Raises:
       Refused: It is none.
     """
     try:
-        value = read(text)
+        value, as_stored = reader(text)
     except ValueError as error:
         raise Refused([Told(Fault("", f"is no JSON: {error}", "an empty object"))]) from None
     if not isinstance(value, dict):
         raise Refused([Told(Fault("", "is no object of JSON", "an empty object"))])
-    return cast(dict[str, Any], value)
+    return value, as_stored
 
 
 async def open_database(uri: str) -> Database:
@@ -362,6 +444,8 @@ async def open_database(uri: str) -> Database:
     try:
         kind = await _kind(connection)
         there = await connection.columns("events")
+        if isinstance(connection, _Sqlite):
+            await connection.index()
     except BaseException:
         await connection.close()
         raise

@@ -15,6 +15,8 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from pydantic_core import from_json, to_json
+
 MAX_DEPTH = 64
 MAX_KEY_BYTES = 512
 MAX_BYTES = 4 << 20
@@ -57,6 +59,46 @@ def read(text: str) -> Any:
         return _decoder.decode(text)
     except RecursionError:
         raise ValueError("is nested too deeply to be read") from None
+
+
+Encoder: TypeAlias = Callable[[Any], str]
+"""Writes a value of Python's own types as compact JSON."""
+
+
+def _encode(value: Any) -> str:
+    return to_json(value).decode()
+
+
+encode: Encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+"""As Python's own module writes it. Raises ValueError for a NaN or an infinity."""
+
+_escaped = json.JSONEncoder(allow_nan=False).encode
+
+
+def read_exactly(text: str) -> tuple[Any, Encoder | None]:
+    """Returns what `read` does, which no encoder writes."""
+    return read(text), None
+
+
+def read_plain(text: str) -> tuple[Any, Encoder | None]:
+    """Returns the value of a text in Python's own types, and what writes that very text again, but for white space.
+
+    That is there for almost all texts, and several times as fast. For any other text it is None, and each number of
+    the value a `Number`.
+
+    Raises:
+      ValueError: It is no JSON, or nested so deeply that Python cannot read it.
+    """
+    try:
+        value = from_json(text, allow_inf_nan=False)
+        if _encode(value).replace(" ", "") == text.replace(" ", ""):
+            return value, _encode
+        # As Python's own module writes it.
+        if _escaped(value) == text:
+            return value, encode
+    except (ValueError, RecursionError):
+        pass  # It is read again, and told of.
+    return read_exactly(text)
 
 
 def pointer(path: Path) -> str:
@@ -220,6 +262,48 @@ DATA = frozenset(
 
 # The field whose keys are ids, and their values have names again.
 _BY_ID = "requestedToolConfirmations"
+
+_LONG_INTEGER = re.compile(rf"[0-9]{{{_LONGEST_INTEGER + 1}}}")
+
+
+def is_sound(value: Any, text: str) -> bool:
+    """Whether sessiond takes a plain value, whose text this is, for sure. If not, a `Writer` says so.
+
+    What is half a character is no UTF-8, and found when the text is encoded.
+    """
+    return (
+        "\\u0000" not in text
+        and (text.count("{") + text.count("[") <= MAX_DEPTH or _is_shallow(value, MAX_DEPTH))
+        and not _LONG_INTEGER.search(text)
+    )
+
+
+def _is_shallow(value: Any, room: int) -> bool:
+    inner = value.values() if type(value) is dict else value
+    return room > 0 and all(_is_shallow(each, room - 1) for each in inner if type(each) in (dict, list))
+
+
+def renamed(value: Any, name: str) -> Any:
+    """Returns a plain object or list with its names as `camel` has them; `name` is that of the field which has it.
+
+    Raises:
+      ValueError: Two names become the same.
+    """
+    if name in DATA:
+        return value
+    if type(value) is list:
+        return [renamed(each, name) if type(each) is dict or type(each) is list else each for each in value]
+    are_ids = name == _BY_ID
+    said = {}
+    for key, member in value.items():
+        if not are_ids and "_" in key:
+            key = _known.get(key) or camel(key)
+        inner = type(member)
+        said[key] = renamed(member, "" if are_ids else key) if inner is dict or inner is list else member
+    if len(said) != len(value):
+        raise ValueError("two names are the same in camelCase")
+    return said
+
 
 _SNAKE = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)+")
 _known: dict[str, str] = {}

@@ -6,23 +6,44 @@ import base64
 import copy
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 
-from ._exact import MAX_BYTES, MAX_KEY_BYTES, Fault, Number, Path, Writer, camel, heaviest, pointer, same, whole
+from ._exact import (
+    MAX_BYTES,
+    MAX_KEY_BYTES,
+    Encoder,
+    Fault,
+    Number,
+    Path,
+    Writer,
+    camel,
+    encode,
+    heaviest,
+    is_sound,
+    pointer,
+    renamed,
+    same,
+)
 from ._wire import event_to_wire, state_to_wire
 
 _SHARED = (State.APP_PREFIX, State.USER_PREFIX)
 _STATE: Path = (None, "state")
+_ID = re.compile("[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,256}")
 _TEMP = State.TEMP_PREFIX
 
 # The app and user state of now, whose past nobody knows: the events saw the one before.
 SHARED_REVISION = 2
+
+# How many bytes of a session's lines are in memory before they are in a file.
+_IN_MEMORY = 4 << 20
 
 LAST_SECOND = Decimal("253402300799.999999")
 """The end of the year 9999."""
@@ -68,12 +89,18 @@ class StoredEvent:
     time: str | Number
     """When it was, as the number that is shown: Unix seconds."""
     order: tuple[Any, ...] = ()
-    """What decides between events of the same time."""
+    """Where it belongs among the events of its session."""
+    encode: Encoder | None = None
+    """What writes fields of Python's own types as they were stored."""
+    exactly: Callable[[], StoredEvent] | None = None
+    """The same event, with a `Number` for each number."""
+    faults: tuple[Fault, ...] = ()
+    """What could not be read of it."""
 
 
 @dataclass
 class StoredSession:
-    """A session of another service, as it is stored."""
+    """A session of another service, as it is stored, without its events."""
 
     app: str
     user: str
@@ -82,7 +109,8 @@ class StoredSession:
     """What is stored under the session's own keys; other keys are not looked at."""
     created: Decimal
     updated: Decimal
-    events: list[StoredEvent] = field(default_factory=list)
+    faults: tuple[Fault, ...] = ()
+    """What could not be read of its state."""
 
 
 def line(fields: dict[str, Any]) -> bytes:
@@ -107,99 +135,187 @@ def shared_line(user: str | None, state: dict[str, Any], told: list[Told]) -> by
     return f'{{"type":{kind},"revision":{SHARED_REVISION},"state":{_object(texts)}}}\n'.encode()
 
 
-def session_lines(session: Session, *, saw: tuple[int, int]) -> Iterator[bytes]:
-    """Yields the lines of a session as ADK shows it.
-
-    Raises:
-      Refused: There is something in it that sessiond does not take.
-    """
-    told: list[Told] = []
-    lines = stored_lines(of_session(session), saw=saw, told=told)
-    if told:
-        raise Refused(told)
-    yield from lines
-
-
-def of_session(session: Session) -> StoredSession:
-    """Returns a session as ADK shows it, in the order in which it has the events."""
+def of_session(session: Session) -> tuple[StoredSession, list[StoredEvent]]:
+    """Returns a session as ADK shows it, and its events in the order in which it has them."""
     events = []
-    for event in session.events:
+    for at, event in enumerate(session.events):
         try:
             fields = event_to_wire(event)
         except ValueError as error:
             fault = Fault("", str(error).splitlines()[0], "")
             raise Refused([Told(fault, event.id)]) from None
-        events.append(StoredEvent(fields.pop("id"), fields, Number(repr(fields.pop("timestamp")))))
+        time = Number(repr(fields.pop("timestamp")))
+        events.append(StoredEvent(fields.pop("id"), fields, time, (at,), encode))
     times = [session.last_update_time, *(event.timestamp for event in session.events)]
-    return StoredSession(
+    stored = StoredSession(
         session.app_name,
         session.user_id,
         session.id,
         state_to_wire(session.state),
         Decimal(repr(min(times))),
         Decimal(repr(session.last_update_time)),
-        events,
     )
+    return stored, events
 
 
-def stored_lines(session: StoredSession, *, saw: tuple[int, int], told: list[Told]) -> list[bytes]:
-    """Returns the lines of a session: `session`, an `event` for each, `session.end`.
+class SessionLines:
+    """The lines of a session: `session`, an `event` for each, `session.end`.
+
+    Events are added in any order, and come out in theirs. They wait in a file, which is in memory while it is small;
+    of each event no more than its place is.
 
     The base state has what no event explains: each stored key that no event writes. If the events do not lead to the
     stored value of some key, one more event does, of the author `sessiond` and the invocation `import`.
 
-    `saw` are the revisions of user and app state that every event shows. What sessiond does not take is replaced, and
-    told of in `told`: unless that stays empty, the lines say something else than the session.
+    What sessiond does not take is replaced, and told of in `told`: unless that is empty, the lines say something else
+    than the session.
     """
-    written = [_event(event, told) for event in session.events]
-    folded: dict[str, str] = {}
-    for event in written:
-        folded |= event.sets
-    stored = _state(session.state, told, "")
-    base = {key: text for key, text in stored.items() if key not in folded}
-    changed = {key: text for key, text in stored.items() if key in folded and not same(folded[key], text)}
-    removed = [key for key in sorted(folded) if key not in stored]
-    if changed or removed:
-        written.append(_closing(session, changed, removed))
-    # As the events wrote it, where that is the same.
-    last = {key: folded[key] if key in folded and key not in changed else text for key, text in stored.items()}
 
-    digest = hashlib.sha256()
-    lines = []
+    def __init__(self, session: StoredSession, events: Iterable[StoredEvent] = ()) -> None:
+        """Begins with some events, or none."""
+        self._session = session
+        self._file = SpooledTemporaryFile[bytes](_IN_MEMORY)
+        # Of each event its order, where its line begins, and its time.
+        self._places: list[tuple[tuple[Any, ...], int, Decimal]] = []
+        self._size = 0
+        self._is_sorted = True
+        self._folded: dict[str, tuple[tuple[Any, ...], str]] = {}
+        self._faults: list[tuple[tuple[Any, ...], Told]] = []
+        self.told: list[Told] = []
+        self._saw = (0, 0)
+        self._start = self._end = ""
+        for event in events:
+            self.add(event)
 
-    def add(text: str) -> None:
-        said = text.encode()
-        digest.update(said)
-        lines.append(said)
+    def add(self, event: StoredEvent) -> None:
+        """Takes an event."""
+        written = None if event.encode is None or event.faults else _plainly(event, event.encode)
+        if written is None:
+            event = event if event.exactly is None else event.exactly()
+            faults = list(event.faults)
+            written = _event(event, faults)
+            self._faults += [(event.order, Told(fault, event.id)) for fault in faults]
+        for key, text in written.sets.items():
+            before = self._folded.get(key)
+            if before is None or before[0] <= event.order:
+                self._folded[key] = event.order, text
+        self._put(event.order, written)
 
-    add(
-        f'{{"type":"session","userId":{_text(session.user)},"id":{_text(session.id)},'
-        f'"incarnation":"{_incarnation(session)}","createTime":{_seconds(session.created)},"baseRevision":0,'
-        f'"baseState":{_object(base)}}}\n'
-    )
-    commit = None
-    for sequence, event in enumerate(written, 1):
-        # A session's times of commits never go back.
-        commit = event.time if commit is None else max(commit, event.time)
-        add(
-            f'{{"type":"event","event":{{{event.members},"sequence":{sequence},"commitTime":{_seconds(commit)}}},'
-            f'"saw":[{saw[0]},{saw[1]}]}}\n'
+    def _put(self, order: tuple[Any, ...], event: _Written) -> None:
+        if self._places and order < self._places[-1][0]:
+            self._is_sorted = False
+        self._places.append((order, self._size, event.time))
+        self._size += self._file.write(event.members + b"\n")
+
+    @property
+    def events(self) -> int:
+        """How many events the lines have."""
+        return len(self._places)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the lines have."""
+        return self._size + 100 * len(self._places) + len(self._start) + len(self._end)
+
+    def end(self, saw: tuple[int, int]) -> None:
+        """After the last event; `saw` are the revisions of user and app state that every event shows."""
+        session, self._saw = self._session, saw
+        if not self._is_sorted:
+            self._places.sort(key=lambda place: place[0])
+            self._faults.sort(key=lambda fault: fault[0])
+        self.told = [told for _, told in self._faults] + [Told(fault) for fault in session.faults]
+        folded = {key: text for key, (_, text) in self._folded.items()}
+        stored = _state(session.state, self.told, "")
+        base = {key: text for key, text in stored.items() if key not in folded}
+        changed = {key: text for key, text in stored.items() if key in folded and not same(folded[key], text)}
+        removed = [key for key in sorted(folded) if key not in stored]
+        if changed or removed:
+            # Behind all of them.
+            self._put(self._places[-1][0] if self._places else (), _closing(session, changed, removed))
+        # As the events wrote it, where that is the same.
+        last = {key: folded[key] if key in folded and key not in changed else text for key, text in stored.items()}
+        self._start = (
+            f'{{"type":"session","userId":{_text(session.user)},"id":{_text(session.id)},'
+            f'"incarnation":"{_incarnation(session)}","createTime":{_seconds(session.created)},"baseRevision":0,'
+            f'"baseState":{_object(base)}}}\n'
         )
-    end = f'"revision":{len(written)},"state":{_object(last)},"sha256":"{digest.hexdigest()}"'
-    lines.append(f'{{"type":"session.end","id":{_text(session.id)},{end}}}\n'.encode())
-    return lines
+        end = f'"revision":{self.events},"state":{_object(last)},"sha256":'
+        self._end = f'{{"type":"session.end","id":{_text(session.id)},{end}'
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yields the lines, once `end` was called."""
+        digest = hashlib.sha256()
+        start = self._start.encode()
+        digest.update(start)
+        yield start
+        tail = f'}},"saw":[{self._saw[0]},{self._saw[1]}]}}\n'
+        commit = None
+        self._file.seek(0)
+        for sequence, (_, at, time) in enumerate(self._places, 1):
+            if not self._is_sorted:
+                self._file.seek(at)
+            # A session's times of commits never go back.
+            commit = time if commit is None else max(commit, time)
+            place = f',"sequence":{sequence},"commitTime":{_seconds(commit)}{tail}'
+            said = b'{"type":"event","event":{%b%b' % (self._file.readline()[:-1], place.encode())
+            digest.update(said)
+            yield said
+        yield f'{self._end}"{digest.hexdigest()}"}}\n'.encode()
+
+    def take(self) -> bytes:
+        """Returns all lines, and closes the file."""
+        lines = b"".join(self)
+        self.close()
+        return lines
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
 
 
 @dataclass(frozen=True)
 class _Written:
-    members: str
+    members: bytes
     """The text of its members, without braces."""
     time: Decimal
     sets: dict[str, str]
     """The session keys that it sets, and the text of each value."""
 
 
-def _event(event: StoredEvent, told: list[Told]) -> _Written:
+def _plainly(event: StoredEvent, encode: Encoder) -> _Written | None:
+    """Returns what `_event` does, of a plain event in which nothing is to be replaced; None if that is not sure."""
+    fields: dict[str, Any] = {}
+    sets: dict[str, str] = {}
+    try:
+        time = Decimal(event.time)
+        for name, value in event.fields.items():
+            if "_" in name:
+                name = camel(name)
+            # What the columns say counts; and nothing that is stored is partial.
+            if name == "id" or name == "timestamp" or name == "partial":
+                continue
+            if name in fields:
+                return None
+            fields[name] = renamed(value, name) if type(value) is dict or type(value) is list else value
+        actions = fields.get("actions")
+        if type(actions) is dict and "compaction" in actions:
+            return None
+        if type(actions) is dict and type(delta := actions.get("stateDelta")) is dict:
+            actions["stateDelta"] = {key: value for key, value in delta.items() if not key.startswith(_TEMP)}
+            for key, value in actions["stateDelta"].items():
+                if 4 * len(key) > MAX_KEY_BYTES:
+                    return None
+                if not key.startswith(_SHARED):
+                    sets[key] = encode(value)
+        text = encode(fields)
+        members = f'"id":{_text(event.id)},"timestamp":{event.time},{text[1:-1]}'.rstrip(",").encode()
+        is_fit = abs(time) <= LAST_SECOND and is_id(event.id) and len(members) + 2 <= MAX_BYTES
+    except (ValueError, RecursionError, InvalidOperation):
+        return None
+    return _Written(members, time, sets) if is_fit and is_sound(fields, text) else None
+
+
+def _event(event: StoredEvent, faults: list[Fault]) -> _Written:
     lightened: list[Fault] = []
     fields = event.fields
     while True:
@@ -230,8 +346,8 @@ def _event(event: StoredEvent, told: list[Told]) -> _Written:
         if (fault := _lighten(fields, f"an event of {size} bytes, where {MAX_BYTES} are allowed")) is None:
             break
         lightened.append(fault)
-    told += [Told(fault, event.id) for fault in (*lightened, *writer.faults)]
-    return _Written(members, time, sets)
+    faults += (*lightened, *writer.faults)
+    return _Written(members.encode(), time, sets)
 
 
 def _actions(actions: dict[str, Any], path: Any, writer: Writer, sets: dict[str, str]) -> str:
@@ -320,13 +436,7 @@ def _event_id(id: str, writer: Writer) -> str:
 
 def is_id(text: str) -> bool:
     """Whether a text is one that sessiond takes as an id."""
-    controls = any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text)
-    return (
-        1 <= len(text.encode(errors="surrogatepass")) <= 256
-        and whole(text) == text
-        and not controls
-        and text not in (".", "..")
-    )
+    return bool(_ID.fullmatch(text)) and len(text.encode()) <= 256 and text not in (".", "..")
 
 
 def _time(time: str | Number, writer: Writer) -> tuple[Decimal, str]:
@@ -369,7 +479,7 @@ def _closing(session: StoredSession, changed: dict[str, str], removed: list[str]
         f'"id":"import-{_incarnation(session)}","invocationId":"import","timestamp":{_seconds(session.updated)},'
         f'"author":"sessiond","actions":{{{actions}}}'
     )
-    return _Written(members, session.updated, changed)
+    return _Written(members.encode(), session.updated, changed)
 
 
 def _prefix(key: str) -> int:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import importlib
 import json
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TextIO
@@ -27,10 +29,12 @@ from google.adk.cli.service_registry import get_service_registry
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.state import State
 
-from ._databases import Database, Name, NotAdk, is_database, open_database
+from ._databases import Database, NotAdk, is_database, open_database
 from ._lines import (
     SHARED_REVISION,
     Refused,
+    SessionLines,
+    StoredEvent,
     StoredSession,
     Told,
     is_id,
@@ -39,38 +43,47 @@ from ._lines import (
     shared,
     shared_line,
     short,
-    stored_lines,
 )
 from ._token import Bearer
 from ._version import __version__
 
 # How much one request brings: a server answers while it reads, and a client that reads nothing meanwhile would fill
-# what is between them.
+# what is between them. What is larger is one session alone, which is answered with a line.
 _REQUEST_BYTES = 4 << 20
 _REQUEST_SESSIONS = 500
+# How many bytes of lines are sent at a time.
+_PIECE = 256 << 10
 
 
 @dataclass(frozen=True)
 class Part:
     """A part of an export that makes sense alone: the state of an app or a user, or a session with its events."""
 
-    lines: bytes
-    events: int | None = None
-    """How many events the session has; None of a state."""
+    lines: bytes | SessionLines
     failed: dict[str, object] | None = None
     """Why there are no lines: as the server says it of a session that it refuses."""
     replaced: tuple[dict[str, object], ...] = ()
     """What was replaced in it, one by one."""
 
 
+@dataclass(frozen=True)
+class _Found:
+    """A session of a source."""
+
+    session: StoredSession
+    events: AsyncIterator[list[StoredEvent]]
+    shown: dict[str, Any]
+    """The merged state, of which the shared scopes are read where a source has them nowhere else."""
+
+
 class _Source(Protocol):
     """Sessions of an app, wherever they are."""
 
-    async def names(self) -> list[tuple[str, str]]:
-        """Returns users and ids of sessions, sorted."""
+    def names(self) -> AsyncIterator[tuple[str, str]]:
+        """Yields users and ids of sessions, sorted."""
 
-    async def session(self, user: str, id: str, told: list[Told]) -> tuple[StoredSession, dict[str, Any]] | None:
-        """Returns a session, and the merged state of which the shared scopes are read if `shared` is not."""
+    def session(self, user: str, id: str) -> AbstractAsyncContextManager[_Found | None]:
+        """Opens a session; None if it is no more there."""
 
     async def shared(self, user: str | None, shown: dict[str, Any]) -> dict[str, Any]:
         """Returns the state of the app, or of a user, without prefixes."""
@@ -79,21 +92,31 @@ class _Source(Protocol):
         """Returns who may have state without a session: users, and None for the app."""
 
 
+async def _at_once(events: list[StoredEvent]) -> AsyncIterator[list[StoredEvent]]:
+    yield events
+
+
 class _OfService:
     """ADK shows app and user state through sessions only: there is none of an app or a user without a session."""
 
     def __init__(self, service: BaseSessionService, app: str, users: list[str] | None) -> None:
         self._service, self._app, self._users = service, app, users
 
-    async def names(self) -> list[tuple[str, str]]:
+    async def names(self) -> AsyncIterator[tuple[str, str]]:
         listed = []
         for user in [None] if self._users is None else self._users:
             listed += (await self._service.list_sessions(app_name=self._app, user_id=user)).sessions
-        return sorted({(session.user_id, session.id) for session in listed})
+        for name in sorted({(session.user_id, session.id) for session in listed}):
+            yield name
 
-    async def session(self, user: str, id: str, told: list[Told]) -> tuple[StoredSession, dict[str, Any]] | None:
+    @asynccontextmanager
+    async def session(self, user: str, id: str) -> AsyncIterator[_Found | None]:
         session = await self._service.get_session(app_name=self._app, user_id=user, session_id=id)
-        return None if session is None else (of_session(session), session.state)
+        if session is None:
+            yield None
+        else:
+            stored, events = of_session(session)
+            yield _Found(stored, _at_once(events), session.state)
 
     async def shared(self, user: str | None, shown: dict[str, Any]) -> dict[str, Any]:
         return shared(shown, State.APP_PREFIX if user is None else State.USER_PREFIX)
@@ -106,13 +129,15 @@ class _OfDatabase:
     def __init__(self, database: Database, app: str, users: list[str] | None) -> None:
         self._database, self._app, self._users = database, app, users
 
-    async def names(self) -> list[tuple[str, str]]:
-        listed = await self._database.sessions(self._app)
-        return [(name.user, name.id) for name in listed if self._users is None or name.user in self._users]
+    async def names(self) -> AsyncIterator[tuple[str, str]]:
+        async for user, id in self._database.sessions(self._app):
+            if self._users is None or user in self._users:
+                yield user, id
 
-    async def session(self, user: str, id: str, told: list[Told]) -> tuple[StoredSession, dict[str, Any]] | None:
-        session = await self._database.session(self._app, Name(user, id), told)
-        return None if session is None else (session, {})
+    @asynccontextmanager
+    async def session(self, user: str, id: str) -> AsyncIterator[_Found | None]:
+        async with self._database.session(self._app, user, id) as found:
+            yield None if found is None else _Found(*found, {})
 
     async def shared(self, user: str | None, shown: dict[str, Any]) -> dict[str, Any]:
         if user is None:
@@ -142,35 +167,39 @@ async def parts(
     source = _source(service, app, users)
     # By whom: the app is None.
     revisions: dict[str | None, int] = {}
-    for user, id in await source.names():
+    async for user, id in source.names():
         named: dict[str, object] = {"app": app, "session": id, "userId": user}
-        told: list[Told] = []
+        states: list[Part | None] = []
+        part: Part | None = None
         try:
-            _check_names(app, user, id)
-            found = await source.session(user, id, told)
-            if found is None:
-                continue  # Deleted since it was listed.
-            session, shown = found
-            for owner in (None, user):
-                if owner not in revisions:
-                    state_part, revisions[owner] = await _shared(source, app, owner, shown, replace)
-                    if state_part is not None:
-                        yield state_part
-            lines = stored_lines(session, saw=(_seen(revisions[user]), _seen(revisions[None])), told=told)
-            if told and not replace:
-                raise Refused(told)
+            if (what := _no_id(user, id)) is not None:
+                yield _failed(named, "invalid_argument", f"{what} is no id: {_ID}")
+                continue
+            async with source.session(user, id) as found:
+                if found is None:
+                    continue  # Deleted since it was listed.
+                for owner in (None, user):
+                    if owner not in revisions:
+                        state, revisions[owner] = await _shared(source, app, owner, found.shown, replace)
+                        states.append(state)
+                lines = SessionLines(found.session)
+                async for events in found.events:
+                    for event in events:
+                        lines.add(event)
+            lines.end((_seen(revisions[user]), _seen(revisions[None])))
+            if lines.told and not replace:
+                raise Refused(lines.told)
+            part = Part(lines, replaced=tuple(_replaced(named, each) for each in lines.told))
         except (ValueError, RecursionError) as error:
-            yield Part(
-                b"", failed={**named, "result": "failed", "code": "invalid_json", "detail": str(error) or "too deep"}
-            )
-            continue
-        replaced = tuple(_replaced(named, each) for each in told)
-        yield Part(b"".join(lines), len(lines) - 2, replaced=replaced)
+            part = _failed(named, "invalid_json", str(error) or "too deep")
+        for each in (*states, part):
+            if each is not None:
+                yield each
     for owner in await source.owners():
         if owner not in revisions and (owner is None or is_id(owner)):
-            state_part, revisions[owner] = await _shared(source, app, owner, {}, replace)
-            if state_part is not None:
-                yield state_part
+            state, revisions[owner] = await _shared(source, app, owner, {}, replace)
+            if state is not None:
+                yield state
 
 
 def _seen(revision: int) -> int:
@@ -192,16 +221,22 @@ async def _shared(
             raise Refused(told)
     except (ValueError, RecursionError) as error:
         of = "the app's state" if user is None else "the user's state"
-        failed = {**named, "result": "failed", "code": "invalid_json", "detail": f"{of}: {error}"}
-        return Part(b"", failed=failed), 0
+        return _failed(named, "invalid_json", f"{of}: {error}"), 0
     return Part(text, replaced=tuple(_replaced(named, each) for each in told)), SHARED_REVISION
 
 
-def _check_names(app: str, user: str, id: str) -> None:
-    """Raises ValueError for names that sessiond does not take."""
-    for what, name in (("the app's name", app), ("the user's id", user), ("the session's id", id.strip())):
-        if not is_id(name):
-            raise ValueError(f"{what} is no id: 1 to 256 bytes without control characters, not `.` or `..`")
+_ID = "1 to 256 bytes without control characters, not `.` or `..`"
+
+
+def _no_id(user: str, id: str) -> str | None:
+    """Returns which of the names of a session sessiond does not take."""
+    if not is_id(user):
+        return "the user's id"
+    return None if is_id(id.strip()) else "the session's id"
+
+
+def _failed(named: dict[str, object], code: str, detail: str) -> Part:
+    return Part(b"", failed={**named, "result": "failed", "code": code, "detail": detail})
 
 
 def _replaced(named: dict[str, object], told: Told) -> dict[str, object]:
@@ -216,20 +251,12 @@ def _replaced(named: dict[str, object], told: Told) -> dict[str, object]:
     }
 
 
-async def exports(
-    service: BaseSessionService | Database,
-    app: str,
-    users: list[str] | None = None,
-    failed: list[dict[str, object]] | None = None,
-    *,
-    replace: bool = False,
-) -> AsyncIterator[bytes]:
-    """Yields what a source has of an app as exports of sessiond, each of a bounded number of sessions.
+class Export:
+    """An export of sessiond, of a bounded number of sessions: iterated once, it gives its bytes piece by piece."""
 
-    Sessions that cannot be written out are left out, and told of in `failed`; so is each thing that was replaced.
-    """
-    head = line(
-        {
+    def __init__(self, app: str) -> None:
+        """Begins with its first line."""
+        head = {
             "type": "export",
             "format": 1,
             "scope": "app",
@@ -237,31 +264,93 @@ async def exports(
             "time": time.time(),
             "server": f"sessiond-adk/{__version__}",
         }
-    )
-    export, sessions, events = bytearray(head), 0, 0
-    async for part in parts(service, app, users, replace=replace):
-        if failed is not None:
+        self._pieces: list[bytes | SessionLines] = [line(head)]
+        self._size = self._sessions = self._events = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what comes next belongs into another export."""
+        return self._size > _REQUEST_BYTES or self._sessions == _REQUEST_SESSIONS
+
+    def add(self, part: Part) -> None:
+        """Adds a part."""
+        lines = part.lines
+        if isinstance(lines, SessionLines):
+            self._sessions, self._events = self._sessions + 1, self._events + lines.events
+            self._size += lines.size
+            # What is small needs no file.
+            self._pieces.append(lines if lines.size > _PIECE else lines.take())
+        else:
+            self._size += len(lines)
+            self._pieces.append(lines)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yields its bytes."""
+        end = line({"type": "end", "sessions": self._sessions, "events": self._events})
+        piece = bytearray()
+        for lines in (*self._pieces, end):
+            for each in [lines] if isinstance(lines, bytes) else lines:
+                piece += each
+                if len(piece) >= _PIECE:
+                    yield bytes(piece)
+                    piece.clear()
+        yield bytes(piece)
+
+    def close(self) -> None:
+        """Gives back what it holds."""
+        for lines in self._pieces:
+            if isinstance(lines, SessionLines):
+                lines.close()
+
+
+async def exports(
+    service: BaseSessionService | Database,
+    app: str,
+    users: list[str] | None = None,
+    failed: list[dict[str, object]] | None = None,
+    *,
+    replace: bool = False,
+) -> AsyncIterator[Export]:
+    """Yields what a source has of an app as exports of sessiond, each until the next one is asked for.
+
+    Sessions that cannot be written out are left out, and told of in `failed`; so is each thing that was replaced.
+    """
+    failed = [] if failed is None else failed
+    if not is_id(app):
+        failed.append(
+            {"app": app, "result": "failed", "code": "invalid_argument", "detail": f"the app's name is no id: {_ID}"}
+        )
+        return
+    export = Export(app)
+    try:
+        async for part in parts(service, app, users, replace=replace):
             failed += [part.failed] if part.failed is not None else part.replaced
-        if len(export) > _REQUEST_BYTES or sessions == _REQUEST_SESSIONS:
-            yield bytes(export) + line({"type": "end", "sessions": sessions, "events": events})
-            export, sessions, events = bytearray(head), 0, 0
-        export += part.lines
-        if part.events is not None:
-            sessions, events = sessions + 1, events + part.events
-    yield bytes(export) + line({"type": "end", "sessions": sessions, "events": events})
+            if export.is_full:
+                yield export
+                export.close()
+                export = Export(app)
+            export.add(part)
+        yield export
+    finally:
+        export.close()
 
 
 async def bring(
-    client: httpx.AsyncClient, export: bytes, *, dry_run: bool = False, skip_existing: bool = False
+    client: httpx.AsyncClient, export: Iterable[bytes], *, dry_run: bool = False, skip_existing: bool = False
 ) -> list[dict[str, object]]:
     """Imports one export, and returns what became of each session.
 
     Raises:
       httpx.HTTPStatusError: The server refused all of it.
     """
+
+    async def body() -> AsyncIterator[bytes]:
+        for piece in export:
+            yield piece
+
     params = {"dryRun": "true" if dry_run else "false", "onConflict": "skip" if skip_existing else "fail"}
     headers = {"content-type": "application/x-ndjson"}
-    answer = await client.post("/v1/import", content=export, params=params, headers=headers)
+    answer = await client.post("/v1/import", content=body(), params=params, headers=headers)
     answer.raise_for_status()
     results = [json.loads(text) for text in answer.text.splitlines()]
     return [result for result in results if "result" in result]
@@ -276,10 +365,10 @@ class SourceError(Exception):
         super().__init__(f"the source cannot be read: {type(error).__name__}: {lines[0] if lines else ''}")
 
 
-async def _read(export: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _read(exports: AsyncIterator[Export]) -> AsyncIterator[Export]:
     try:
-        async for lines in export:
-            yield lines
+        async for export in exports:
+            yield export
     except Exception as error:  # Any service has errors of its own.
         raise SourceError(error) from error
 
@@ -320,7 +409,7 @@ async def _run(source: BaseSessionService | Database, given: argparse.Namespace)
             told: list[dict[str, object]] = []
             async for export in _read(exports(source, app, given.user, told, replace=given.replace)):
                 if is_file:
-                    sys.stdout.buffer.write(export)
+                    sys.stdout.buffer.writelines(export)
                 else:
                     told += await bring(client, export, dry_run=given.dry_run, skip_existing=given.skip_existing)
                 _tell(told, became, sys.stderr if is_file else sys.stdout)
@@ -388,6 +477,8 @@ def main() -> None:
     given = parser.parse_args()
     # A value may be nested as deeply as the source could write it.
     sys.setrecursionlimit(5000)
+    # What is read has no cycles, and is much.
+    gc.set_threshold(100_000)
     try:
         service = None if is_database(given.uri) else open_service(given.uri)
     except ValueError as error:

@@ -1,7 +1,5 @@
 //! `sessiond export` and `sessiond import`: sessions from a database into a file, and back. Both work while servers run.
 
-mod adk;
-
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
@@ -12,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::config::{Config, ExportArgs, ImportArgs, ImportCommand};
+use crate::config::{Config, ExportArgs, ImportArgs};
 use crate::domain::access::{Grant, Names};
 use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::transfer::Source;
@@ -35,9 +33,8 @@ pub enum Error {
     File(io::Error),
     /// So many sessions, or states of apps and users, were not imported.
     Failed(u64),
-    Names(&'static str),
-    /// The source of an import.
-    Source(sqlx::Error),
+    /// The file was cut.
+    Cut,
 }
 
 impl fmt::Display for Error {
@@ -47,8 +44,7 @@ impl fmt::Display for Error {
             Self::Service(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
             Self::Failed(count) => write!(f, "{count} failed; standard output says which, and why"),
-            Self::Names(what) => f.write_str(what),
-            Self::Source(error) => write!(f, "the source cannot be read: {error}"),
+            Self::Cut => f.write_str("the last line, `end`, is missing: the file was cut"),
         }
     }
 }
@@ -58,12 +54,6 @@ impl std::error::Error for Error {}
 impl From<ServiceError> for Error {
     fn from(error: ServiceError) -> Self {
         Self::Service(error)
-    }
-}
-
-impl From<sqlx::Error> for Error {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Source(error)
     }
 }
 
@@ -79,10 +69,7 @@ fn named(path: &Path, error: &io::Error) -> Error {
 }
 
 /// The service of a database, without a server. `creates`: a database that is missing is made.
-///
-/// # Errors
-/// The database cannot be had.
-pub async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
+async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
     let store = open_beside(config, creates).await.map_err(Error::Start)?;
     Ok(Arc::new(Service::new(store, Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()))))
 }
@@ -198,16 +185,14 @@ async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> R
 /// # Errors
 /// The database fails, the file cannot be read, or a session was not imported.
 pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
-    if let Some(ImportCommand::Adk(args)) = args.other {
-        return adk::import(config, args).await;
-    }
     let service = service(config, !args.dry_run).await?;
     let options = ImportOptions {
         on_conflict: if args.skip_existing { OnConflict::Skip } else { OnConflict::Fail },
         app: args.app_name,
         dry_run: args.dry_run,
     };
-    let import = begin(&service, config, options);
+    // Whoever has the database may write everywhere.
+    let import = service.import(options, Grant::unlimited(), config.request_timeout);
     let done = if args.file.as_os_str() == "-" {
         lines(import, args.dry_run, io::stdin().lock()).await
     } else {
@@ -222,11 +207,6 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     done
 }
 
-/// Begins an import by somebody who has the database, and so may write everywhere.
-pub fn begin(service: &Arc<Service>, config: &Config, options: ImportOptions) -> Import {
-    service.import(options, Grant::unlimited(), config.request_timeout)
-}
-
 async fn lines(mut import: Import, dry_run: bool, mut file: impl BufRead) -> Result<(), Error> {
     let mut report = Report::new(dry_run);
     let mut line = Vec::new();
@@ -238,40 +218,29 @@ async fn lines(mut import: Import, dry_run: bool, mut file: impl BufRead) -> Res
         let results = import.line(line.strip_suffix(b"\n").unwrap_or(&line)).await?;
         report.add(&results, import.counts())?;
     }
-    finish(import, report).await
-}
-
-/// The end of an import, and what came of it.
-///
-/// # Errors
-/// The database fails, or a session was not imported.
-pub async fn finish(mut import: Import, mut report: Report) -> Result<(), Error> {
     let last = import.finish().await?;
     report.add(last.as_slice(), import.counts())?;
     if !import.is_whole() && report.failed == 0 {
-        return Err(Error::Names("the last line, `end`, is missing: the file was cut"));
+        return Err(Error::Cut);
     }
     report.end()
 }
 
 /// What became of the sessions of an import.
-pub struct Report {
+struct Report {
     progress: Progress,
-    pub failed: u64,
+    failed: u64,
     unchanged: u64,
     skipped: u64,
 }
 
 impl Report {
-    #[must_use]
-    pub fn new(dry_run: bool) -> Self {
+    fn new(dry_run: bool) -> Self {
         let what = if dry_run { "would import" } else { "imported" };
         Self { progress: Progress::new(what), failed: 0, unchanged: 0, skipped: 0 }
     }
 
-    /// # Errors
-    /// Standard output cannot be written to.
-    pub fn add(&mut self, results: &[Imported], counts: (u64, u64)) -> Result<(), Error> {
+    fn add(&mut self, results: &[Imported], counts: (u64, u64)) -> Result<(), Error> {
         for imported in results {
             match imported.result {
                 ImportResult::Created => continue,
@@ -288,9 +257,7 @@ impl Report {
         Ok(())
     }
 
-    /// # Errors
-    /// A session was not imported.
-    pub fn end(mut self) -> Result<(), Error> {
+    fn end(mut self) -> Result<(), Error> {
         self.progress.note =
             format!(", {} unchanged, {} skipped, {} failed", self.unchanged, self.skipped, self.failed);
         self.progress.end();
