@@ -52,12 +52,9 @@ VOLUME /data
 # no SESSIOND_INSECURE_NO_AUTH: whoever runs the image chooses one (docs/access.md); until then sessiond refuses to start.
 # Variables rather than flags in CMD, because `sessiond healthcheck` reads them too.
 # The delay is for whoever balances load over containers: it looks at /readyz every few seconds.
-# glibc gives blocks of 64 KiB and more back at once, and has two arenas: else it keeps what large answers took at their peak.
 ENV SESSIOND_LISTEN=0.0.0.0:8080 \
     SESSIOND_METRICS_LISTEN=0.0.0.0:9464 \
-    SESSIOND_SHUTDOWN_DELAY=5s \
-    MALLOC_ARENA_MAX=2 \
-    MALLOC_MMAP_THRESHOLD_=65536
+    SESSIOND_SHUTDOWN_DELAY=5s
 EXPOSE 8080 9464
 
 # SIGTERM: 5 s of delay, and a drain of up to 25 s, more than the 10 s that `docker stop` grants: use `--stop-timeout 40`.

@@ -70,9 +70,9 @@ class Effort:
 
 
 QUICK = Effort(
-    rounds=1, seconds=1, warmup=0.3, other_rounds=1, other_seconds=0.5, other_warmup=0.2, growth_seconds=0.3,
+    rounds=1, seconds=1, warmup=0.1, other_rounds=1, other_seconds=0.2, other_warmup=0.1, growth_seconds=0.2, growth_warmup=0.1,
     connections=[1, 32, 64, 256], peak_connections=[64, 256], clients=[1, 16, 64], reading_clients=[16], adk_concurrency=[64],
-    histories=[100, 20_000], states=[10, 1_000], lists=[100, 2_000], far_page=20,
+    histories=[100, 2_000], states=[10, 100], lists=[100, 500], far_page=4,
 )  # fmt: skip
 
 # Of what is measured over several numbers of connections, those that the targets speak of.
@@ -245,7 +245,7 @@ class Bench:
         before = self.postgresql.cpu_seconds()
         result = pgbench(self.postgresql, database, YARDSTICKS / script, clients, self.effort.seconds, self.variables)
         # One that failed has no rate.
-        if requests := result.get("rate", 0) * self.effort.seconds:
+        if requests := result.get("requests"):
             result["database_us"] = (self.postgresql.cpu_seconds() - before) * 1e6 / requests
         return result
 

@@ -22,6 +22,10 @@ use tokio::net::TcpStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
+/// Gives memory back soon after a peak, whichever thread took it; glibc's does not.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
 
 /// Where `sessiond import adk` leads; the options are the same.

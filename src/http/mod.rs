@@ -15,13 +15,14 @@ mod way;
 use std::sync::{Arc, LazyLock};
 
 use app::Description;
+use axum::Router;
 use axum::http::Method;
 use pages::{console, docs, home};
 use resources::{
     access, erasure, events, feed, lease, names, past, policy, render, sessions, state, system, transfer, trim, watch,
 };
-use way::pipeline::Api;
-use way::routes::{Endpoint, Routes};
+use way::pipeline;
+use way::routes::{Endpoint, resources};
 
 use crate::access::Authenticator;
 use crate::config::HttpSettings;
@@ -146,9 +147,9 @@ pub fn app(
 }
 
 /// The application, as a listener serves it.
-pub fn site(app: Arc<App>) -> Api {
+pub fn router(app: Arc<App>) -> Router {
     let console = if app.settings.console { CONSOLE } else { &[] };
-    Api::new(app, Routes::new(ENDPOINTS.iter().chain(HOME).chain(console)))
+    pipeline::router(app, resources(ENDPOINTS.iter().chain(HOME).chain(console)))
 }
 
 /// Paths that are served however many requests are under way, and on connections beyond their limit too.
@@ -172,6 +173,7 @@ pub fn openapi_adk_yaml() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::describe::{Access, Charge};
+    use super::way::routes::Resource;
     use super::*;
 
     #[test]
@@ -182,10 +184,10 @@ mod tests {
         assert_eq!(always, ["/health", "/healthz", "/readyz"]);
         let pages = all().filter(|endpoint| endpoint.operation.serving.page).map(|endpoint| endpoint.path);
         assert_eq!(pages.collect::<Vec<_>>(), ["/docs", "/", "/docs/", "/console", "/console/"]);
-        let routes = Routes::new(all());
-        assert_eq!(routes.strict_roots, ["v1"]);
-        let mut open: Vec<&str> = all().map(|endpoint| endpoint.path).collect();
-        open.retain(|path| routes.find(path).is_some_and(|resource| resource.is_open && !resource.is_page));
+        let resources = resources(all());
+        assert_eq!(way::routes::strict_roots(&resources), ["v1"]);
+        let is_open = |resource: &&Arc<Resource>| resource.is_open && !resource.is_page;
+        let mut open: Vec<&str> = resources.iter().filter(is_open).map(|resource| resource.path).collect();
         open.sort_unstable();
         let expected =
             ["/console/{file}", "/health", "/healthz", "/openapi-adk.yaml", "/openapi.yaml", "/readyz", "/version"];

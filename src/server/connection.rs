@@ -6,20 +6,22 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use axum::Router;
 use hyper::Request;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use super::arrival::{Arrival, HalfClosed, Pace};
 use super::limits::{ConnectionLimits, LONGEST};
 use super::pulse::{ASK, Phase, Pulse};
 use super::refusal::{Refusal, SAFETY};
-use super::site::{Arrival, HalfClosed, Served, Site};
 use super::wire::Wire;
 use crate::allowance::Allowance;
 
@@ -36,7 +38,7 @@ pub enum Reuse {
 /// One connection, from accept to close.
 pub async fn connection(
     stream: TcpStream,
-    site: Arc<dyn Site>,
+    router: Router,
     limits: ConnectionLimits,
     reuse: Reuse,
     refusal: Refusal,
@@ -45,12 +47,12 @@ pub async fn connection(
     let pulse = Arc::new(Pulse::new(&limits));
     let peer = stream.peer_addr().ok();
     let service = service_fn({
-        let pulse = pulse.clone();
-        move |request: Request<Incoming>| {
+        let (pulse, router) = (pulse.clone(), TowerToHyperService::new(router));
+        move |mut request: Request<Incoming>| {
             let turn = pulse.serve();
             let has_two_lengths = pulse.has_two_lengths(turn);
             let mut half_closed = HalfClosed::new(pulse.half_closed.subscribe());
-            let (pulse, site) = (pulse.clone(), site.clone());
+            let (pulse, router) = (pulse.clone(), router.clone());
             async move {
                 if let Some(until) = pulse.paused() {
                     // Whoever sends nothing more, and may have gone, does not come back on this connection.
@@ -59,9 +61,9 @@ pub async fn connection(
                         () = half_closed.wait() => {}
                     }
                 }
-                let arrival = Arrival { peer, has_two_lengths, half_closed };
-                let Served { mut response, pause, stall } =
-                    site.serve(request.map(axum::body::Body::new), arrival).await;
+                request.extensions_mut().insert(Arrival { peer, has_two_lengths, half_closed });
+                let Ok(mut response) = router.call(request).await;
+                let Pace { pause, stall } = response.extensions_mut().remove().unwrap_or_default();
                 pulse.pause(pause);
                 if let Some(most) = stall {
                     pulse.beat(|beat| beat.allowance = Allowance::new(most.min(LONGEST), 1));

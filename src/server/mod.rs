@@ -23,12 +23,12 @@
 //! from it until a write fails: see [`HalfClosed`]. One that closes in the middle of a request, or resets the connection, has
 //! cancelled its request: hyper drops the handler's future then, as under `axum::serve`.
 
+mod arrival;
 mod connection;
 mod framing;
 mod limits;
 mod pulse;
 mod refusal;
-mod site;
 mod wire;
 
 use std::future::Future;
@@ -37,6 +37,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use connection::{Reuse, connection};
 use limits::LINGER;
 use refusal::overloaded;
@@ -46,9 +47,9 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 
+pub use arrival::{Arrival, HalfClosed, Pace};
 pub use limits::ConnectionLimits;
 pub use refusal::Refusal;
-pub use site::{Arrival, HalfClosed, Served, Site};
 
 /// How many connections beyond the limit may be looked at and linger at once; beyond it a refusal is written and dropped.
 const MAX_LINGERING_REFUSALS: usize = 128;
@@ -86,14 +87,14 @@ pub struct Drained {
     pub aborted: usize,
 }
 
-/// Serves `site` on `listener` until `shutdown` resolves, then drains.
+/// Serves `router` on `listener` until `shutdown` resolves, then drains.
 ///
 /// The drain accepts what waits to be accepted, closes the listener, and then at once every connection that is idle. One
 /// that is new or in the middle of a request head gets `HEAD_GRACE`. Requests in service finish, with
 /// `Connection: close`. What is left at `drain_deadline` is aborted, so this returns within about the deadline.
 pub async fn serve(
     listener: TcpListener,
-    site: Arc<dyn Site>,
+    router: Router,
     limits: ConnectionLimits,
     observer: Arc<dyn ConnectionObserver>,
     refusal: Refusal,
@@ -104,15 +105,15 @@ pub async fn serve(
     let mut refusals = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let admit = |stream: TcpStream, connections: &mut JoinSet<()>, refusals: &mut JoinSet<()>| {
-        let (site, drain) = (site.clone(), drain.clone());
+        let (router, drain) = (router.clone(), drain.clone());
         if connections.len() < limits.max_connections {
             let open = Open::new(observer.clone());
             connections.spawn(async move {
                 let _open = open;
-                connection(stream, site, limits, Reuse::KeepAlive, refusal, drain).await;
+                connection(stream, router, limits, Reuse::KeepAlive, refusal, drain).await;
             });
         } else if refusals.len() < MAX_LINGERING_REFUSALS {
-            refusals.spawn(spare(stream, site, limits, observer.clone(), refusal, drain));
+            refusals.spawn(spare(stream, router, limits, observer.clone(), refusal, drain));
         } else {
             observer.refused();
             refuse_and_drop(stream, refusal);
@@ -243,7 +244,7 @@ impl Drop for Open {
 /// A connection beyond the limit: served once if it asks for what is always served, else refused.
 async fn spare(
     stream: TcpStream,
-    site: Arc<dyn Site>,
+    router: Router,
     limits: ConnectionLimits,
     observer: Arc<dyn ConnectionObserver>,
     refusal: Refusal,
@@ -254,7 +255,7 @@ async fn spare(
     let asks = timeout(SPARE_PATIENCE, asks_for_one_of(&stream, limits.always_served)).await;
     if asks.unwrap_or(false) {
         let limits = ConnectionLimits { header_read_timeout: SPARE_PATIENCE, ..limits };
-        connection(stream, site, limits, Reuse::Once, refusal, drain).await;
+        connection(stream, router, limits, Reuse::Once, refusal, drain).await;
     } else {
         observer.refused();
         refuse(stream, refusal).await;

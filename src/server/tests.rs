@@ -5,35 +5,15 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use async_trait::async_trait;
 use axum::body::{Body, Bytes};
-use axum::http::Request;
 use axum::{Extension, Router, routing};
 use futures_util::stream;
-use hyper::service::Service as _;
-use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
 use super::refusal::{SAFETY, refusal_of_head};
 use super::*;
-
-/// A router of axum, whose handlers find and leave among the extensions what a [`Site`] has as types.
-struct Routed(Router);
-
-#[derive(Clone)]
-struct Pause(Duration);
-
-#[async_trait]
-impl Site for Routed {
-    async fn serve(&self, mut request: Request<Body>, arrival: Arrival) -> Served {
-        request.extensions_mut().insert(arrival.half_closed);
-        let mut response = TowerToHyperService::new(self.0.clone()).call(request).await.unwrap();
-        let pause = response.extensions_mut().remove().map(|Pause(pause)| pause);
-        Served { pause, ..Served::of(response) }
-    }
-}
 
 const NEVER: Duration = Duration::MAX;
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -82,10 +62,9 @@ async fn start(router: Router, limits: ConnectionLimits) -> Running {
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel();
     let counts = Arc::<Counts>::default();
-    let served =
-        tokio::spawn(serve(listener, Arc::new(Routed(router)), limits, counts.clone(), crate::http::refusal, async {
-            let _ = stopped.await;
-        }));
+    let served = tokio::spawn(serve(listener, router, limits, counts.clone(), crate::http::refusal, async {
+        let _ = stopped.await;
+    }));
     Running { address, counts, stop, served }
 }
 
@@ -231,8 +210,8 @@ async fn whoever_has_sent_whole_requests_and_closes_its_sending_side_is_answered
 
 #[tokio::test]
 async fn a_handler_hears_that_its_peer_sends_nothing_more() {
-    let handler = async |request: Request<Body>| {
-        let mut closed = request.extensions().get::<HalfClosed>().cloned().expect("told of every request");
+    let handler = async |request: axum::http::Request<Body>| {
+        let mut closed = request.extensions().get::<Arrival>().cloned().expect("told of every request").half_closed;
         closed.wait().await;
         "heard"
     };
@@ -421,7 +400,7 @@ fn pausing(pause: Duration) -> (Router, Arc<AtomicUsize>) {
     let counted = count.clone();
     let handler = async move || {
         counted.fetch_add(1, Ordering::SeqCst);
-        (Extension(Pause(pause)), "hello")
+        (Extension(Pace { pause: Some(pause), stall: None }), "hello")
     };
     (Router::new().route("/", routing::get(handler)), count)
 }

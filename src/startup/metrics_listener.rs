@@ -6,17 +6,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::IntoResponse as _;
+use axum::{Extension, Router};
 use tokio::net::TcpListener;
 
 use crate::config::{Config, MetricsListen};
 use crate::http;
 use crate::metrics::Metrics;
 use crate::origin::Policy;
-use crate::server::{self, Arrival, ConnectionLimits, Served, Site};
+use crate::server::{self, Arrival, ConnectionLimits};
 
 /// Few, as only scrapers come here, and short-lived: this listener must not become a way to exhaust the process.
 const METRICS_CONNECTIONS: ConnectionLimits = ConnectionLimits {
@@ -65,27 +65,18 @@ pub async fn serve(
     origins: Arc<Policy>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let site = Arc::new(Scraped { metrics, origins });
-    // Its connections are not those of `sessiond_http_connections`.
-    server::serve(listener, site, METRICS_CONNECTIONS, Arc::new(()), http::refusal, shutdown).await;
-}
-
-struct Scraped {
-    metrics: Arc<Metrics>,
-    origins: Arc<Policy>,
-}
-
-#[async_trait]
-impl Site for Scraped {
-    async fn serve(&self, request: Request<Body>, arrival: Arrival) -> Served {
+    let site = async move |Extension(arrival): Extension<Arrival>, request: Request| {
         let (request, _) = request.into_parts();
-        let refused = http::foreign(&self.origins, &self.metrics, &request, arrival.has_two_lengths);
-        Served::of(refused.unwrap_or_else(|| match (request.uri.path(), &request.method) {
-            ("/metrics", &Method::GET | &Method::HEAD) => scrape(&self.metrics, &request.headers).into_response(),
+        let refused = http::foreign(&origins, &metrics, &request, arrival.has_two_lengths);
+        refused.unwrap_or_else(|| match (request.uri.path(), &request.method) {
+            ("/metrics", &Method::GET | &Method::HEAD) => scrape(&metrics, &request.headers).into_response(),
             ("/metrics", _) => (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET,HEAD")]).into_response(),
             _ => StatusCode::NOT_FOUND.into_response(),
-        }))
-    }
+        })
+    };
+    // Its connections are not those of `sessiond_http_connections`.
+    let router = Router::new().fallback(site);
+    server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), http::refusal, shutdown).await;
 }
 
 fn scrape(metrics: &Metrics, headers: &HeaderMap) -> ([(HeaderName, &'static str); 2], String) {

@@ -272,7 +272,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
         not_ready.end_watches();
     };
     let limits = config.connection_limits(http::always_served());
-    let drained = server::serve(listener, Arc::new(http::site(app)), limits, metrics, refusal, shutdown).await;
+    let drained = server::serve(listener, http::router(app), limits, metrics, refusal, shutdown).await;
     drop(beside);
     if let Some(audit) = audit {
         audit.report_now(&SystemClock);

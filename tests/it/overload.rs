@@ -234,6 +234,64 @@ async fn readers_that_do_not_read_are_cut_off(place: Place) {
     assert_eq!(whole["events"].as_array().unwrap().len(), LONG);
 }
 
+/// The kernel tells a writer that there is room when a third of its buffer is free, which takes such a reader longer than it is
+/// given.
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_little_who_are_steady_get_all() {
+    let place = Place::sqlite();
+    let args = ["--max-body-bytes=16MiB", "--answer-stall-timeout=4s", "--watch-stall=4s", "--min-rate=8KiB"];
+    let server = Server::start(&place.url(), &[&args[..], PATIENT].concat()).await;
+    create_long(&server).await;
+    let read = async |path: String, end: &[u8]| {
+        let mut reader = ask_for(&server, &path).await;
+        let mut some = vec![0; 8 << 10];
+        for _ in 0..48 {
+            sleep(Duration::from_millis(250)).await;
+            timeout(PATIENCE, reader.read_exact(&mut some)).await.expect("more").expect("more");
+        }
+        // More than the buffers held when it began: it was not cut off meanwhile.
+        let mut bytes = Vec::new();
+        let whole = async {
+            while !bytes.ends_with(end) {
+                assert_ne!(reader.read_buf(&mut bytes).await.expect("the rest"), 0, "{path} ends early");
+            }
+        };
+        timeout(PATIENCE, whole).await.expect("the rest");
+        assert!(bytes.len() > 16 << 20, "{path}: {}", bytes.len());
+    };
+    let caught_up = format!("\"revision\":{LONG}}}\n\n\r\n");
+    tokio::join!(
+        read(SESSION.into(), b"0\r\n\r\n"),
+        read("/v1/apps/a/export".into(), b"0\r\n\r\n"),
+        read(format!("{SESSION}/watch?afterSequence=0"), caught_up.as_bytes()),
+    );
+    verify(&place.url()).await;
+}
+
+/// What stays of a peak is no share of it: the bound is well below what each of the rounds takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_of_readers_that_do_not_read_is_given_back() {
+    let place = Place::sqlite();
+    let stalls = ["--answer-stall-timeout=10m", "--idle-timeout=20m"];
+    let sizes = ["--max-body-bytes=16MiB", "--max-page-bytes=30MiB", "--max-answer-bytes=400MiB"];
+    let (server, metrics) = measured(&place, &[&sizes[..], PATIENT, &stalls].concat()).await;
+    create_long(&server).await;
+    let resident = "process_resident_memory_bytes";
+    server.get(EVENTS).await.expect(200);
+    let before = sample(&metrics, resident).await.expect("a sample");
+    for _ in 0..3 {
+        let mut readers = Vec::new();
+        for _ in 0..12 {
+            let mut reader = ask_for(&server, EVENTS).await;
+            assert_eq!(status(&mut reader).await, "HTTP/1.1 200");
+            readers.push(reader);
+        }
+        until_sample(&metrics, resident, |now| now > before + 100e6).await;
+        drop(readers);
+        until_sample(&metrics, resident, |now| now < before + 50e6).await;
+    }
+}
+
 async fn readers_that_do_not_read_do_not_hold_up_a_stop(place: Place) {
     let args = ["--max-body-bytes=16MiB", "--answer-stall-timeout=10m", "--idle-timeout=20m", "--drain-timeout=20s"];
     let mut server = Server::start(&place.url(), &[&args[..], PATIENT].concat()).await;

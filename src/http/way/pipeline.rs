@@ -1,23 +1,27 @@
 //! The way of every request to a handler and back: admission, a name, a deadline, the checks of its origin and path, the one form
 //! for errors, and one line in the log.
 
-use std::panic::AssertUnwindSafe;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use axum::body::{Body, HttpBody as _};
+use axum::extract::Request;
 use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::any;
+use axum::{Extension, Router};
 use futures_util::FutureExt as _;
 use opentelemetry::context::FutureExt as _;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tower_http::catch_panic::CatchPanicLayer;
 
 use super::edge::{self, Cors};
-use super::routes::{Resource, Routes};
+use super::routes::{Resource, strict_roots};
 use super::trace::{RequestSpan, TraceParent};
 use crate::access::Client;
 use crate::access::audit::Line;
@@ -26,31 +30,43 @@ use crate::http::call::{Call, ClientGone, Passage, check_path, credential, turne
 use crate::http::limits::admission::{Place, is_counted, refused};
 use crate::http::reply::{Answer, Code, IDEMPOTENT_REPLAYED, Ids, Problem, REQUEST_ID, is_write};
 use crate::metrics::known_method;
-use crate::server::{Arrival, Served, Site};
+use crate::server::{Arrival, Pace};
 use crate::service::{Clock as _, SystemClock};
 
-/// The API, as a listener serves it.
+/// The routes: at each path, and where there is nothing, the same way to whatever serves it.
+///
+/// # Panics
+/// Two paths that differ in the name of a parameter alone.
+pub fn router(app: Arc<App>, resources: Vec<Arc<Resource>>) -> Router {
+    let api = Api { app, strict_roots: strict_roots(&resources).into() };
+    let way = |resource: Option<Arc<Resource>>| {
+        let api = api.clone();
+        any(async move |Extension(arrival): Extension<Arrival>, request: Request| {
+            api.serve(resource, arrival, request).await
+        })
+    };
+    let route = |router: Router, resource: Arc<Resource>| router.route(resource.path, way(Some(resource)));
+    let routes = resources.into_iter().fold(Router::new(), route);
+    routes.fallback_service(way(None)).layer(CatchPanicLayer::custom(panicked))
+}
+
+/// The answer to a request on whose way something panicked. A handler's panic is caught, and logged, there.
+fn panicked(_: Box<dyn Any + Send>) -> Response {
+    Problem::panicked().finish(Ids::of(&SystemClock.fresh_id().to_string()), true)
+}
+
+/// What the way of a request needs beside it.
 #[derive(Clone)]
-pub struct Api {
+struct Api {
     app: Arc<App>,
-    routes: Arc<Routes>,
+    strict_roots: Arc<[&'static str]>,
 }
 
 impl Api {
-    pub fn new(app: Arc<App>, routes: Routes) -> Self {
-        Self { app, routes: Arc::new(routes) }
-    }
-}
-
-#[async_trait]
-impl Site for Api {
     /// Serves a request for which there is a place in a task of its own, to the end: a client that goes away neither cuts a
     /// transaction in two nor keeps its request out of the log.
-    ///
-    /// The task itself fails only if the runtime shuts down, when nobody reads the answer any more.
-    async fn serve(&self, request: Request<Body>, arrival: Arrival) -> Served {
+    async fn serve(self, resource: Option<Arc<Resource>>, arrival: Arrival, request: Request) -> Response {
         let path = request.uri().path();
-        let resource = self.routes.find(path).cloned();
         let route = resource.as_ref().map(|resource| resource.path);
         let always = resource.as_ref().is_some_and(|resource| resource.is_always_served);
         match self.app.places.take(&self.app.metrics, route, path, always) {
@@ -59,11 +75,14 @@ impl Site for Api {
                 let (_here, here) = watch::channel(());
                 let gone = ClientGone::new(here, arrival.half_closed.clone());
                 let asked = Asked::new(&self.app, resource, &request, arrival);
-                tokio::spawn(answer(self.clone(), asked, request, place, gone)).await.unwrap_or_else(|_| {
-                    let mut failed = Response::default();
-                    *failed.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-                    Served::of(failed)
-                })
+                match tokio::spawn(answer(self, asked, request, place, gone)).await {
+                    Ok(response) => response,
+                    Err(failed) => match failed.try_into_panic() {
+                        Ok(panic) => resume_unwind(panic),
+                        // The runtime shuts down: nobody reads the answer any more.
+                        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+                    },
+                }
             }
             None => refuse(&self.app, route, &request),
         }
@@ -71,14 +90,15 @@ impl Site for Api {
 }
 
 /// The answer to a request for which there is no place: made without a task, and counted instead of logged.
-fn refuse(app: &App, route: Option<&'static str>, request: &Request<Body>) -> Served {
+fn refuse(app: &App, route: Option<&'static str>, request: &Request) -> Response {
     let started = Instant::now();
     let method = request.method();
-    let response = refused(&request_id(request.headers(), app), is_write(method));
+    let mut response = refused(&request_id(request.headers(), app), is_write(method));
     app.metrics.rejected("in_flight");
     app.metrics.problem(Code::Overloaded.entry().0);
     app.metrics.request(method.as_str(), route, response.status().as_u16(), Some(started.elapsed()));
-    Served { pause: Some(app.places.pause()), ..Served::of(response) }
+    response.extensions_mut().insert(Pace { pause: Some(app.places.pause()), stall: None });
+    response
 }
 
 /// A request that has a place, as those know it who follow it from its arrival to its answer.
@@ -95,7 +115,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(app: &App, resource: Option<Arc<Resource>>, request: &Request<Body>, arrival: Arrival) -> Self {
+    fn new(app: &App, resource: Option<Arc<Resource>>, request: &Request, arrival: Arrival) -> Self {
         Self {
             started: Instant::now(),
             id: request_id(request.headers(), app),
@@ -126,7 +146,7 @@ struct Outcome {
 }
 
 /// The path of every request that is served: named, bounded in time, answered in the one form for errors, and logged once.
-async fn answer(api: Api, asked: Asked, request: Request<Body>, place: Place, gone: ClientGone) -> Served {
+async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: ClientGone) -> Response {
     let (app, method) = (&*api.app, &asked.method);
     let is_probe = asked.is(|resource| resource.is_always_served);
     let span = app.traces.as_ref().filter(|_| !is_probe).map(|traces| {
@@ -197,7 +217,8 @@ async fn answer(api: Api, asked: Asked, request: Request<Body>, place: Place, go
         let is_quiet = is_anonymous && !(status.is_server_error() && app.tells_of_failure(Instant::now()));
         log(&asked, status, took, ids, problem.as_ref(), is_quiet);
     }
-    Served { response, pause: is_overloaded.then(|| app.places.pause()), stall }
+    response.extensions_mut().insert(Pace { pause: is_overloaded.then(|| app.places.pause()), stall });
+    response
 }
 
 /// Checks where a request comes from and who sent it, and has it handled.
@@ -268,7 +289,7 @@ async fn identify(
         let client = app.authenticator.client(credential.as_deref(), deadline).await;
         known = (Some(client.map_err(|refusal| turned_away(app, refusal))?), credential.map(Arc::from));
     }
-    check_path(asked.uri.path(), &api.routes.strict_roots)?;
+    check_path(asked.uri.path(), &api.strict_roots)?;
     Ok(known)
 }
 

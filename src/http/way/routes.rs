@@ -31,6 +31,8 @@ pub struct Resource {
     pub is_always_served: bool,
     /// A page for people, to which other sites may link.
     pub is_page: bool,
+    /// An empty segment in it is refused by name.
+    is_strict: bool,
     /// Takes a user token in its query, for browsers, which cannot send a header with a stream.
     pub takes_token: bool,
 }
@@ -43,6 +45,7 @@ impl Resource {
             is_open: endpoints.iter().any(|endpoint| endpoint.operation.access == Access::Open),
             is_always_served: any(|serving| serving.always),
             is_page: any(|serving| serving.page),
+            is_strict: any(|serving| serving.strict_path),
             takes_token: any(|serving| serving.token_in_query),
             endpoints,
         }
@@ -78,39 +81,23 @@ impl Resource {
     }
 }
 
-/// All paths.
-pub struct Routes {
-    tree: matchit::Router<Arc<Resource>>,
-    /// First segments of the paths in which an empty segment is refused by name.
-    pub strict_roots: Vec<&'static str>,
+/// All paths, each with its endpoints.
+pub fn resources(endpoints: impl Iterator<Item = &'static Endpoint>) -> Vec<Arc<Resource>> {
+    let mut paths: Vec<(&'static str, Vec<&'static Endpoint>)> = Vec::new();
+    for endpoint in endpoints {
+        match paths.iter_mut().find(|(path, _)| *path == endpoint.path) {
+            Some((_, endpoints)) => endpoints.push(endpoint),
+            None => paths.push((endpoint.path, vec![endpoint])),
+        }
+    }
+    paths.into_iter().map(|(path, endpoints)| Arc::new(Resource::new(path, endpoints))).collect()
 }
 
-impl Routes {
-    /// # Panics
-    /// Two templates that differ in the name of a parameter alone.
-    pub fn new(endpoints: impl Iterator<Item = &'static Endpoint>) -> Self {
-        let mut paths: Vec<(&'static str, Vec<&'static Endpoint>)> = Vec::new();
-        let mut strict_roots: Vec<&str> = Vec::new();
-        for endpoint in endpoints {
-            match paths.iter_mut().find(|(path, _)| *path == endpoint.path) {
-                Some((_, endpoints)) => endpoints.push(endpoint),
-                None => paths.push((endpoint.path, vec![endpoint])),
-            }
-            if endpoint.operation.serving.strict_path {
-                strict_roots.extend(endpoint.path.split('/').nth(1));
-            }
-        }
-        strict_roots.sort_unstable();
-        strict_roots.dedup();
-        let mut tree = matchit::Router::new();
-        for (path, endpoints) in paths {
-            let inserted = tree.insert(path, Arc::new(Resource::new(path, endpoints)));
-            assert!(inserted.is_ok(), "{path}: {inserted:?}");
-        }
-        Self { tree, strict_roots }
-    }
-
-    pub fn find(&self, path: &str) -> Option<&Arc<Resource>> {
-        self.tree.at(path).ok().map(|found| found.value)
-    }
+/// First segments of the paths in which an empty segment is refused by name.
+pub fn strict_roots(resources: &[Arc<Resource>]) -> Vec<&'static str> {
+    let strict = resources.iter().filter(|resource| resource.is_strict);
+    let mut roots: Vec<&str> = strict.filter_map(|resource| resource.path.split('/').nth(1)).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots
 }

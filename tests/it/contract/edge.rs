@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE};
-use crate::support::databases::on_both_databases;
+use crate::support::databases::on_sqlite;
 use crate::support::server::TestServer;
 
 const ADK: &str = "/apps/app/users/user/sessions";
@@ -92,7 +92,7 @@ async fn everything(server: &Client) -> Vec<String> {
     all
 }
 
-on_both_databases! {
+on_sqlite! {
     async fn a_name_that_leads_here_without_being_ours_reaches_nothing(server: &TestServer) {
         server.create(r#"{"state":{"k":1,"app:k":1,"user:k":1}}"#).await;
         for host in ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "sessiond"] {

@@ -1,4 +1,4 @@
-//! What clients may rely on (README.md, `openapi.yaml`), sentence by sentence, on both stores.
+//! What clients may rely on (README.md, `openapi.yaml`), sentence by sentence, on both stores; on one what no store has a part in.
 
 pub mod access;
 mod adk;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::client::{Answer, Client, EVENTS, ONE, S};
-use crate::support::databases::on_both_databases;
+use crate::support::databases::on_sqlite;
 use crate::support::server::TestServer;
 
 const RENDER: &str = "/v1/apps/app/users/user/sessions/s/render";
@@ -27,7 +27,7 @@ async fn all(server: &Client, options: &Value, cases: &[(&str, &str)]) {
     }
 }
 
-on_both_databases! {
+on_sqlite! {
     async fn keys_of_every_scope_are_replaced_by_their_values(server: &TestServer) {
         server.create(r#"{"state":{"k":"session","user:k":"user","app:k":"app","x":1,"_é":2}}"#).await;
         let cases = [

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::support::client::{EVENTS, ONE, PATIENCE, S};
-use crate::support::databases::on_both_databases;
+use crate::support::databases::on_sqlite;
 use crate::support::server::TestServer;
 
 /// What is answered to a client that sends whole requests and then closes its sending side.
@@ -31,7 +31,7 @@ fn empty_chunks(method: &str, path: &str, headers: &str) -> String {
     request(method, path, &format!("connection: close\r\ntransfer-encoding: chunked\r\n{headers}"), "0\r\n\r\n")
 }
 
-on_both_databases! {
+on_sqlite! {
     async fn whoever_closes_its_sending_side_is_answered(server: &TestServer) {
         server.create("{}").await;
         for n in 0..40 {

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::access::Guarded;
 use crate::support::client::{Answer, Client, ONE, S, STATE};
-use crate::support::databases::on_both_databases;
+use crate::support::databases::{Fixture as _, on_both_databases};
 use crate::support::process::Sessiond;
 use crate::support::server::TestServer;
 use crate::support::state::ODD_KEYS;

@@ -28,6 +28,11 @@ impl Place {
         Self::Postgres(postgres::database().await)
     }
 
+    /// With sessiond's tables in it, unlike the other two, which are empty.
+    pub async fn migrated_postgres() -> Self {
+        Self::Postgres(postgres::migrated().await)
+    }
+
     pub fn url(&self) -> String {
         match self {
             Self::Sqlite(dir) => format!("sqlite://{}", dir.join("data.db").display()),
@@ -102,6 +107,13 @@ pub trait Fixture: Sized {
     async fn stop(self);
 }
 
+/// Runs a stamped test.
+pub async fn run_on<F: Fixture>(place: Place, flags: &[&str], test: impl AsyncFnOnce(&F)) {
+    let fixture = F::start(place, flags).await;
+    test(&fixture).await;
+    fixture.stop().await;
+}
+
 /// Stamps each test once for each database: `name::sqlite` and `name::postgres`. Either `async fn name(place: Place)`s by their
 /// names, or functions in full that take a [`Fixture`], with `with [FLAG, ...]` started with these flags.
 macro_rules! on_both_databases {
@@ -124,27 +136,35 @@ macro_rules! on_both_databases {
         $(#[$about])*
         mod $name {
             use super::*;
-            use $crate::support::databases::{Fixture, Place};
+            use $crate::support::databases::{Place, run_on};
+
+            const FLAGS: &[&str] = &[$($($flag),*)?];
 
             async fn run($fixture: &$type) $body
 
-            async fn on(place: Place) {
-                let flags: &[&str] = &[$($($flag),*)?];
-                let fixture = <$type as Fixture>::start(place, flags).await;
-                run(&fixture).await;
-                Fixture::stop(fixture).await;
-            }
-
             #[tokio::test(flavor = "multi_thread")]
             async fn sqlite() {
-                on(Place::sqlite()).await;
+                run_on(Place::sqlite(), FLAGS, run).await;
             }
 
             #[tokio::test(flavor = "multi_thread")]
             async fn postgres() {
-                on(Place::postgres().await).await;
+                run_on(Place::migrated_postgres().await, FLAGS, run).await;
             }
         }
     )+};
 }
 pub(crate) use on_both_databases;
+
+/// The same for SQLite alone: of what no database has a part in.
+macro_rules! on_sqlite {
+    ($($(#[$about:meta])* async fn $name:ident($fixture:ident: &$type:ty) $(with [$($flag:literal),*])? $body:block)+) => {$(
+        $(#[$about])*
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $name() {
+            async fn run($fixture: &$type) $body
+            $crate::support::databases::run_on($crate::support::databases::Place::sqlite(), &[$($($flag),*)?], run).await;
+        }
+    )+};
+}
+pub(crate) use on_sqlite;

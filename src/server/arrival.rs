@@ -1,22 +1,11 @@
-//! What a listener serves, and what it tells of the connection of each request.
+//! What the server tells a handler of a request's connection, and a handler the server: one extension each way.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use axum::body::Body;
-use axum::http::Request;
-use axum::response::Response;
 use tokio::sync::watch;
 
-/// Answers requests.
-#[async_trait]
-pub trait Site: Send + Sync + 'static {
-    /// Dropped if the peer cancels its request.
-    async fn serve(&self, request: Request<Body>, arrival: Arrival) -> Served;
-}
-
-/// What the server knows of a request beside what its client wrote.
+/// An extension of every request: what the server knows of it beside what its client wrote.
 #[derive(Debug, Clone)]
 pub struct Arrival {
     /// Who is at the other end of its connection.
@@ -27,10 +16,9 @@ pub struct Arrival {
     pub half_closed: HalfClosed,
 }
 
-/// An answer, and how its connection goes on.
-#[derive(Debug)]
-pub struct Served {
-    pub response: Response,
+/// An extension of an answer: how its connection goes on. Without it, as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pace {
     /// The next request of the connection is left alone for so long before it is served.
     ///
     /// For refusals. A client that comes back at once is slowed down, and does not cost the time that others need.
@@ -38,13 +26,6 @@ pub struct Served {
     /// The peer may take no byte of the answer for so long, instead of the
     /// [`ConnectionLimits::stall_timeout`](super::ConnectionLimits::stall_timeout), and at any rate.
     pub stall: Option<Duration>,
-}
-
-impl Served {
-    /// The connection goes on as it is.
-    pub fn of(response: Response) -> Self {
-        Self { response, pause: None, stall: None }
-    }
 }
 
 /// Whether the peer of a request sends nothing more. It may still read, or may have gone: what waits for
