@@ -16,7 +16,7 @@ use crate::http::limits::memory::Memory;
 use crate::http::limits::rates::Rates;
 use crate::http::reply::Code;
 use crate::metrics::Metrics;
-use crate::service::{Clock, Service};
+use crate::service::{Clock, Reader, Service};
 use crate::traces::Traces;
 
 /// The description of the API, made from the table of endpoints.
@@ -39,8 +39,8 @@ pub struct Observers {
 pub struct App {
     /// Not for handlers: theirs is [`Call::service`](crate::http::call::Call).
     service: Arc<Service>,
-    /// A service of a store that holds nothing.
-    nowhere: Arc<Service>,
+    /// A store that holds nothing.
+    nowhere: Arc<Reader>,
     pub authenticator: Arc<Authenticator>,
     pub audit: Option<Arc<Audit>>,
     pub traces: Option<Arc<Traces>>,
@@ -90,10 +90,14 @@ impl App {
         })
     }
 
-    /// What a request asks: what is stored or, outside of its client's grant, a service that looks as if nothing were, and
-    /// asks no database.
-    pub fn service(&self, is_within: bool) -> &Arc<Service> {
+    /// What a request reads: what is stored or, outside of its client's grant, what looks as if nothing were, and asks no database.
+    pub fn reader(&self, is_within: bool) -> &Arc<Reader> {
         if is_within { &self.service } else { &self.nowhere }
+    }
+
+    /// What writes, to whatever it is given: handlers that write names of their path have `Call::writer`.
+    pub fn writer(&self) -> &Arc<Service> {
+        &self.service
     }
 
     /// From now on the server is not ready, so that a load balancer sends its requests elsewhere.

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::receipts::{PublicKey, Signer};
 use super::retry::{Repeat, Tried};
-use super::{Error, Made, Result, Service};
+use super::{Error, Made, Reader, Result, Service};
 use crate::domain::access::{Grant, Names};
 use crate::domain::erasure::{
     Erasing, Erasure, ErasureDraft, Subject, instance, request_digest, request_digest_of_user,
@@ -55,6 +55,57 @@ impl<'a> Within<'a> {
     }
 }
 
+impl Reader {
+    /// An erasure within this grant.
+    ///
+    /// # Errors
+    /// `ErasureNotFound`.
+    pub async fn erasure(&self, id: &str, grant: &Grant, deadline: Instant) -> Result<Erasure> {
+        let found = self.read(deadline, || self.reads.erasure(id, deadline)).await?;
+        let salt = self.read(deadline, || self.reads.erasure_salt(deadline)).await?;
+        found.filter(|erasure| Within::new(grant, &salt).has(erasure)).ok_or(Error::ErasureNotFound)
+    }
+
+    /// A page of erasures within this grant, the oldest first, and whether there are more.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn erasures(
+        &self,
+        after: &str,
+        rows: usize,
+        grant: &Grant,
+        deadline: Instant,
+    ) -> Result<(Vec<Erasure>, bool)> {
+        let salt = self.read(deadline, || self.reads.erasure_salt(deadline)).await?;
+        let mut within = Within::new(grant, &salt);
+        let mut page = Vec::new();
+        let mut after = after.to_owned();
+        loop {
+            let looked = self.read(deadline, || self.reads.erasures(&after, ROWS, deadline)).await?;
+            let is_last = looked.len() < ROWS;
+            let last = looked.last().map(|erasure| erasure.id.clone());
+            page.extend(looked.into_iter().filter(|erasure| within.has(erasure)));
+            if page.len() > rows {
+                page.truncate(rows);
+                return Ok((page, true));
+            }
+            match last {
+                Some(last) if !is_last => after = last,
+                _ => return Ok((page, false)),
+            }
+        }
+    }
+
+    /// The hash that stands for a user.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn subject(&self, user: &UserKey, deadline: Instant) -> Result<Subject> {
+        Ok(Subject::of(&self.reads.erasure_salt(deadline).await?, user))
+    }
+}
+
 impl Service {
     /// Erases a user, or finds the erasure that an earlier request of the same id made; whether it did.
     ///
@@ -92,47 +143,6 @@ impl Service {
                 }
                 Err(refusal) => Err(self.refusal(refusal, unclear)),
             };
-        }
-    }
-
-    /// An erasure within this grant.
-    ///
-    /// # Errors
-    /// `ErasureNotFound`.
-    pub async fn erasure(&self, id: &str, grant: &Grant, deadline: Instant) -> Result<Erasure> {
-        let found = self.read(deadline, || self.store.erasure(id, deadline)).await?;
-        let salt = self.read(deadline, || self.store.erasure_salt(deadline)).await?;
-        found.filter(|erasure| Within::new(grant, &salt).has(erasure)).ok_or(Error::ErasureNotFound)
-    }
-
-    /// A page of erasures within this grant, the oldest first, and whether there are more.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
-    pub async fn erasures(
-        &self,
-        after: &str,
-        rows: usize,
-        grant: &Grant,
-        deadline: Instant,
-    ) -> Result<(Vec<Erasure>, bool)> {
-        let salt = self.read(deadline, || self.store.erasure_salt(deadline)).await?;
-        let mut within = Within::new(grant, &salt);
-        let mut page = Vec::new();
-        let mut after = after.to_owned();
-        loop {
-            let looked = self.read(deadline, || self.store.erasures(&after, ROWS, deadline)).await?;
-            let is_last = looked.len() < ROWS;
-            let last = looked.last().map(|erasure| erasure.id.clone());
-            page.extend(looked.into_iter().filter(|erasure| within.has(erasure)));
-            if page.len() > rows {
-                page.truncate(rows);
-                return Ok((page, true));
-            }
-            match last {
-                Some(last) if !is_last => after = last,
-                _ => return Ok((page, false)),
-            }
         }
     }
 
@@ -203,14 +213,6 @@ impl Service {
     /// Only [`Error::Store`].
     pub async fn instance(&self, deadline: Instant) -> Result<String> {
         Ok(instance(&self.store.erasure_salt(deadline).await?))
-    }
-
-    /// The hash that stands for a user.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
-    pub async fn subject(&self, user: &UserKey, deadline: Instant) -> Result<Subject> {
-        Ok(Subject::of(&self.store.erasure_salt(deadline).await?, user))
     }
 
     /// Makes those erasures again that this database does not know of, in their order: everything of these users goes. `limit` is

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Error, Guard, Result, Service};
+use super::{Error, Guard, Reader, Result, Service};
 use crate::domain::append::{Append, Done};
 use crate::domain::command::AppendAnswer;
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent, cost};
@@ -44,6 +44,23 @@ pub struct Appended {
     pub tag: Tag,
 }
 
+impl Reader {
+    /// One event, with its session's head.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `EventNotFound`, `Trimmed`.
+    pub async fn event(&self, key: &SessionKey, id: &EventId, deadline: Instant) -> Result<(SessionInfo, StoredEvent)> {
+        let now = self.clock.now();
+        let found = self.read(deadline, || self.reads.event(key, id, now, deadline)).await?;
+        let (head, event) = found.ok_or(Error::SessionNotFound)?;
+        let event = event.ok_or(Error::EventNotFound)?;
+        if event.sequence <= head.base_revision {
+            return Err(Error::Trimmed { base: head.base_revision });
+        }
+        Ok((head, event))
+    }
+}
+
 impl Service {
     /// Appends events, all or none. Partial ones are answered and not stored.
     ///
@@ -76,21 +93,6 @@ impl Service {
         let mut events: Vec<(usize, Answered)> = places.into_iter().zip(stored).chain(partial).collect();
         events.sort_by_key(|(n, _)| *n);
         Ok(Appended { events: events.into_iter().map(|(_, answered)| answered).collect(), tag: done.tag })
-    }
-
-    /// One event, with its session's head.
-    ///
-    /// # Errors
-    /// `SessionNotFound`, `EventNotFound`, `Trimmed`.
-    pub async fn event(&self, key: &SessionKey, id: &EventId, deadline: Instant) -> Result<(SessionInfo, StoredEvent)> {
-        let now = self.clock.now();
-        let found = self.read(deadline, || self.store.event(key, id, now, deadline)).await?;
-        let (head, event) = found.ok_or(Error::SessionNotFound)?;
-        let event = event.ok_or(Error::EventNotFound)?;
-        if event.sequence <= head.base_revision {
-            return Err(Error::Trimmed { base: head.base_revision });
-        }
-        Ok((head, event))
     }
 
     /// Completes events before the first try, so that every try appends the same ones.

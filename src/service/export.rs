@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{Error, Result, Service};
+use super::{Error, Reader, Result};
 use crate::domain::access::Names;
 use crate::domain::ids::{ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
@@ -25,7 +25,7 @@ const TRIES: u32 = 10;
 
 /// An export under way. [`Export::next`] gives its lines, in parts.
 pub struct Export {
-    service: Arc<Service>,
+    service: Arc<Reader>,
     source: Source,
     /// Where it goes on: behind this session.
     after: Option<ListPosition>,
@@ -67,7 +67,7 @@ struct Open {
     is_new: bool,
 }
 
-impl Service {
+impl Reader {
     /// Begins an export, behind the session of a cursor if there is one.
     pub fn export(self: &Arc<Self>, source: Source, after: Option<ListPosition>) -> Export {
         Export {
@@ -123,7 +123,7 @@ impl Service {
             max_rows: 1,
             max_bytes: 1,
         };
-        let found = self.read(deadline, || self.store.export(&query, deadline)).await?;
+        let found = self.read(deadline, || self.reads.export(&query, deadline)).await?;
         Ok(found.and_then(|found| found.imported_digest))
     }
 
@@ -136,7 +136,7 @@ impl Service {
     ) -> Result<Option<Exported>> {
         let (max_rows, max_bytes) = (PAGE_ROWS.min(self.limits.page_rows), PAGE_BYTES.min(self.limits.page_bytes));
         let query = ExportQuery { key: key.clone(), now: self.clock.now(), after, through, max_rows, max_bytes };
-        self.read(deadline, || self.store.export(&query, deadline)).await
+        self.read(deadline, || self.reads.export(&query, deadline)).await
     }
 }
 
@@ -243,7 +243,7 @@ impl Export {
         let (max_rows, max_bytes) =
             (PAGE_ROWS.min(service.limits.page_rows), PAGE_BYTES.min(service.limits.page_bytes));
         let query = PastQuery { scope: scope.clone(), after, through, max_rows, max_bytes };
-        service.read(deadline, || service.store.past(&query, deadline)).await
+        service.read(deadline, || service.reads.past(&query, deadline)).await
     }
 
     async fn next_user(&mut self, deadline: Instant) -> Result<String> {

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::live::Live;
-use super::{Error, Result, Service};
+use super::{Error, Reader, Result, Service};
 use crate::domain::erasure::Subject;
 use crate::domain::feed::Change;
 use crate::domain::feed::{FeedPage, FeedPosition, FeedQuery, FeedScope};
@@ -38,18 +38,18 @@ pub struct Changes {
     pub up_to_date: bool,
 }
 
-impl Service {
+impl Reader {
     /// Changes behind a position.
     ///
     /// # Errors
     /// `FeedDisabled`; `FeedGone`, if the position is not in the feed, or not any more.
     pub async fn feed(&self, query: &FeedQuery, deadline: Instant) -> Result<Changes> {
         let until = deadline.min(Instant::now() + LOOK);
-        match self.store.feed(query, until, deadline).await? {
+        match self.reads.feed(query, until, deadline).await? {
             FeedPage::Disabled => Err(Error::FeedDisabled),
             FeedPage::Gone { oldest } => Err(Error::FeedGone { oldest }),
             FeedPage::Changes { changes, position, up_to_date } => {
-                let salt = if changes.is_empty() { [0; 32] } else { self.store.erasure_salt(deadline).await? };
+                let salt = if changes.is_empty() { [0; 32] } else { self.reads.erasure_salt(deadline).await? };
                 let subject = |change: &Change| {
                     let user = change.user.clone()?;
                     Some(Subject::of(&salt, &UserKey { app: change.app.clone(), user }))
@@ -61,6 +61,13 @@ impl Service {
         }
     }
 
+    /// Waits for changes of a scope, from now on: must come before the first read.
+    pub fn subscribe_feed(&self, scope: &FeedScope) -> FeedSubscription {
+        FeedSubscription { news: self.live.enter_feed(scope), live: self.live.clone(), scope: scope.clone() }
+    }
+}
+
+impl Service {
     /// Makes all that is committed by now part of the feed, so that the next read has it. Otherwise it comes with the next tick.
     ///
     /// # Errors
@@ -70,11 +77,6 @@ impl Service {
             self.store.tick(i64::MAX, true, deadline).await?;
         }
         Ok(())
-    }
-
-    /// Waits for changes of a scope, from now on: must come before the first read.
-    pub fn subscribe_feed(&self, scope: &FeedScope) -> FeedSubscription {
-        FeedSubscription { news: self.live.enter_feed(scope), live: self.live.clone(), scope: scope.clone() }
     }
 
     /// Makes what any process commits part of the feed, where that takes ticks, and wakes who waits for it. Runs until it is dropped;

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::live::Subscription;
 use super::news::{Batch, MarkedEvent, News, Recent};
-use super::{Error, Result, Service};
+use super::{Error, Reader, Result};
 use crate::domain::cursor::{Cursor, EventMark, NO_EVENT, Position, mark};
 use crate::domain::ids::SessionKey;
 use crate::domain::json::{Json, Member};
@@ -88,7 +88,7 @@ const KEY_BYTES: usize = 120;
 
 /// Somebody who follows a session.
 pub struct Follower {
-    service: Arc<Service>,
+    service: Arc<Reader>,
     subscription: Subscription,
     incarnation: i64,
     timeline: Timeline,
@@ -115,7 +115,7 @@ pub struct Follower {
     page: (usize, usize),
 }
 
-impl Service {
+impl Reader {
     /// Begins to follow a session.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Error, Result, Service};
+use super::{Error, Reader, Result, Service};
 use crate::domain::command::LeaseCommand;
 use crate::domain::ids::SessionKey;
 use crate::domain::lease::{Held, LeaseChange, LeaseDone, LeaseDraft, LeaseMark, LeaseRefusal, LeaseView};
@@ -26,16 +26,24 @@ pub struct Granted {
     pub retried: bool,
 }
 
-impl Service {
+impl Reader {
     /// The lease of a session, with its head.
     ///
     /// # Errors
     /// `SessionNotFound`.
     pub async fn lease(&self, key: &SessionKey, deadline: Instant) -> Result<LeaseView> {
         let now = self.clock.now();
-        self.read(deadline, || self.store.lease(key, now, deadline)).await?.ok_or(Error::SessionNotFound)
+        self.read(deadline, || self.reads.lease(key, now, deadline)).await?.ok_or(Error::SessionNotFound)
     }
 
+    /// When to look whether a lease is free that expires then: releases by other processes wake nobody here.
+    pub fn look_for_lease(&self, expire_time: Micros) -> Micros {
+        const EVERY: i64 = 250_000;
+        if self.reads.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
+    }
+}
+
+impl Service {
     /// Grants a lease, once: that it is held is an outcome, after which the same request may be made again.
     ///
     /// # Errors
@@ -59,12 +67,6 @@ impl Service {
             }
             Err(refusal) => Err(self.refusal(refusal, unclear)),
         }
-    }
-
-    /// When to look whether a lease is free that expires then: releases by other processes wake nobody here.
-    pub fn look_for_lease(&self, expire_time: Micros) -> Micros {
-        const EVERY: i64 = 250_000;
-        if self.store.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
     }
 
     /// Lets a lease last until `ttl` microseconds from now.

@@ -2,7 +2,7 @@
 //!
 //! What is told is a hint to read, and never the data. So nothing is queued for whoever waits, and nobody is too slow: a watcher that is
 //! woken reads from where it stands. Commits of this process wake at once, from the one place that knows of them
-//! ([`OnCommit`](crate::store::run::OnCommit)). Those of other processes are found by [`Service::poll_forever`](super::Service::poll_forever).
+//! ([`OnCommit`](crate::store::run::OnCommit)). Those of other processes are found by [`Reader::poll_forever`](super::Reader::poll_forever).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,7 @@
 //! The use cases of the API, in terms of the domain and the store.
 //!
-//! It owns the clock, the limits and the retries, and is the only caller of [`Store`]. It does not know HTTP: another interface
+//! It owns the clock, the limits and the retries, and is the only caller of [`Store`]. What only reads is in [`Reader`], the rest in
+//! [`Service`]. It does not know HTTP: another interface
 //! (ADK's own paths, a command) calls the same methods. One file for each resource:
 //!
 //! - `sessions`: create, read, list, change, delete; apps and users
@@ -36,6 +37,7 @@ mod state;
 mod sweep;
 mod trim;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -49,12 +51,12 @@ use crate::domain::refusal::{Bound, Mismatch, Refusal};
 use crate::domain::time::Micros;
 use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
-use crate::store::Store;
 use crate::store::backend::DatabaseClock;
 pub use crate::store::backend::Standby;
 use crate::store::error::StoreError;
 use crate::store::nowhere::Nowhere;
 pub use crate::store::pool::Nodes;
+use crate::store::{Reads, Store};
 
 pub use crate::domain::command::Made;
 pub use crate::domain::guard::Guard;
@@ -162,18 +164,34 @@ impl From<Rejected> for Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-pub struct Service {
-    store: Arc<dyn Store>,
+/// What can be read. It has no writes: what lies outside of a client's grant is read from one over [`Nowhere`], and a write there
+/// does not compile.
+pub struct Reader {
+    reads: Arc<dyn Reads>,
     clock: Arc<dyn Clock>,
     limits: Limits,
     metrics: Arc<Metrics>,
+    live: Arc<Live>,
+}
+
+/// What can be read and written.
+pub struct Service {
+    reader: Arc<Reader>,
+    store: Arc<dyn Store>,
     /// Something was deleted: there are rows to remove.
     to_sweep: Notify,
-    live: Arc<Live>,
     /// Signs receipts; the same for every process.
     signer: OnceCell<Signer>,
     /// For a reader of the file.
     erasures_wait: AtomicBool,
+}
+
+impl Deref for Service {
+    type Target = Arc<Reader>;
+
+    fn deref(&self) -> &Arc<Reader> {
+        &self.reader
+    }
 }
 
 /// A change that was made, and what is there after it.
@@ -187,53 +205,52 @@ pub struct Changed<T> {
 }
 
 impl Service {
-    /// What time it is for the database: its own clock's where it has one, else this process's.
-    ///
-    /// # Errors
-    /// Of the database.
-    async fn time(&self, deadline: Instant) -> std::result::Result<Micros, StoreError> {
-        Ok(match self.store.clock(deadline).await? {
-            DatabaseClock::Own(earliest, _) => earliest,
-            DatabaseClock::OfProcess(_) => self.clock.now(),
-        })
-    }
-
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
-        let live = Arc::new(Live::new(store.shape().is_shared()));
-        let told = live.clone();
+        let reader = Arc::new(Reader::new(store.clone(), clock, limits, metrics));
+        let told = reader.live.clone();
         store.watch_commits(Box::new(move |committed| told.committed(committed)));
-        let now = clock.clone();
+        let now = reader.clock.clone();
         store.set_clock(Arc::new(move || now.now()));
-        Self {
-            store,
-            clock,
-            limits,
-            metrics,
-            to_sweep: Notify::new(),
-            live,
-            signer: OnceCell::new(),
-            erasures_wait: AtomicBool::new(false),
-        }
-    }
-
-    /// The same service of a store that holds nothing.
-    pub fn nowhere(&self) -> Self {
-        Self::new(Arc::new(Nowhere), self.clock.clone(), self.limits, self.metrics.clone())
-    }
-
-    /// The kind of the database: `sqlite` or `postgresql`.
-    pub fn database(&self) -> &'static str {
-        self.store.name()
-    }
-
-    /// Whether there is a change feed.
-    pub fn feeds(&self) -> bool {
-        self.store.feeds()
+        let (to_sweep, signer, erasures_wait) = (Notify::new(), OnceCell::new(), AtomicBool::new(false));
+        Self { reader, store, to_sweep, signer, erasures_wait }
     }
 
     /// Closes the database, once nothing is under way.
     pub async fn close(&self) {
         self.store.close().await;
+    }
+}
+
+impl Reader {
+    fn new(reads: Arc<dyn Reads>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
+        let live = Arc::new(Live::new(reads.shape().is_shared()));
+        Self { reads, clock, limits, metrics, live }
+    }
+
+    /// The same of a store that holds nothing.
+    pub fn nowhere(&self) -> Self {
+        Self::new(Arc::new(Nowhere), self.clock.clone(), self.limits, self.metrics.clone())
+    }
+
+    /// What time it is for the database: its own clock's where it has one, else this process's.
+    ///
+    /// # Errors
+    /// Of the database.
+    async fn time(&self, deadline: Instant) -> std::result::Result<Micros, StoreError> {
+        Ok(match self.reads.clock(deadline).await? {
+            DatabaseClock::Own(earliest, _) => earliest,
+            DatabaseClock::OfProcess(_) => self.clock.now(),
+        })
+    }
+
+    /// The kind of the database: `sqlite` or `postgresql`.
+    pub fn database(&self) -> &'static str {
+        self.reads.name()
+    }
+
+    /// Whether there is a change feed.
+    pub fn feeds(&self) -> bool {
+        self.reads.feeds()
     }
 
     pub fn limits(&self) -> &Limits {
@@ -245,11 +262,11 @@ impl Service {
     /// # Errors
     /// Only [`Error::Store`]: they cannot.
     pub async fn ready(&self, deadline: Instant) -> Result<Standby> {
-        Ok(self.store.check(deadline).await?)
+        Ok(self.reads.check(deadline).await?)
     }
 
-    /// The nodes of a distributed database, as they were when [`Service::ready`] asked last.
+    /// The nodes of a distributed database, as they were when [`Reader::ready`] asked last.
     pub fn database_nodes(&self) -> Option<Nodes> {
-        self.store.nodes()
+        self.reads.nodes()
     }
 }

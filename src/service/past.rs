@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Changed, Error, Guard, Made, Result, Service};
+use super::{Changed, Error, Guard, Made, Reader, Result, Service};
 use crate::domain::command::Fork;
 use crate::domain::ids::{EventId, SessionId, SessionKey};
 use crate::domain::query::{Moment, MomentQuery, SessionView, StateFilter};
@@ -12,7 +12,7 @@ use crate::domain::request_key::RequestKey;
 use crate::domain::rewind::{RewindRequest, RewindTarget, Rewound};
 use crate::domain::tag::Tag;
 
-impl Service {
+impl Reader {
     /// The merged state as it was when event `revision` had committed (0: at creation), and the tag of that moment.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Service {
         deadline: Instant,
     ) -> Result<(Tag, String)> {
         let query = MomentQuery { key, revision, filter, now: self.clock.now() };
-        match self.read(deadline, || self.store.moment(&query, deadline)).await? {
+        match self.read(deadline, || self.reads.moment(&query, deadline)).await? {
             Moment::Then { tag, state } => Ok((tag, state)),
             Moment::SessionNotFound => Err(Error::SessionNotFound),
             Moment::Beyond(revision) => Err(Refusal::Beyond(revision).into()),
@@ -39,10 +39,12 @@ impl Service {
     /// # Errors
     /// `SessionNotFound`.
     pub async fn fork_cost(&self, source: &SessionKey, at: Option<i64>, deadline: Instant) -> Result<u32> {
-        let found = self.read(deadline, || self.store.log_cost(source, at.unwrap_or(i64::MAX), deadline)).await?;
+        let found = self.read(deadline, || self.reads.log_cost(source, at.unwrap_or(i64::MAX), deadline)).await?;
         Ok(u32::try_from(found).unwrap_or(u32::MAX))
     }
+}
 
+impl Service {
     /// Creates a session that has the past of another one, up to `at` or all of it, under `id` or a fresh one. It remembers
     /// `request`.
     ///

@@ -6,20 +6,22 @@ use tokio::time::Instant;
 
 use super::retry::Repeat;
 use super::sweep::rest;
-use super::{Error, Result, Service};
+use super::{Error, Reader, Result, Service};
 use crate::domain::ids::AppName;
 use crate::domain::policy::{Counts, Forget, Found, Policy, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::store::error::StoreError;
 
-impl Service {
+impl Reader {
     /// The policy of an app; none if it has none.
     ///
     /// # Errors
     /// Of the database.
     pub async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
-        self.read(deadline, || self.store.policy(app, deadline)).await
+        self.read(deadline, || self.reads.policy(app, deadline)).await
     }
+}
 
+impl Service {
     /// Replaces or removes the policy of an app, and returns what is stored. The next sweep applies it.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::Service;
+use super::Reader;
 use super::live::{Subscription, Topic};
 use super::news::News;
 use crate::domain::ids::{ScopeKey, SessionKey};
@@ -21,7 +21,7 @@ const POLL_RETRY: Duration = Duration::from_secs(1);
 /// How long one look may take.
 const POLL_LIMIT: Duration = Duration::from_secs(5);
 
-impl Service {
+impl Reader {
     /// Waits for news of a session: see [`Live::subscribe`]. Must come before the first read.
     pub fn subscribe(&self, key: &SessionKey, with_scopes: bool) -> Subscription {
         self.live.subscribe(key, with_scopes)
@@ -30,7 +30,7 @@ impl Service {
     /// Looks, while somebody waits, for what other processes have committed. Runs until it is dropped; ends at once where no other
     /// process can write.
     pub async fn poll_forever(&self, every: Duration) {
-        if !self.store.shape().is_shared() {
+        if !self.reads.shape().is_shared() {
             return;
         }
         let mut failed = false;
@@ -81,7 +81,7 @@ impl Service {
     async fn poll_sessions(&self, keys: &[SessionKey], topics: &[Arc<Topic>]) -> Result<(), StoreError> {
         self.metrics.polled();
         let deadline = Instant::now() + POLL_LIMIT;
-        let (timeline, found) = self.store.revisions(keys, self.clock.now(), deadline).await?;
+        let (timeline, found) = self.reads.revisions(keys, self.clock.now(), deadline).await?;
         for (topic, found) in topics.iter().zip(found) {
             topic.tell(found.map(|revisions| News::of_revisions(timeline, revisions)));
         }
@@ -90,7 +90,7 @@ impl Service {
 
     async fn poll_scopes(&self, keys: &[ScopeKey]) -> Result<(), StoreError> {
         self.metrics.polled();
-        let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
+        let found = self.reads.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
         let found: Vec<_> = found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
         self.live.committed(&found);
         Ok(())

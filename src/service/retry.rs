@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Error, Result, Service};
+use super::{Error, Reader, Result};
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::Refusal;
 use crate::store::error::{Cause, Failure, StoreError};
@@ -31,7 +31,7 @@ pub(super) struct Tried<T> {
     pub unclear: bool,
 }
 
-impl Service {
+impl Reader {
     /// Runs a transaction that only reads, with retries.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Service {
     /// exponential backoff and jitter. `run` is told whether it is the first try.
     ///
     /// # Errors
-    /// The refusal, see [`Service::refusal`], or the last failure; unclear if any try was.
+    /// The refusal, see [`Reader::refusal`], or the last failure; unclear if any try was.
     pub(super) async fn transact<'a, T, E>(
         &self,
         repeat: Repeat,
@@ -63,7 +63,7 @@ impl Service {
         Ok(Tried { value, unclear })
     }
 
-    /// As [`Service::transact`], for who has something else to do about a refusal.
+    /// As [`Reader::transact`], for who has something else to do about a refusal.
     ///
     /// # Errors
     /// The last failure; unclear if any try was.

@@ -5,13 +5,90 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::retry::Repeat;
-use super::{Error, Guard, Made, Result, Service};
+use super::{Error, Guard, Made, Reader, Result, Service};
 use crate::domain::access::Names;
 use crate::domain::command::{Deletion, MetadataUpdate};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{Creation, IfExists, MetadataPatch, SessionDraft, SessionInfo};
+
+impl Reader {
+    /// The session with what `state` and `events` ask for.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn session(
+        &self,
+        key: SessionKey,
+        state: Option<StateFilter>,
+        events: Option<EventQuery>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        self.view(key, None, state, events, deadline).await
+    }
+
+    async fn view(
+        &self,
+        key: SessionKey,
+        of: Option<&SessionInfo>,
+        state: Option<StateFilter>,
+        events: Option<EventQuery>,
+        deadline: Instant,
+    ) -> Result<SessionView> {
+        let (incarnation, timeline) = (of.map(|head| head.incarnation), of.map(|head| head.timeline));
+        let query = SessionQuery { key, now: self.clock.now(), incarnation, timeline, state, events };
+        self.read(deadline, || self.reads.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)
+    }
+
+    /// Events of a session that was read before, as of now.
+    ///
+    /// # Errors
+    /// `SessionNotFound` if it is gone, a session of another incarnation took its place, or the database has failed over.
+    pub async fn events_of(&self, head: &SessionInfo, events: EventQuery, deadline: Instant) -> Result<SessionView> {
+        self.view(head.key.clone(), Some(head), None, Some(events), deadline).await
+    }
+
+    /// The head alone: revisions and metadata.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn head(&self, key: &SessionKey, deadline: Instant) -> Result<SessionInfo> {
+        Ok(self.session(key.clone(), None, None, deadline).await?.head)
+    }
+
+    /// A page of sessions, without events.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn list_sessions(&self, query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
+        let now = self.clock.now();
+        self.read(deadline, || self.reads.sessions(&query, now, deadline)).await
+    }
+
+    /// Names of apps, in byte order, after `after`: those within a grant.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn apps(&self, after: &str, limit: usize, within: &Names, deadline: Instant) -> Result<Vec<AppName>> {
+        self.read(deadline, || self.reads.apps(after, limit, within, deadline)).await
+    }
+
+    /// Names of an app's users, in byte order, after `after`: those within a grant.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn users(
+        &self,
+        app: &AppName,
+        after: &str,
+        limit: usize,
+        within: &Names,
+        deadline: Instant,
+    ) -> Result<Vec<UserId>> {
+        self.read(deadline, || self.reads.users(app, after, limit, within, deadline)).await
+    }
+}
 
 impl Service {
     /// Creates a session under `id`, a given or a fresh one; whether it was created or found, and the session. It remembers
@@ -50,81 +127,6 @@ impl Service {
             self.metrics.appended(usize::try_from(view.head.revision).unwrap_or(0));
         }
         Ok((made, view))
-    }
-
-    /// The session with what `state` and `events` ask for.
-    ///
-    /// # Errors
-    /// `SessionNotFound`.
-    pub async fn session(
-        &self,
-        key: SessionKey,
-        state: Option<StateFilter>,
-        events: Option<EventQuery>,
-        deadline: Instant,
-    ) -> Result<SessionView> {
-        self.view(key, None, state, events, deadline).await
-    }
-
-    async fn view(
-        &self,
-        key: SessionKey,
-        of: Option<&SessionInfo>,
-        state: Option<StateFilter>,
-        events: Option<EventQuery>,
-        deadline: Instant,
-    ) -> Result<SessionView> {
-        let (incarnation, timeline) = (of.map(|head| head.incarnation), of.map(|head| head.timeline));
-        let query = SessionQuery { key, now: self.clock.now(), incarnation, timeline, state, events };
-        self.read(deadline, || self.store.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)
-    }
-
-    /// Events of a session that was read before, as of now.
-    ///
-    /// # Errors
-    /// `SessionNotFound` if it is gone, a session of another incarnation took its place, or the database has failed over.
-    pub async fn events_of(&self, head: &SessionInfo, events: EventQuery, deadline: Instant) -> Result<SessionView> {
-        self.view(head.key.clone(), Some(head), None, Some(events), deadline).await
-    }
-
-    /// The head alone: revisions and metadata.
-    ///
-    /// # Errors
-    /// `SessionNotFound`.
-    pub async fn head(&self, key: &SessionKey, deadline: Instant) -> Result<SessionInfo> {
-        Ok(self.session(key.clone(), None, None, deadline).await?.head)
-    }
-
-    /// A page of sessions, without events.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
-    pub async fn list_sessions(&self, query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
-        let now = self.clock.now();
-        self.read(deadline, || self.store.sessions(&query, now, deadline)).await
-    }
-
-    /// Names of apps, in byte order, after `after`: those within a grant.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
-    pub async fn apps(&self, after: &str, limit: usize, within: &Names, deadline: Instant) -> Result<Vec<AppName>> {
-        self.read(deadline, || self.store.apps(after, limit, within, deadline)).await
-    }
-
-    /// Names of an app's users, in byte order, after `after`: those within a grant.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
-    pub async fn users(
-        &self,
-        app: &AppName,
-        after: &str,
-        limit: usize,
-        within: &Names,
-        deadline: Instant,
-    ) -> Result<Vec<UserId>> {
-        self.read(deadline, || self.store.users(app, after, limit, within, deadline)).await
     }
 
     /// Changes metadata; the answer is the session with the first of its events.

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
-use super::{Changed, Error, Guard, Made, Result, Service};
+use super::{Changed, Error, Guard, Made, Reader, Result, Service};
 use crate::domain::Limits;
 use crate::domain::append::Append;
 use crate::domain::change::{Condition, Edit, Keys, Precondition, WrittenEdit};
@@ -35,7 +35,7 @@ pub struct StoredValue {
     pub value: RawJson,
 }
 
-impl Service {
+impl Reader {
     /// One value of the merged state, with its session's head.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Service {
             return Err(Error::StateKeyNotFound);
         };
         let now = self.clock.now();
-        let found = self.read(deadline, || self.store.value(key, scope, stored, now, deadline)).await?;
+        let found = self.read(deadline, || self.reads.value(key, scope, stored, now, deadline)).await?;
         let (head, value) = found.ok_or(Error::SessionNotFound)?;
         Ok((head, value.ok_or(Error::StateKeyNotFound)?))
     }
@@ -69,6 +69,16 @@ impl Service {
         Ok((view.head.tag(), text))
     }
 
+    /// App or user state on its own.
+    ///
+    /// # Errors
+    /// Only [`Error::Store`].
+    pub async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
+        self.read(deadline, || self.reads.scope(scope, deadline)).await
+    }
+}
+
+impl Service {
     /// Changes state through one appended event, and shows the merged state afterwards.
     ///
     /// # Errors
@@ -139,14 +149,6 @@ impl Service {
         // The client's limits speak of what it sent, the value or the body, and not of the event around it.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
         Append { key, events, guard, only_if_present: None, limits, now, with_state: false }
-    }
-
-    /// App or user state on its own.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
-    pub async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
-        self.read(deadline, || self.store.scope(scope, deadline)).await
     }
 
     /// Changes app or user state on its own, and shows it afterwards. There is no event and so no event id: without a

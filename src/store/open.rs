@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Store;
 use super::error::StoreError;
 use super::limits::PostgresOptions;
 use super::limits::StoreLimits;
@@ -10,6 +9,7 @@ use super::postgres::{Postgres, connect};
 use super::sqlite::{self, Sqlite};
 use super::transactions::Transactions;
 use super::url::DatabaseUrl;
+use super::{Store, appends};
 
 /// Opens the database that `url` names; connects lazily, changes nothing.
 ///
@@ -17,8 +17,10 @@ use super::url::DatabaseUrl;
 /// A URL of another kind or form, a SQLite file that cannot be opened or that another process holds.
 pub async fn database(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Arc<dyn Store>, StoreError> {
     match DatabaseUrl::parse(url)? {
-        DatabaseUrl::Postgres(url) => Ok(Arc::new(Transactions::new(Postgres::open(&url, options, limits)?))),
-        DatabaseUrl::Sqlite(path) => Ok(Arc::new(Transactions::new(Sqlite::open(path, limits).await?))),
+        DatabaseUrl::Postgres(url) => {
+            Ok(Arc::new(Transactions::new(Postgres::open(&url, options, limits)?, appends::queue)))
+        }
+        DatabaseUrl::Sqlite(path) => Ok(Arc::new(Transactions::new(Sqlite::open(path, limits).await?, appends::queue))),
     }
 }
 
@@ -37,7 +39,7 @@ pub async fn beside(
         DatabaseUrl::Postgres(_) => Ok((database(url, options, limits).await?, true)),
         DatabaseUrl::Sqlite(path) => {
             let (sqlite, is_alone) = Sqlite::open_beside(path, creates, limits).await?;
-            Ok((Arc::new(Transactions::new(sqlite)), is_alone))
+            Ok((Arc::new(Transactions::new(sqlite, appends::queue)), is_alone))
         }
     }
 }

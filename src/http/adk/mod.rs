@@ -34,7 +34,7 @@ use crate::http::live::wait::current;
 use crate::http::live::watched::{Watched, wait_or_cut};
 use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::cost_of_creation;
-use crate::service::{self, Changed, Guard, Made, Service, StateChange};
+use crate::service::{self, Changed, Guard, Made, Reader, StateChange};
 
 /// Sessions of ADK's evaluations, which its lists leave out.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
@@ -142,7 +142,7 @@ async fn created(
     let is_in_path = id.is_some();
     let cost = draft.cost();
     call.charge(cost)?;
-    let created = call.service.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
+    let created = call.writer()?.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
     let (made, view) = created.map_err(|error| match error {
         // Not the advice of the native API: there is no PUT here.
         service::Error::SessionAlreadyExists => {
@@ -220,7 +220,7 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     let invocation_id = &invocation_id;
     let change = StateChange { key, id, author: "user", invocation_id, guard };
     call.charge(body.cost())?;
-    let Changed { replayed, cost, after: mut view } = call.service.patch_state(edit, change, call.deadline).await?;
+    let Changed { replayed, cost, after: mut view } = call.writer()?.patch_state(edit, change, call.deadline).await?;
     call.costs(cost);
     // Of the events, nothing has been read yet.
     view.events.more = true;
@@ -247,7 +247,7 @@ pub const DELETE: Operation = Operation {
 };
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
-    call.service.delete_session(call.names.session()?, Guard::default(), call.deadline).await?;
+    call.writer()?.delete_session(call.names.session()?, Guard::default(), call.deadline).await?;
     Ok(Answer::ok().json("null"))
 }
 
@@ -321,7 +321,7 @@ enum Pages {
 
 impl Pages {
     /// The elements of the next page, and whether there are more.
-    async fn next(&mut self, service: &Service, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
         match self {
             Self::Sessions(query) => {
                 let page = service.list_sessions(query.clone(), deadline).await?;
@@ -373,7 +373,7 @@ async fn array(call: Call, mut pages: Pages) -> Result<Answer, Problem> {
 
 /// What is still to be sent of an array.
 struct Rest {
-    service: Arc<Service>,
+    service: Arc<Reader>,
     client: Watched,
     /// The time for one page.
     page_limit: Duration,

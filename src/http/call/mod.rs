@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::http::Method;
 use axum::http::request::Parts;
 use headers::Headers;
-use names::{Names, is_within};
+use names::{Names, is_within, outside};
 use tokio::time::{Duration, Instant};
 
 use crate::access::{Client, Kind as ClientKind};
@@ -29,7 +29,7 @@ use crate::http::limits::admission::Held;
 use crate::http::limits::rates::{Limited, Paid, Payers};
 use crate::http::limits::shares::Asker;
 use crate::http::reply::{Answer, Binding, Code, Outcome, Problem, is_write};
-use crate::service::Service;
+use crate::service::{Reader, Service};
 
 pub use body::{MediaType, Received};
 pub use credential::{credential, turned_away, unauthenticated};
@@ -45,7 +45,7 @@ const JUDGED_FOR: Duration = Duration::from_millis(1500);
 pub struct Call {
     pub app: Arc<App>,
     /// What the client may see: nothing, if it reads outside of its grant.
-    pub service: Arc<Service>,
+    pub service: Arc<Reader>,
     pub client: Arc<Client>,
     /// What the client showed. Streams and waits have it judged again and again.
     pub credential: Option<Arc<str>>,
@@ -110,7 +110,7 @@ impl Call {
         let is_within = is_within(&client, operation.access, &names)?;
         let headers = Headers::read(request.headers, is_write(&request.method), operation)?;
         let mut call = Self {
-            service: app.service(is_within).clone(),
+            service: app.reader(is_within).clone(),
             is_head: request.method == Method::HEAD,
             judged: Instant::now(),
             paid: Arc::default(),
@@ -296,12 +296,20 @@ impl Call {
         Ok(mem::take(&mut self.body))
     }
 
+    /// What writes: outside of the client's grant there is nothing to write to.
+    ///
+    /// # Errors
+    /// The names of the path are outside.
+    pub fn writer(&self) -> Result<&Arc<Service>, Problem> {
+        if self.is_within { Ok(self.app.writer()) } else { Err(outside()) }
+    }
+
     /// Finds out anew who the client is and what it may do.
     async fn judge_again(&mut self) -> Result<(), Problem> {
         let client = self.app.authenticator.client(self.credential.as_deref(), self.deadline).await;
         self.client = client.map_err(|refusal| turned_away(&self.app, refusal))?;
         self.is_within = is_within(&self.client, self.operation.access, &self.names)?;
-        self.service = self.app.service(self.is_within).clone();
+        self.service = self.app.reader(self.is_within).clone();
         self.judged = Instant::now();
         Ok(())
     }

@@ -100,12 +100,14 @@ pub fn is_within(client: &Client, access: Access, names: &Names) -> Result<bool,
         return Err(Problem::over("role", Code::PermissionDenied, detail));
     }
     match (client.grant.reaches(place), access) {
-        (false, Access::Write(_)) => {
-            let detail = "the credential is not for this app and user";
-            Err(Problem::over("grant", Code::PermissionDenied, detail))
-        }
+        (false, Access::Write(_)) => Err(outside()),
         (is_within, _) => Ok(is_within),
     }
+}
+
+/// A write outside of the client's grant.
+pub fn outside() -> Problem {
+    Problem::over("grant", Code::PermissionDenied, "the credential is not for this app and user")
 }
 
 /// A key of the merged state, prefix included.

@@ -13,7 +13,7 @@ use crate::domain::query::{EventPage, EventQuery, SessionView};
 use crate::domain::session::SessionInfo;
 use crate::http::call::Call;
 use crate::http::reply::{Answer, Form, NATIVE, push_events_as};
-use crate::service::Service;
+use crate::service::Reader;
 
 /// A session with its events. Those that the view does not hold are streamed: page by page, none beyond the view's
 /// revision, so that the answer shows one moment however long it takes and however little memory it may use.
@@ -52,7 +52,7 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
 
 /// What is still to be sent of a session.
 struct Rest {
-    service: Arc<Service>,
+    service: Arc<Reader>,
     client: Watched,
     /// The time for one page.
     page_limit: Duration,

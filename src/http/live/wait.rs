@@ -97,7 +97,7 @@ impl<A: Awaited> Wait<A> {
             self.place = Some(self.app.places.watch(&self.app.metrics, self.sharer)?);
             self.held.give_back();
         }
-        let look = self.app.service(true).look_for_expiry(expire_time);
+        let look = self.app.reader(true).look_for_expiry(expire_time);
         let revocation = self.place.as_ref().map(|place| place.revocation.clone());
         loop {
             let revoked = async {

@@ -130,7 +130,7 @@ pub async fn info(call: Call) -> Result<Answer, Problem> {
     let features: Vec<String> = FEATURES
         .iter()
         .copied()
-        .filter(|feature| *feature != "feed" || call.app.service(true).feeds())
+        .filter(|feature| *feature != "feed" || call.app.reader(true).feeds())
         .chain(settings.console.then_some("console"))
         .map(|feature| format!("\"{feature}\""))
         .collect();

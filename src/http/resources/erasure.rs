@@ -48,7 +48,7 @@ pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
         Some(body) => ErasureDraft::parse(body.json()?)?,
         None => ErasureDraft::default(),
     };
-    let (replayed, erasure) = call.service.erase(user, draft, &call.client.grant, call.deadline).await?;
+    let (replayed, erasure) = call.writer()?.erase(user, draft, &call.client.grant, call.deadline).await?;
     // Others look again within 5 s.
     call.app.authenticator.forget();
     let status = if replayed { StatusCode::OK } else { StatusCode::ACCEPTED };
@@ -124,7 +124,7 @@ pub const KEYS: Operation = Operation {
 };
 
 pub async fn keys(call: Call) -> Result<Answer, Problem> {
-    let public = call.service.receipt_key(call.deadline).await?;
+    let public = call.app.writer().receipt_key(call.deadline).await?;
     let mut key = ObjectText::default();
     key.push_str("keyId", &public.id());
     key.push_str("algorithm", "Ed25519");
@@ -145,7 +145,7 @@ fn object(call: &Call, erasure: &Erasure) -> String {
         object.push("doneTime", &done.to_number());
     }
     object.push("counts", &counts(erasure));
-    if let (None, Some(reason)) = (erasure.done_time, call.app.service(true).why_erasures_wait()) {
+    if let (None, Some(reason)) = (erasure.done_time, call.app.writer().why_erasures_wait()) {
         object.push_str("reason", reason);
     }
     if let Some(receipt) = &erasure.receipt {

@@ -66,7 +66,7 @@ pub const APPEND: Operation = Operation {
 pub async fn append(mut call: Call) -> Result<Answer, Problem> {
     let Given { key, guard, drafts, several, body: _body } = read(&mut call).await?;
     call.charge(total(drafts.iter().map(EventDraft::cost)))?;
-    let appended = call.service.append(key, drafts, guard, call.deadline).await?;
+    let appended = call.writer()?.append(key, drafts, guard, call.deadline).await?;
     call.costs(total(appended.events.iter().map(Answered::cost)));
 
     let mut text = String::new();

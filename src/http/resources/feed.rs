@@ -14,7 +14,7 @@ use crate::http::describe::{Access, Header, Kind, Operation, PAGE_SIZE, Param, R
 use crate::http::live::stream::{self, Accepts, Frames, Source};
 use crate::http::live::wait::Wait;
 use crate::http::reply::{self, Answer, Code, Problem};
-use crate::service::{self, Changes, Error, FeedSubscription, Service};
+use crate::service::{self, Changes, Error, FeedSubscription, Reader};
 
 const AFTER: Param = Param {
     name: "after",
@@ -112,7 +112,9 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
         feed.max_bytes = feed.max_bytes.min(PART_BYTES);
     }
     // So that what is read has all that was answered before.
-    service.refresh_feed(call.deadline).await?;
+    if let Ok(writer) = call.writer() {
+        writer.refresh_feed(call.deadline).await?;
+    }
     if let Some(accepts) = accepts {
         // What is wrong with the position is said before the stream begins.
         let first = service.feed(&feed, call.deadline).await?;
@@ -237,7 +239,7 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
 
 /// A feed on its way to its reader.
 struct Feed {
-    service: Arc<Service>,
+    service: Arc<Reader>,
     query: FeedQuery,
     news: FeedSubscription,
     /// What was read before the stream began.

@@ -46,7 +46,7 @@ pub async fn take(mut call: Call) -> Result<Answer, Problem> {
     let wait = query.wait().filter(|wait| !wait.is_zero());
     let mut wait = wait.map(|wait| Wait::new(&call, wait, false)).transpose()?;
     loop {
-        let held = match call.service.take_lease(&key, &draft, call.deadline).await? {
+        let held = match call.writer()?.take_lease(&key, &draft, call.deadline).await? {
             Taken::Granted(Granted { view, retried }) => {
                 let status = if retried { StatusCode::OK } else { StatusCode::CREATED };
                 return Ok(Answer::new(status).json(granted(&view)));
@@ -97,7 +97,7 @@ pub const RENEW: Operation = Operation {
 pub async fn renew(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
     let (mark, ttl) = LeaseMark::parse_renewal(call.required_body().await?.json()?)?;
-    let view = call.service.renew_lease(&key, mark, ttl, call.deadline).await?;
+    let view = call.writer()?.renew_lease(&key, mark, ttl, call.deadline).await?;
     Ok(Answer::ok().json(granted(&view)))
 }
 
@@ -131,7 +131,7 @@ pub const RELEASE: Operation = Operation {
 pub async fn release(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let mark = LeaseMark { epoch: query.epoch(&EPOCH), incarnation: query.incarnation(&INCARNATION) };
-    call.service.release_lease(&call.names.session()?, mark, call.deadline).await?;
+    call.writer()?.release_lease(&call.names.session()?, mark, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT))
 }
 

@@ -62,7 +62,7 @@ pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
         let cost = call.service.fork_cost(&source, at, call.deadline).await?;
         call.charge(cost)?;
     }
-    let (made, view) = call.service.fork(source, at, id, request, call.deadline).await?;
+    let (made, view) = call.writer()?.fork(source, at, id, request, call.deadline).await?;
     if made != Made::New {
         call.costs(0);
     }
@@ -108,7 +108,7 @@ pub async fn rewind(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
     let (guard, id) = (call.headers.guard()?, call.headers.idempotency_key()?);
     let target = RewindTarget::parse(call.required_body().await?.json()?)?;
-    let Changed { replayed, cost, after: view } = call.service.rewind(key, target, id, guard, call.deadline).await?;
+    let Changed { replayed, cost, after: view } = call.writer()?.rewind(key, target, id, guard, call.deadline).await?;
     call.costs(cost);
     Ok(history::session(&call, Answer::ok().replayed(replayed), view, EventQuery::all()))
 }

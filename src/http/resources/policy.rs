@@ -73,9 +73,9 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     let policy = Policy::parse(call.required_body().await?.json()?)?;
     let write = PolicyWrite { app, policy: Some(policy), if_match, if_absent };
     if !query.boolean(&DRY_RUN) {
-        return Ok(shown(&call.service.set_policy(write, call.deadline).await.map_err(of_header)?));
+        return Ok(shown(&call.writer()?.set_policy(write, call.deadline).await.map_err(of_header)?));
     }
-    let (stored, counts) = call.service.try_policy(write, call.deadline).await.map_err(of_header)?;
+    let (stored, counts) = call.writer()?.try_policy(write, call.deadline).await.map_err(of_header)?;
     let (mut expire, mut trim, mut found) = (ObjectText::default(), ObjectText::default(), ObjectText::default());
     expire.push("sessions", &counts.expired.to_string());
     trim.push("sessions", &counts.trimmed.to_string());
@@ -107,7 +107,7 @@ pub const DELETE: Operation = Operation {
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
     let write =
         PolicyWrite { app: call.names.app()?, policy: None, if_match: call.headers.if_match()?, if_absent: false };
-    let stored = call.service.set_policy(write, call.deadline).await?;
+    let stored = call.writer()?.set_policy(write, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag(&stored)))
 }
 

@@ -57,7 +57,7 @@ pub async fn create(mut call: Call) -> Result<Answer, Problem> {
     let (draft, request) = session_draft(&mut call, true).await?;
     let cost = draft.cost();
     call.charge(cost)?;
-    let created = call.service.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
+    let created = call.writer()?.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
     let (made, view) = created.await?;
     call.costs(cost_of_creation(cost, made, &view));
     let id = view.head.key.session.to_string();
@@ -127,7 +127,7 @@ pub async fn get_or_create(mut call: Call) -> Result<Answer, Problem> {
     let (draft, request) = session_draft(&mut call, false).await?;
     let cost = draft.cost();
     call.charge(cost)?;
-    let created = call.service.create_session(user, Some(session), draft, request, if_exists, call.deadline);
+    let created = call.writer()?.create_session(user, Some(session), draft, request, if_exists, call.deadline);
     let (made, view) = created.await.map_err(|error| match error {
         // Not of an event's precondition, which names what failed.
         Error::RevisionMismatch(mismatch) if mismatch.failed.is_empty() => {
@@ -209,7 +209,7 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
     let guard = call.headers.guard()?;
     let patch = MetadataPatch::parse(call.required_body().await?.json()?)?;
-    let view = call.service.update_metadata(key, patch, guard, call.deadline).await?;
+    let view = call.writer()?.update_metadata(key, patch, guard, call.deadline).await?;
     Ok(history::session(&call, Answer::ok(), view, EventQuery::all()))
 }
 
@@ -234,7 +234,7 @@ pub const DELETE: Operation = Operation {
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
     let guard = call.headers.guard()?;
-    call.service.delete_session(call.names.session()?, guard, call.deadline).await?;
+    call.writer()?.delete_session(call.names.session()?, guard, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT))
 }
 

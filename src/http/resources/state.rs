@@ -140,7 +140,7 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
         guard,
     };
-    let Changed { replayed, cost, after: view } = call.service.patch_state(edit, change, call.deadline).await?;
+    let Changed { replayed, cost, after: view } = call.writer()?.patch_state(edit, change, call.deadline).await?;
     call.costs(cost);
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
 }
@@ -207,7 +207,7 @@ pub async fn put_key(mut call: Call) -> Result<Answer, Problem> {
         StateChange { key, id, author: query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR), invocation_id: "", guard };
     let if_absent = call.headers.is_create_only()?;
     call.charge(body.cost())?;
-    let put = call.service.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
+    let put = call.writer()?.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
     let Changed { replayed, cost, after: StoredValue { tag, value } } = put.map_err(|error| match error {
         // The header is its only precondition on a key.
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
@@ -250,7 +250,7 @@ pub async fn delete_key(mut call: Call) -> Result<Answer, Problem> {
         invocation_id: "",
         guard: call.headers.guard()?,
     };
-    let delete = call.service.delete_value((scope, &state_key), change, call.deadline);
+    let delete = call.writer()?.delete_value((scope, &state_key), change, call.deadline);
     let Changed { replayed, cost, after: tag } = delete.await?;
     call.costs(cost);
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag).replayed(replayed))
@@ -378,7 +378,7 @@ async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Answ
     let request = call.request_key(Some(json))?;
     call.charge(body.cost())?;
     let Changed { replayed, cost, after: view } =
-        call.service.write_scope(key, edit, if_match, request, call.deadline).await?;
+        call.writer()?.write_scope(key, edit, if_match, request, call.deadline).await?;
     call.costs(cost);
     Ok(Answer::ok().tag(scope_tag(&view)).replayed(replayed).json(view.state))
 }

@@ -178,7 +178,7 @@ pub async fn import(mut call: Call) -> Result<Answer, Problem> {
     let body = call.body_of(MediaType::Ndjson)?;
     let settings = &call.app.settings;
     let place = call.app.places.transfer(call.sharer())?;
-    let import = call.service.import(options, call.client.grant.clone(), settings.request_timeout);
+    let import = call.writer()?.import(options, call.client.grant.clone(), settings.request_timeout);
     let reader = Reader {
         allowance: Allowance::new(settings.body_stall_timeout, settings.min_rate),
         app: call.app.clone(),

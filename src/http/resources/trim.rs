@@ -35,7 +35,7 @@ pub async fn trim(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
     let guard = call.headers.guard()?;
     let cut = Cut::parse(call.required_body().await?.json()?)?;
-    let trimmed = call.service.trim(key, cut, guard, call.deadline).await?;
+    let trimmed = call.writer()?.trim(key, cut, guard, call.deadline).await?;
     let mut object = ObjectText::default();
     object.push("baseRevision", &trimmed.base.to_string());
     object.push("trimmedEvents", &trimmed.events.to_string());

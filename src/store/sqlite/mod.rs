@@ -834,8 +834,10 @@ mod tests {
     use crate::domain::command::Made;
     use crate::domain::ids::{SessionId, UserId};
     use crate::domain::session::{Creation, IfExists};
-    use crate::store::Store as _;
+    use crate::store::appends;
+    use crate::store::sessions::Writes as _;
     use crate::store::transactions::Transactions;
+    use crate::store::upkeep::Writes as _;
 
     fn key() -> SessionKey {
         let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
@@ -880,7 +882,7 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         let path = folder.join("test.db");
         let backend = Sqlite::open(path.to_str().unwrap(), StoreLimits::default()).await.unwrap();
-        let store = Transactions::new(backend);
+        let store = Transactions::new(backend, appends::queue);
         store.migrate().await.unwrap();
         let creation = Creation {
             key: key(),

@@ -8,10 +8,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use sessiond::domain::access::{ApiKey, Grant, Names, Role};
-use sessiond::domain::command::{Fork, MetadataUpdate};
 use sessiond::domain::query::{ListQuery, MomentQuery, OrderBy};
-use sessiond::domain::rewind::{RewindRequest, RewindTarget};
-use sessiond::domain::session::MetadataPatch;
+use sessiond::store::Reads;
 use sessiond::store::error::Cause;
 use sessiond::store::nowhere::Nowhere;
 
@@ -46,7 +44,7 @@ async fn inserted(store: &TestStore, key: &ApiKey) {
 }
 
 /// What each read answers.
-async fn reads(store: &dyn Store) -> Vec<String> {
+async fn reads(store: &dyn Reads) -> Vec<String> {
     fn shown(answer: Result<impl Debug, StoreError>) -> String {
         format!("{:?}", answer.unwrap())
     }
@@ -315,58 +313,8 @@ on_both_databases! {
 
     async fn nowhere_reads_like_an_empty_database(store: &TestStore) {
         assert_eq!(reads(&Nowhere).await, reads(&***store).await);
-        let clock = Nowhere.clock(deadline()).await.unwrap();
+        let nowhere: &dyn Reads = &Nowhere;
+        let clock = nowhere.clock(deadline()).await.unwrap();
         assert!(matches!(store.place, Place::Postgres(_)) || clock == store.clock(deadline()).await.unwrap());
     }
-}
-
-fn failure<T>(done: Result<T, impl Into<Failure>>) -> Failure {
-    done.err().expect("an error").into()
-}
-
-#[tokio::test]
-async fn nowhere_takes_no_write() {
-    let incarnation = 1;
-    let metadata =
-        MetadataUpdate { key: key("s"), patch: MetadataPatch::default(), guard: Guard::default(), now: now() };
-    let deletion = Deletion { key: key("s"), incarnation, guard: Guard::default(), now: now() };
-    let session = SessionId::parse("t").unwrap();
-    let fork = Fork { source: key("s"), at: None, session, incarnation, request: None, now: now() };
-    let rewind = RewindRequest {
-        copy_id: uuid::Uuid::from_u128(7),
-        key: key("s"),
-        target: RewindTarget::Revision(0),
-        event_id: EventId::parse("e").unwrap(),
-        invocation_id: "i".to_owned(),
-        guard: Guard::default(),
-        now: now(),
-    };
-    let scope = scope_write(app(), r#"{"stateDelta":{"k":1}}"#);
-    let add = append("s", &[r#"{"id":"e"}"#]).into();
-    let store = Nowhere;
-    for error in [
-        failure(store.migrate().await),
-        failure(store.create(&creation("s", "{}").into(), deadline()).await),
-        failure(store.append(&add, Sharing::Group, deadline()).await),
-        failure(store.append(&add, Sharing::Alone, deadline()).await),
-        failure(store.update_metadata(&metadata, deadline()).await),
-        failure(store.delete(&deletion, deadline()).await),
-        failure(store.fork(&fork, deadline()).await),
-        failure(store.rewind(&rewind, deadline()).await),
-        failure(store.write_scope(&scope, deadline()).await),
-        failure(store.insert_api_key(&api_key("k"), deadline()).await),
-        failure(store.change_api_key(&api_key("k"), &api_key("k"), deadline()).await),
-        failure(store.revoke_api_key("k", now(), deadline()).await),
-        failure(store.touch_api_key("k", now(), deadline()).await),
-        failure(store.token_secret([0; 32], deadline()).await),
-        failure(store.revoke_tokens(&user(), deadline()).await),
-        failure(store.sweep(now(), true, deadline()).await),
-    ] {
-        let Failure::Store(error) = error else { panic!("{error:?}") };
-        assert_eq!(
-            (error.cause, error.unclear, &*error.to_string()),
-            (Cause::Internal, false, "there is nowhere to write")
-        );
-    }
-    assert_eq!((store.pool().open, store.pool().idle), (0, 0));
 }

@@ -2,17 +2,75 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::feed::{Change, ChangeKind, Content, FeedBegin, FeedKey, FeedPage, FeedQuery, FeedScope};
 use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
-use crate::store::backend::Tx;
+use crate::store::backend::{Backend, Database as _, Tx};
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::feed;
+use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// Whether changes are recorded for the feed.
+    fn feeds(&self) -> bool;
+
+    /// Reads the change feed. It may look no longer than until `until` for changes that the query wants.
+    async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Makes what was committed since the last call part of the feed, where that takes a tick, unless one was a moment ago. `at_once`: all
+    /// that was committed before the call. The last tick, and the names of apps and
+    /// users in the changes after the tick `after`, or none if these are too many, or there is no such tick.
+    async fn tick(&self, after: i64, at_once: bool, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)>;
+
+    /// Ends the feed, of which changes begin to be missing: no position from before holds.
+    async fn end_feed(&self, deadline: Instant) -> Result<()>;
+
+    /// Removes a chunk of what is too old for the feed; whether there is more to do.
+    async fn prune_feed(&self, now: Micros, deadline: Instant) -> Result<bool>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    fn feeds(&self) -> bool {
+        self.runner.database().feeds()
+    }
+
+    async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage> {
+        if !self.feeds() {
+            return Ok(FeedPage::Disabled);
+        }
+        let call = self.runner.across_apps(deadline);
+        let key = FeedKey::of(self.salt(&call).await?);
+        let page = async |tx: &mut B::Tx| page(tx, query, &key, until).await;
+        call.read(page).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn tick(&self, after: i64, at_once: bool, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)> {
+        self.runner.across_apps(deadline).write(async |tx| tick(tx, after, at_once).await).await
+    }
+
+    async fn end_feed(&self, deadline: Instant) -> Result<()> {
+        self.runner.across_apps(deadline).write(async |tx| end(tx).await).await
+    }
+
+    async fn prune_feed(&self, now: Micros, deadline: Instant) -> Result<bool> {
+        let age = i64::try_from(self.runner.database().limits().feed.as_micros()).unwrap_or(i64::MAX);
+        self.runner.across_apps(deadline).write(async |tx| prune(tx, now, age).await).await
+    }
+}
 
 /// How many changes one statement reads at most that the reader may not want.
 const LOOK: usize = 1000;

@@ -1,20 +1,57 @@
 //! Appends: decided optimistically if possible, else under locks.
 
+pub mod load;
+mod optimistic;
+
 use std::sync::Arc;
 
-use super::load::load;
-use super::optimistic;
-use super::read::{session_state, view};
+use async_trait::async_trait;
+use tokio::time::Instant;
+
 use crate::domain::append::{Append, Outcome, decide, needs};
 use crate::domain::command::AppendAnswer;
-use crate::domain::writes::Writes;
-use crate::store::backend::{Backend, OnLocked, Tx};
-use crate::store::error::StoreError;
+use crate::domain::writes;
+use crate::store::appends::load::load;
+use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
+use crate::store::error::{Failure, StoreError};
 use crate::store::run::remembered::Remembered;
-use crate::store::run::together::appends::{Answer, Judged};
-use crate::store::run::{Call, End, Written, apply};
+use crate::store::run::together::Sharing;
+use crate::store::run::together::appends::{Answer, Appends, Batching, Judged};
+use crate::store::run::{Call, End, Runner, Written, apply};
+use crate::store::sessions::read::{session_state, view};
+use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Appends to a session, all of its events or none; in a group with others, or in a transaction of its own.
+    async fn append(&self, append: &Arc<Append>, sharing: Sharing, deadline: Instant) -> Decided<AppendAnswer>;
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn append(&self, append: &Arc<Append>, sharing: Sharing, deadline: Instant) -> Decided<AppendAnswer> {
+        let deadline = self.runner.of(append.key.app(), deadline).deadline();
+        let answer = match sharing {
+            Sharing::Group => self.appends.append(append.clone(), deadline).await?,
+            Sharing::Alone => self.appends.append_alone(append.clone(), deadline).await?,
+        };
+        Ok(answer?)
+    }
+}
+
+/// The queue of appends, of which each batch is one transaction.
+pub fn queue<B: Backend>(batching: Batching, runner: Arc<Runner<B>>, remembered: Arc<Remembered>) -> Appends {
+    Appends::new(batching, move |appends, on_locked, deadline| {
+        let (runner, remembered) = (runner.clone(), remembered.clone());
+        Box::pin(async move {
+            let is_optimistic = runner.database().is_optimistic();
+            batch(&runner.resume(deadline), is_optimistic, &remembered, &appends, on_locked).await
+        })
+    })
+}
 
 /// Appends to sessions in one transaction; each append is judged on its own, in the given order.
 ///
@@ -39,7 +76,7 @@ pub async fn batch<B: Backend>(
 /// Appends a batch under locks, and reads the states that are asked for, all as the whole batch left them.
 async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>], on_locked: OnLocked) -> Result<(Vec<Option<Answer>>, End)> {
     let mut loaded = load(tx, &needs(batch.iter().map(|append| &**append)), on_locked).await?;
-    let mut writes = Writes::default();
+    let mut writes = writes::Writes::default();
     let mut outcomes: Vec<Option<Outcome>> = batch
         .iter()
         .map(|append| {

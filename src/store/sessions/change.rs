@@ -1,23 +1,19 @@
-//! Changes that append no event: metadata, deletions, shared state on its own.
+//! Changes of sessions that append no event: metadata, deletions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::erasure::admit;
-use super::load::{lock_scopes, values};
-use super::read::{not_there, view, whole_session};
-use crate::domain::command::{Deletion, Made, MetadataUpdate};
-use crate::domain::erasure::Subject;
+use crate::domain::command::{Deletion, MetadataUpdate};
 use crate::domain::guard::Guard;
-use crate::domain::ids::{ScopeKey, SessionKey};
+use crate::domain::ids::SessionKey;
 use crate::domain::loaded::{Loaded, LockedSession, Needs};
-use crate::domain::query::{ScopeView, SessionView};
+use crate::domain::query::SessionView;
 use crate::domain::refusal::Refusal;
-use crate::domain::scope_write::{ScopeWrite, decide_scope};
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::{Failure, StoreError};
-use crate::store::run::{End, apply};
+use crate::store::run::End;
+use crate::store::sessions::read::{not_there, view, whole_session};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -72,41 +68,4 @@ pub async fn delete<X: Tx>(tx: &mut X, delete: &Deletion) -> Decided<((), End)> 
     judge(tx, &row, &delete.guard, delete.now).await?;
     let told = primitives::bury(tx, &delete.key, row.head.incarnation, Removal::Deleted).await?;
     Ok(((), End::Commit(vec![told])))
-}
-
-pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite) -> Decided<((Made, ScopeView), End)> {
-    if let ScopeKey::User(user) = &write.scope
-        && !admit(tx, &user.app, &Subject::of(salt, user)).await?
-    {
-        return Err(Refusal::UserErased.into());
-    }
-    let scope = match &write.scope {
-        ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
-        ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
-    };
-    lock_scopes(tx, &scope).await?;
-    let heads = tx.read_heads(&scope).await?;
-    let revision = heads.users.values().chain(heads.apps.values()).next().copied().unwrap_or(0);
-    let next = match &write.scope {
-        ScopeKey::User(user) => heads.user_revision_after(&user.app, revision),
-        ScopeKey::App(_) => revision + 1,
-    };
-    if let Some(request) = &write.request
-        && let Some(digest) = primitives::patched_by(tx, &write.scope, &request.key).await?
-    {
-        if !request.is_retry_of(&digest) {
-            return Err(Refusal::PatchKeyConflict.into());
-        }
-        return Ok(((Made::Before, primitives::scope(tx, &write.scope).await?), End::Release));
-    }
-    let values = values(tx, &write.needs(), &HashMap::new()).await?;
-    let writes = decide_scope(&values, write, (revision, next))?;
-    let mut end = End::Release;
-    if !writes.is_empty() || write.request.is_some() {
-        (_, end) = apply(tx, &writes).await?;
-    }
-    if let Some(request) = &write.request {
-        primitives::remember_patch(tx, &write.scope, request, write.now).await?;
-    }
-    Ok(((Made::New, primitives::scope(tx, &write.scope).await?), end))
 }

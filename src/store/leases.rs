@@ -1,20 +1,52 @@
 //! Leases: who may write a session next. Granted, renewed and released under the lock of the session's row, which every write
 //! takes as well: a write is before a grant, or is judged by it.
 
-use super::change::locked_live;
+use async_trait::async_trait;
+use tokio::time::Instant;
+
 use crate::domain::command::LeaseCommand;
 use crate::domain::ids::SessionKey;
 use crate::domain::lease::{LeaseDone, LeaseView};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, SessionChange};
-use crate::store::backend::Tx;
+use crate::store::backend::{Backend, Tx};
 use crate::store::error::{Failure, StoreError};
 use crate::store::run::End;
+use crate::store::sessions::change::locked_live;
 use crate::store::sql::primitives;
+use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
 type Decided<T> = std::result::Result<T, Failure>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// The lease of a session, in one statement; `None` if there is no such session, or it has expired.
+    async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Grants, renews or releases the lease of a session. The same call again finds what the first one did; after another
+    /// grant it may be refused for that.
+    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Decided<(LeaseDone, LeaseView)>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn lease(&self, key: &SessionKey, now: Micros, deadline: Instant) -> Result<Option<LeaseView>> {
+        self.runner.of(key.app(), deadline).one_statement(async |tx| lease(tx, key, now).await).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn change_lease(&self, command: &LeaseCommand, deadline: Instant) -> Decided<(LeaseDone, LeaseView)> {
+        self.remembered.evict_session(&command.key);
+        self.runner.of(command.key.app(), deadline).decide(async |tx| change(tx, command).await).await
+    }
+}
 
 /// Reads a session's lease in one statement.
 pub async fn lease<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LeaseView>> {

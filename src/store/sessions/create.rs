@@ -3,10 +3,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::erasure::admit;
-use super::load::{lock_scopes, values};
-use super::policy;
-use super::read::{not_there, on_timeline, view, whole_session};
 use crate::domain::append::{creation_needs, decide_creation, distinct_events};
 use crate::domain::change::Change;
 use crate::domain::command::Made;
@@ -24,9 +20,13 @@ use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, IfExists};
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
+use crate::store::appends::load::{lock_scopes, values};
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
+use crate::store::erasures::admit;
 use crate::store::error::{Failure, StoreError};
+use crate::store::policies;
 use crate::store::run::{Call, End, Written, apply};
+use crate::store::sessions::read::{not_there, on_timeline, view, whole_session};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -98,7 +98,7 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Deci
     if !admit(tx, creation.key.app(), &subject).await? {
         return Err(Refusal::UserErased.into());
     }
-    let bounds = policy::bounds(tx, creation.key.app()).await?;
+    let bounds = policies::bounds(tx, creation.key.app()).await?;
     hold_count(tx, &bounds, &subject).await?;
     // Others may delete and create the same id meanwhile. Each iteration sees what they have committed by then.
     let mut told = Vec::new();
@@ -164,7 +164,7 @@ async fn create_together<X: Tx>(
     for insert in creations.iter().map(|creation| insert(salt, creation, &[])) {
         let app = insert.creation.key.app();
         // Who counts sessions counts alone.
-        if admit(tx, app, &insert.subject).await? && policy::bounds(tx, app).await?.sessions_per_user.is_none() {
+        if admit(tx, app, &insert.subject).await? && policies::bounds(tx, app).await?.sessions_per_user.is_none() {
             inserts.push(insert);
         }
     }

@@ -1,24 +1,94 @@
 //! Policies of apps, and what they remove.
 
+mod forget;
+
 use std::collections::BTreeSet;
 
-use super::read::head;
-use super::trim;
+use async_trait::async_trait;
+use tokio::time::Instant;
+
 use crate::domain::ids::{AppName, SessionKey};
 use crate::domain::json::Json;
-use crate::domain::policy::{Bounds, Counts, Due, Found, Kept, Policy, PolicyWrite, StoredPolicy, Walk, Walked};
+use crate::domain::policy::{
+    Bounds, Counts, Due, Forget, Found, Kept, Policy, PolicyWrite, Scopes, StoredPolicy, Walk, Walked,
+};
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Removal;
-use crate::store::backend::{OnLocked, Tx};
+use crate::store::backend::{Backend, OnLocked, Tx};
 use crate::store::error::{Cause, Failure, StoreError, corrupt};
 use crate::store::run::End;
+use crate::store::sessions::read::head;
 use crate::store::sql::primitives::{self, at_most_one};
 use crate::store::sql::query::Query;
 use crate::store::sql::rows::KeptRow;
+use crate::store::transactions::Transactions;
+use crate::store::trim;
 
 type Result<T> = std::result::Result<T, StoreError>;
 type Decided<T> = std::result::Result<T, Failure>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// The policy of an app.
+    async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy>;
+
+    /// Up to `limit` apps that have a policy, after `after` in byte order, with it.
+    async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Changes the policy of an app. The same call again changes nothing, unless its precondition fails for the first one.
+    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Decided<StoredPolicy>;
+
+    /// Goes through a bounded number of sessions of an app, and removes what a policy says: sessions, events, stubs. What others
+    /// have locked stays for the next time.
+    async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found>;
+
+    /// Forgets what shared scopes of an app were, a bounded part of it; where to go on, `None` at the end. Readers of what is
+    /// forgotten are told at once.
+    async fn forget(&self, forget: &Forget, deadline: Instant) -> Result<Option<Scopes>>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
+        self.runner.of(app, deadline).one_statement(async |tx| policy(tx, app).await).await
+    }
+
+    async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>> {
+        let policies = async |tx: &mut B::Tx| policies(tx, after, limit).await;
+        self.runner.across_apps(deadline).one_statement(policies).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn set_policy(&self, write: &PolicyWrite, deadline: Instant) -> Decided<StoredPolicy> {
+        let call = self.runner.of(&write.app, deadline);
+        call.decide(async |tx| set_policy(tx, write).await).await
+    }
+
+    async fn walk(&self, walk: &Walk, deadline: Instant) -> Result<Found> {
+        let call = self.runner.of(&walk.app, deadline);
+        // Most often nothing is due, and then no writer need wait.
+        let find = async |tx: &mut B::Tx| find(tx, walk).await;
+        let (found, is_any) = if walk.dry_run { call.read(find).await? } else { call.one_statement(find).await? };
+        if walk.dry_run || !is_any {
+            return Ok(found);
+        }
+        call.write(async |tx| self::walk(tx, walk).await).await
+    }
+
+    async fn forget(&self, forget: &Forget, deadline: Instant) -> Result<Option<Scopes>> {
+        let call = self.runner.of(&forget.app, deadline);
+        if let Some(next) = call.one_statement(async |tx| forget::find(tx, forget).await).await? {
+            return Ok(next);
+        }
+        call.write(async |tx| forget::forget(tx, forget).await).await
+    }
+}
 
 /// How many sessions one transaction looks at, and how many it changes: it holds locks, and must fit into the time limit.
 const WALKED: i64 = 500;

@@ -4,22 +4,113 @@
 //! alone: so each of them is before it and goes with it, or after it and is judged by whether the user is blocked. Writes of
 //! what is there need no more than the locks of its rows, which the erasure takes. The user is held before any row is locked.
 
+use async_trait::async_trait;
+use tokio::time::Instant;
+
 use crate::domain::command::Made;
 use crate::domain::erasure::{Erasing, Erasure, Removed, Subject};
-use crate::domain::ids::{AppName, SessionId, SessionKey, UserKey};
+use crate::domain::ids::{AppName, ScopeKey, SessionId, SessionKey, UserKey};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
-use crate::store::backend::{Tx, UserLock};
+use crate::store::backend::{Backend, Database as _, Scrubbed, Tx, UserLock};
 use crate::store::error::{Cause, Failure, StoreError, corrupt};
-use crate::store::run::End;
+use crate::store::run::{Call, End};
 use crate::store::sql::feed;
 use crate::store::sql::primitives::{at_most_one, one};
 use crate::store::sql::query::Query;
 use crate::store::sql::rows::ErasureRow;
+use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
 type Decided<T> = std::result::Result<T, Failure>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// With which users are hashed where nothing may name them: never another one, also after a restore.
+    async fn erasure_salt(&self, deadline: Instant) -> Result<[u8; 32]>;
+
+    async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>>;
+
+    /// Up to `limit` erasures, by id in byte order, after `after`.
+    async fn erasures(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<Erasure>>;
+
+    /// Up to `limit` erasures of which no row is left, and that are not finished.
+    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>>;
+
+    /// The apps that had erasures, and how many.
+    async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Erases a user: at the commit no session and no state is there, and the rows follow in [`upkeep::Writes::sweep`](crate::store::upkeep::Writes::sweep). The same call again
+    /// finds what the first one did.
+    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Decided<(Made, Erasure)>;
+
+    /// Overwrites what was removed by now, in the files of this process. Not a transaction.
+    async fn scrub(&self, deadline: Instant) -> Result<Scrubbed>;
+
+    /// Notes that nothing is left, with the receipt, unless that was noted.
+    async fn finish_erasure(&self, erasure: &Erasure, done: Micros, receipt: &str, deadline: Instant) -> Result<()>;
+
+    /// The key that signs receipts (PKCS#8): the same for every process. The first call stores its `draw`.
+    async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>>;
+}
+
+impl<B: Backend> Transactions<B> {
+    /// It never changes, so it is read once.
+    pub async fn salt(&self, call: &Call<'_, B>) -> Result<&[u8; 32]> {
+        self.salt.get_or_try_init(|| call.one_statement(async |tx| salt(tx).await)).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn erasure_salt(&self, deadline: Instant) -> Result<[u8; 32]> {
+        self.salt(&self.runner.across_apps(deadline)).await.copied()
+    }
+
+    async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>> {
+        self.runner.across_apps(deadline).one_statement(async |tx| erasure(tx, id).await).await
+    }
+
+    async fn erasures(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
+        let erasures = async |tx: &mut B::Tx| erasures(tx, after, limit).await;
+        self.runner.across_apps(deadline).one_statement(erasures).await
+    }
+
+    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
+        self.runner.across_apps(deadline).one_statement(async |tx| to_finish(tx, limit).await).await
+    }
+
+    async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
+        self.runner.across_apps(deadline).one_statement(async |tx| counts(tx).await).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Decided<(Made, Erasure)> {
+        if let Some(user) = &erasing.user {
+            self.remembered.evict_scope(&ScopeKey::User(user.clone()));
+        }
+        self.runner.of(&erasing.app, deadline).decide(async |tx| erase(tx, erasing).await).await
+    }
+
+    async fn scrub(&self, deadline: Instant) -> Result<Scrubbed> {
+        self.runner.across_apps(deadline).ask(self.runner.database().scrub()).await
+    }
+
+    async fn finish_erasure(&self, erasure: &Erasure, done: Micros, receipt: &str, deadline: Instant) -> Result<()> {
+        let finish = async |tx: &mut B::Tx| finish(tx, erasure, done, receipt).await;
+        self.runner.of(&erasure.app, deadline).write(finish).await
+    }
+
+    async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>> {
+        self.runner.across_apps(deadline).write(async |tx| receipt_key(tx, draw).await).await
+    }
+}
 
 /// The secrets of a database, by their names.
 pub const SALT: &str = "salt";

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::locked_live;
-use super::create::{InTheWay, exceeded, hold_count, in_the_way, made_before};
-use super::erasure::admit;
-use super::policy;
-use super::read::{head, not_there, view, whole_session};
+use async_trait::async_trait;
+use tokio::time::Instant;
+
 use crate::domain::append::decide;
 use crate::domain::command::{Fork, Made};
 use crate::domain::erasure::Subject;
@@ -21,15 +19,65 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::Tag;
 use crate::domain::time::Timestamp;
 use crate::domain::transfer::Lost;
-use crate::domain::writes::{Committed, SessionChange, Writes};
-use crate::store::backend::Tx;
+use crate::domain::writes::{self, Committed, SessionChange};
+use crate::store::backend::{Backend, Tx};
+use crate::store::erasures::admit;
 use crate::store::error::{Cause, Failure, StoreError};
+use crate::store::policies;
 use crate::store::run::{End, apply};
+use crate::store::sessions::change::locked_live;
+use crate::store::sessions::create::{InTheWay, exceeded, hold_count, in_the_way, made_before};
+use crate::store::sessions::read::{head, not_there, view, whole_session};
 use crate::store::sql::primitives::{self, one};
 use crate::store::sql::query::Query;
+use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
 type Decided<T> = std::result::Result<T, Failure>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// Reads the merged state as it was when an event had committed.
+    async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment>;
+
+    /// What the events of a session cost that are not trimmed, up to a revision; 0 if it is not there.
+    async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Creates a session from another one's past.
+    async fn fork(&self, fork: &Fork, deadline: Instant) -> Decided<(Made, SessionView)>;
+
+    /// Appends the event that rewinds a session, and reads the session in the same transaction.
+    async fn rewind(&self, rewind: &RewindRequest, deadline: Instant) -> Decided<Rewound>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment> {
+        self.runner.of(query.key.app(), deadline).read(async |tx| moment(tx, query).await).await
+    }
+
+    async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64> {
+        let cost = async |tx: &mut B::Tx| log_cost(tx, key, to).await;
+        self.runner.of(key.app(), deadline).one_statement(cost).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn fork(&self, request: &Fork, deadline: Instant) -> Decided<(Made, SessionView)> {
+        let call = self.runner.of(request.source.app(), deadline);
+        let salt = self.salt(&call).await?;
+        call.decide(async |tx| fork(tx, salt, request).await).await
+    }
+
+    async fn rewind(&self, request: &RewindRequest, deadline: Instant) -> Decided<Rewound> {
+        self.remembered.evict_session(&request.key);
+        self.runner.of(request.key.app(), deadline).decide(async |tx| rewind(tx, request).await).await
+    }
+}
 
 /// Copies the past of one session to a new one.
 pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Decided<((Made, SessionView), End)> {
@@ -39,7 +87,7 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Decided<((
         // Erased, so nothing to fork is there.
         return Err(Refusal::SessionNotFound.into());
     }
-    let bounds = policy::bounds(tx, key.app()).await?;
+    let bounds = policies::bounds(tx, key.app()).await?;
     hold_count(tx, &bounds, &subject).await?;
     let mut told = Vec::new();
     // First, so that a retry is answered even if the source is gone by now.
@@ -143,7 +191,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewo
             return Ok((Rewound { view, appended: 0, cost: 0 }, End::Release));
         }
     };
-    let mut writes = Writes::default();
+    let mut writes = writes::Writes::default();
     decide(&mut loaded, &append, &mut writes)?;
     let cost = writes.events.iter().map(|row| cost(row.body.len())).fold(0, u32::saturating_add);
     let (_, end) = apply(tx, &writes).await?;

@@ -1,7 +1,8 @@
 //! Cuts sessions, and empties what was trimmed.
 
-use super::change::{judge, locked_live};
-use super::read::head;
+use async_trait::async_trait;
+use tokio::time::Instant;
+
 use crate::domain::ids::SessionKey;
 use crate::domain::query::ANY_TIME;
 use crate::domain::refusal::Refusal;
@@ -9,13 +10,30 @@ use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::trim::{Cut, Trim, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
-use crate::store::backend::Tx;
+use crate::store::backend::{Backend, Tx};
 use crate::store::error::{Failure, StoreError};
 use crate::store::run::End;
+use crate::store::sessions::change::{judge, locked_live};
+use crate::store::sessions::read::head;
 use crate::store::sql::primitives;
+use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
 type Decided<T> = std::result::Result<T, Failure>;
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Lets a session begin at a later revision, at once; what was before it is emptied in [`upkeep::Writes::sweep`](crate::store::upkeep::Writes::sweep).
+    async fn trim(&self, trim: &Trim, deadline: Instant) -> Decided<Trimmed>;
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn trim(&self, request: &Trim, deadline: Instant) -> Decided<Trimmed> {
+        self.remembered.evict_session(&request.key);
+        self.runner.of(request.key.app(), deadline).decide(async |tx| trim(tx, request).await).await
+    }
+}
 
 /// How far the clocks of processes may be apart that write to one session, in microseconds: within it commit times may go back
 /// from one event to the next, and each is looked at.

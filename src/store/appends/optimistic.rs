@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use super::load::load_keys;
 use crate::domain::append::{Append, Done, Outcome, decide, needs};
 use crate::domain::command::AppendAnswer;
 use crate::domain::loaded::{Loaded, Needs, UNREAD};
 use crate::domain::writes::{ScopeUpdate, SessionUpdate, Writes};
-use crate::store::backend::{Backend, Seen, Tx, Verdict};
+use crate::store::appends::load::load_keys;
+use crate::store::backend::{Backend, Seen, Tx as _, Verdict};
 use crate::store::error::StoreError;
 use crate::store::run::remembered::Remembered;
 use crate::store::run::together::appends::{Answer, Judged};

@@ -1,0 +1,298 @@
+//! Keys, and what tokens are signed and revoked by.
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::domain::access::{ApiKey, Names, TokenEpoch};
+use crate::domain::erasure::Subject;
+use crate::domain::ids::{AppName, UserKey};
+use crate::domain::json::string_array;
+use crate::domain::time::Micros;
+use crate::store::backend::{Backend, Tx};
+use crate::store::error::{Cause, StoreError};
+use crate::store::run::End;
+use crate::store::sql::filter::filter_text;
+use crate::store::sql::primitives::{at_most_one, one};
+use crate::store::sql::query::Query;
+use crate::store::sql::rows::ApiKeyRow;
+use crate::store::transactions::Transactions;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// Whether there is any key, be it revoked or expired. Once there is one, there always is.
+    async fn has_keys(&self, deadline: Instant) -> Result<bool>;
+
+    /// A key that is not revoked; it may have expired.
+    async fn api_key(&self, id: &str, deadline: Instant) -> Result<Option<ApiKey>>;
+
+    /// Up to `limit` keys that are not revoked, by id in byte order, after `after`; some may have expired.
+    async fn api_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<ApiKey>>;
+
+    /// As [`Writes::token_secret`], if there is one.
+    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>>;
+
+    /// Up to `limit` keys that were revoked, by id in byte order, after `after`: their ids, and when that was.
+    async fn revoked_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(String, Micros)>>;
+
+    /// Up to `limit` users whose tokens were ever revoked, after `after`, and how often that was.
+    async fn token_epochs(
+        &self,
+        after: Option<&TokenEpoch>,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<TokenEpoch>>;
+
+    /// How often the tokens of a user were revoked.
+    async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Stores a key. The same call again changes nothing; another key of that id is an error, and so are names that
+    /// [`Names::to_patterns`] cannot say.
+    async fn insert_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<()>;
+
+    /// Gives a key another name, grant and expiry, if those are as they are in `from`; `false` if they are not, if there is no such
+    /// key, or it is revoked. Names as of [`Writes::insert_api_key`].
+    async fn change_api_key(&self, from: &ApiKey, to: &ApiKey, deadline: Instant) -> Result<bool>;
+
+    /// Revokes a key for good, and forgets its digest; `false` if there is none, or it was revoked at another time than
+    /// `now`: the same call again says `true` again.
+    async fn revoke_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<bool>;
+
+    /// Notes that a key was used, unless that was noted within the last hour, or there is no such key.
+    async fn touch_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<()>;
+
+    /// The secret that signs the tokens of users: the same for every process. The first call stores its `draw`.
+    async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32]>;
+
+    /// Puts another secret in the place of [`Writes::token_secret`].
+    async fn replace_token_secret(&self, secret: [u8; 32], deadline: Instant) -> Result<()>;
+
+    /// Raises [`Reads::token_epoch`] of a user to this; whether it was lower.
+    async fn raise_token_epoch(&self, epoch: &TokenEpoch, deadline: Instant) -> Result<bool>;
+
+    /// Adds one to [`Reads::token_epoch`], and returns it. No call is lost; one whose answer was lost may be repeated.
+    async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn has_keys(&self, deadline: Instant) -> Result<bool> {
+        self.runner.across_apps(deadline).one_statement(async |tx| has_keys(tx).await).await
+    }
+
+    async fn api_key(&self, id: &str, deadline: Instant) -> Result<Option<ApiKey>> {
+        self.runner.across_apps(deadline).one_statement(async |tx| api_key(tx, id).await).await
+    }
+
+    async fn api_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<ApiKey>> {
+        let keys = async |tx: &mut B::Tx| api_keys(tx, after, limit).await;
+        self.runner.across_apps(deadline).one_statement(keys).await
+    }
+
+    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>> {
+        self.runner.across_apps(deadline).one_statement(async |tx| stored_secret(tx).await).await
+    }
+
+    async fn revoked_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(String, Micros)>> {
+        let keys = async |tx: &mut B::Tx| revoked_keys(tx, after, limit).await;
+        self.runner.across_apps(deadline).one_statement(keys).await
+    }
+
+    async fn token_epochs(
+        &self,
+        after: Option<&TokenEpoch>,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<TokenEpoch>> {
+        let epochs = async |tx: &mut B::Tx| token_epochs(tx, after, limit).await;
+        self.runner.across_apps(deadline).one_statement(epochs).await
+    }
+
+    async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
+        let call = self.runner.of(&user.app, deadline);
+        let subject = Subject::of(self.salt(&call).await?, user);
+        call.one_statement(async |tx| token_epoch(tx, &user.app, &subject).await).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn insert_api_key(&self, key: &ApiKey, deadline: Instant) -> Result<()> {
+        self.runner.across_apps(deadline).write(async |tx| insert_api_key(tx, key).await).await
+    }
+
+    async fn change_api_key(&self, from: &ApiKey, to: &ApiKey, deadline: Instant) -> Result<bool> {
+        self.runner.across_apps(deadline).write(async |tx| change_api_key(tx, from, to).await).await
+    }
+
+    async fn revoke_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<bool> {
+        self.runner.across_apps(deadline).write(async |tx| revoke_api_key(tx, id, now).await).await
+    }
+
+    async fn touch_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<()> {
+        self.runner.across_apps(deadline).write(async |tx| touch_api_key(tx, id, now).await).await
+    }
+
+    async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32]> {
+        // Asked again and again, and written once.
+        if let Some(stored) = self.stored_token_secret(deadline).await? {
+            return Ok(stored);
+        }
+        self.runner.across_apps(deadline).write(async |tx| token_secret(tx, &draw).await).await
+    }
+
+    async fn replace_token_secret(&self, secret: [u8; 32], deadline: Instant) -> Result<()> {
+        let replace = async |tx: &mut B::Tx| replace_token_secret(tx, &secret).await;
+        self.runner.across_apps(deadline).write(replace).await
+    }
+
+    async fn raise_token_epoch(&self, epoch: &TokenEpoch, deadline: Instant) -> Result<bool> {
+        let call = self.runner.of(&epoch.app, deadline);
+        call.write(async |tx| raise_token_epoch(tx, epoch).await).await
+    }
+
+    async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
+        let call = self.runner.of(&user.app, deadline);
+        let subject = Subject::of(self.salt(&call).await?, user);
+        call.write(async |tx| revoke_tokens(tx, &user.app, &subject).await).await
+    }
+}
+
+pub async fn has_keys<X: Tx>(tx: &mut X) -> Result<bool> {
+    let any: Option<(String,)> = at_most_one(tx, Query::new(&*tx.statements().any_api_key)).await?;
+    Ok(any.is_some())
+}
+
+pub async fn api_key<X: Tx>(tx: &mut X, id: &str) -> Result<Option<ApiKey>> {
+    let query = Query::new(&*tx.statements().api_key).bind(id);
+    found(tx, query).await
+}
+
+async fn found<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<Option<ApiKey>> {
+    let row: Option<ApiKeyRow> = at_most_one(tx, query).await?;
+    row.map(ApiKey::try_from).transpose()
+}
+
+pub async fn api_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<ApiKey>> {
+    let rows: Vec<ApiKeyRow> = tx.fetch(Query::new(&*tx.statements().api_keys).bind(after).bind(limit as i64)).await?;
+    rows.into_iter().map(ApiKey::try_from).collect()
+}
+
+pub async fn insert_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<((), End)> {
+    let query = Query::new(&*tx.statements().insert_api_key)
+        .bind(&*key.id)
+        .bind(filter_text(&key.name))
+        .bind(&key.digest[..])
+        .bind(key.grant.role.as_str())
+        .bind(patterns(&key.grant.apps)?)
+        .bind(patterns(&key.grant.users)?)
+        .bind(key.create_time.0)
+        .bind(key.expire_time.map(|time| time.0))
+        .bind(key.last_used_time.map(|time| time.0));
+    match tx.execute(query).await? {
+        0 => Err(StoreError::new(Cause::Internal, "the id of an API key is taken")),
+        _ => Ok(((), End::UNTOLD)),
+    }
+}
+
+pub async fn change_api_key<X: Tx>(tx: &mut X, from: &ApiKey, key: &ApiKey) -> Result<(bool, End)> {
+    let query = Query::new(&*tx.statements().lock_api_key).bind(&*from.id);
+    let found = found(tx, query).await?;
+    // When it was last used is no part of a change.
+    if found.map(|found| ApiKey { last_used_time: from.last_used_time, ..found }).as_ref() != Some(from) {
+        return Ok((false, End::Release));
+    }
+    let query = Query::new(&*tx.statements().change_api_key)
+        .bind(&*key.id)
+        .bind(filter_text(&key.name))
+        .bind(key.grant.role.as_str())
+        .bind(patterns(&key.grant.apps)?)
+        .bind(patterns(&key.grant.users)?)
+        .bind(key.expire_time.map(|time| time.0));
+    changed(tx, query).await
+}
+
+pub async fn revoke_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<(bool, End)> {
+    changed(tx, Query::new(&*tx.statements().revoke_api_key).bind(id).bind(now.0)).await
+}
+
+pub async fn touch_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<((), End)> {
+    let (_, end) = changed(tx, Query::new(&*tx.statements().touch_api_key).bind(id).bind(now.0)).await?;
+    Ok(((), end))
+}
+
+pub async fn token_secret<X: Tx>(tx: &mut X, draw: &[u8; 32]) -> Result<([u8; 32], End)> {
+    if let Some(stored) = stored_secret(tx).await? {
+        return Ok((stored, End::Release));
+    }
+    // Another process may be first: this waits for it, and the next statement sees what it stored.
+    tx.execute(Query::new(&*tx.statements().insert_token_secret).bind(&draw[..])).await?;
+    let stored = stored_secret(tx).await?;
+    let stored = stored.ok_or_else(|| StoreError::new(Cause::Internal, "a secret that was stored is not there"))?;
+    Ok((stored, End::UNTOLD))
+}
+
+pub async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
+    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&*tx.statements().token_secret)).await?;
+    let odd = |_| StoreError::new(Cause::Internal, "the stored secret does not have 32 bytes");
+    row.map(|(secret,)| secret.try_into().map_err(odd)).transpose()
+}
+
+pub async fn replace_token_secret<X: Tx>(tx: &mut X, secret: &[u8; 32]) -> Result<((), End)> {
+    tx.execute(Query::new(&*tx.statements().replace_token_secret).bind(&secret[..])).await?;
+    Ok(((), End::UNTOLD))
+}
+
+pub async fn revoked_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<(String, Micros)>> {
+    let query = Query::new(&*tx.statements().revoked_api_keys).bind(after).bind(limit as i64);
+    let rows: Vec<(String, i64)> = tx.fetch(query).await?;
+    Ok(rows.into_iter().map(|(id, time)| (id, Micros(time))).collect())
+}
+
+pub async fn token_epochs<X: Tx>(tx: &mut X, after: Option<&TokenEpoch>, limit: usize) -> Result<Vec<TokenEpoch>> {
+    let (subject, app) = after.map_or((&[][..], ""), |after| (&after.subject.bytes()[..], after.app.as_str()));
+    let query = Query::new(&*tx.statements().token_epochs).bind(subject).bind(app).bind(limit as i64);
+    let rows: Vec<(String, Vec<u8>, i64)> = tx.fetch(query).await?;
+    let odd = || StoreError::new(Cause::Internal, "a stored count of revocations is not what its statement writes");
+    let read = |(app, subject, epoch): (String, Vec<u8>, i64)| {
+        let app = AppName::parse(&app).map_err(|_| odd())?;
+        Ok(TokenEpoch { app, subject: Subject::trusted(subject.try_into().map_err(|_| odd())?), epoch })
+    };
+    rows.into_iter().map(read).collect()
+}
+
+pub async fn raise_token_epoch<X: Tx>(tx: &mut X, epoch: &TokenEpoch) -> Result<(bool, End)> {
+    let query = Query::new(&*tx.statements().raise_token_epoch).app(&epoch.app);
+    changed(tx, query.bind(&epoch.subject.bytes()[..]).bind(epoch.epoch)).await
+}
+
+pub async fn token_epoch<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
+    let query = Query::new(&*tx.statements().token_epoch).app(app).bind(&subject.bytes()[..]);
+    let row: Option<(i64,)> = at_most_one(tx, query).await?;
+    Ok(row.map_or(0, |(epoch,)| epoch))
+}
+
+pub async fn revoke_tokens<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<(i64, End)> {
+    let query = Query::new(&*tx.statements().revoke_tokens).app(app).bind(&subject.bytes()[..]);
+    let (epoch,) = one(tx, query).await?;
+    Ok((epoch, End::UNTOLD))
+}
+
+/// Whether a statement changed anything, and how its transaction ends.
+async fn changed<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<(bool, End)> {
+    let changed = tx.execute(query).await? > 0;
+    Ok((changed, if changed { End::UNTOLD } else { End::Release }))
+}
+
+/// The column of these names. Literal ones that end with `*` would be read as prefixes, and allow more.
+fn patterns(names: &Names) -> Result<String> {
+    let patterns = names.to_patterns();
+    if Names::patterns(patterns.iter().map(String::as_str)) != *names {
+        return Err(StoreError::new(Cause::Internal, "a key cannot have a literal name that ends with `*`"));
+    }
+    Ok(string_array(&patterns))
+}

@@ -1,0 +1,107 @@
+//! App and user state on its own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::domain::command::Made;
+use crate::domain::erasure::Subject;
+use crate::domain::ids::ScopeKey;
+use crate::domain::loaded::{Loaded, Needs};
+use crate::domain::query::ScopeView;
+use crate::domain::refusal::Refusal;
+use crate::domain::scope_write::{ScopeWrite, decide_scope};
+use crate::store::appends::load::{lock_scopes, values};
+use crate::store::backend::{Backend, Tx};
+use crate::store::erasures::admit;
+use crate::store::error::{Failure, StoreError};
+use crate::store::run::{End, apply};
+use crate::store::sql::primitives;
+use crate::store::transactions::Transactions;
+
+type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// Reads app or user state on its own: revision 0 and `{}` if there is none.
+    async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView>;
+
+    /// Reads the revisions of app and user state, of those that have one.
+    async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Changes app or user state on its own.
+    async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Decided<(Made, ScopeView)>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
+        self.runner.of(scope.app(), deadline).one_statement(async |tx| primitives::scope(tx, scope).await).await
+    }
+
+    async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>> {
+        let mut needs = Needs::default();
+        for key in keys {
+            match key {
+                ScopeKey::User(key) => drop(needs.users.insert(key, false)),
+                ScopeKey::App(key) => drop(needs.apps.insert(key, false)),
+            }
+        }
+        let read = async |tx: &mut B::Tx| tx.read_heads(&needs).await;
+        let Loaded { users, apps, .. } = self.runner.across_apps(deadline).one_statement(read).await?;
+        let users = users.into_iter().map(|(key, revision)| (ScopeKey::User(key), revision));
+        Ok(users.chain(apps.into_iter().map(|(key, revision)| (ScopeKey::App(key), revision))).collect())
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Decided<(Made, ScopeView)> {
+        self.remembered.evict_scope(&write.scope);
+        let call = self.runner.of(write.scope.app(), deadline);
+        let salt = self.salt(&call).await?;
+        call.decide(async |tx| write_scope(tx, salt, write).await).await
+    }
+}
+
+pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite) -> Decided<((Made, ScopeView), End)> {
+    if let ScopeKey::User(user) = &write.scope
+        && !admit(tx, &user.app, &Subject::of(salt, user)).await?
+    {
+        return Err(Refusal::UserErased.into());
+    }
+    let scope = match &write.scope {
+        ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
+        ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
+    };
+    lock_scopes(tx, &scope).await?;
+    let heads = tx.read_heads(&scope).await?;
+    let revision = heads.users.values().chain(heads.apps.values()).next().copied().unwrap_or(0);
+    let next = match &write.scope {
+        ScopeKey::User(user) => heads.user_revision_after(&user.app, revision),
+        ScopeKey::App(_) => revision + 1,
+    };
+    if let Some(request) = &write.request
+        && let Some(digest) = primitives::patched_by(tx, &write.scope, &request.key).await?
+    {
+        if !request.is_retry_of(&digest) {
+            return Err(Refusal::PatchKeyConflict.into());
+        }
+        return Ok(((Made::Before, primitives::scope(tx, &write.scope).await?), End::Release));
+    }
+    let values = values(tx, &write.needs(), &HashMap::new()).await?;
+    let writes = decide_scope(&values, write, (revision, next))?;
+    let mut end = End::Release;
+    if !writes.is_empty() || write.request.is_some() {
+        (_, end) = apply(tx, &writes).await?;
+    }
+    if let Some(request) = &write.request {
+        primitives::remember_patch(tx, &write.scope, request, write.now).await?;
+    }
+    Ok(((Made::New, primitives::scope(tx, &write.scope).await?), end))
+}

@@ -1,0 +1,43 @@
+//! The transactions, written once over [`Tx`](super::backend::Tx), in the file of their resource.
+//!
+//! Locks are taken in one order everywhere: sessions, then users, then apps, rows of one kind in key order. What
+//! everybody shares is locked last and so held the shortest, and no two transactions can wait for each other.
+
+use std::sync::Arc;
+
+use super::backend::Backend;
+use super::error::StoreError;
+use super::run::Runner;
+use super::run::remembered::Remembered;
+use super::run::together::appends::{Appends, Batching};
+use super::run::together::calls::Calls;
+use tokio::sync::OnceCell;
+
+use crate::domain::query::{SessionQuery, SessionView};
+use crate::domain::session::Creation;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Every [`Backend`] is a [`Store`](super::Store).
+pub struct Transactions<B> {
+    pub runner: Arc<Runner<B>>,
+    pub remembered: Arc<Remembered>,
+    pub appends: Appends,
+    pub reads: Arc<Calls<SessionQuery, Option<SessionView>>>,
+    pub creations: Arc<Calls<Arc<Creation>, Result<Option<SessionView>>>>,
+    /// See [`erasure_salt`](super::erasures::Reads::erasure_salt).
+    pub salt: OnceCell<[u8; 32]>,
+}
+
+impl<B: Backend> Transactions<B> {
+    /// `appends`: what appends a batch, over these.
+    pub fn new(backend: B, appends: impl FnOnce(Batching, Arc<Runner<B>>, Arc<Remembered>) -> Appends) -> Self {
+        let one_app = backend.shape().batches_by_app();
+        let batching = Batching { one_app, writers: backend.writers() };
+        let (runner, remembered) = (Arc::new(Runner::new(backend)), Arc::new(Remembered::default()));
+        let appends = appends(batching, runner.clone(), remembered.clone());
+        let reads = Calls::new(one_app.then_some(|query: &SessionQuery| query.key.app()));
+        let creations = Calls::new(one_app.then_some(|creation: &Arc<Creation>| creation.key.app()));
+        Self { runner, remembered, appends, reads, creations, salt: OnceCell::new() }
+    }
+}

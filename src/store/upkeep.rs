@@ -1,0 +1,176 @@
+//! The database itself: its migrations, whether it answers, its clock; and what is removed in the background, a chunk at a time.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::domain::erasure::Removed;
+use crate::domain::time::Micros;
+use crate::domain::writes::Removal;
+use crate::store::backend::{Backend, Buried, Database as _, DatabaseClock, Now, Standby, Tx};
+use crate::store::error::StoreError;
+use crate::store::pool::{Nodes, PoolUse};
+use crate::store::run::{End, OnCommit, OnWait};
+use crate::store::shape::Shape;
+use crate::store::sql::primitives;
+use crate::store::transactions::Transactions;
+use crate::store::{erasures, transfer, trim};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// As of the last [`Reads::check`], where that can change.
+    fn shape(&self) -> Shape;
+
+    /// The kind of the database: `sqlite` or `postgresql`.
+    fn name(&self) -> &'static str;
+
+    /// The nodes of the database as of the last [`Reads::check`], if it is distributed.
+    fn nodes(&self) -> Option<Nodes>;
+
+    /// Reachable, and every migration of this binary applied.
+    async fn check(&self, deadline: Instant) -> Result<Standby>;
+
+    /// Whether another process has the database open; `None` where that cannot be told.
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>>;
+
+    /// What time the database thinks it is.
+    async fn clock(&self, deadline: Instant) -> Result<DatabaseClock>;
+
+    /// Connections in use and open, for the metrics.
+    fn pool(&self) -> PoolUse;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Applies pending migrations, one process at a time; none pending is fine.
+    async fn migrate(&self) -> Result<()>;
+
+    /// Distributes the tables by app over the nodes of the database; those that are distributed stay so.
+    async fn distribute(&self) -> Result<()>;
+
+    /// Removes one chunk of what was deleted and, with `expired`, of what has expired; whether there is more to do.
+    async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool>;
+
+    /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
+    fn watch_waits(&self, on_wait: OnWait);
+
+    /// Whom to tell of what this process commits: of events, whichever method they come by, of each session a range of sequences,
+    /// each once, also of a commit whose answer was lost; and of other changes that a reader of sessions sees. The first call counts.
+    fn watch_commits(&self, on_commit: OnCommit);
+
+    /// What tells the time, where the database has no clock: asked as an append is written. The first call counts.
+    fn set_clock(&self, now: Now);
+
+    async fn close(&self);
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    fn shape(&self) -> Shape {
+        self.runner.database().shape()
+    }
+
+    fn name(&self) -> &'static str {
+        B::NAME
+    }
+
+    fn nodes(&self) -> Option<Nodes> {
+        self.runner.database().nodes()
+    }
+
+    async fn check(&self, deadline: Instant) -> Result<Standby> {
+        self.runner.across_apps(deadline).ask(self.runner.database().check()).await
+    }
+
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>> {
+        self.runner.across_apps(deadline).ask(self.runner.database().is_open_elsewhere()).await
+    }
+
+    async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {
+        self.runner.across_apps(deadline).ask(self.runner.database().clock()).await
+    }
+
+    fn pool(&self) -> PoolUse {
+        self.runner.database().pool()
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn migrate(&self) -> Result<()> {
+        self.runner.database().migrate().await
+    }
+
+    async fn distribute(&self) -> Result<()> {
+        self.runner.database().distribute().await
+    }
+
+    async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool> {
+        self.runner.across_apps(deadline).write(async |tx| sweep(tx, now, expired).await).await
+    }
+
+    fn watch_waits(&self, on_wait: OnWait) {
+        self.runner.watch_waits(on_wait);
+    }
+
+    fn watch_commits(&self, on_commit: OnCommit) {
+        self.runner.watch_commits(on_commit);
+    }
+
+    fn set_clock(&self, now: Now) {
+        self.runner.database().set_clock(now);
+    }
+
+    async fn close(&self) {
+        self.runner.database().close().await;
+    }
+}
+
+/// How much one transaction removes. It must fit into the time limit even where the database is far away, and it holds locks.
+const SWEEP_SESSIONS: i64 = 50;
+
+const SWEEP_ROWS: i64 = 1000;
+
+/// Within this time, one transaction removes several small sessions: one that others wait for, and one that they don't.
+const SWEEP_TIMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
+
+/// How long idempotency keys of scopes are kept, in microseconds: 24 hours at least.
+const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
+
+/// Buries expired sessions, if `expired`, and removes rows of buried incarnations. If there are none, removes old idempotency keys,
+/// or what is left of a dead import, both if `expired`, or empties trimmed events: one of these, as each may be of other apps, and a
+/// distributed database would have to commit on several nodes.
+pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
+    let limit = if expired { SWEEP_SESSIONS } else { 0 };
+    let mut gone = Vec::new();
+    for (key, incarnation) in tx.expired(now, limit).await? {
+        gone.push(primitives::bury(tx, &key, incarnation, Removal::Expired).await?);
+    }
+    let begun = Instant::now();
+    let mut purged_one = false;
+    while let Some(Buried { key, incarnation, erasure }) = tx.next_buried().await? {
+        purged_one = true;
+        let purged = primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
+        if let Some(erasure) = erasure.filter(|_| purged != Removed::default()) {
+            erasures::count(tx, key.app(), &erasure, &purged).await?;
+        }
+        if purged.events.max(purged.state_keys).max(purged.changes) == SWEEP_ROWS {
+            break;
+        }
+        primitives::finish_purge(tx, &key, incarnation).await?;
+        if begun.elapsed() > SWEEP_TIMES[usize::from(tx.shape().is_shared())] {
+            break;
+        }
+    }
+    if purged_one || !gone.is_empty() {
+        return Ok((true, End::Commit(gone)));
+    }
+    let more = expired
+        && (primitives::forget_patches(tx, now, REQUEST_MEMORY, SWEEP_ROWS).await? > 0
+            || transfer::bury_dead(tx, now).await?)
+        || trim::empty(tx, SWEEP_ROWS).await?;
+    Ok((more, if more { End::UNTOLD } else { End::Release }))
+}
