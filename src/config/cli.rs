@@ -143,7 +143,7 @@ pub enum ReceiptsCommand {
     Verify {
         file: PathBuf,
         /// The public key, as GET /v1/receipts/keys shows it: no database is needed then
-        #[arg(long, value_name = "KEY")]
+        #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
         key: Option<String>,
         /// Whether it is of this app's user, by the salt in the database
         #[arg(long, requires = "user")]

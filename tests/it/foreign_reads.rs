@@ -73,7 +73,9 @@ fn transactions(log: &str) -> Vec<Transaction> {
 /// The look-up of a credential: its key, and how often the tokens of its user were revoked.
 fn looks_up_a_credential(statement: &str) -> bool {
     statement.starts_with("select ")
-        && (statement.contains(" from api_keys where id = $1 ") || statement.contains(" from token_epochs where "))
+        && [" from api_keys where id = $1 ", " from token_epochs where ", " from token_secrets where "]
+            .iter()
+            .any(|from| statement.contains(from))
 }
 
 /// That a key is in use is noted after its look-up, once an hour.

@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody as _};
+use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH};
+use axum::http::header::{CACHE_CONTROL, CONNECTION};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
@@ -293,13 +293,12 @@ async fn identify(
     Ok(known)
 }
 
-/// The headers that all answers have.
+/// The headers that all answers have. (axum adds the length, and takes the body from an answer to HEAD.)
 fn finish(app: &App, asked: &Asked, cors: Cors, response: &mut Response, is_private: bool, is_problem: bool) {
     if is_private {
         keep_private(response.headers_mut(), is_problem);
     }
     cors.mark(response);
-    let size = response.body().size_hint().exact();
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&asked.id) {
         headers.insert(REQUEST_ID, value);
@@ -307,12 +306,6 @@ fn finish(app: &App, asked: &Asked, cors: Cors, response: &mut Response, is_priv
     if app.is_stopping() {
         // Whoever keeps connections open makes a new one, elsewhere.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    if let Some(size) = size {
-        headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(size));
-    }
-    if asked.method == Method::HEAD {
-        *response.body_mut() = Body::empty();
     }
 }
 

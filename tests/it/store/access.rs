@@ -236,7 +236,11 @@ on_both_databases! {
                 0 => ScopeKey::User(key.user.clone()),
                 1 => ScopeKey::App(key.user.app.clone()),
                 _ => {
-                    store.create(&Creation { key: key.clone(), ..creation("s", "{}") }.into(), deadline()).await.unwrap();
+                    // A name that was drawn before has its session.
+                    match store.create(&Creation { key: key.clone(), ..creation("s", "{}") }.into(), deadline()).await {
+                        Ok(_) | Err(Failure::Refused(Refusal::SessionAlreadyExists)) => {}
+                        Err(failure) => panic!("{failure:?}"),
+                    }
                     ScopeKey::User(key.user)
                 }
             };
