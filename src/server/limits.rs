@@ -26,7 +26,7 @@ pub struct ConnectionLimits {
     /// answer: idle keep-alive, a half-sent body, a reader that stopped reading. A handler at work
     /// moves no byte either, so this must be longer than the longest request.
     pub idle_timeout: Duration,
-    /// The [`Allowance`] of a peer that takes an answer: a connection that takes no byte of it for this long is reset,
+    /// The [`Allowance`](crate::allowance::Allowance) of a peer that takes an answer: a connection that takes no byte of it for this long is reset,
     /// and one that takes fewer than `min_rate` bytes per second on average uses this time up.
     pub stall_timeout: Duration,
     /// Bytes per second.

@@ -7,7 +7,7 @@
 //!   one of [`ConnectionLimits::always_served`];
 //! * a request head, a silent peer, a peer that does not take its answer and a drain each have a deadline, kept by one
 //!   timer per connection;
-//! * a connection whose request was refused for overload is paused: see [`Served::pause`];
+//! * a connection whose request was refused for overload is paused: see [`Pace::pause`];
 //! * at shutdown, what the kernel has accepted on our behalf is served before the listener closes;
 //! * what hyper answers by itself (400, 414, 431) carries a problem document like every other answer;
 //! * a request with two lengths, which hyper takes, is marked: see [`Arrival::has_two_lengths`];

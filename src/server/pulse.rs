@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::limits::{ConnectionLimits, HEAD_GRACE, LINGER, LONGEST};
 use crate::allowance::Allowance;
 
-/// How often a peer that takes nothing, as far as the kernel says, is asked anew: see [`Wire::ask`].
+/// How often a peer that takes nothing, as far as the kernel says, is asked anew: see `Wire::ask`.
 pub const ASK: Duration = Duration::from_secs(1);
 
 /// The part of the drain for which a peer may take nothing of its answer: clients that do not read do not hold the drain up.

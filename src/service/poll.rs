@@ -22,7 +22,7 @@ const POLL_RETRY: Duration = Duration::from_secs(1);
 const POLL_LIMIT: Duration = Duration::from_secs(5);
 
 impl Reader {
-    /// Waits for news of a session: see [`Live::subscribe`]. Must come before the first read.
+    /// Waits for news of a session: see [`Live::subscribe`](super::live::Live::subscribe). Must come before the first read.
     pub fn subscribe(&self, key: &SessionKey, with_scopes: bool) -> Subscription {
         self.live.subscribe(key, with_scopes)
     }

@@ -45,7 +45,7 @@ enum Source {
 /// Appends optimistically. `None` if that should not be tried, or lost its race: then nothing was written.
 ///
 /// # Errors
-/// As of [`batch`](super::append::batch).
+/// As of [`batch`](super::batch).
 pub async fn append<B: Backend>(
     call: &Call<'_, B>,
     remembered: &Remembered,

@@ -158,7 +158,7 @@ impl Appends {
     /// Appends, together with others if there are any.
     ///
     /// # Errors
-    /// As [`Store::append`](crate::store::Store::append). If a shared transaction fails without effect, the append is retried
+    /// As [`Writes::append`](crate::store::appends::Writes::append). If a shared transaction fails without effect, the append is retried
     /// alone.
     pub async fn append(&self, append: Arc<Append>, deadline: Deadline) -> Result<Answer> {
         let (answer, mut answered) = oneshot::channel();
@@ -190,7 +190,7 @@ impl Appends {
     /// Appends in a transaction of its own.
     ///
     /// # Errors
-    /// As [`Store::append`](crate::store::Store::append).
+    /// As [`Writes::append`](crate::store::appends::Writes::append).
     pub async fn append_alone(&self, append: Arc<Append>, deadline: Deadline) -> Result<Answer> {
         match self.shared.commit(vec![append], OnLocked::Wait, deadline).await?.pop() {
             Some(Judged::Done(answer)) => Ok(answer),
