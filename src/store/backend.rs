@@ -142,7 +142,7 @@ pub trait Tx: Sql {
     /// [`UNREAD`](crate::domain::loaded::UNREAD). Where others may write ([`Shape::is_shared`]), all is of one app. Events are committed
     /// as by [`Tx::apply`].
     fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Verdict>> + Send;
-    /// Whether a [`Tx::commit_if_unchanged`] that was cut off may have committed.
+    /// Whether a write that commits with its statement may have committed if it was cut off.
     fn may_have_committed(&self) -> bool;
 
     /// Inserts the rows of sessions of which neither the id nor the request is there, in key order, each with the revisions of

@@ -6,17 +6,18 @@
 use std::sync::Arc;
 
 use super::backend::Backend;
-use super::error::StoreError;
+use super::error::Failure;
 use super::run::Runner;
 use super::run::remembered::Remembered;
 use super::run::together::appends::{Appends, Batching};
 use super::run::together::calls::Calls;
 use tokio::sync::OnceCell;
 
+use crate::domain::command::Made;
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 
-type Result<T> = std::result::Result<T, StoreError>;
+type Decided<T> = std::result::Result<T, Failure>;
 
 /// Every [`Backend`] is a [`Store`](super::Store).
 pub struct Transactions<B> {
@@ -24,7 +25,7 @@ pub struct Transactions<B> {
     pub remembered: Arc<Remembered>,
     pub appends: Appends,
     pub reads: Arc<Calls<SessionQuery, Option<SessionView>>>,
-    pub creations: Arc<Calls<Arc<Creation>, Result<Option<SessionView>>>>,
+    pub creations: Arc<Calls<Arc<Creation>, Decided<Option<(Made, SessionView)>>>>,
     /// See [`erasure_salt`](super::erasures::Reads::erasure_salt).
     pub salt: OnceCell<[u8; 32]>,
 }

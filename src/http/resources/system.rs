@@ -1,4 +1,4 @@
-//! What is not about sessions: health, readiness, the description of the API.
+//! What is not about sessions: health and readiness.
 
 use axum::http::StatusCode;
 

@@ -52,7 +52,11 @@ pub fn router(app: Arc<App>, resources: Vec<Arc<Resource>>) -> Router {
 
 /// The answer to a request on whose way something panicked. A handler's panic is caught, and logged, there.
 fn panicked(_: Box<dyn Any + Send>) -> Response {
-    Problem::panicked().finish(Ids::of(&SystemClock.fresh_id().to_string()), true)
+    let id = SystemClock.fresh_id().to_string();
+    tracing::error!(request_id = id, "a panic on the way of a request");
+    let mut response = Problem::panicked().finish(Ids::of(&id), true);
+    response.headers_mut().extend(HeaderValue::from_str(&id).map(|id| (REQUEST_ID, id)));
+    response
 }
 
 /// What the way of a request needs beside it.
@@ -138,7 +142,7 @@ impl Asked {
 
 /// What came of a request on its way.
 struct Outcome {
-    /// `None`: it was refused before anybody asked who sent it, or need not be asked.
+    /// `None`: nobody had to know, or it was refused before that was known.
     client: Option<Arc<Client>>,
     answer: Result<Answer, Problem>,
     /// A preflight, which no handler sees.

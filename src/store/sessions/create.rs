@@ -42,20 +42,21 @@ pub async fn alone<B: Backend>(
 }
 
 /// Of each session of a batch: it was created, or is to be tried alone, or failed.
-pub type Batch = Vec<Result<Option<SessionView>>>;
+pub type Batch = Vec<Decided<Option<(Made, SessionView)>>>;
 
 /// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
 /// perhaps because of one of them.
 pub async fn batch<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Creation>]) -> Result<Batch> {
-    let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
-    if creations.len() == 1 {
-        return Ok(vec![Ok(None)]);
+    if let [creation] = batch {
+        return Ok(vec![alone(call, salt, creation).await.map(Some)]);
     }
+    let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
+    let new = |made: Option<SessionView>| made.map(|view| (Made::New, view));
     match call.try_write(async |tx| create_together(tx, salt, &creations).await).await {
-        Ok(Written::Surely(made)) => Ok(made.into_iter().map(Ok).collect()),
+        Ok(Written::Surely(made)) => Ok(made.into_iter().map(|made| Ok(new(made))).collect()),
         // Of what it did not create, nothing can have been committed.
         Ok(Written::Perhaps(made, error)) => {
-            Ok(made.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share()))).collect())
+            Ok(made.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share().into()))).collect())
         }
         Err(error) if error.is_transient() => Err(error),
         Err(_) => Ok(batch.iter().map(|_| Ok(None)).collect()),
@@ -66,8 +67,11 @@ pub async fn batch<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Ar
 pub async fn at_once<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Creation>]) -> Batch {
     let made = in_one_statement(call, salt, batch).await;
     let of_one = |creation: &&Arc<Creation>| match &made {
-        Ok(made) => Ok(made.iter().find(|view| view.head.incarnation == creation.incarnation).cloned()),
-        Err(error) if error.is_transient() || error.unclear => Err(error.share()),
+        Ok(made) => {
+            let view = made.iter().find(|view| view.head.incarnation == creation.incarnation);
+            Ok(view.cloned().map(|view| (Made::New, view)))
+        }
+        Err(error) if error.is_transient() || error.unclear => Err(error.share().into()),
         // Perhaps because of one of them.
         Err(_) => Ok(None),
     };

@@ -206,7 +206,7 @@ impl<B: Backend> Writes for Transactions<B> {
             created = create::at_once(&call, salt, &[creation]).await.pop().transpose()?.flatten();
         }
         let made = match created {
-            Some(view) => (Made::New, view),
+            Some(made) => made,
             None => create::alone(&call, salt, creation).await?,
         };
         if self.runner.database().is_optimistic() {

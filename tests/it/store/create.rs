@@ -1,6 +1,8 @@
 //! Creations.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 
 use super::*;
 use crate::support::databases::on_both_databases;
@@ -45,6 +47,23 @@ on_both_databases! {
         assert_eq!(view.head.incarnation, again.head.incarnation);
         let scope = store.scope_of(&of_user()).await;
         assert_eq!((scope.revision, json(&scope.state)), (1, json(r#"{"k":2,"l":20}"#)));
+    }
+
+    async fn creations_that_arrive_together_share_transactions(store: &TestStore) {
+        // What is read once is read.
+        store.make("first", "{}").await;
+        let begun = Arc::new(AtomicUsize::new(0));
+        let counter = begun.clone();
+        store.watch_waits(Box::new(move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }));
+        // As many as there are processors may go alone.
+        let many = 16 * available_parallelism().map_or(2, usize::from).max(2);
+        let all: Vec<_> = (0..many).map(|n| Arc::new(creation(&n.to_string(), "{}"))).collect();
+        let made = join_all(all.iter().map(|one| store.create(one, deadline()))).await;
+        assert!(made.iter().all(|outcome| word(outcome).starts_with("created ")));
+        let begun = begun.load(Ordering::Relaxed);
+        assert!(begun < many / 2, "{begun} transactions for {many} creations");
     }
 
     async fn an_id_that_is_taken_is_refused_or_returned_or_a_precondition_that_failed(store: &TestStore) {
