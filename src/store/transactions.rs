@@ -17,7 +17,7 @@ use crate::domain::command::Made;
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 
-type Decided<T> = std::result::Result<T, Failure>;
+type Decided<T> = Result<T, Failure>;
 
 /// Every [`Backend`] is a [`Store`](super::Store).
 pub struct Transactions<B> {
