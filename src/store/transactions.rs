@@ -17,7 +17,8 @@ use crate::domain::command::Made;
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 
-type Decided<T> = Result<T, Failure>;
+/// What a creation in a group comes to: it was made, or refused, or `None`: it is to be tried alone.
+pub type Creating = Result<Option<(Made, SessionView)>, Failure>;
 
 /// Every [`Backend`] is a [`Store`](super::Store).
 pub struct Transactions<B> {
@@ -25,7 +26,7 @@ pub struct Transactions<B> {
     pub remembered: Arc<Remembered>,
     pub appends: Appends,
     pub reads: Arc<Calls<SessionQuery, Option<SessionView>>>,
-    pub creations: Arc<Calls<Arc<Creation>, Decided<Option<(Made, SessionView)>>>>,
+    pub creations: Arc<Calls<Arc<Creation>, Creating>>,
     /// See [`erasure_salt`](super::erasures::Reads::erasure_salt).
     pub salt: OnceCell<[u8; 32]>,
 }

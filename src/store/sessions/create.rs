@@ -28,6 +28,7 @@ use crate::store::policies;
 use crate::store::run::{Call, End, Written, apply};
 use crate::store::sessions::read::{not_there, on_timeline, view, whole_session};
 use crate::store::sql::primitives;
+use crate::store::transactions::Creating;
 
 type Result<T> = std::result::Result<T, StoreError>;
 type Decided<T> = std::result::Result<T, Failure>;
@@ -41,12 +42,9 @@ pub async fn alone<B: Backend>(
     call.decide(async |tx| create(tx, salt, creation).await).await
 }
 
-/// Of each session of a batch: it was created, or is to be tried alone, or failed.
-pub type Batch = Vec<Decided<Option<(Made, SessionView)>>>;
-
 /// Creates sessions in one transaction. Each that it does not create is to be tried alone, and so are all if it fails,
 /// perhaps because of one of them.
-pub async fn batch<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Creation>]) -> Result<Batch> {
+pub async fn batch<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Creation>]) -> Result<Vec<Creating>> {
     if let [creation] = batch {
         return Ok(vec![alone(call, salt, creation).await.map(Some)]);
     }
@@ -64,7 +62,7 @@ pub async fn batch<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Ar
 }
 
 /// Creates simple sessions of one app in one statement. Each that it does not create is to be tried alone.
-pub async fn at_once<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Creation>]) -> Batch {
+pub async fn at_once<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Creation>]) -> Vec<Creating> {
     let made = in_one_statement(call, salt, batch).await;
     let of_one = |creation: &&Arc<Creation>| match &made {
         Ok(made) => {
