@@ -438,11 +438,13 @@ fn unsigned(bytes: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
-    use tracing::subscriber::DefaultGuard;
+    use tracing::Dispatch;
+    use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
     use super::super::testing::{SigningKey, base64url, jwks};
     use super::*;
@@ -596,6 +598,10 @@ mod tests {
 
     impl Log {
         fn of_this_thread() -> (Self, DefaultGuard) {
+            // While there is one subscriber alone, tracing asks the thread that meets a line first whether it is wanted, and remembers
+            // the answer for all threads.
+            static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
+            LazyLock::force(&ANOTHER);
             let log = Self::default();
             let writer = log.clone();
             let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
