@@ -396,7 +396,7 @@ async fn an_app_leaves_places_of_watches_and_transfers_to_another(place: Place) 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_waits_for_a_connection_to_the_database() {
     let database = database().await;
-    let limits = ["--database-connections=1", "--acquire-timeout=100ms", "--max-body-bytes=16MiB"];
+    let limits = ["--database-connections=1", "--acquire-timeout=1s", "--max-body-bytes=16MiB"];
     let patient = ["--lock-timeout=50s", "--statement-timeout=50s", "--request-timeout=55s"];
     let server = Server::start(&database.url, &[&limits[..], &patient].concat()).await;
     create_long(&server).await;
