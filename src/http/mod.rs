@@ -31,7 +31,7 @@ use crate::service::{Clock, Service};
 
 pub use app::{App, Observers};
 pub use limits::admission::report_refusals;
-pub use way::edge::foreign;
+pub use way::edge::guarded;
 pub use way::pipeline::refusal;
 
 macro_rules! endpoints {

@@ -96,17 +96,17 @@ impl Reader {
             }
         }
     }
+}
 
+impl Service {
     /// The hash that stands for a user.
     ///
     /// # Errors
     /// Only [`Error::Store`].
     pub async fn subject(&self, user: &UserKey, deadline: Instant) -> Result<Subject> {
-        Ok(Subject::of(&self.reads.erasure_salt(deadline).await?, user))
+        Ok(Subject::of(&self.store.erasure_salt(deadline).await?, user))
     }
-}
 
-impl Service {
     /// Erases a user, or finds the erasure that an earlier request of the same id made; whether it did.
     ///
     /// # Errors

@@ -545,7 +545,8 @@ impl Import {
     }
 
     async fn abandon(&self, open: &Open) -> Result<()> {
-        if open.exists || self.options.dry_run {
+        // Nothing is written before it begins.
+        if open.exists || open.begins || self.options.dry_run {
             return Ok(());
         }
         let deadline = self.deadline();

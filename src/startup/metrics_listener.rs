@@ -6,17 +6,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
-use axum::response::IntoResponse as _;
-use axum::{Extension, Router};
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::routing::get;
 use tokio::net::TcpListener;
 
 use crate::config::{Config, MetricsListen};
 use crate::http;
 use crate::metrics::Metrics;
 use crate::origin::Policy;
-use crate::server::{self, Arrival, ConnectionLimits};
+use crate::server::{self, ConnectionLimits};
 
 /// Few, as only scrapers come here, and short-lived: this listener must not become a way to exhaust the process.
 const METRICS_CONNECTIONS: ConnectionLimits = ConnectionLimits {
@@ -65,21 +65,13 @@ pub async fn serve(
     origins: Arc<Policy>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let site = async move |Extension(arrival): Extension<Arrival>, request: Request| {
-        let (request, _) = request.into_parts();
-        let refused = http::foreign(&origins, &metrics, &request, arrival.has_two_lengths);
-        refused.unwrap_or_else(|| match (request.uri.path(), &request.method) {
-            ("/metrics", &Method::GET | &Method::HEAD) => scrape(&metrics, &request.headers).into_response(),
-            ("/metrics", _) => (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET,HEAD")]).into_response(),
-            _ => StatusCode::NOT_FOUND.into_response(),
-        })
-    };
+    let router = Router::new().route("/metrics", get(scrape)).with_state(metrics.clone());
+    let router = http::guarded(router, origins, metrics);
     // Its connections are not those of `sessiond_http_connections`.
-    let router = Router::new().fallback(site);
     server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), http::refusal, shutdown).await;
 }
 
-fn scrape(metrics: &Metrics, headers: &HeaderMap) -> ([(HeaderName, &'static str); 2], String) {
+async fn scrape(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> ([(HeaderName, &'static str); 2], String) {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let accepted = accepted.collect::<Vec<_>>().join(",").to_ascii_lowercase();
     let (format, text) = match asks_for_text(&accepted) {

@@ -14,7 +14,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{Backend, Database as _, Scrubbed, Tx, UserLock};
-use crate::store::error::{Cause, Failure, StoreError, corrupt};
+use crate::store::error::{Cause, Decided, StoreError, corrupt};
 use crate::store::run::{Call, End};
 use crate::store::sql::feed;
 use crate::store::sql::primitives::{at_most_one, one};
@@ -23,7 +23,6 @@ use crate::store::sql::rows::ErasureRow;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {

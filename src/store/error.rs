@@ -21,6 +21,9 @@ pub struct StoreError {
     source: Source,
 }
 
+/// What comes of a write that may be refused.
+pub type Decided<T> = Result<T, Failure>;
+
 /// Why a write came to nothing, or may have.
 #[derive(Debug)]
 pub enum Failure {

@@ -11,14 +11,13 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::{Failure, StoreError};
+use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::change::locked_live;
 use crate::store::sql::primitives;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {

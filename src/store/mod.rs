@@ -51,72 +51,27 @@ mod trim;
 mod upkeep;
 mod url;
 
-/// What can be read of a database of sessions. Every method is one transaction, or one statement, and shows one moment. Where the
-/// database has a clock of its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
-///
-/// `deadline` bounds the whole call.
-pub trait Reads:
-    sessions::Reads
-    + shared::Reads
-    + leases::Reads
-    + past::Reads
-    + transfer::Reads
-    + access::Reads
-    + policies::Reads
-    + erasures::Reads
-    + feed::Reads
-    + upkeep::Reads
-    + 'static
-{
+/// A trait that is the sum of others, and what is all of these has it.
+macro_rules! sum {
+    ($(#[$about:meta])* $name:ident: $($part:path),+ $(,)?) => {
+        $(#[$about])*
+        pub trait $name: $($part +)+ {}
+        impl<S: $($part +)+> $name for S {}
+    };
 }
 
-impl<S> Reads for S where
-    S: sessions::Reads
-        + shared::Reads
-        + leases::Reads
-        + past::Reads
-        + transfer::Reads
-        + access::Reads
-        + policies::Reads
-        + erasures::Reads
-        + feed::Reads
-        + upkeep::Reads
-        + 'static
-{
+sum! {
+    /// What can be read of a database of sessions. Every method is one transaction, or one statement, and shows one moment. Where the
+    /// database has a clock of its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
+    ///
+    /// `deadline` bounds the whole call.
+    Reads: sessions::Reads, shared::Reads, leases::Reads, past::Reads, transfer::Reads, access::Reads, policies::Reads,
+    erasures::Reads, feed::Reads, upkeep::Reads,
 }
 
-/// A database of sessions. Every write is one transaction. One that returns `Ok` is durable; one that is refused wrote nothing; one
-/// that fails says in its error whether it may have happened all the same.
-pub trait Store:
-    Reads
-    + sessions::Writes
-    + appends::Writes
-    + shared::Writes
-    + leases::Writes
-    + past::Writes
-    + trim::Writes
-    + transfer::Writes
-    + access::Writes
-    + policies::Writes
-    + erasures::Writes
-    + feed::Writes
-    + upkeep::Writes
-{
-}
-
-impl<S> Store for S where
-    S: Reads
-        + sessions::Writes
-        + appends::Writes
-        + shared::Writes
-        + leases::Writes
-        + past::Writes
-        + trim::Writes
-        + transfer::Writes
-        + access::Writes
-        + policies::Writes
-        + erasures::Writes
-        + feed::Writes
-        + upkeep::Writes
-{
+sum! {
+    /// A database of sessions. Every write is one transaction. One that returns `Ok` is durable; one that is refused wrote nothing;
+    /// one that fails says in its error whether it may have happened all the same.
+    Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, transfer::Writes,
+    access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,
 }

@@ -22,7 +22,7 @@ use crate::domain::transfer::Lost;
 use crate::domain::writes::{self, Committed, SessionChange};
 use crate::store::backend::{Backend, Tx};
 use crate::store::erasures::admit;
-use crate::store::error::{Cause, Failure, StoreError};
+use crate::store::error::{Cause, Decided, StoreError};
 use crate::store::policies;
 use crate::store::run::{End, apply};
 use crate::store::sessions::change::locked_live;
@@ -33,7 +33,6 @@ use crate::store::sql::query::Query;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {

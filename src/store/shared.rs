@@ -15,13 +15,12 @@ use crate::domain::scope_write::{ScopeWrite, decide_scope};
 use crate::store::appends::load::{lock_scopes, values};
 use crate::store::backend::{Backend, Tx};
 use crate::store::erasures::admit;
-use crate::store::error::{Failure, StoreError};
+use crate::store::error::{Decided, StoreError};
 use crate::store::run::{End, apply};
 use crate::store::sql::primitives;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::backend::Backend;
-use super::error::Failure;
+use super::error::Decided;
 use super::run::Runner;
 use super::run::remembered::Remembered;
 use super::run::together::appends::{Appends, Batching};
@@ -18,7 +18,7 @@ use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 
 /// What a creation in a group comes to: it was made, or refused, or `None`: it is to be tried alone.
-pub type Creating = Result<Option<(Made, SessionView)>, Failure>;
+pub type Creating = Decided<Option<(Made, SessionView)>>;
 
 /// Every [`Backend`] is a [`Store`](super::Store).
 pub struct Transactions<B> {

@@ -20,7 +20,7 @@ use crate::domain::writes::{Committed, SessionChange};
 use crate::store::appends::load::lock_scopes;
 use crate::store::backend::{Backend, Tx};
 use crate::store::erasures::{admit, last_erasure};
-use crate::store::error::{Failure, StoreError};
+use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::create::{InTheWay, in_the_way};
 use crate::store::sessions::read::session;
@@ -28,7 +28,6 @@ use crate::store::sql::{primitives, transfer};
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {

@@ -11,7 +11,7 @@ use crate::domain::time::Micros;
 use crate::domain::trim::{Cut, Trim, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::{Failure, StoreError};
+use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sessions::read::head;
@@ -19,7 +19,6 @@ use crate::store::sql::primitives;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Writes: Send + Sync {

@@ -316,6 +316,13 @@ impl Problem {
         text
     }
 
+    /// The answer to a request that has no id but this one, as nothing else gives it one.
+    pub fn finish_alone(&self, id: &str, of_write: bool) -> Response {
+        let mut response = self.finish(Ids::of(id), of_write);
+        response.headers_mut().extend(HeaderValue::from_str(id).map(|id| (REQUEST_ID, id)));
+        response
+    }
+
     /// The answer, as the request with these ids gets it.
     pub fn finish(&self, ids: Ids<'_>, of_write: bool) -> Response {
         let status = self.code.entry().1;

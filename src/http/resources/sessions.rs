@@ -21,6 +21,9 @@ use crate::http::live::wait::current;
 use crate::http::reply::{self, Answer, Binding, Code, Problem};
 use crate::service::{Error, Made};
 
+const CREATION_ERRORS: &[Code] =
+    &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::LimitReached, Code::RevisionMismatch, Code::UserErased];
+
 pub const CREATE: Operation = Operation {
     id: "createSession",
     tag: "Sessions",
@@ -43,13 +46,7 @@ pub const CREATE: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[
-        Code::SessionAlreadyExists,
-        Code::EventIdConflict,
-        Code::LimitReached,
-        Code::RevisionMismatch,
-        Code::UserErased,
-    ],
+    errors: CREATION_ERRORS,
 };
 
 pub async fn create(mut call: Call) -> Result<Answer, Problem> {
@@ -112,13 +109,7 @@ pub const GET_OR_CREATE: Operation = Operation {
             headers: &["Location", "ETag"],
         },
     ],
-    errors: &[
-        Code::SessionAlreadyExists,
-        Code::EventIdConflict,
-        Code::LimitReached,
-        Code::RevisionMismatch,
-        Code::UserErased,
-    ],
+    errors: CREATION_ERRORS,
 };
 
 pub async fn get_or_create(mut call: Call) -> Result<Answer, Problem> {

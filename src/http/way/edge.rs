@@ -1,13 +1,19 @@
 //! What is checked of every request before anything else is done with it: that it is one message to one host, and that
 //! no page of another site sent it. And CORS, for those that may.
 
+use std::sync::Arc;
+
+use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
+use axum::middleware::{Next, from_fn};
 use axum::response::Response;
+use axum::{Extension, Router};
 
-use crate::http::reply::{Answer, Code, Ids, Problem, REQUEST_ID, is_write};
+use crate::http::reply::{Answer, Code, Problem, is_write};
 use crate::metrics::Metrics;
 use crate::origin::{Claims, Foreign, Host, Origin, Policy};
+use crate::server::Arrival;
 use crate::service::{Clock as _, SystemClock};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -97,18 +103,21 @@ fn is_cross_site(headers: &HeaderMap) -> bool {
     headers.get_all(SEC_FETCH_SITE).iter().any(says_so)
 }
 
-/// The refusal of a request that does not pass [`check`], for a listener beside the API.
-pub fn foreign(policy: &Policy, metrics: &Metrics, request: &Parts, has_two_lengths: bool) -> Option<Response> {
-    let problem = check(Some(policy), false, request, has_two_lengths).err()?;
-    if let Some(limit) = problem.limit {
-        metrics.rejected(limit);
-    }
-    let id = SystemClock.fresh_id().to_string();
-    let mut response = problem.finish(Ids::of(&id), is_write(&request.method));
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(REQUEST_ID, id);
-    }
-    Some(response)
+/// `router` behind [`check`], for a listener beside the API.
+pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Router {
+    router.layer(from_fn(move |Extension(arrival): Extension<Arrival>, request: Request, next: Next| {
+        let (policy, metrics) = (policy.clone(), metrics.clone());
+        async move {
+            let (head, body) = request.into_parts();
+            let Err(problem) = check(Some(&policy), false, &head, arrival.has_two_lengths) else {
+                return next.run(Request::from_parts(head, body)).await;
+            };
+            if let Some(limit) = problem.limit {
+                metrics.rejected(limit);
+            }
+            problem.finish_alone(&SystemClock.fresh_id().to_string(), is_write(&head.method))
+        }
+    }))
 }
 
 /// What an answer has to say about CORS (Fetch standard, "HTTP-responses").

@@ -54,9 +54,7 @@ pub fn router(app: Arc<App>, resources: Vec<Arc<Resource>>) -> Router {
 fn panicked(_: Box<dyn Any + Send>) -> Response {
     let id = SystemClock.fresh_id().to_string();
     tracing::error!(request_id = id, "a panic on the way of a request");
-    let mut response = Problem::panicked().finish(Ids::of(&id), true);
-    response.headers_mut().extend(HeaderValue::from_str(&id).map(|id| (REQUEST_ID, id)));
-    response
+    Problem::panicked().finish_alone(&id, true)
 }
 
 /// What the way of a request needs beside it.

@@ -13,7 +13,7 @@ use crate::domain::command::AppendAnswer;
 use crate::domain::writes;
 use crate::store::appends::load::load;
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
-use crate::store::error::{Failure, StoreError};
+use crate::store::error::{Decided, StoreError};
 use crate::store::run::remembered::Remembered;
 use crate::store::run::together::Sharing;
 use crate::store::run::together::appends::{Answer, Appends, Batching, Judged};
@@ -22,7 +22,6 @@ use crate::store::sessions::read::{session_state, view};
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Writes: Send + Sync {

@@ -16,7 +16,7 @@ use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Removal;
 use crate::store::backend::{Backend, OnLocked, Tx};
-use crate::store::error::{Cause, Failure, StoreError, corrupt};
+use crate::store::error::{Cause, Decided, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sessions::read::head;
 use crate::store::sql::primitives::{self, at_most_one};
@@ -26,7 +26,6 @@ use crate::store::transactions::Transactions;
 use crate::store::trim;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {

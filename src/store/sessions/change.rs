@@ -11,13 +11,12 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{OnLocked, Tx};
-use crate::store::error::{Failure, StoreError};
+use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::read::{not_there, view, whole_session};
 use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 pub async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LockedSession>> {
     Ok(tx.lock_sessions(&BTreeSet::from([key]), OnLocked::Wait).await?.into_iter().find(|row| row.head.is_live(now)))

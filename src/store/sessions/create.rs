@@ -23,7 +23,7 @@ use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
 use crate::store::appends::load::{lock_scopes, values};
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
 use crate::store::erasures::admit;
-use crate::store::error::{Failure, StoreError};
+use crate::store::error::{Decided, Failure, StoreError};
 use crate::store::policies;
 use crate::store::run::{Call, End, Written, apply};
 use crate::store::sessions::read::{not_there, on_timeline, view, whole_session};
@@ -31,7 +31,6 @@ use crate::store::sql::primitives;
 use crate::store::transactions::Creating;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 /// Creates a session in a transaction of its own.
 pub async fn alone<B: Backend>(

@@ -21,13 +21,12 @@ use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database as _, Tx};
-use crate::store::error::{Failure, StoreError, corrupt};
+use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::shape::Shape;
 use crate::store::sql::primitives;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
-type Decided<T> = std::result::Result<T, Failure>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
