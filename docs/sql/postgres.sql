@@ -1015,7 +1015,7 @@ select k.n from unnest($2::text[]) with ordinality as k(user_id, n) cross join l
     user_scopes l where l.app_name = $1 and l.user_id = k.user_id for update) s;
 
 -- lock_app
-select 1 from app_scopes where app_name = $1 for update;
+select 1::bigint as n from app_scopes where app_name = $1 for update;
 
 -- make_users
 insert into user_scopes (app_name, user_id, revision) select $1, k.user_id, 0 from unnest($2::text[]) as
@@ -1055,9 +1055,10 @@ select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_
     true union all select 1, k.n, s.revision, null, null, null, null, null, null, null, null, null, null, null,
     null, null, null from unnest($5::text[]) with ordinality as k(user_id, n) cross join lateral (select
     l.revision from user_scopes l where l.app_name = $1 and l.user_id = k.user_id offset 0) s union all select
-    2, 1, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null from
-    app_scopes s where s.app_name = $1 and $6 union all select 3, 1, e.revision, null, null, null, null, null,
-    null, null, null, null, null, null, null, null, null from erased_revisions e where e.app_name = $1 and $7;
+    1, cardinality($5::text[]) + 1, s.revision, null, null, null, null, null, null, null, null, null, null,
+    null, null, null, null from app_scopes s where s.app_name = $1 and $6 union all select 2, 1, e.revision,
+    null, null, null, null, null, null, null, null, null, null, null, null, null, null from erased_revisions e
+    where e.app_name = $1 and $7;
 
 -- read_revisions
 select array_agg(k.n), array_agg(s.incarnation), array_agg(s.revision), array_agg(s.metadata_revision) from

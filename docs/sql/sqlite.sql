@@ -976,21 +976,21 @@ select app_name, user_id, id as session_id, incarnation from sessions where expi
 select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1;
 
 -- read_heads
-with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?), ku(n,
-    app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), ka(n, app_name) as (select * from
-    (values (?, ?)) limit 0 + ?), ke(n, app_name) as (select * from (values (?, ?)) limit 0 + ?) select 0 as
-    kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, s.lease_epoch,
-    case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire, null as lease_now,
-    s.base_revision + (select p.events_per_session from policies p where p.app_name = s.app_name) as
-    most_revision, e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence > s.base_revision
-    then e.body end as body from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.session_id left join events e on e.incarnation = s.incarnation and e.id = k.id and
-    e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id union all select 1, n,
-    revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null from ku cross
-    join user_scopes using (app_name, user_id) union all select 2, n, revision, null, null, null, null, null,
-    null, null, null, null, null, null, null, null, null from ka cross join app_scopes using (app_name) union
-    all select 3, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null,
-    null from ke cross join erased_revisions using (app_name);
+with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?),
+    of_user_scopes(n, app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), of_app_scopes(n,
+    app_name) as (select * from (values (?, ?)) limit 0 + ?), ke(n, app_name) as (select * from (values (?, ?))
+    limit 0 + ?) select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time,
+    s.expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire,
+    null as lease_now, s.base_revision + (select p.events_per_session from policies p where p.app_name =
+    s.app_name) as most_revision, e.sequence, e.event_time, e.commit_time, e.digest, case when e.sequence >
+    s.base_revision then e.body end as body from ks as k cross join sessions s on s.app_name = k.app_name and
+    s.user_id = k.user_id and s.id = k.session_id left join events e on e.incarnation = s.incarnation and e.id
+    = k.id and e.app_name = k.app_name and e.user_id = k.user_id and e.session_id = k.session_id union all
+    select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+    from of_user_scopes cross join user_scopes using (app_name, user_id) union all select 1, n, revision, null,
+    null, null, null, null, null, null, null, null, null, null, null, null, null from of_app_scopes cross join
+    app_scopes using (app_name) union all select 2, n, revision, null, null, null, null, null, null, null,
+    null, null, null, null, null, null, null from ke cross join erased_revisions using (app_name);
 
 -- find_sessions
 with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k

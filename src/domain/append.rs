@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::change::{Change, Keys};
 use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
 use super::guard::Guard;
-use super::ids::{EventId, ScopeKey, SessionKey, StateAddress};
+use super::ids::{EventId, ScopeKey, ScopeRef, SessionKey, StateAddress};
 use super::lease::LeaseMark;
 use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
 use super::refusal::{Bound, Mismatch, Refusal};
@@ -50,16 +50,14 @@ impl Append {
         self.events.iter().map(|event| event.body.len() + READ * event.edit.reads().count()).sum()
     }
 
-    /// The shared scopes that it [holds](Append::holds).
+    /// The shared scopes that it [depends on](Append::depends_on).
     pub fn scopes(&self) -> Vec<ScopeKey> {
-        let user = self.holds(Scope::User).then(|| ScopeKey::User(self.key.user.clone()));
-        let app = self.holds(Scope::App).then(|| ScopeKey::App(self.key.app().clone()));
-        user.into_iter().chain(app).collect()
+        self.key.scopes().into_iter().filter(|scope| self.depends_on(scope.scope())).map(ScopeRef::to_key).collect()
     }
 
     /// Whether the scope must not change until the commit: it is written, or a precondition depends on it. Without the
     /// second, two writers of different scopes could each miss the other's change (write skew).
-    fn holds(&self, scope: Scope) -> bool {
+    fn depends_on(&self, scope: Scope) -> bool {
         self.events.iter().any(|event| event.edit.touches(scope))
             || self.guard.if_match.as_ref().is_some_and(IfMatch::looks_at_scopes)
     }
@@ -70,8 +68,9 @@ pub fn needs<'a>(batch: impl Iterator<Item = &'a Append>) -> Needs<'a> {
     let mut needs = Needs::default();
     for append in batch {
         needs.sessions.insert(&append.key);
-        *needs.users.entry(&append.key.user).or_default() |= append.holds(Scope::User);
-        *needs.apps.entry(append.key.app()).or_default() |= append.holds(Scope::App);
+        for scope in append.key.scopes() {
+            *needs.scopes.entry(scope).or_default() |= append.depends_on(scope.scope());
+        }
         needs.events.extend(append.events.iter().map(|event| (&append.key, &event.id)));
         need_keys(&mut needs.keys, &append.events, |scope, key| StateAddress::new(&append.key, scope, key));
         if let Some((scope, key)) = &append.only_if_present {
@@ -243,16 +242,11 @@ fn resolve_events<'a>(
     let mut working = Working::new(&loaded.values);
     let mut now = *tag;
     // The shared scopes get one revision for all that the request changes.
-    let grow = |now: &mut Tag, scope| match scope {
-        Scope::Session => now.revision,
-        Scope::User => {
-            now.user = loaded.user_revision_after(session.app(), tag.user);
-            now.user
+    let grow = |now: &mut Tag, scope| {
+        if let Some(shared) = session.shared(scope) {
+            now.set(scope, loaded.revision_after(shared, tag.of(scope)));
         }
-        Scope::App => {
-            now.app = tag.app + 1;
-            now.app
-        }
+        now.of(scope)
     };
     for change in initial {
         let revision = grow(&mut now, change.scope);
@@ -260,12 +254,7 @@ fn resolve_events<'a>(
     }
     let mut resolved = Vec::with_capacity(events.len());
     for event in events {
-        let revision = |scope| match scope {
-            Scope::Session => now.revision,
-            Scope::User => now.user,
-            Scope::App => now.app,
-        };
-        let failed = working.failed(&event.edit, Keys::Merged, &event.actions_at, &address, revision)?;
+        let failed = working.failed(&event.edit, Keys::Merged, &event.actions_at, &address, |scope| now.of(scope))?;
         if !failed.is_empty() {
             return Err(Refusal::RevisionMismatch(Mismatch::of_session(tag, failed)));
         }
@@ -310,18 +299,12 @@ fn write<'a>(
         initial.iter().any(|change| change.scope == scope)
             || events.iter().any(|event| event.changes.iter().any(|change| change.scope == scope))
     };
-    if changed(Scope::User) {
-        let next = loaded.user_revision_after(key.app(), tag.user);
-        let update = ScopeUpdate { was: tag.user, first: next, revision: next };
-        tag.user = next;
-        writes.users.entry(&key.user).or_insert(update).revision = tag.user;
-        loaded.users.insert(key.user.clone(), tag.user);
-    }
-    if changed(Scope::App) {
-        let update = ScopeUpdate { was: tag.app, first: tag.app + 1, revision: tag.app };
-        tag.app += 1;
-        writes.apps.entry(key.app()).or_insert(update).revision = tag.app;
-        loaded.apps.insert(key.app().clone(), tag.app);
+    for shared in key.scopes().into_iter().filter(|shared| changed(shared.scope())) {
+        let was = tag.of(shared.scope());
+        let next = loaded.revision_after(shared, was);
+        writes.scopes.entry(shared).or_insert(ScopeUpdate { was, first: next, revision: next }).revision = next;
+        loaded.scopes.insert(shared.to_key(), next);
+        tag.set(shared.scope(), next);
     }
     for change in initial {
         let value = Some(Cow::Borrowed(&change.value));
@@ -384,20 +367,15 @@ fn change_state<'a>(
     writes: &mut Writes<'a>,
 ) {
     let Resolved { scope, key: name, value } = change;
-    let revision = match scope {
-        Scope::Session => tag.revision,
-        Scope::User => tag.user,
-        Scope::App => tag.app,
-    };
+    let revision = tag.of(scope);
     if !loaded.values.is_empty()
-        && let Some(held) = loaded.values.get_mut(&StateAddress::new(key, scope, name))
+        && let Some(entry) = loaded.values.get_mut(&StateAddress::new(key, scope, name))
     {
-        *held = StateEntry { value: value.as_deref().cloned(), revision };
+        *entry = StateEntry { value: value.as_deref().cloned(), revision };
     }
-    match scope {
-        Scope::Session => writes.session_state.write((key, tag.incarnation, name), value, revision),
-        Scope::User => writes.user_state.write((&key.user, name), value, revision),
-        Scope::App => writes.app_state.write((key.app(), name), value, revision),
+    match key.shared(scope) {
+        None => writes.session_state.write((key, tag.incarnation, name), value, revision),
+        Some(shared) => writes.shared_state.write((shared, name), value, revision),
     }
 }
 
@@ -405,12 +383,13 @@ fn change_state<'a>(
 pub fn creation_needs<'a>(creations: impl Iterator<Item = &'a Creation>) -> Needs<'a> {
     let mut needs = Needs::default();
     for creation in creations {
-        let holds = |scope| {
+        let depends_on = |scope| {
             creation.state.iter().any(|change| change.scope == scope)
                 || creation.events.iter().any(|event| event.edit.touches(scope))
         };
-        *needs.users.entry(&creation.key.user).or_default() |= holds(Scope::User);
-        *needs.apps.entry(creation.key.app()).or_default() |= holds(Scope::App);
+        for scope in creation.key.scopes() {
+            *needs.scopes.entry(scope).or_default() |= depends_on(scope.scope());
+        }
         need_keys(&mut needs.keys, &creation.events, |scope, key| StateAddress::new(&creation.key, scope, key));
     }
     needs
@@ -449,8 +428,8 @@ pub fn decide_creation<'a>(
 ) -> Result<Tag, Refusal> {
     let mut tag = Tag {
         revision: 0,
-        user: loaded.users.get(&creation.key.user).copied().unwrap_or(0),
-        app: loaded.apps.get(creation.key.app()).copied().unwrap_or(0),
+        user: loaded.revision(ScopeRef::User(&creation.key.user)),
+        app: loaded.revision(ScopeRef::App(creation.key.app())),
         incarnation: creation.incarnation,
         timeline: loaded.timeline,
         metadata: 0,
@@ -513,8 +492,9 @@ mod tests {
         for (session, incarnation) in [("s", 1), ("t", 2)] {
             loaded.sessions.insert(key(session), head(incarnation, 7));
         }
-        loaded.users.insert(key("s").user, 2);
-        loaded.apps.insert(key("s").user.app, 3);
+        for (scope, revision) in key("s").scopes().into_iter().zip([2, 3]) {
+            loaded.scopes.insert(scope.to_key(), revision);
+        }
         loaded
     }
 
@@ -555,7 +535,7 @@ mod tests {
         assert_eq!(rows, [(8, 1, "a"), (9, 1, "b")]);
         let update = &writes.sessions[&append.key];
         assert_eq!((update.revision, update.update_time.number.text()), (9, "4.50"));
-        assert!(writes.users.is_empty() && writes.apps.is_empty());
+        assert!(writes.scopes.is_empty());
         assert!(done.events.iter().all(|appended| appended.event.commit_time == NOW));
     }
 
@@ -571,11 +551,12 @@ mod tests {
         assert_eq!(revisions(&done.tag), (9, 3, 4));
         // What each event saw is what the whole transaction made.
         assert!(writes.events.iter().all(|row| (row.user_revision, row.app_revision) == (3, 4)));
+        let [user, app] = append.key.scopes();
         let value =
             |write: &StateWrite<'_>| (write.value.as_ref().map(|value| value.text().to_owned()), write.revision);
-        assert_eq!(value(&writes.user_state.rows[&(&append.key.user, "x")]), (Some("2".to_owned()), 3));
-        assert_eq!(value(&writes.user_state.rows[&(&append.key.user, "y")]), (Some("2".to_owned()), 3));
-        assert_eq!(value(&writes.app_state.rows[&(append.key.app(), "x")]), (Some("1".to_owned()), 4));
+        assert_eq!(value(&writes.shared_state.rows[&(user, "x")]), (Some("2".to_owned()), 3));
+        assert_eq!(value(&writes.shared_state.rows[&(user, "y")]), (Some("2".to_owned()), 3));
+        assert_eq!(value(&writes.shared_state.rows[&(app, "x")]), (Some("1".to_owned()), 4));
         assert_eq!(value(&writes.session_state.rows[&(&append.key, 1, "k")]), (Some("1".to_owned()), 8));
     }
 
@@ -683,12 +664,13 @@ mod tests {
         assert_eq!(ids, [("s", 8), ("t", 8), ("s", 9), ("s", 10), ("t", 9)]);
         let rows: Vec<_> = writes.sessions.values().map(|update| update.revision).collect();
         assert_eq!(rows, [10, 9]);
-        let shared = &writes.user_state.rows[&(&batch[0].key.user, "x")];
+        let [user, _] = batch[0].key.scopes();
+        let shared = &writes.shared_state.rows[&(user, "x")];
         assert_eq!((shared.value.as_ref().map(|value| value.text()), shared.first, shared.revision), (Some("2"), 3, 4));
         // What the second one overwrote could be read in between.
-        let passed = &writes.user_state.passed[0];
+        let passed = &writes.shared_state.passed[0];
         assert_eq!((passed.value.as_ref().map(|value| value.text()), passed.from, passed.to), (Some("1"), 3, 4));
-        assert_eq!(writes.users[&batch[0].key.user], ScopeUpdate { was: 2, first: 3, revision: 4 });
+        assert_eq!(writes.scopes[&user], ScopeUpdate { was: 2, first: 3, revision: 4 });
     }
 
     /// The session `s` under a lease of this epoch; with `all` it excludes all others for a second.
@@ -809,12 +791,12 @@ mod tests {
         ];
         let needs = needs(batch.iter());
         assert_eq!(needs.sessions.iter().map(|key| key.session.as_str()).collect::<Vec<_>>(), ["s", "t"]);
-        assert_eq!(needs.users.values().collect::<Vec<_>>(), [&false]);
-        assert_eq!(needs.apps.values().collect::<Vec<_>>(), [&true]);
+        // The user, then the app.
+        assert_eq!(needs.scopes.values().collect::<Vec<_>>(), [&false, &true]);
         assert_eq!(needs.events.len(), 3);
-        for (if_match, held) in [("\"7\"", false), ("*", false), ("\"7.2.3.1\"", true)] {
+        for (if_match, depends) in [("\"7\"", false), ("*", false), ("\"7.2.3.1\"", true)] {
             batch[0].guard.if_match = Some(IfMatch::parse(if_match).unwrap());
-            assert_eq!(super::needs(batch.iter()).users.values().collect::<Vec<_>>(), [&held], "{if_match}");
+            assert_eq!(super::needs(batch.iter()).scopes.values().collect::<Vec<_>>(), [&depends, &true], "{if_match}");
         }
     }
 
@@ -841,10 +823,11 @@ mod tests {
             &[r#"{"id":"a","actions":{"stateDelta":{"k":1,"app:x":1}}}"#, r#"{"id":"b"}"#, r#"{"id":"b"}"#],
         );
         let needs = creation_needs([&creation].into_iter());
-        assert_eq!((needs.users[&creation.key.user], needs.apps[creation.key.app()]), (false, true));
+        let [user, app] = creation.key.scopes();
+        assert_eq!((needs.scopes[&user], needs.scopes[&app]), (false, true));
         let mut loaded = Loaded::default();
-        loaded.users.insert(creation.key.user.clone(), 5);
-        loaded.apps.insert(creation.key.app().clone(), 6);
+        loaded.scopes.insert(user.to_key(), 5);
+        loaded.scopes.insert(app.to_key(), 6);
         let events = distinct_events(&creation).unwrap();
         let mut writes = Writes::default();
         let tag = decide_creation(&mut loaded, &creation, &events, &mut writes).unwrap();
@@ -857,9 +840,9 @@ mod tests {
             .map(|((_, _, key), write)| (*key, write.value.as_ref().map(|value| value.text()), write.revision))
             .collect();
         assert_eq!(state, [("k", Some("1"), 1), ("l", Some("0"), 0)]);
-        let shared = &writes.app_state.rows[&(creation.key.app(), "x")];
+        let shared = &writes.shared_state.rows[&(app, "x")];
         assert_eq!(shared.value.as_ref().map(|value| value.text()), Some("1"));
-        assert!(writes.users.is_empty());
+        assert_eq!(writes.scopes.keys().collect::<Vec<_>>(), [&app]);
     }
 
     #[test]
@@ -962,8 +945,7 @@ mod tests {
             };
             let state: BTreeMap<String, String> = writes
                 .session_state.rows.iter().filter_map(|((_, _, key), write)| shown("", key, write))
-                .chain(writes.user_state.rows.iter().filter_map(|((_, key), write)| shown("user:", key, write)))
-                .chain(writes.app_state.rows.iter().filter_map(|((_, key), write)| shown("app:", key, write)))
+                .chain(writes.shared_state.rows.iter().filter_map(|((of, key), write)| shown(of.scope().prefix(), key, write)))
                 .collect();
             prop_assert_eq!(folded, state);
         }

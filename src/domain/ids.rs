@@ -111,61 +111,125 @@ impl SessionKey {
     pub fn app(&self) -> &AppName {
         &self.user.app
     }
+
+    /// The shared scopes that it sees, in their order.
+    pub fn scopes(&self) -> [ScopeRef<'_>; 2] {
+        [ScopeRef::User(&self.user), ScopeRef::App(self.app())]
+    }
+
+    /// The owner of its keys of this scope, if they are shared.
+    pub fn shared(&self, scope: Scope) -> Option<ScopeRef<'_>> {
+        match scope {
+            Scope::Session => None,
+            Scope::User => Some(ScopeRef::User(&self.user)),
+            Scope::App => Some(ScopeRef::App(self.app())),
+        }
+    }
 }
 
-/// The owner of app or user state.
+/// The owner of shared state. Its order is the order in which rows are locked, behind those of sessions: users, then apps.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ScopeKey {
-    App(AppName),
     User(UserKey),
+    App(AppName),
+}
+
+/// A borrowed [`ScopeKey`], with the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ScopeRef<'a> {
+    User(&'a UserKey),
+    App(&'a AppName),
 }
 
 impl ScopeKey {
+    /// Of the user, or of the app if there is none.
+    pub fn new(app: AppName, user: Option<UserId>) -> Self {
+        match user {
+            Some(user) => Self::User(UserKey { app, user }),
+            None => Self::App(app),
+        }
+    }
+
+    pub fn borrowed(&self) -> ScopeRef<'_> {
+        match self {
+            Self::User(user) => ScopeRef::User(user),
+            Self::App(app) => ScopeRef::App(app),
+        }
+    }
+
+    pub fn scope(&self) -> Scope {
+        self.borrowed().scope()
+    }
+
     pub fn app(&self) -> &AppName {
-        match self {
-            Self::App(app) => app,
-            Self::User(user) => &user.app,
-        }
+        self.borrowed().app()
     }
-}
 
-impl ScopeKey {
+    pub fn user(&self) -> Option<&UserKey> {
+        self.borrowed().user()
+    }
+
     pub fn address(&self, key: &str) -> StateAddress {
+        StateAddress::Shared(self.clone(), key.into())
+    }
+}
+
+impl<'a> ScopeRef<'a> {
+    pub fn scope(self) -> Scope {
         match self {
-            Self::App(app) => StateAddress::App(app.clone(), key.into()),
-            Self::User(user) => StateAddress::User(user.clone(), key.into()),
+            Self::User(_) => Scope::User,
+            Self::App(_) => Scope::App,
+        }
+    }
+
+    pub fn app(self) -> &'a AppName {
+        match self {
+            Self::User(user) => &user.app,
+            Self::App(app) => app,
+        }
+    }
+
+    /// The user whose state it is; `None` for that of an app.
+    pub fn user(self) -> Option<&'a UserKey> {
+        match self {
+            Self::User(user) => Some(user),
+            Self::App(_) => None,
+        }
+    }
+
+    pub fn to_key(self) -> ScopeKey {
+        match self {
+            Self::User(user) => ScopeKey::User(user.clone()),
+            Self::App(app) => ScopeKey::App(app.clone()),
         }
     }
 }
 
-/// A key in a scope of its owner.
+/// A key of a session's own state, or of shared state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StateAddress {
     Session(SessionKey, Box<str>),
-    User(UserKey, Box<str>),
-    App(AppName, Box<str>),
+    Shared(ScopeKey, Box<str>),
 }
 
 impl StateAddress {
     pub fn new(session: &SessionKey, scope: Scope, key: &str) -> Self {
-        match scope {
-            Scope::Session => Self::Session(session.clone(), key.into()),
-            Scope::User => Self::User(session.user.clone(), key.into()),
-            Scope::App => Self::App(session.app().clone(), key.into()),
+        match session.shared(scope) {
+            None => Self::Session(session.clone(), key.into()),
+            Some(scope) => Self::Shared(scope.to_key(), key.into()),
         }
     }
 
     pub fn key(&self) -> &str {
         match self {
-            Self::Session(_, key) | Self::User(_, key) | Self::App(_, key) => key,
+            Self::Session(_, key) | Self::Shared(_, key) => key,
         }
     }
 
     pub fn has_owner_of(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Session(a, _), Self::Session(b, _)) => a == b,
-            (Self::User(a, _), Self::User(b, _)) => a == b,
-            (Self::App(a, _), Self::App(b, _)) => a == b,
+            (Self::Shared(a, _), Self::Shared(b, _)) => a == b,
             _ => false,
         }
     }
@@ -173,8 +237,7 @@ impl StateAddress {
     pub fn app(&self) -> &AppName {
         match self {
             Self::Session(key, _) => key.app(),
-            Self::User(key, _) => &key.app,
-            Self::App(app, _) => app,
+            Self::Shared(scope, _) => scope.app(),
         }
     }
 }
@@ -209,6 +272,24 @@ mod tests {
             assert_eq!(SessionId::parse(&id.to_string()), Ok(SessionId::from(id)));
             assert_eq!(EventId::parse(&id.to_string()), Ok(EventId::from(id)));
         }
+    }
+
+    fn scopes(app: &str, users: [&str; 2]) -> [ScopeKey; 3] {
+        let app = AppName::parse(app).unwrap();
+        let user = |user| ScopeKey::User(UserKey { app: app.clone(), user: UserId::parse(user).unwrap() });
+        [user(users[0]), user(users[1]), ScopeKey::App(app.clone())]
+    }
+
+    /// Rows of shared scopes are locked in this order.
+    #[test]
+    fn all_users_come_before_all_apps() {
+        let ([u, v, a], [w, x, b]) = (scopes("a", ["x", "y"]), scopes("b", ["a", "b"]));
+        let ordered = [u, v, w, x, a, b];
+        assert!(ordered.is_sorted());
+        assert!(ordered.iter().map(ScopeKey::borrowed).is_sorted());
+        let session = SessionKey { user: ordered[0].user().unwrap().clone(), session: SessionId::parse("s").unwrap() };
+        assert!(session.scopes().is_sorted());
+        assert_eq!(session.scopes().map(ScopeRef::scope), Scope::SHARED);
     }
 
     proptest! {

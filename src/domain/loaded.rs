@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::event::StoredEvent;
-use super::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
+use super::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionKey, StateAddress};
 use super::json::RawJson;
 use super::lease::LeaseHead;
 use super::session::SessionInfo;
@@ -15,9 +15,8 @@ use super::time::Micros;
 pub struct Needs<'a> {
     /// Locked, where locks are taken.
     pub sessions: BTreeSet<&'a SessionKey>,
-    /// Scope rows, and whether they are held: locked, or compared by the write.
-    pub users: BTreeMap<&'a UserKey, bool>,
-    pub apps: BTreeMap<&'a AppName, bool>,
+    /// Shared scopes, and whether the decision depends on them: then they are locked, or compared by the write.
+    pub scopes: BTreeMap<ScopeRef<'a>, bool>,
     /// Event ids to look up.
     pub events: BTreeSet<(&'a SessionKey, &'a EventId)>,
     /// State keys whose values matter.
@@ -26,15 +25,25 @@ pub struct Needs<'a> {
     pub invocations: BTreeSet<(&'a SessionKey, &'a str)>,
 }
 
-impl Needs<'_> {
+impl<'a> Needs<'a> {
+    /// One scope alone, on which the decision depends.
+    pub fn of_scope(scope: &'a ScopeKey) -> Self {
+        Self { scopes: BTreeMap::from([(scope.borrowed(), true)]), ..Self::default() }
+    }
+
+    /// The revisions of the shared scopes of a session, which may change meanwhile.
+    pub fn of_revisions(session: &'a SessionKey) -> Self {
+        Self { scopes: session.scopes().map(|scope| (scope, false)).into(), ..Self::default() }
+    }
+
+    /// The scopes on which the decision depends, in the order of locks.
+    pub fn fixed_scopes(&self) -> impl Iterator<Item = ScopeRef<'a>> {
+        self.scopes.iter().filter(|(_, depends)| **depends).map(|(scope, _)| *scope)
+    }
+
     pub fn is_empty(&self) -> bool {
-        let Self { sessions, users, apps, events, keys, invocations } = self;
-        sessions.is_empty()
-            && users.is_empty()
-            && apps.is_empty()
-            && events.is_empty()
-            && keys.is_empty()
-            && invocations.is_empty()
+        let Self { sessions, scopes, events, keys, invocations } = self;
+        sessions.is_empty() && scopes.is_empty() && events.is_empty() && keys.is_empty() && invocations.is_empty()
     }
 }
 
@@ -99,6 +108,36 @@ impl From<&SessionHead> for Revisions {
     }
 }
 
+/// Revisions of shared scopes, sorted, so that a borrowed key finds one.
+#[derive(Debug, Default)]
+pub struct ScopeRevisions(Vec<(ScopeKey, i64)>);
+
+impl ScopeRevisions {
+    pub fn get(&self, scope: ScopeRef<'_>) -> Option<i64> {
+        self.find(scope).ok().and_then(|at| self.0.get(at)).map(|(_, revision)| *revision)
+    }
+
+    pub fn insert(&mut self, scope: ScopeKey, revision: i64) {
+        match self.find(scope.borrowed()) {
+            Ok(at) => self.0.get_mut(at).into_iter().for_each(|(_, known)| *known = revision),
+            Err(at) => self.0.insert(at, (scope, revision)),
+        }
+    }
+
+    fn find(&self, scope: ScopeRef<'_>) -> Result<usize, usize> {
+        self.0.binary_search_by(|(key, _)| key.borrowed().cmp(&scope))
+    }
+}
+
+impl IntoIterator for ScopeRevisions {
+    type Item = (ScopeKey, i64);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 /// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
 pub struct Loaded {
@@ -107,9 +146,8 @@ pub struct Loaded {
     /// Sessions that exist, expired ones included.
     pub sessions: HashMap<SessionKey, SessionHead>,
     /// Revisions of shared scopes. Absent means 0; [`UNREAD`] is filled in by the statement that writes.
-    pub users: HashMap<UserKey, i64>,
-    pub apps: HashMap<AppName, i64>,
-    /// Where the state of users begins whose state has no revision: above this. Absent means 0.
+    pub scopes: ScopeRevisions,
+    /// The highest revision of the users of an app that were erased. Absent means 0.
     pub erased: HashMap<AppName, i64>,
     pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
     /// The needed keys, those that do not exist included.
@@ -124,26 +162,33 @@ impl Loaded {
         let head = self.sessions.get(key)?;
         Some(Tag {
             revision: head.revision,
-            user: self.users.get(&key.user).copied().unwrap_or(0),
-            app: self.apps.get(key.app()).copied().unwrap_or(0),
+            user: self.revision(ScopeRef::User(&key.user)),
+            app: self.revision(ScopeRef::App(key.app())),
             incarnation: head.incarnation,
             timeline: self.timeline,
             metadata: head.metadata_revision,
         })
     }
 
-    /// The revision of user state after this one. No state of a user has a number again that an erased one had.
-    pub fn user_revision_after(&self, app: &AppName, revision: i64) -> i64 {
-        let before = if revision == 0 { self.erased.get(app).copied().unwrap_or(0) } else { revision };
+    /// The revision of a shared scope; 0 if it has none.
+    pub fn revision(&self, scope: ScopeRef<'_>) -> i64 {
+        self.scopes.get(scope).unwrap_or(0)
+    }
+
+    /// The next revision of a shared scope after this one. A user's state never reuses a revision that an erased user had.
+    pub fn revision_after(&self, scope: ScopeRef<'_>, revision: i64) -> i64 {
+        let before = match scope {
+            ScopeRef::User(user) if revision == 0 => self.erased.get(&user.app).copied().unwrap_or(0),
+            _ => revision,
+        };
         before + 1
     }
 
     /// Merges what was loaded separately.
     pub fn extend(&mut self, other: Self) {
-        let Self { timeline: _, sessions, users, apps, erased, known, values, invocations } = other;
+        let Self { timeline: _, sessions, scopes, erased, known, values, invocations } = other;
         self.sessions.extend(sessions);
-        self.users.extend(users);
-        self.apps.extend(apps);
+        scopes.0.into_iter().for_each(|(scope, revision)| self.scopes.insert(scope, revision));
         self.erased.extend(erased);
         self.known.extend(known);
         self.values.extend(values);
@@ -169,4 +214,34 @@ pub fn need_key(needs: &mut KeyNeeds, address: StateAddress, since: Option<i64>)
 pub struct StateEntry {
     pub value: Option<RawJson>,
     pub revision: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::{UserId, UserKey};
+
+    #[test]
+    fn the_revision_of_a_scope_is_found_however_they_were_inserted() {
+        let app = |name: &str| AppName::parse(name).unwrap();
+        let user = |name: &str, user: &str| UserKey { app: app(name), user: UserId::parse(user).unwrap() };
+        let keys = [
+            ScopeKey::App(app("b")),
+            ScopeKey::User(user("b", "u")),
+            ScopeKey::App(app("a")),
+            ScopeKey::User(user("a", "v")),
+            ScopeKey::User(user("a", "u")),
+        ];
+        let mut revisions = ScopeRevisions::default();
+        for (revision, key) in (1..).zip(&keys) {
+            assert_eq!(revisions.get(key.borrowed()), None);
+            revisions.insert(key.clone(), 0);
+            revisions.insert(key.clone(), revision);
+        }
+        assert_eq!(
+            keys.each_ref().map(|key| revisions.get(key.borrowed())),
+            [Some(1), Some(2), Some(3), Some(4), Some(5)]
+        );
+        assert_eq!(revisions.into_iter().count(), 5);
+    }
 }

@@ -12,6 +12,9 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// Those that sessions share, in the order in which they are locked.
+    pub const SHARED: [Self; 2] = [Self::User, Self::App];
+
     /// What a reader of the merged state sees in front of this scope's keys.
     pub fn prefix(self) -> &'static str {
         match self {

@@ -51,29 +51,19 @@ pub fn decide_scope<'a>(
     if write.if_match.as_ref().is_some_and(|if_match| !if_match.holds_for_scope(revision)) {
         return Err(mismatch(Vec::new()));
     }
-    let scope = match write.scope {
-        ScopeKey::App(_) => Scope::App,
-        ScopeKey::User(_) => Scope::User,
-    };
+    let owner = write.scope.borrowed();
+    let keys = Keys::Of(owner.scope());
     let address = |_: Scope, key: &str| write.scope.address(key);
     let mut working = Working::new(values);
-    let failed = working.failed(&write.edit, Keys::Of(scope), "", &address, |_| revision)?;
+    let failed = working.failed(&write.edit, keys, "", &address, |_| revision)?;
     if !failed.is_empty() {
         return Err(mismatch(failed));
     }
     let mut writes = Writes::default();
     let update = ScopeUpdate { was: revision, first: next, revision: next };
-    for Resolved { key, value, .. } in working.resolve(&write.edit, Keys::Of(scope), "", &address, &write.limits)? {
-        match &write.scope {
-            ScopeKey::App(app) => {
-                writes.apps.insert(app, update);
-                writes.app_state.write((app, key), value, next);
-            }
-            ScopeKey::User(user) => {
-                writes.users.insert(user, update);
-                writes.user_state.write((user, key), value, next);
-            }
-        }
+    for Resolved { key, value, .. } in working.resolve(&write.edit, keys, "", &address, &write.limits)? {
+        writes.scopes.insert(owner, update);
+        writes.shared_state.write((owner, key), value, next);
     }
     Ok(writes)
 }
@@ -135,22 +125,13 @@ mod tests {
             let shown = |key: &str, value: Option<&RawJson>, first: i64, revision: i64| {
                 format!("{key}={} {first} {revision}", value.map_or("gone", RawJson::text))
             };
-            let of_app: Vec<_> = (writes.app_state.rows.iter())
+            let rows: Vec<_> = (writes.shared_state.rows.iter())
                 .map(|((_, key), row)| shown(key, row.value.as_deref(), row.first, row.revision))
                 .collect();
-            let of_user: Vec<_> = (writes.user_state.rows.iter())
-                .map(|((_, key), row)| shown(key, row.value.as_deref(), row.first, row.revision))
-                .collect();
-            let scopes: Vec<_> = (writes.apps.into_values().map(|update| (Scope::App, update)))
-                .chain(writes.users.into_values().map(|update| (Scope::User, update)))
-                .collect();
-            let (scope, rows, others) = match scope {
-                ScopeKey::App(_) => (Scope::App, of_app, of_user),
-                ScopeKey::User(_) => (Scope::User, of_user, of_app),
-            };
-            assert_eq!(scopes, [(scope, update)]);
+            assert!(writes.shared_state.rows.keys().all(|(owner, _)| *owner == scope.borrowed()));
+            assert_eq!(writes.scopes.into_iter().collect::<Vec<_>>(), [(scope.borrowed(), update)]);
             assert_eq!(rows, ["k=\"v\" 8 8", "n=42 8 8", "old=gone 8 8"]);
-            assert!(others.is_empty() && writes.events.is_empty() && writes.sessions.is_empty());
+            assert!(writes.events.is_empty() && writes.sessions.is_empty());
             assert!(writes.session_state.rows.is_empty());
         }
     }
@@ -181,7 +162,7 @@ mod tests {
         ] {
             let if_match_parsed = Some(IfMatch::parse(if_match).unwrap());
             let write = ScopeWrite { if_match: if_match_parsed, ..write(app(), "[]", r#"{"k":1}"#, "[]") };
-            let decided = decide_scope(&HashMap::new(), &write, (7, 8)).map(|writes| writes.apps.len());
+            let decided = decide_scope(&HashMap::new(), &write, (7, 8)).map(|writes| writes.scopes.len());
             assert_eq!(decided, if holds { Ok(1) } else { Err(mismatch(7, Vec::new())) }, "{if_match}");
         }
     }
@@ -190,7 +171,7 @@ mod tests {
     fn every_precondition_holds_or_nothing_is_written() {
         let values = values(&app(), &[("k", "1")]);
         let holds = write(app(), r#"[{"key":"k","equals":1.0},{"key":"k","revision":3}]"#, r#"{"k":2}"#, "[]");
-        assert_eq!(decide_scope(&values, &holds, (7, 8)).unwrap().app_state.rows.len(), 1);
+        assert_eq!(decide_scope(&values, &holds, (7, 8)).unwrap().shared_state.rows.len(), 1);
         let fails = write(app(), r#"[{"key":"k","exists":true},{"key":"k","revision":2}]"#, r#"{"k":2}"#, "[]");
         let failed = FieldError::new("/preconditions/1", "the key `k` has changed since that revision");
         assert_eq!(decide_scope(&values, &fails, (7, 8)).unwrap_err(), mismatch(7, vec![failed]));

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::scope::Scope;
+
 /// The history that a database is on: PostgreSQL's timeline, or 0 where the database has none. It grows with every event
 /// that may have lost acknowledged commits: a failover to a standby that lags, or a restore to an earlier moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +37,23 @@ impl Tag {
     /// `R.U.A.I`: the moment of the merged state, without the metadata.
     pub fn moment(&self) -> String {
         format!("{}.{}.{}.{:x}", self.revision, self.user, self.app, self.mark())
+    }
+
+    /// The revision of one scope.
+    pub fn of(&self, scope: Scope) -> i64 {
+        match scope {
+            Scope::Session => self.revision,
+            Scope::User => self.user,
+            Scope::App => self.app,
+        }
+    }
+
+    pub fn set(&mut self, scope: Scope, revision: i64) {
+        *match scope {
+            Scope::Session => &mut self.revision,
+            Scope::User => &mut self.user,
+            Scope::App => &mut self.app,
+        } = revision;
     }
 
     /// The [mark](Timeline::mark) of its incarnation.

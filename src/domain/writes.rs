@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::erasure::Subject;
 use super::event::NewEvent;
 use super::feed::ChangeKind;
-use super::ids::{AppName, ScopeKey, SessionId, SessionKey, UserId, UserKey};
+use super::ids::{AppName, ScopeKey, ScopeRef, SessionId, SessionKey, UserId};
 use super::json::{ObjectText, RawJson};
 use super::loaded::SessionHead;
 use super::time::{Micros, Timestamp};
@@ -231,12 +231,10 @@ impl Committed {
 pub struct Writes<'a> {
     pub events: Vec<EventWrite<'a>>,
     pub sessions: BTreeMap<&'a SessionKey, SessionUpdate<'a>>,
-    pub users: BTreeMap<&'a UserKey, ScopeUpdate>,
-    pub apps: BTreeMap<&'a AppName, ScopeUpdate>,
+    pub scopes: BTreeMap<ScopeRef<'a>, ScopeUpdate>,
     /// By session, incarnation and key.
     pub session_state: StateWrites<'a, (&'a SessionKey, i64, &'a str)>,
-    pub user_state: StateWrites<'a, (&'a UserKey, &'a str)>,
-    pub app_state: StateWrites<'a, (&'a AppName, &'a str)>,
+    pub shared_state: StateWrites<'a, (ScopeRef<'a>, &'a str)>,
 }
 
 impl Writes<'_> {
@@ -254,11 +252,9 @@ impl Writes<'_> {
                 }
             }
         }
-        let users = self.users.iter().map(|(key, update)| (ScopeKey::User((*key).clone()), update));
-        let apps = self.apps.iter().map(|(key, update)| (ScopeKey::App((*key).clone()), update));
-        let changed = users.chain(apps).filter(|(_, update)| update.revision != update.was);
-        committed.extend(changed.map(|(key, update)| Committed::Scope {
-            key,
+        let changed = self.scopes.iter().filter(|(_, update)| update.revision != update.was);
+        committed.extend(changed.map(|(scope, update)| Committed::Scope {
+            key: scope.to_key(),
             first: update.first,
             last: update.revision,
         }));
@@ -266,6 +262,6 @@ impl Writes<'_> {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.users.is_empty() && self.apps.is_empty()
+        self.events.is_empty() && self.scopes.is_empty()
     }
 }

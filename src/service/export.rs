@@ -142,10 +142,7 @@ impl Reader {
 
 /// Whose state it is, if it is not the app's.
 fn user_of(scope: &ScopeKey) -> Option<&UserId> {
-    match scope {
-        ScopeKey::User(key) => Some(&key.user),
-        ScopeKey::App(_) => None,
-    }
+    scope.user().map(|key| &key.user)
 }
 
 impl Export {

@@ -314,10 +314,7 @@ impl Past {
         } else {
             Mode::Compare
         };
-        let user = match &import.scope {
-            ScopeKey::User(key) => Some(key.user.clone()),
-            ScopeKey::App(_) => None,
-        };
+        let user = import.scope.user().map(|key| key.user.clone());
         let held = import.state.iter().map(|(key, value)| weight(key, value)).sum();
         Self { mode, head, then: then.filter(|_| is_same), held, import: Some(import), ..Self::new(user) }
     }
@@ -331,10 +328,9 @@ impl Past {
     /// Adds the next change to what was read.
     fn add(&mut self, change: PastChange) -> std::result::Result<(), Fault> {
         let Some(import) = &self.import else { return Ok(()) };
-        let own = if self.user.is_some() { Scope::User } else { Scope::App };
         let mut text = ObjectText::default();
         change.set.iter().for_each(|(key, value)| text.push(key, value.text()));
-        parse_delta(Json::trusted(&text.close()), Keys::Of(own), "/set", &Limits::unbounded_input())?;
+        parse_delta(Json::trusted(&text.close()), Keys::Of(import.scope.scope()), "/set", &Limits::unbounded_input())?;
         let revision = change.revision;
         let fits = match self.last {
             None => change.is_base || revision == 1,
@@ -676,18 +672,16 @@ impl Import {
             return Ok(Some(Imported { of, result: fault.into() }));
         }
         let since = self.since(&app);
-        let (scope, own) = match user {
-            Some(user) => (ScopeKey::User(UserKey { app, user }), Scope::User),
-            None => (ScopeKey::App(app), Scope::App),
-        };
+        let scope = ScopeKey::new(app, user);
         let mut text = ObjectText::default();
         state.iter().for_each(|(key, value)| text.push(key, value.text()));
-        let changes = parse_delta(Json::trusted(&text.close()), Keys::Of(own), "/state", &Limits::unbounded_input())?;
+        let changes =
+            parse_delta(Json::trusted(&text.close()), Keys::Of(scope.scope()), "/state", &Limits::unbounded_input())?;
         let state: Vec<(String, RawJson)> =
             changes.into_iter().map(|change| (change.key.into(), change.value)).collect();
-        let subject = match &scope {
-            ScopeKey::User(user) => Some(self.service.subject(user, self.deadline()).await.map_err(Failed::Service)?),
-            ScopeKey::App(_) => None,
+        let subject = match scope.user() {
+            Some(user) => Some(self.service.subject(user, self.deadline()).await.map_err(Failed::Service)?),
+            None => None,
         };
         let import = ScopeImport { scope, subject, since, revision, state, now: self.service.clock.now() };
         let deadline = self.deadline();

@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::news::{News, Recent};
 use crate::domain::feed::FeedScope;
-use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, ScopeKey, ScopeRef, SessionKey, UserId, UserKey};
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Committed;
 
@@ -151,7 +151,7 @@ impl Live {
         }
         let topic = all.sessions.enter(key, new);
         let scopes = with_scopes.then(|| {
-            [ScopeKey::User(key.user.clone()), ScopeKey::App(key.app().clone())].map(|scope| {
+            key.scopes().map(ScopeRef::to_key).map(|scope| {
                 let news = all.scopes.enter(&scope, || watch::Sender::new(0)).subscribe();
                 (scope, news)
             })

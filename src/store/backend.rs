@@ -11,7 +11,7 @@ use super::shape::Shape;
 use super::sql::query::Sql;
 pub use super::sql::rows::Buried;
 use crate::domain::erasure::Subject;
-use crate::domain::ids::{AppName, SessionKey, StateAddress, UserKey};
+use crate::domain::ids::{ScopeRef, SessionKey, StateAddress};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
@@ -119,9 +119,8 @@ pub trait Tx: Sql {
         keys: &BTreeSet<&SessionKey>,
         on_locked: OnLocked,
     ) -> impl Future<Output = Result<Vec<LockedSession>>> + Send;
-    /// Locks scope rows, in the given order; missing rows are created.
-    fn lock_users(&mut self, keys: &[&UserKey]) -> impl Future<Output = Result<()>> + Send;
-    fn lock_apps(&mut self, keys: &[&AppName]) -> impl Future<Output = Result<()>> + Send;
+    /// Locks the rows of shared scopes, which are given in their order; missing rows are created.
+    fn lock_scopes(&mut self, scopes: &[ScopeRef<'_>]) -> impl Future<Output = Result<()>> + Send;
     /// Reads heads, and events by their ids, without locks and all at one moment.
     fn read_heads(&mut self, needs: &Needs<'_>) -> impl Future<Output = Result<Loaded>> + Send;
     /// Reads the revisions of sessions, in the order of their keys, without locks; nothing of one that is not there or, by the

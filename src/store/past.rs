@@ -1,6 +1,6 @@
 //! What a session was: forks, rewinds, and reading a moment.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -175,10 +175,8 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewo
     let row = locked_live(tx, &request.key, request.now).await?.ok_or(Refusal::SessionNotFound)?;
     let needs = Needs {
         sessions: BTreeSet::from([&request.key]),
-        users: BTreeMap::from([(&request.key.user, false)]),
-        apps: BTreeMap::from([(request.key.app(), false)]),
         events: BTreeSet::from([(&request.key, &request.event_id)]),
-        ..Needs::default()
+        ..Needs::of_revisions(&request.key)
     };
     let mut loaded = tx.read_heads(&needs).await?;
     loaded.timeline = tx.timeline();

@@ -1,6 +1,6 @@
 //! App and user state on its own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -8,11 +8,11 @@ use tokio::time::Instant;
 use crate::domain::command::Made;
 use crate::domain::erasure::Subject;
 use crate::domain::ids::ScopeKey;
-use crate::domain::loaded::{Loaded, Needs};
+use crate::domain::loaded::Needs;
 use crate::domain::query::ScopeView;
 use crate::domain::refusal::Refusal;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
-use crate::store::appends::load::{lock_scopes, values};
+use crate::store::appends::load::values;
 use crate::store::backend::{Backend, Tx};
 use crate::store::erasures::admit;
 use crate::store::error::{Decided, StoreError};
@@ -44,17 +44,10 @@ impl<B: Backend> Reads for Transactions<B> {
     }
 
     async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>> {
-        let mut needs = Needs::default();
-        for key in keys {
-            match key {
-                ScopeKey::User(key) => drop(needs.users.insert(key, false)),
-                ScopeKey::App(key) => drop(needs.apps.insert(key, false)),
-            }
-        }
+        let scopes = keys.iter().map(|key| (key.borrowed(), false)).collect();
+        let needs = Needs { scopes, ..Needs::default() };
         let read = async |tx: &mut B::Tx| tx.read_heads(&needs).await;
-        let Loaded { users, apps, .. } = self.runner.across_apps(deadline).one_statement(read).await?;
-        let users = users.into_iter().map(|(key, revision)| (ScopeKey::User(key), revision));
-        Ok(users.chain(apps.into_iter().map(|(key, revision)| (ScopeKey::App(key), revision))).collect())
+        Ok(self.runner.across_apps(deadline).one_statement(read).await?.scopes.into_iter().collect())
     }
 }
 
@@ -74,17 +67,11 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
     {
         return Err(Refusal::UserErased.into());
     }
-    let scope = match &write.scope {
-        ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
-        ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
-    };
-    lock_scopes(tx, &scope).await?;
-    let heads = tx.read_heads(&scope).await?;
-    let revision = heads.users.values().chain(heads.apps.values()).next().copied().unwrap_or(0);
-    let next = match &write.scope {
-        ScopeKey::User(user) => heads.user_revision_after(&user.app, revision),
-        ScopeKey::App(_) => revision + 1,
-    };
+    let scope = write.scope.borrowed();
+    tx.lock_scopes(&[scope]).await?;
+    let heads = tx.read_heads(&Needs::of_scope(&write.scope)).await?;
+    let revision = heads.revision(scope);
+    let next = heads.revision_after(scope, revision);
     if let Some(request) = &write.request
         && let Some(digest) = primitives::patched_by(tx, &write.scope, &request.key).await?
     {

@@ -1,7 +1,5 @@
 //! Reads sessions whole, and takes them in.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use tokio::time::Instant;
 
@@ -17,7 +15,6 @@ use crate::domain::transfer::{
     ScopeImport,
 };
 use crate::domain::writes::{Committed, SessionChange};
-use crate::store::appends::load::lock_scopes;
 use crate::store::backend::{Backend, Tx};
 use crate::store::erasures::{admit, last_erasure};
 use crate::store::error::{Decided, StoreError};
@@ -246,7 +243,7 @@ pub async fn scope_at<X: Tx>(tx: &mut X, scope: &ScopeKey, revision: i64) -> Res
 /// Writes what a scope was before an import took it: below its floor, where nobody sees it.
 pub async fn import_past<X: Tx>(tx: &mut X, rows: &PastRows) -> Decided<((), End)> {
     admit_scope(tx, &rows.scope, rows.subject.as_ref(), rows.since).await?;
-    lock_scope(tx, &rows.scope).await?;
+    tx.lock_scopes(&[rows.scope.borrowed()]).await?;
     let head = transfer::scope_head(tx, &rows.scope).await?;
     if head.is_none_or(|head| head.imported != rows.revision || head.floor != rows.revision) {
         return Err(Refusal::OtherState.into());
@@ -258,7 +255,7 @@ pub async fn import_past<X: Tx>(tx: &mut X, rows: &PastRows) -> Decided<((), End
 /// Makes such a past visible.
 pub async fn end_past<X: Tx>(tx: &mut X, end: &PastEnd) -> Decided<((), End)> {
     admit_scope(tx, &end.scope, end.subject.as_ref(), end.since).await?;
-    lock_scope(tx, &end.scope).await?;
+    tx.lock_scopes(&[end.scope.borrowed()]).await?;
     let head = transfer::scope_head(tx, &end.scope).await?;
     if head.is_none_or(|head| head.imported != end.revision || head.floor != end.revision) {
         // Perhaps an earlier try of this call did it.
@@ -268,30 +265,15 @@ pub async fn end_past<X: Tx>(tx: &mut X, end: &PastEnd) -> Decided<((), End)> {
     Ok(((), End::UNTOLD))
 }
 
-async fn lock_scope<X: Tx>(tx: &mut X, scope: &ScopeKey) -> Result<()> {
-    lock_scopes(tx, &alone(scope)).await
-}
-
-/// Nothing but a scope, which is held.
-fn alone(scope: &ScopeKey) -> Needs<'_> {
-    match scope {
-        ScopeKey::User(key) => Needs { users: BTreeMap::from([(key, true)]), ..Needs::default() },
-        ScopeKey::App(key) => Needs { apps: BTreeMap::from([(key, true)]), ..Needs::default() },
-    }
-}
-
 /// Takes the state of a scope that has none; one that has a revision is left alone.
 pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Decided<((), End)> {
     admit_scope(tx, &import.scope, import.subject.as_ref(), import.since).await?;
-    lock_scope(tx, &import.scope).await?;
+    tx.lock_scopes(&[import.scope.borrowed()]).await?;
     if !import.beside(&primitives::scope(tx, &import.scope).await?)? {
         return Ok(((), End::Release));
     }
-    let heads = tx.read_heads(&alone(&import.scope)).await?;
-    let began = match &import.scope {
-        ScopeKey::User(user) => heads.user_revision_after(&user.app, 0) - 1,
-        ScopeKey::App(_) => 0,
-    };
+    let heads = tx.read_heads(&Needs::of_scope(&import.scope)).await?;
+    let began = heads.revision_after(import.scope.borrowed(), 0) - 1;
     // Not a revision that an erased user had.
     let revision = import.revision.max(began + 1);
     transfer::insert_scope(tx, import, revision, began).await?;

@@ -346,7 +346,7 @@ pub const PATCH_APP: Operation = Operation {
 
 pub async fn patch_app(call: Call) -> Result<Answer, Problem> {
     let scope = ScopeKey::App(call.names.app()?);
-    patch_scope(call, scope, Scope::App).await
+    patch_scope(call, scope).await
 }
 
 pub const PATCH_USER: Operation = Operation {
@@ -365,20 +365,20 @@ pub const PATCH_USER: Operation = Operation {
 
 pub async fn patch_user(call: Call) -> Result<Answer, Problem> {
     let scope = ScopeKey::User(call.names.user()?);
-    patch_scope(call, scope, Scope::User).await
+    patch_scope(call, scope).await
 }
 
-async fn patch_scope(mut call: Call, key: ScopeKey, scope: Scope) -> Result<Answer, Problem> {
+async fn patch_scope(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
     let if_match = call.headers.if_match()?;
     let body = call.required_body().await?;
     let json = body.json()?;
     let mut fields = Fields::of(json, "")?;
-    let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, Keys::Of(scope), &call.limits())?;
+    let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, Keys::Of(scope.scope()), &call.limits())?;
     fields.finish()?;
     let request = call.request_key(Some(json))?;
     call.charge(body.cost())?;
     let Changed { replayed, cost, after: view } =
-        call.writer()?.write_scope(key, edit, if_match, request, call.deadline).await?;
+        call.writer()?.write_scope(scope, edit, if_match, request, call.deadline).await?;
     call.costs(cost);
     Ok(Answer::ok().tag(scope_tag(&view)).replayed(replayed).json(view.state))
 }

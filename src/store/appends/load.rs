@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::domain::ids::{AppName, SessionKey, StateAddress, UserKey};
+use crate::domain::ids::{ScopeRef, SessionKey, StateAddress};
 use crate::domain::loaded::{KeyNeeds, Loaded, Needs, SessionHead, StateEntry};
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::StoreError;
@@ -17,12 +17,9 @@ pub async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, on_locked: OnLocked) -> 
         let locked = tx.lock_sessions(&needs.sessions, on_locked).await?;
         let locked: BTreeSet<&SessionKey> = locked.iter().map(|row| &row.key).collect();
         // Sessions that are not there need nothing else.
-        let users: BTreeSet<&UserKey> = locked.iter().map(|key| &key.user).collect();
-        let apps: BTreeSet<&AppName> = locked.iter().map(|key| key.app()).collect();
-        let mut held = Needs { users: needs.users.clone(), apps: needs.apps.clone(), ..Needs::default() };
-        held.users.retain(|key, _| users.contains(key));
-        held.apps.retain(|key, _| apps.contains(key));
-        lock_scopes(tx, &held).await?;
+        let there: BTreeSet<ScopeRef<'_>> = locked.iter().flat_map(|key| key.scopes()).collect();
+        let scopes: Vec<_> = needs.fixed_scopes().filter(|scope| there.contains(scope)).collect();
+        tx.lock_scopes(&scopes).await?;
         let mut heads = tx.read_heads(needs).await?;
         heads.sessions.retain(|key, _| locked.contains(key));
         heads
@@ -32,21 +29,6 @@ pub async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, on_locked: OnLocked) -> 
     heads.timeline = tx.timeline();
     load_keys(tx, needs, &mut heads).await?;
     Ok(heads)
-}
-
-/// Locks the scopes that are to be held, users first.
-pub async fn lock_scopes<X: Tx>(tx: &mut X, needs: &Needs<'_>) -> Result<()> {
-    let users = needs.users.iter().filter(|(_, held)| **held);
-    let users: Vec<&UserKey> = users.map(|(key, _)| *key).collect();
-    if !users.is_empty() {
-        tx.lock_users(&users).await?;
-    }
-    let apps = needs.apps.iter().filter(|(_, held)| **held);
-    let apps: Vec<&AppName> = apps.map(|(key, _)| *key).collect();
-    if !apps.is_empty() {
-        tx.lock_apps(&apps).await?;
-    }
-    Ok(())
 }
 
 /// Loads what the heads do not show: values, and the first events of invocations.
@@ -70,7 +52,7 @@ pub async fn values<X: Tx>(
 ) -> Result<HashMap<StateAddress, StateEntry>> {
     let locked = |address: &StateAddress| match address {
         StateAddress::Session(key, _) => sessions.get(key).map(Some),
-        StateAddress::User(..) | StateAddress::App(..) => Some(None),
+        StateAddress::Shared(..) => Some(None),
     };
     let incarnation = |locked: Option<&SessionHead>| locked.map_or(0, |locked| locked.incarnation);
     let keys: Vec<_> =

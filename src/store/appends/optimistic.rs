@@ -5,13 +5,12 @@
 //! has changed. So what is written follows from what is there, however old the cache is. A decision to write must depend
 //! only on what the write compares; a refusal or a replay writes nothing, so it is never decided from the cache.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::domain::append::{Append, Done, Outcome, decide, needs};
 use crate::domain::command::AppendAnswer;
 use crate::domain::loaded::{Loaded, Needs, UNREAD};
+use crate::domain::scope::Scope;
 use crate::domain::writes::{ScopeUpdate, SessionUpdate, Writes};
 use crate::store::appends::load::load_keys;
 use crate::store::backend::{Backend, Seen, Tx as _, Verdict};
@@ -52,7 +51,8 @@ pub async fn append<B: Backend>(
     batch: &[Arc<Append>],
 ) -> Result<Option<Vec<Judged>>> {
     let needs = needs(batch.iter().map(|append| &**append));
-    let spans_apps = needs.apps.len() > 1 && call.shape().batches_by_app();
+    let apps = needs.scopes.keys().filter(|scope| scope.scope() == Scope::App).count();
+    let spans_apps = apps > 1 && call.shape().batches_by_app();
     if spans_apps || batch.iter().any(|append| append.with_state) || remembered.take_doubt() {
         remembered.evict(&needs);
         return Ok(None);
@@ -172,20 +172,11 @@ pub fn note<'o>(
 /// Adds to `writes` the heads that were decided on and are not written, so that they are compared; whether that can be
 /// done: a scope that is not there cannot be compared.
 fn guard<'a>(needs: &Needs<'a>, heads: &Loaded, writes: &mut Writes<'a>) -> bool {
-    guard_scopes(&needs.users, &heads.users, &mut writes.users)
-        && guard_scopes(&needs.apps, &heads.apps, &mut writes.apps)
-}
-
-fn guard_scopes<'a, K: Ord + Eq + Hash>(
-    needs: &BTreeMap<&'a K, bool>,
-    heads: &HashMap<K, i64>,
-    writes: &mut BTreeMap<&'a K, ScopeUpdate>,
-) -> bool {
-    needs.iter().filter(|(_, held)| **held).all(|(key, _)| {
-        let revision = heads.get(*key).copied().unwrap_or(0);
+    needs.fixed_scopes().all(|scope| {
+        let revision = heads.revision(scope);
         if revision > 0 {
-            writes.entry(key).or_insert(ScopeUpdate { was: revision, first: revision + 1, revision });
+            writes.scopes.entry(scope).or_insert(ScopeUpdate { was: revision, first: revision + 1, revision });
         }
-        writes.contains_key(key)
+        writes.scopes.contains_key(&scope)
     })
 }

@@ -10,7 +10,7 @@ pub mod statements;
 pub mod words;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,7 +22,7 @@ use read::{ReadRow, read_statement};
 pub use snapshots::Snapshots;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgArguments, PgConnectOptions};
-use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection};
+use sqlx::{Arguments as _, AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use statements::{
     CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USER, HOLD_USER_ALONE, IS_RECORDED,
     IS_RESTORED, KEEP_SESSION, LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_TICKS, LOCK_USERS, MAKE_APP,
@@ -49,7 +49,7 @@ use super::sql::primitives::view_in_parts;
 use super::sql::query::{Query, Row, Sql, Value};
 use super::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId, UserKey};
+use crate::domain::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionId, SessionKey, StateAddress, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
 use crate::domain::query::{EventPage, SessionQuery, SessionView, StateFilter};
@@ -421,8 +421,7 @@ pub struct PgTx {
     persistent: bool,
     shape: Shape,
     /// Scope rows that may have been created just to be locked.
-    made_users: Vec<UserKey>,
-    made_apps: Vec<AppName>,
+    made_scopes: Vec<ScopeKey>,
     in_transaction: bool,
     feeds: bool,
     /// Where it is distributed, the app that this transaction sweeps, and what was found of it that is buried.
@@ -446,8 +445,7 @@ impl PgTx {
             timeline,
             persistent,
             shape: Shape::Server,
-            made_users: Vec::new(),
-            made_apps: Vec::new(),
+            made_scopes: Vec::new(),
             in_transaction: false,
             feeds: false,
             swept: None,
@@ -463,28 +461,12 @@ impl PgTx {
         Ok(())
     }
 
-    /// Locks the rows of users that exist; which those are.
-    async fn lock_user_rows<'k>(&mut self, keys: &[&'k UserKey]) -> Result<HashSet<&'k UserKey>> {
-        let mut found = HashSet::new();
-        for keys in keys.chunk_by(|a, b| a.app == b.app) {
-            let rows: Vec<i64> = sqlx::query_scalar(LOCK_USERS)
-                .persistent(self.persistent)
-                .bind(app_of(keys))
-                .bind(user_ids(keys))
-                .fetch_all(&mut *self.conn)
-                .await?;
-            found.extend(rows.into_iter().filter_map(|n| counted(keys, n)).copied());
-        }
-        Ok(found)
-    }
-
-    async fn lock_app_row(&mut self, key: &AppName) -> Result<bool> {
-        let row = sqlx::query(LOCK_APP)
-            .persistent(self.persistent)
-            .bind(key.as_str())
-            .fetch_optional(&mut *self.conn)
-            .await?;
-        Ok(row.is_some())
+    /// Locks the rows that exist of [one table and app](by_table); which those are.
+    async fn lock_scope_rows<'k>(&mut self, scopes: &[ScopeRef<'k>]) -> Result<BTreeSet<ScopeRef<'k>>> {
+        let rows =
+            over_scopes(LOCK_USERS, LOCK_APP, scopes).persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+        let numbers: Vec<i64> = rows.iter().map(|row| row.try_get(0)).collect::<std::result::Result<_, _>>()?;
+        Ok(numbers.into_iter().filter_map(|n| counted(scopes, n)).copied().collect())
     }
 
     async fn is_so(&mut self, question: &'static str) -> Result<bool> {
@@ -523,13 +505,24 @@ impl PgTx {
     }
 }
 
-/// The app of keys of one app.
-fn app_of<'a>(keys: &[&'a UserKey]) -> Option<&'a str> {
-    keys.first().map(|key| key.app.as_str())
+/// Splits scopes, which are in their order, into those of one table and app each.
+fn by_table<'s, 'k>(scopes: &'s [ScopeRef<'k>]) -> impl Iterator<Item = &'s [ScopeRef<'k>]> {
+    scopes.chunk_by(|a, b| (a.scope(), a.app()) == (b.scope(), b.app()))
 }
 
-fn user_ids<'a>(keys: &[&'a UserKey]) -> Vec<&'a str> {
-    keys.iter().map(|key| key.user.as_str()).collect()
+/// The statement over scopes of [one table and app](by_table).
+fn over_scopes<'q>(
+    of_users: &'static str,
+    of_app: &'static str,
+    scopes: &[ScopeRef<'q>],
+) -> sqlx::query::Query<'q, sqlx::Postgres, PgArguments> {
+    let users = user_ids(scopes);
+    let app = scopes.first().map(|scope| scope.app().as_str());
+    if users.is_empty() { sqlx::query(of_app).bind(app) } else { sqlx::query(of_users).bind(app).bind(users) }
+}
+
+fn user_ids<'a>(scopes: &[ScopeRef<'a>]) -> Vec<&'a str> {
+    scopes.iter().filter_map(|scope| scope.user()).map(|key| key.user.as_str()).collect()
 }
 
 /// The row with a number that counts from 1.
@@ -632,32 +625,16 @@ impl Tx for PgTx {
         Ok(locked)
     }
 
-    async fn lock_users(&mut self, keys: &[&UserKey]) -> Result<()> {
-        let there = self.lock_user_rows(keys).await?;
-        let missing: Vec<&UserKey> = keys.iter().filter(|key| !there.contains(*key)).copied().collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        for keys in missing.chunk_by(|a, b| a.app == b.app) {
-            // Two statements, because a row that another transaction just made is visible only to the next one.
-            sqlx::query(MAKE_USERS)
-                .persistent(self.persistent)
-                .bind(app_of(keys))
-                .bind(user_ids(keys))
-                .execute(&mut *self.conn)
-                .await?;
-        }
-        self.made_users.extend(missing.into_iter().cloned());
-        self.lock_user_rows(keys).await?;
-        Ok(())
-    }
-
-    async fn lock_apps(&mut self, keys: &[&AppName]) -> Result<()> {
-        for key in keys {
-            if !self.lock_app_row(key).await? {
-                sqlx::query(MAKE_APP).persistent(self.persistent).bind(key.as_str()).execute(&mut *self.conn).await?;
-                self.made_apps.push((*key).clone());
-                self.lock_app_row(key).await?;
+    async fn lock_scopes(&mut self, scopes: &[ScopeRef<'_>]) -> Result<()> {
+        for scopes in by_table(scopes) {
+            let there = self.lock_scope_rows(scopes).await?;
+            let missing: Vec<ScopeRef<'_>> = scopes.iter().filter(|scope| !there.contains(scope)).copied().collect();
+            if !missing.is_empty() {
+                // Two statements, because a row that another transaction just made is visible only to the next one.
+                let make = over_scopes(MAKE_USERS, MAKE_APP, &missing).persistent(self.persistent);
+                make.execute(&mut *self.conn).await?;
+                self.made_scopes.extend(missing.into_iter().map(ScopeRef::to_key));
+                self.lock_scope_rows(scopes).await?;
             }
         }
         Ok(())
@@ -680,8 +657,8 @@ impl Tx for PgTx {
             StateAddress::Session(key, name) => {
                 (0_i16, Some(key.user.user.clone()), Some(key.session.clone()), name.to_string())
             }
-            StateAddress::User(key, name) => (1, Some(key.user.clone()), None, name.to_string()),
-            StateAddress::App(_, name) => (2, None, None, name.to_string()),
+            StateAddress::Shared(ScopeKey::User(key), name) => (1, Some(key.user.clone()), None, name.to_string()),
+            StateAddress::Shared(ScopeKey::App(_), name) => (2, None, None, name.to_string()),
         };
         let mut by_app: BTreeMap<&AppName, Vec<(&StateAddress, i64)>> = BTreeMap::new();
         for (address, incarnation) in keys {
@@ -714,15 +691,15 @@ impl Tx for PgTx {
         let mut heads = Loaded::default();
         for app in all.named_apps() {
             let look = all.of_app(app);
-            let HeadsQuery { sessions, users, apps, erased } = &look;
+            let HeadsQuery { sessions, scopes, erased } = &look;
             let rows: Vec<HeadsRow> = sqlx::query_as(READ_HEADS)
                 .persistent(self.persistent)
                 .bind(app.as_str())
                 .bind(sessions.iter().map(|(key, _)| key.user.user.as_str()).collect::<Vec<_>>())
                 .bind(sessions.iter().map(|(key, _)| key.session.as_str()).collect::<Vec<_>>())
                 .bind(sessions.iter().map(|(_, id)| id.map(EventId::as_str)).collect::<Vec<_>>())
-                .bind(user_ids(users))
-                .bind(!apps.is_empty())
+                .bind(user_ids(scopes))
+                .bind(scopes.contains(&ScopeRef::App(app)))
                 .bind(!erased.is_empty())
                 .fetch_all(&mut *self.conn)
                 .await?;
@@ -952,17 +929,15 @@ impl Tx for PgTx {
 impl PgTx {
     /// A scope row at revision 0 has no meaning once it is unlocked, and lists of names would have to skip it.
     async fn drop_unused_scopes(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let users: Vec<&UserKey> = self.made_users.iter().filter(|key| !writes.users.contains_key(key)).collect();
-        for keys in users.chunk_by(|a, b| a.app == b.app) {
-            sqlx::query(DROP_USERS)
-                .persistent(self.persistent)
-                .bind(app_of(keys))
-                .bind(user_ids(keys))
-                .execute(&mut *self.conn)
-                .await?;
-        }
-        for key in self.made_apps.iter().filter(|key| !writes.apps.contains_key(key)) {
-            sqlx::query(DROP_APP).persistent(self.persistent).bind(key.as_str()).execute(&mut *self.conn).await?;
+        let unused: Vec<ScopeRef<'_>> = self
+            .made_scopes
+            .iter()
+            .map(ScopeKey::borrowed)
+            .filter(|scope| !writes.scopes.contains_key(scope))
+            .collect();
+        for scopes in by_table(&unused) {
+            let drop = over_scopes(DROP_USERS, DROP_APP, scopes).persistent(self.persistent);
+            drop.execute(&mut *self.conn).await?;
         }
         Ok(())
     }

@@ -52,7 +52,7 @@ pub const LOCK_USERS: &str = "select k.n from unnest($2::text[]) with ordinality
     cross join lateral (select 1 from user_scopes l \
     where l.app_name = $1 and l.user_id = k.user_id for update) s";
 
-pub const LOCK_APP: &str = "select 1 from app_scopes where app_name = $1 for update";
+pub const LOCK_APP: &str = "select 1::bigint as n from app_scopes where app_name = $1 for update";
 
 /// Creates the rows of users that are to be locked.
 pub const MAKE_USERS: &str = "insert into user_scopes (app_name, user_id, revision) \
@@ -95,9 +95,9 @@ pub const READ_HEADS: &str = concat!(
                  from unnest($5::text[]) with ordinality as k(user_id, n) \
                  cross join lateral (select l.revision from user_scopes l \
                                      where l.app_name = $1 and l.user_id = k.user_id offset 0) s \
-                 union all select 2, 1, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
+                 union all select 1, cardinality($5::text[]) + 1, s.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
                  from app_scopes s where s.app_name = $1 and $6 \
-                 union all select 3, 1, e.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
+                 union all select 2, 1, e.revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
                  from erased_revisions e where e.app_name = $1 and $7"
 );
 

@@ -12,7 +12,7 @@ use super::statement::Statement;
 use super::statements::LIST_SESSIONS;
 use super::words::{clock, number_of};
 use crate::domain::feed::ChangeKind;
-use crate::domain::ids::{AppName, UserKey};
+use crate::domain::ids::{AppName, ScopeRef};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::DAY;
@@ -60,14 +60,13 @@ impl VerdictRow {
 
 /// The apps of which a batch changes something.
 pub fn apps_of<'a>(writes: &Writes<'a>) -> BTreeSet<&'a AppName> {
-    let Writes { events, sessions, users, apps, session_state, user_state: _, app_state: _ } = writes;
+    let Writes { events, sessions, scopes, session_state, shared_state: _ } = writes;
     // Shared state changes only with its scope's revision, and values that did not outlast the batch belong to rows listed
     // here.
-    let users = users.keys().map(|key| &key.app);
     let events = events.iter().map(|row| row.key.app());
     let states = session_state.rows.keys().map(|(session, ..)| session.app());
     let sessions = sessions.keys().map(|key| key.app());
-    sessions.chain(users).chain(apps.keys().copied()).chain(events).chain(states).collect()
+    sessions.chain(scopes.keys().map(|scope| scope.app())).chain(events).chain(states).collect()
 }
 
 /// The call that writes what a batch changes in one app; `feeds`: and tells the change feed.
@@ -97,10 +96,11 @@ pub fn write_call<'q>(
         .bind(is_leased.then(|| rows.iter().map(|(_, update)| update.lease).collect::<Vec<_>>()))
         .bind(is_leased.then(|| rows.iter().map(|(_, update)| update.side).collect::<Vec<_>>()));
 
-    let rows: Vec<_> = writes.users.iter().filter(|(key, _)| key.app == *app).collect();
-    let of_app: Option<&ScopeUpdate> = writes.apps.get(app);
+    let rows: Vec<_> =
+        writes.scopes.iter().filter_map(|(scope, update)| Some((user_of(app, *scope)?, update))).collect();
+    let of_app: Option<&ScopeUpdate> = writes.scopes.get(&ScopeRef::App(app));
     let query = query
-        .bind(texts(&rows, |(key, _)| key.user.as_str()))
+        .bind(texts(&rows, |(user, _)| user))
         .bind(numbers(&rows, |(_, update)| update.was))
         .bind(numbers(&rows, |(_, update)| update.first))
         .bind(numbers(&rows, |(_, update)| update.revision))
@@ -131,14 +131,20 @@ pub fn write_call<'q>(
         .bind(texts(&of_sessions.keys, |(.., key)| key));
     let query = of_sessions.bind(query);
 
-    let of_users = StateRows::of(&writes.user_state, |(user, _): &(&UserKey, &str)| user.app == *app);
-    let query =
-        query.bind(texts(&of_users.keys, |(user, _)| user.user.as_str())).bind(texts(&of_users.keys, |(_, key)| key));
+    let of_users = StateRows::of(&writes.shared_state, |(scope, _)| user_of(app, *scope).is_some());
+    let query = query
+        .bind(texts(&of_users.keys, |(scope, _)| user_of(app, *scope).unwrap_or_default()))
+        .bind(texts(&of_users.keys, |(_, key)| key));
     let query = of_users.bind(query);
 
-    let of_app = StateRows::of(&writes.app_state, |(name, _)| *name == app);
+    let of_app = StateRows::of(&writes.shared_state, |(scope, _)| *scope == ScopeRef::App(app));
     let query = query.bind(texts(&of_app.keys, |(_, key)| key));
     of_app.bind(query).bind(feeds)
+}
+
+/// The user of a scope, if it is one's in this app.
+fn user_of<'a>(app: &AppName, scope: ScopeRef<'a>) -> Option<&'a str> {
+    scope.user().filter(|key| key.app == *app).map(|key| key.user.as_str())
 }
 
 fn texts<'t, T>(rows: &[T], part: impl Fn(&T) -> &'t str) -> Vec<&'t str> {
@@ -325,7 +331,7 @@ pub fn composed() -> Vec<(String, String)> {
     use super::read::read_statement;
     use crate::domain::Limits;
     use crate::domain::erasure::Subject;
-    use crate::domain::ids::{SessionId, SessionKey, UserId};
+    use crate::domain::ids::{SessionId, SessionKey, UserId, UserKey};
     use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
     use crate::domain::session::IfExists;
 

@@ -1,13 +1,13 @@
-//! The cache of heads: what this process has seen lately of sessions, users and apps.
+//! The cache of heads: what this process has seen lately of sessions and shared scopes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::mem;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserKey};
+use crate::domain::ids::{ScopeKey, SessionKey};
 use crate::domain::loaded::{Loaded, Needs, SessionHead, UNREAD};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
@@ -16,7 +16,7 @@ use crate::domain::tag::Timeline;
 /// write the same sessions or shared scopes in turns, optimistic tries cost more than they save.
 const DOUBTS: u32 = 32;
 
-/// How many heads of sessions, users and apps each are cached; up to twice as many.
+/// How many heads of sessions are cached, and how many of shared scopes; up to twice as many.
 const REMEMBERED: usize = 16_384;
 
 /// The cache, and its backoff. It is never a source of truth: a write compares each head with the database first.
@@ -41,8 +41,15 @@ impl Remembered {
             }
         }
         missing.events.extend(needs.events.iter().filter(|(key, _)| missing.sessions.contains(key)));
-        recall(&memory.users, &needs.users, concurrent, &mut heads.users, &mut missing.users);
-        recall(&memory.apps, &needs.apps, concurrent, &mut heads.apps, &mut missing.apps);
+        for (scope, depends) in &needs.scopes {
+            let key = scope.to_key();
+            match if *depends || !concurrent { memory.scopes.get(&key) } else { Some(UNREAD) } {
+                // The highest revision of erased users, from which a new state goes on, is not cached.
+                Some(0) if *depends => drop(missing.scopes.insert(*scope, true)),
+                Some(revision) => heads.scopes.insert(key, revision),
+                None => drop(missing.scopes.insert(*scope, true)),
+            }
+        }
         (heads, missing)
     }
 
@@ -51,8 +58,7 @@ impl Remembered {
         let mut memory = self.memory_of(heads.timeline);
         heads.sessions.into_iter().for_each(|(key, head)| memory.sessions.put(key, head));
         // `raise` ignores `UNREAD`.
-        heads.users.into_iter().for_each(|(key, revision)| memory.users.raise(key, revision));
-        heads.apps.into_iter().for_each(|(key, revision)| memory.apps.raise(key, revision));
+        heads.scopes.into_iter().for_each(|(scope, revision)| memory.scopes.raise(scope, revision));
     }
 
     /// Caches the head of a session that was created or found.
@@ -65,8 +71,9 @@ impl Remembered {
             let lease = known.map(|known| known.lease).unwrap_or_default();
             memory.sessions.put(head.key.clone(), SessionHead { lease, ..head.into() });
         }
-        memory.users.raise(head.key.user.clone(), head.user_revision);
-        memory.apps.raise(head.key.app().clone(), head.app_revision);
+        for (scope, revision) in head.key.scopes().into_iter().zip([head.user_revision, head.app_revision]) {
+            memory.scopes.raise(scope.to_key(), revision);
+        }
     }
 
     /// Evicts a session whose head this process is about to change otherwise. Changes by other processes show in the compare.
@@ -75,17 +82,13 @@ impl Remembered {
     }
 
     pub fn evict_scope(&self, scope: &ScopeKey) {
-        match scope {
-            ScopeKey::User(key) => self.memory().users.evict(key),
-            ScopeKey::App(key) => self.memory().apps.evict(key),
-        }
+        self.memory().scopes.evict(scope);
     }
 
     pub fn evict(&self, needs: &Needs<'_>) {
         let mut memory = self.memory();
         needs.sessions.iter().for_each(|key| memory.sessions.evict(key));
-        needs.users.keys().for_each(|key| memory.users.evict(key));
-        needs.apps.keys().for_each(|key| memory.apps.evict(key));
+        needs.scopes.keys().for_each(|scope| memory.scopes.evict(&scope.to_key()));
     }
 
     /// An optimistic append was overtaken, or met a lock.
@@ -130,25 +133,7 @@ fn take(doubts: &AtomicU32) -> bool {
 struct Memory {
     timeline: Timeline,
     sessions: Recent<SessionKey, SessionHead>,
-    users: Recent<UserKey, i64>,
-    apps: Recent<AppName, i64>,
-}
-
-fn recall<'a, K: Ord + Eq + Hash + Clone>(
-    memory: &Recent<K, i64>,
-    needs: &BTreeMap<&'a K, bool>,
-    concurrent: bool,
-    heads: &mut HashMap<K, i64>,
-    missing: &mut BTreeMap<&'a K, bool>,
-) {
-    for (key, held) in needs {
-        match if *held || !concurrent { memory.get(key) } else { Some(UNREAD) } {
-            // Where state begins that has no revision, is not cached.
-            Some(0) if *held => drop(missing.insert(key, true)),
-            Some(revision) => drop(heads.insert((*key).clone(), revision)),
-            None => drop(missing.insert(key, true)),
-        }
-    }
+    scopes: Recent<ScopeKey, i64>,
 }
 
 /// A map that keeps at least the last [`REMEMBERED`] entries, and at most twice as many.

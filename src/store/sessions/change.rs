@@ -1,6 +1,6 @@
 //! Changes of sessions that append no event: metadata, deletions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::domain::command::{Deletion, MetadataUpdate};
 use crate::domain::guard::Guard;
@@ -29,10 +29,7 @@ pub async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Re
 pub async fn judge<X: Tx>(tx: &mut X, row: &LockedSession, guard: &Guard, now: Micros) -> Decided<()> {
     let mut found = Loaded::default();
     if guard.if_match.is_some() {
-        let (user, app) = (&row.key.user, row.key.app());
-        let scopes =
-            Needs { users: BTreeMap::from([(user, false)]), apps: BTreeMap::from([(app, false)]), ..Needs::default() };
-        found = tx.read_heads(&scopes).await?;
+        found = tx.read_heads(&Needs::of_revisions(&row.key)).await?;
     }
     found.timeline = tx.timeline();
     found.sessions.insert(row.key.clone(), row.head.clone());

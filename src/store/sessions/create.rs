@@ -20,7 +20,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, IfExists};
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
-use crate::store::appends::load::{lock_scopes, values};
+use crate::store::appends::load::values;
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
 use crate::store::erasures::admit;
 use crate::store::error::{Decided, Failure, StoreError};
@@ -205,7 +205,7 @@ fn insert<'a>(salt: &[u8; 32], creation: &'a Creation, events: &[&NewEvent]) -> 
 /// The refusal of the first that is refused.
 async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) -> Decided<End> {
     let needs = creation_needs(creations.iter().map(|(creation, _)| *creation));
-    lock_scopes(tx, &needs).await?;
+    tx.lock_scopes(&needs.fixed_scopes().collect::<Vec<_>>()).await?;
     let mut heads = tx.read_heads(&needs).await?;
     // No row of their state is there yet.
     let fresh = |creation: &Creation| SessionHead {
@@ -222,10 +222,10 @@ async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) 
     let mut writes = Writes::default();
     let mut changed = Vec::new();
     for (creation, events) in creations {
-        let before = (heads.users.get(&creation.key.user).copied(), heads.apps.get(creation.key.app()).copied());
+        let before = creation.key.scopes().map(|scope| heads.revision(scope));
         let tag = decide_creation(&mut heads, creation, events, &mut writes)?;
         // Of scopes that it did not change, its row has the revisions already.
-        if (tag.user, tag.app) != (before.0.unwrap_or(0), before.1.unwrap_or(0)) {
+        if [tag.user, tag.app] != before {
             changed.push((&creation.key, tag.user, tag.app));
         }
     }

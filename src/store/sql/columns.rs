@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use super::filter::filter_text;
 use super::words::Words;
 use crate::domain::loaded::UNREAD;
+use crate::domain::scope::Scope;
 use crate::domain::writes::EventWrite;
 
 /// The value of a column of an event.
@@ -116,15 +117,37 @@ pub fn state_columns(words: &Words, app: &str, user: &str, session: &str) -> Str
 pub struct StateTables {
     /// The columns that name whose state it is.
     pub owner: &'static str,
+    /// The owners, with their revisions.
+    pub heads: &'static str,
     pub state: &'static str,
     pub spans: &'static str,
     /// The log of a session is its events; their bodies hold many keys, so its spans have the values.
     pub log: Option<&'static str>,
 }
 
-pub const SESSION_STATE: StateTables =
-    StateTables { owner: OWNER, state: "session_state", spans: "session_spans", log: None };
-pub const USER_STATE: StateTables =
-    StateTables { owner: "app_name, user_id", state: "user_state", spans: "user_spans", log: Some("user_log") };
-pub const APP_STATE: StateTables =
-    StateTables { owner: "app_name", state: "app_state", spans: "app_spans", log: Some("app_log") };
+impl StateTables {
+    pub fn of(scope: Scope) -> &'static Self {
+        match scope {
+            Scope::Session => &SESSION_STATE,
+            Scope::User => &USER_STATE,
+            Scope::App => &APP_STATE,
+        }
+    }
+}
+
+const SESSION_STATE: StateTables =
+    StateTables { owner: OWNER, heads: "sessions", state: "session_state", spans: "session_spans", log: None };
+const USER_STATE: StateTables = StateTables {
+    owner: "app_name, user_id",
+    heads: "user_scopes",
+    state: "user_state",
+    spans: "user_spans",
+    log: Some("user_log"),
+};
+const APP_STATE: StateTables = StateTables {
+    owner: "app_name",
+    heads: "app_scopes",
+    state: "app_state",
+    spans: "app_spans",
+    log: Some("app_log"),
+};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use sqlx::FromRow;
 
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey};
 use crate::domain::loaded::{Known, Loaded, Needs, SessionHead};
 use crate::domain::time::Micros;
 use crate::store::error::{StoreError, corrupt};
@@ -16,8 +16,8 @@ use crate::store::sql::rows::lease_head;
 pub struct HeadsQuery<'a> {
     /// Each session with its events, at least once.
     pub sessions: Vec<(&'a SessionKey, Option<&'a EventId>)>,
-    pub users: Vec<&'a UserKey>,
-    pub apps: Vec<&'a AppName>,
+    /// In their order.
+    pub scopes: Vec<ScopeRef<'a>>,
     /// Apps of users whose state may change.
     pub erased: Vec<&'a AppName>,
 }
@@ -27,27 +27,21 @@ impl<'a> HeadsQuery<'a> {
         let mut sessions: Vec<_> = needs.events.iter().map(|(key, id)| (*key, Some(*id))).collect();
         let with_events: BTreeSet<_> = needs.events.iter().map(|(key, _)| *key).collect();
         sessions.extend(needs.sessions.difference(&with_events).map(|key| (*key, None)));
-        let changing: BTreeSet<_> = needs.users.iter().filter(|(_, held)| **held).map(|(key, _)| &key.app).collect();
-        Self {
-            sessions,
-            users: needs.users.keys().copied().collect(),
-            apps: needs.apps.keys().copied().collect(),
-            erased: changing.into_iter().collect(),
-        }
+        let changing: BTreeSet<_> = needs.fixed_scopes().filter_map(ScopeRef::user).map(|key| &key.app).collect();
+        Self { sessions, scopes: needs.scopes.keys().copied().collect(), erased: changing.into_iter().collect() }
     }
 
     /// The apps that it names.
     pub fn named_apps(&self) -> BTreeSet<&'a AppName> {
         let sessions = self.sessions.iter().map(|(key, _)| key.app());
-        sessions.chain(self.users.iter().map(|key| &key.app)).chain(self.apps.iter().copied()).collect()
+        sessions.chain(self.scopes.iter().map(|scope| scope.app())).collect()
     }
 
     /// The part of it that is of one app.
     pub fn of_app(&self, app: &AppName) -> Self {
         Self {
             sessions: self.sessions.iter().filter(|(key, _)| key.app() == app).copied().collect(),
-            users: self.users.iter().filter(|key| key.app == *app).copied().collect(),
-            apps: self.apps.iter().filter(|key| **key == app).copied().collect(),
+            scopes: self.scopes.iter().filter(|scope| scope.app() == app).copied().collect(),
             erased: self.erased.iter().filter(|key| **key == app).copied().collect(),
         }
     }
@@ -57,7 +51,7 @@ impl<'a> HeadsQuery<'a> {
         let mut heads = Loaded::default();
         for row in rows {
             let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
-            match (row.kind, self.sessions.get(at), self.users.get(at), self.apps.get(at)) {
+            match (row.kind, self.sessions.get(at), self.scopes.get(at), self.erased.get(at)) {
                 (0, Some((key, id)), ..) => {
                     heads.sessions.entry((*key).clone()).or_insert_with(|| row.locked());
                     if let Some(id) = id
@@ -66,13 +60,8 @@ impl<'a> HeadsQuery<'a> {
                         heads.known.entry((*key).clone()).or_default().insert((*id).clone(), known);
                     }
                 }
-                (1, _, Some(key), _) => drop(heads.users.insert((*key).clone(), row.revision)),
-                (2, .., Some(key)) => drop(heads.apps.insert((*key).clone(), row.revision)),
-                (3, ..) => {
-                    if let Some(key) = self.erased.get(at) {
-                        heads.erased.insert((*key).clone(), row.revision);
-                    }
-                }
+                (1, _, Some(scope), _) => heads.scopes.insert(scope.to_key(), row.revision),
+                (2, .., Some(app)) => drop(heads.erased.insert((*app).clone(), row.revision)),
                 _ => {}
             }
         }
@@ -80,9 +69,8 @@ impl<'a> HeadsQuery<'a> {
     }
 }
 
-/// Kind 0: a session, with its event of one id if there is one. Kinds 1 and 2: the revision of a user, and of an app. Kind 3: that of
-/// the erased users of an app. `n`
-/// counts the keys of a kind from 1.
+/// Kind 0: a session, with its event of one id if there is one. Kind 1: the revision of a shared scope. Kind 2: the highest of the
+/// erased users of an app. `n` counts the keys of a kind from 1.
 #[derive(FromRow)]
 pub struct HeadsRow {
     kind: i32,

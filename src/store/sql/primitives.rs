@@ -239,8 +239,8 @@ pub async fn value(db: &mut impl Sql, address: &StateAddress, incarnation: i64) 
     let statements = db.statements();
     let query = match address {
         StateAddress::Session(key, name) => of(&statements.session_value, key, incarnation).bind(&**name),
-        StateAddress::User(key, name) => Query::new(&*statements.user_value).user(key).bind(&**name),
-        StateAddress::App(key, name) => Query::new(&*statements.app_value).app(key).bind(&**name),
+        StateAddress::Shared(ScopeKey::User(key), name) => Query::new(&*statements.user_value).user(key).bind(&**name),
+        StateAddress::Shared(ScopeKey::App(key), name) => Query::new(&*statements.app_value).app(key).bind(&**name),
     };
     let value: Option<(String,)> = at_most_one(db, query).await?;
     Ok(value.map(|(text,)| RawJson::trusted(text)))
@@ -311,10 +311,10 @@ pub async fn removed_since(
         StateAddress::Session(key, _) => {
             of(&statements.removed, key, incarnation).bind(keys).bind(since).bind(history::path(since, revision))
         }
-        StateAddress::User(key, _) => {
+        StateAddress::Shared(ScopeKey::User(key), _) => {
             Query::new(&*statements.user_keys_changed).user(key).bind(keys).bind(each_since.to_vec())
         }
-        StateAddress::App(key, _) => {
+        StateAddress::Shared(ScopeKey::App(key), _) => {
             Query::new(&*statements.app_keys_changed).app(key).bind(keys).bind(each_since.to_vec())
         }
     };

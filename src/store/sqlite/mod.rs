@@ -27,8 +27,8 @@ use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, FromRow, Row as _
 use tokio::time::{Instant, timeout_at};
 use words::PLAIN_VIEW;
 use write::{
-    END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, find, insert_events, insert_sessions, parts, record, set_app_revisions,
-    set_user_revisions, update_sessions, write_passed, write_state,
+    END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, StateParts, find, insert_events, insert_sessions, record,
+    set_revisions, update_sessions, write_passed, write_state,
 };
 
 use super::backend::{
@@ -40,7 +40,7 @@ use super::limits::StoreLimits;
 use super::migrations::{Applied, TABLE, all_applied, pending};
 use super::pool::{Connect, Lease, Pool, PoolUse};
 use super::shape::Shape;
-use super::sql::columns::{APP_STATE, SESSION_STATE, StateTables, USER_STATE};
+use super::sql::columns::StateTables;
 use super::sql::feed::latest;
 use super::sql::heads::{HeadsQuery, HeadsRow};
 use super::sql::primitives::view_in_parts;
@@ -48,13 +48,14 @@ use super::sql::query::{Query, Row, Sql, Value};
 use super::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
 use super::sql::statements::Statements;
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserKey};
+use crate::domain::ids::{EventId, ScopeRef, SessionKey, StateAddress};
 use crate::domain::json::{RawJson, string_array};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
+use crate::domain::scope::Scope;
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::writes::{ChangeRow, Committed, Passed, StateWrite, Writes};
+use crate::domain::writes::{ChangeRow, Committed, Passed, Writes};
 
 pub use snapshots::Snapshots;
 #[cfg(test)]
@@ -385,7 +386,7 @@ impl Backend for Sqlite {
     }
 }
 
-fn held((value, revision): (String, i64)) -> StateEntry {
+fn entry((value, revision): (String, i64)) -> StateEntry {
     StateEntry { value: Some(RawJson::trusted(value)), revision }
 }
 
@@ -512,15 +513,16 @@ impl SqliteTx {
         Ok(found)
     }
 
-    async fn find_values<K>(&mut self, tables: &StateTables, keys: &[K]) -> Result<Vec<(K, (String, i64))>>
+    async fn find_values<K>(&mut self, scope: Scope, keys: &[K]) -> Result<Vec<(K, (String, i64))>>
     where
         K: Columns + Copy + Send + Sync,
     {
+        let tables = StateTables::of(scope);
         self.find(tables.state, &format!("{}, key", tables.owner), "value, revision", keys).await
     }
 
     /// For lists of these lengths. The first of a transaction that has not begun begins it.
-    fn script<const N: usize>(&mut self, lengths: [usize; N]) -> Script {
+    fn script(&mut self, lengths: impl IntoIterator<Item = usize>) -> Script {
         let mut statements = Script::over(lengths);
         if mem::take(&mut self.begins) {
             statements.push("begin immediate; ");
@@ -533,36 +535,40 @@ impl SqliteTx {
     async fn write(&mut self, writes: &Writes<'_>, told: &[Committed]) -> Result<Seen> {
         let now = self.clock.get().map(|now| now());
         let mut seen = Seen::new();
-        let (set, removed) = parts(&writes.session_state);
-        let (of_users, removed_of_users) = parts(&writes.user_state);
-        let (of_apps, removed_of_apps) = parts(&writes.app_state);
-        for from in pieces([writes.events.len(), set.len(), of_users.len(), of_apps.len()]) {
-            let (events, set) = (piece(&writes.events, from), piece(&set, from));
-            let (of_users, of_apps) = (piece(&of_users, from), piece(&of_apps, from));
-            let mut statements = self.script([events.len(), set.len(), of_users.len(), of_apps.len()]);
+        let own = StateParts::of(Scope::Session, &writes.session_state, |_| true);
+        let shared =
+            Scope::SHARED.map(|scope| StateParts::of(scope, &writes.shared_state, |(owner, _)| owner.scope() == scope));
+        let of_shared = shared.each_ref().map(|parts| parts.set.len());
+        for from in pieces([writes.events.len(), own.set.len()].into_iter().chain(of_shared)) {
+            let (events, set) = (piece(&writes.events, from), piece(&own.set, from));
+            let shared = shared.each_ref().map(|parts| (parts.tables, piece(&parts.set, from)));
+            let of_shared = shared.map(|(_, set)| set.len());
+            let mut statements = self.script([events.len(), set.len()].into_iter().chain(of_shared));
             insert_events(&mut statements, events, writes, now);
-            write_state(&mut statements, &SESSION_STATE, set, false);
-            write_state(&mut statements, &USER_STATE, of_users, false);
-            write_state(&mut statements, &APP_STATE, of_apps, false);
+            write_state(&mut statements, own.tables, set, false);
+            for (tables, set) in shared {
+                write_state(&mut statements, tables, set, false);
+            }
             for row in statements.build()?.fetch_all(&mut *self.conn).await? {
                 let (incarnation, user, app, commit_time) = FromRow::from_row(&row)?;
                 seen.insert(incarnation, Noted { user, app, commit_time: Micros(commit_time) });
             }
         }
-        self.write_rest(&SESSION_STATE, &removed, &writes.session_state.passed).await?;
-        self.write_rest(&USER_STATE, &removed_of_users, &writes.user_state.passed).await?;
-        self.write_rest(&APP_STATE, &removed_of_apps, &writes.app_state.passed).await?;
+        self.write_rest(&own).await?;
+        for parts in &shared {
+            self.write_rest(parts).await?;
+        }
         let sessions: Vec<_> = writes.sessions.iter().collect();
-        let users: Vec<_> = writes.users.iter().filter(|(_, update)| update.was != update.revision).collect();
-        let apps: Vec<_> = writes.apps.iter().filter(|(_, update)| update.was != update.revision).collect();
+        let raised = writes.scopes.iter().filter(|(_, update)| update.was != update.revision);
+        let (users, apps): (Vec<_>, Vec<_>) = raised.partition(|(scope, _)| scope.scope() == Scope::User);
         let changes: Vec<_> = told.iter().filter_map(Committed::row).collect();
         for from in pieces([sessions.len(), users.len(), apps.len(), changes.len()]) {
             let (sessions, users, apps) = (piece(&sessions, from), piece(&users, from), piece(&apps, from));
             let changes = piece(&changes, from);
             let mut statements = self.script([sessions.len(), users.len(), apps.len(), changes.len()]);
             update_sessions(&mut statements, sessions, now);
-            set_user_revisions(&mut statements, users);
-            set_app_revisions(&mut statements, apps);
+            set_revisions(&mut statements, Scope::User, users);
+            set_revisions(&mut statements, Scope::App, apps);
             record(&mut statements, changes);
             self.run(statements).await?;
         }
@@ -570,12 +576,8 @@ impl SqliteTx {
     }
 
     /// Writes what is rare in an append: removals, and keys that are set more than once.
-    async fn write_rest<K: Columns + Sync>(
-        &mut self,
-        tables: &StateTables,
-        removed: &[(&K, &StateWrite<'_>)],
-        passed: &[Passed<'_, K>],
-    ) -> Result<()> {
+    async fn write_rest<K: Columns + Sync>(&mut self, parts: &StateParts<'_, '_, K>) -> Result<()> {
+        let StateParts { tables, removed, passed, .. } = parts;
         for from in pieces([removed.len()]) {
             let rows = piece(removed, from);
             let mut statements = self.script([rows.len()]);
@@ -584,7 +586,7 @@ impl SqliteTx {
         }
         // Without a log, nothing is noted of what was not there.
         let noted = passed.iter().filter(|row| row.value.is_some() || tables.log.is_some());
-        let (removed, set): (Vec<_>, Vec<_>) = noted.partition(|row| row.value.is_none());
+        let (removed, set): (Vec<&Passed<'_, K>>, Vec<_>) = noted.copied().partition(|row| row.value.is_none());
         for (rows, removed) in [(set, false), (removed, true)] {
             for from in pieces([rows.len()]) {
                 let rows = piece(&rows, from);
@@ -671,11 +673,7 @@ impl Tx for SqliteTx {
         rows.into_iter().map(|(_, row)| row.try_into()).collect()
     }
 
-    async fn lock_users(&mut self, _: &[&UserKey]) -> Result<()> {
-        Ok(())
-    }
-
-    async fn lock_apps(&mut self, _: &[&AppName]) -> Result<()> {
+    async fn lock_scopes(&mut self, _: &[ScopeRef<'_>]) -> Result<()> {
         Ok(())
     }
 
@@ -683,24 +681,23 @@ impl Tx for SqliteTx {
         let keys = HeadsQuery::of(needs);
         let sessions: Vec<_> =
             (1..).zip(keys.sessions.iter().map(|(key, id)| (*key, id.map(EventId::as_str)))).collect();
-        let users: Vec<_> = (1..).zip(keys.users.iter().copied()).collect();
-        let apps: Vec<_> = (1..).zip(keys.apps.iter().copied()).collect();
+        let scopes = (1..).zip(keys.scopes.iter().copied());
+        let (users, apps): (Vec<_>, Vec<_>) = scopes.partition(|(_, scope)| scope.scope() == Scope::User);
         let erased: Vec<_> = (1..).zip(keys.erased.iter().copied()).collect();
         let mut rows: Vec<HeadsRow> = Vec::new();
         for from in pieces([sessions.len(), users.len(), apps.len(), erased.len()]) {
-            let (sessions, users) = (piece(&sessions, from), piece(&users, from));
-            let statement = write::read_heads(sessions, users, piece(&apps, from), piece(&erased, from));
+            let shared = [piece(&users, from), piece(&apps, from)];
+            let statement = write::read_heads(piece(&sessions, from), &shared, piece(&erased, from));
             for row in statement.build()?.fetch_all(&mut *self.conn).await? {
                 rows.push(HeadsRow::from_row(&row)?);
             }
         }
         let mut heads = keys.heads(rows)?;
         // No other process creates them, so their absence may be cached as well.
-        for user in &keys.users {
-            heads.users.entry((*user).clone()).or_insert(0);
-        }
-        for app in &keys.apps {
-            heads.apps.entry((*app).clone()).or_insert(0);
+        for scope in &keys.scopes {
+            if heads.scopes.get(*scope).is_none() {
+                heads.scopes.insert(scope.to_key(), 0);
+            }
         }
         Ok(heads)
     }
@@ -779,22 +776,23 @@ impl Tx for SqliteTx {
     }
 
     async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, StateEntry)>> {
-        let (mut of_sessions, mut of_users, mut of_apps) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut own, mut shared) = (Vec::new(), Vec::new());
         for (address, incarnation) in keys {
             match address {
-                StateAddress::Session(key, name) => of_sessions.push((key, *incarnation, &**name)),
-                StateAddress::User(key, name) => of_users.push((key, &**name)),
-                StateAddress::App(key, name) => of_apps.push((key, &**name)),
+                StateAddress::Session(key, name) => own.push((key, *incarnation, &**name)),
+                StateAddress::Shared(scope, name) => shared.push((scope.borrowed(), &**name)),
             }
         }
-        let of_sessions = self.find_values(&SESSION_STATE, &of_sessions).await?.into_iter();
-        let of_users = self.find_values(&USER_STATE, &of_users).await?.into_iter();
-        let of_apps = self.find_values(&APP_STATE, &of_apps).await?.into_iter();
-        Ok(of_sessions
-            .map(|((key, _, name), row)| (StateAddress::Session(key.clone(), name.into()), held(row)))
-            .chain(of_users.map(|((key, name), row)| (StateAddress::User(key.clone(), name.into()), held(row))))
-            .chain(of_apps.map(|((key, name), row)| (StateAddress::App(key.clone(), name.into()), held(row))))
-            .collect())
+        let own = self.find_values(Scope::Session, &own).await?.into_iter();
+        let address = |key: &SessionKey, name: &str| StateAddress::Session(key.clone(), name.into());
+        let mut found: Vec<_> = own.map(|((key, _, name), row)| (address(key, name), entry(row))).collect();
+        for scope in Scope::SHARED {
+            let keys: Vec<_> = shared.iter().filter(|(owner, _)| owner.scope() == scope).copied().collect();
+            let rows = self.find_values(scope, &keys).await?.into_iter();
+            let address = |owner: ScopeRef<'_>, name: &str| StateAddress::Shared(owner.to_key(), name.into());
+            found.extend(rows.map(|((owner, name), row)| (address(owner, name), entry(row))));
+        }
+        Ok(found)
     }
 
     async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
@@ -832,7 +830,7 @@ mod tests {
     use super::*;
     use crate::domain::Limits;
     use crate::domain::command::Made;
-    use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::ids::{AppName, SessionId, UserId, UserKey};
     use crate::domain::session::{Creation, IfExists};
     use crate::store::appends;
     use crate::store::sessions::Writes as _;

@@ -14,7 +14,7 @@ use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, AssertSqlSafe, Encode, Sqlite, Type};
 
-use crate::domain::ids::{AppName, EventId, SessionKey, UserKey};
+use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey, UserKey};
 use crate::store::error::StoreError;
 
 /// How many rows a list may have. With 16 columns each, the most are far below SQLite's limit of 32766 parameters.
@@ -25,7 +25,7 @@ const MOST: usize = 64;
 pub const STATEMENTS: usize = 256;
 
 /// The offsets at which lists of these lengths are cut into pieces of at most `MOST` rows.
-pub fn pieces<const N: usize>(lengths: [usize; N]) -> impl Iterator<Item = usize> {
+pub fn pieces(lengths: impl IntoIterator<Item = usize>) -> impl Iterator<Item = usize> {
     (0..lengths.into_iter().max().unwrap_or(0)).step_by(MOST)
 }
 
@@ -45,7 +45,7 @@ pub struct Script {
 
 impl Script {
     /// For lists of these lengths, which are pieces.
-    pub fn over<const N: usize>(lengths: [usize; N]) -> Self {
+    pub fn over(lengths: impl IntoIterator<Item = usize>) -> Self {
         let longest = lengths.into_iter().max().unwrap_or(0);
         let size = SIZES.into_iter().find(|size| *size >= longest).unwrap_or(MOST);
         Self { text: String::new(), values: Values::default(), size }
@@ -172,6 +172,15 @@ impl Columns for UserKey {
     fn add_to(&self, values: &mut Values) {
         self.app.add_to(values);
         values.add(self.user.to_arc());
+    }
+}
+
+impl Columns for ScopeRef<'_> {
+    fn add_to(&self, values: &mut Values) {
+        match self {
+            Self::User(user) => user.add_to(values),
+            Self::App(app) => app.add_to(values),
+        }
     }
 }
 

@@ -5,9 +5,10 @@ use std::sync::{Arc, LazyLock};
 
 use super::rows::{Columns, Script, Values};
 use crate::domain::history;
-use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, ScopeRef, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::policy::DAY;
+use crate::domain::scope::Scope;
 use crate::domain::time::Micros;
 use crate::domain::writes::{
     ChangeRow, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
@@ -73,14 +74,16 @@ pub fn find<K: Columns>(table: &str, key: &str, columns: &str, keys: &[K]) -> Sc
 /// What an append is decided on.
 pub fn read_heads(
     sessions: &[(i64, (&SessionKey, Option<&str>))],
-    users: &[(i64, &UserKey)],
-    apps: &[(i64, &AppName)],
+    shared: &[&[(i64, ScopeRef<'_>)]; 2],
     erased: &[(i64, &AppName)],
 ) -> Script {
-    let mut statement = Script::over([sessions.len(), users.len(), apps.len(), erased.len()]);
+    let shared = Scope::SHARED.map(StateTables::of).into_iter().zip(shared);
+    let lengths = shared.clone().map(|(_, scopes)| scopes.len());
+    let mut statement = Script::over(lengths.chain([sessions.len(), erased.len()]));
     statement.list("with ks", "n, app_name, user_id, session_id, id", sessions.iter());
-    statement.list(", ku", "n, app_name, user_id", users.iter());
-    statement.list(", ka", "n, app_name", apps.iter());
+    for (StateTables { heads, owner, .. }, scopes) in shared.clone() {
+        statement.list(&format!(", of_{heads}"), &format!("n, {owner}"), scopes.iter());
+    }
     statement.list(", ke", "n, app_name", erased.iter());
     statement.push(
         " select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time, s.expire_time, \
@@ -90,14 +93,17 @@ pub fn read_heads(
             case when e.sequence > s.base_revision then e.body end as body \
           from ks as k cross join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
           left join events e on e.incarnation = s.incarnation and e.id = k.id and e.app_name = k.app_name \
-            and e.user_id = k.user_id and e.session_id = k.session_id \
-          union all select 1, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
-          from ku cross join user_scopes using (app_name, user_id) \
-          union all select 2, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
-          from ka cross join app_scopes using (app_name) \
-          union all select 3, n, revision, null, null, null, null, null, null, null, null, null, null, null, null, null, null \
-          from ke cross join erased_revisions using (app_name)",
+            and e.user_id = k.user_id and e.session_id = k.session_id",
     );
+    const NULLS: &str = "null, null, null, null, null, null, null, null, null, null, null, null, null, null";
+    for (StateTables { heads, owner, .. }, _) in shared {
+        statement.push(format_args!(
+            " union all select 1, n, revision, {NULLS} from of_{heads} cross join {heads} using ({owner})"
+        ));
+    }
+    statement.push(format_args!(
+        " union all select 2, n, revision, {NULLS} from ke cross join erased_revisions using (app_name)"
+    ));
     statement
 }
 
@@ -150,8 +156,8 @@ impl Columns for (&EventWrite<'_>, &Writes<'_>, Option<Micros>) {
         let (event, writes, now) = self;
         let update = writes.sessions.get(event.key);
         let was = update.and_then(|update| update.was.as_ref());
-        let user = writes.users.get(&event.key.user).map_or(event.user_revision, |update| update.was);
-        let app = writes.apps.get(event.key.app()).map_or(event.app_revision, |update| update.was);
+        let [user, app] = event.key.scopes().map(|scope| writes.scopes.get(&scope).map(|update| update.was));
+        let (user, app) = (user.unwrap_or(event.user_revision), app.unwrap_or(event.app_revision));
         (*event, was.map(|was| was.revision), was.map(|was| was.metadata_revision), user, app).add_to(values);
         values.add(update.and_then(|update| update.lease));
         values.add(update.is_some_and(|update| update.side));
@@ -234,26 +240,23 @@ pub fn record(statements: &mut Script, changes: &[ChangeRow<'_>]) {
     }
 }
 
-/// A scope that is not there begins where the first revision does.
-pub fn set_user_revisions(statements: &mut Script, rows: &[(&&UserKey, &ScopeUpdate)]) {
-    statements.insert(
-        "user_scopes",
-        "app_name, user_id, revision, floor, emptied, began",
-        rows.iter().map(|(key, update)| {
+/// A shared scope and its revision. The state of a user that is not there begins where the first revision does.
+impl Columns for (&ScopeRef<'_>, &ScopeUpdate) {
+    fn add_to(&self, values: &mut Values) {
+        let (scope, update) = self;
+        (scope, update.revision).add_to(values);
+        if let ScopeRef::User(_) = scope {
             let began = update.first - 1;
-            (key, update.revision, began, began, began)
-        }),
-        " on conflict (app_name, user_id) do update set revision = excluded.revision",
-    );
+            (began, began, began).add_to(values);
+        }
+    }
 }
 
-pub fn set_app_revisions(statements: &mut Script, rows: &[(&&AppName, &ScopeUpdate)]) {
-    statements.insert(
-        "app_scopes",
-        "app_name, revision",
-        rows.iter().map(|(key, update)| (key, update.revision)),
-        " on conflict (app_name) do update set revision = excluded.revision",
-    );
+pub fn set_revisions(statements: &mut Script, scope: Scope, rows: &[(&ScopeRef<'_>, &ScopeUpdate)]) {
+    let StateTables { owner, heads, .. } = StateTables::of(scope);
+    let began = if scope == Scope::User { ", floor, emptied, began" } else { "" };
+    let replace = format_args!(" on conflict ({owner}) do update set revision = excluded.revision");
+    statements.insert(heads, &format!("{owner}, revision{began}"), rows.iter(), replace);
 }
 
 /// Files a span that ends with `first` for each value that is replaced, logs changes of shared state, and then sets the
@@ -264,7 +267,7 @@ pub fn write_state<K: Columns>(
     rows: &[(&K, &StateWrite<'_>)],
     removed: bool,
 ) {
-    let StateTables { owner, state, spans, log } = tables;
+    let StateTables { owner, state, spans, log, .. } = tables;
     let value = if log.is_some() { "" } else { ", value" };
     statements.with(
         &format!("{owner}, key, first"),
@@ -317,39 +320,53 @@ fn text<'a>(value: Option<&'a Cow<'_, RawJson>>) -> Option<&'a str> {
 
 pub type StateRows<'w, 'a, K> = Vec<(&'w K, &'w StateWrite<'a>)>;
 
-/// The rows that are set, and those that are removed.
-pub fn parts<'w, 'a, K>(writes: &'w StateWrites<'a, K>) -> (StateRows<'w, 'a, K>, StateRows<'w, 'a, K>) {
-    writes.rows.iter().partition(|(_, row)| row.value.is_some())
+/// What a batch changes in the state of one scope.
+pub struct StateParts<'w, 'a, K> {
+    pub tables: &'static StateTables,
+    pub set: StateRows<'w, 'a, K>,
+    pub removed: StateRows<'w, 'a, K>,
+    pub passed: Vec<&'w Passed<'a, K>>,
+}
+
+impl<'w, 'a, K> StateParts<'w, 'a, K> {
+    pub fn of(scope: Scope, writes: &'w StateWrites<'a, K>, has: impl Fn(&K) -> bool) -> Self {
+        let rows = writes.rows.iter().filter(|(key, _)| has(key));
+        let (set, removed) = rows.partition(|(_, row)| row.value.is_some());
+        let passed = writes.passed.iter().filter(|passed| has(&passed.key)).collect();
+        Self { tables: StateTables::of(scope), set, removed, passed }
+    }
 }
 
 /// The statements that are put together here, each over one row, with their names.
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
-    use crate::domain::ids::{SessionId, UserId};
+    use crate::domain::ids::{SessionId, UserKey};
     use crate::domain::time::Timestamp;
-    use crate::store::sql::columns::{APP_STATE, SESSION_STATE, USER_STATE};
-
     fn passed<K>(key: K) -> Passed<'static, K> {
         Passed { key, from: 1, to: 2, value: None }
     }
     let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
     let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
     let time = Timestamp::from(Micros(0));
-    let (user, app) = (&key.user, key.app());
+    let [user, app] = key.scopes();
     let session =
         || SessionUpdate { revision: 1, update_time: &time, was: None, lease: None, side: true, now: Micros(0) };
     let state = StateWrite { value: None, first: 1, revision: 1 };
     let scope = ScopeUpdate { was: 0, first: 1, revision: 1 };
+    let [own, of_user, of_app] = [Scope::Session, Scope::User, Scope::App].map(StateTables::of);
     let owner = |tables: &StateTables| format!("{}, key", tables.owner);
-    let (of_session, of_user, of_app) = ((&key, 1, "k"), (user, "k"), (app, "k"));
+    let (in_session, in_user, in_app) = ((&key, 1, "k"), (user, "k"), (app, "k"));
     let mut all = vec![
         ("expired".to_owned(), EXPIRED.to_owned()),
         ("next_buried".to_owned(), NEXT_BURIED.to_owned()),
-        ("read_heads".to_owned(), read_heads(&[(1, (&key, Some("e")))], &[(1, user)], &[(1, app)], &[(1, app)]).text()),
+        (
+            "read_heads".to_owned(),
+            read_heads(&[(1, (&key, Some("e")))], &[&[(1, user)], &[(1, app)]], &[(1, key.app())]).text(),
+        ),
         ("find_sessions".to_owned(), find("sessions", "app_name, user_id, id", "revision", &[&key]).text()),
-        ("find_session_state".to_owned(), find("session_state", &owner(&SESSION_STATE), "value", &[of_session]).text()),
-        ("find_user_state".to_owned(), find("user_state", &owner(&USER_STATE), "value", &[of_user]).text()),
-        ("find_app_state".to_owned(), find("app_state", &owner(&APP_STATE), "value", &[of_app]).text()),
+        ("find_session_state".to_owned(), find("session_state", &owner(own), "value", &[in_session]).text()),
+        ("find_user_state".to_owned(), find("user_state", &owner(of_user), "value", &[in_user]).text()),
+        ("find_app_state".to_owned(), find("app_state", &owner(of_app), "value", &[in_app]).text()),
         ("insert_sessions".to_owned(), insert_sessions(&[]).text()),
     ];
     let mut add = |name: &str, add: &dyn Fn(&mut Script)| {
@@ -361,16 +378,16 @@ pub fn composed() -> Vec<(String, String)> {
     add("insert_events", &|script| insert_events(script, &[], &Writes::default(), None));
     add("insert_events_if_unchanged", &|script| insert_events(script, &[], &heads, None));
     add("update_sessions", &|script| update_sessions(script, &[(&&key, &session())], None));
-    add("set_user_revisions", &|script| set_user_revisions(script, &[(&user, &scope)]));
-    add("set_app_revisions", &|script| set_app_revisions(script, &[(&app, &scope)]));
+    add("set_user_revisions", &|script| set_revisions(script, Scope::User, &[(&user, &scope)]));
+    add("set_app_revisions", &|script| set_revisions(script, Scope::App, &[(&app, &scope)]));
     for (change, removed) in [("set", false), ("remove", true)] {
         let name = |what: &str| format!("{change}_{what}");
-        add(&name("session_state"), &|script| write_state(script, &SESSION_STATE, &[(&of_session, &state)], removed));
-        add(&name("user_state"), &|script| write_state(script, &USER_STATE, &[(&of_user, &state)], removed));
-        add(&name("app_state"), &|script| write_state(script, &APP_STATE, &[(&of_app, &state)], removed));
+        add(&name("session_state"), &|script| write_state(script, own, &[(&in_session, &state)], removed));
+        add(&name("user_state"), &|script| write_state(script, of_user, &[(&in_user, &state)], removed));
+        add(&name("app_state"), &|script| write_state(script, of_app, &[(&in_app, &state)], removed));
     }
-    add("passed_session_state", &|script| write_passed(script, &SESSION_STATE, &[&passed(of_session)], false));
-    add("passed_user_state", &|script| write_passed(script, &USER_STATE, &[&passed(of_user)], false));
-    add("passed_app_state", &|script| write_passed(script, &APP_STATE, &[&passed(of_app)], false));
+    add("passed_session_state", &|script| write_passed(script, own, &[&passed(in_session)], false));
+    add("passed_user_state", &|script| write_passed(script, of_user, &[&passed(in_user)], false));
+    add("passed_app_state", &|script| write_passed(script, of_app, &[&passed(in_app)], false));
     all
 }
