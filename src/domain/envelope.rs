@@ -28,7 +28,7 @@ pub fn parse_body(body: &[u8]) -> Result<Json<'_>, Rejected> {
 /// # Errors
 /// The pointer of the first container that is too deep.
 pub fn check_depth(value: Json<'_>, pointer: impl Fn() -> String) -> Result<(), Rejected> {
-    if value.depth() <= MAX_VALUE_DEPTH {
+    if !value.may_nest_deeper_than(MAX_VALUE_DEPTH) || value.depth() <= MAX_VALUE_DEPTH {
         return Ok(());
     }
     match Json::parse(value.text().as_bytes(), MAX_VALUE_DEPTH) {
@@ -39,7 +39,10 @@ pub fn check_depth(value: Json<'_>, pointer: impl Fn() -> String) -> Result<(), 
 
 /// The JSON pointer of a member of the container at `base` (RFC 6901).
 pub fn pointer_to(base: &str, key: &str) -> String {
-    format!("{base}/{}", key.replace('~', "~0").replace('/', "~1"))
+    if key.contains(['~', '/']) {
+        return format!("{base}/{}", key.replace('~', "~0").replace('/', "~1"));
+    }
+    [base, "/", key].concat()
 }
 
 /// `session_id` as `sessionId`; a name that is no snake_case (`session_Id`, `id_`, `_id`, `session__id`) stays itself.

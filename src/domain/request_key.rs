@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::envelope::to_camel;
-use super::event::digest;
+use super::event::Content;
 use super::ids::IdempotencyKey;
 use super::json::Json;
 
@@ -20,14 +20,16 @@ impl RequestKey {
     /// their spelling. A field that is `null` is absent, and a missing body equals one without fields.
     pub fn new<'a>(key: IdempotencyKey, place: impl Iterator<Item = &'a str>, body: Option<Json<'_>>) -> Self {
         let members = body.and_then(Json::as_object).into_iter().flatten().filter(|member| !member.value.is_null());
-        let fields = members.map(|member| (to_camel(&member.key).into_owned(), member.value.canonical()));
-        let fields = digest(fields.collect());
+        let mut fields = Content::default();
+        for member in members {
+            fields.add(to_camel(&member.key).into_owned(), member.value);
+        }
         let mut hash = Sha256::new();
         for part in place {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        hash.update(fields);
+        hash.update(fields.digest());
         Self { key, digest: hash.finalize().into() }
     }
 

@@ -11,6 +11,7 @@ mod models;
 use std::borrow::Cow;
 
 use kinds::{Object, Presence, Shape};
+use memchr::memchr2;
 
 use super::FieldError;
 use super::envelope::pointer_to;
@@ -25,9 +26,10 @@ const PARTS: Shape = Shape::List(&Shape::Object(&models::PART));
 /// # Errors
 /// A name that is given in both spellings, each below `pointer`.
 pub fn renamed<'a>(json: Json<'a>, of: Of, name: &str, pointer: &str) -> Result<Cow<'a, str>, Vec<FieldError>> {
-    // Most events have no such name.
-    let is_suspect = json.text().contains('_') || json.text().contains("\\u005");
-    let Some((_, _, shape)) = of.object().field(name).filter(|_| is_suspect) else {
+    // A name to replace has an underscore, written as it is or as an escape. Most events have neither.
+    let text = json.text();
+    let is_suspect = memchr2(b'_', b'\\', text.as_bytes()).is_some() && (text.contains('_') || text.contains("\\u005"));
+    let Some((_, _, shape)) = is_suspect.then(|| of.object().field(name)).flatten() else {
         return Ok(Cow::Borrowed(json.text()));
     };
     let mut renames = Renames { start: json.text().as_ptr().addr(), edits: Vec::new(), twice: Vec::new() };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::digest::{actions_content, content_of, digest};
+use super::digest::Content;
 use super::names::{EVENT_FIELDS, READ_FIELDS};
 use super::reader::{Reader, final_text, is_absent, without_nulls};
 use super::stored::{NewEvent, Rewind, cost, stored_delta};
@@ -82,7 +82,7 @@ impl EventDraft {
         limits.check_keys(actions.edit.keys())?;
 
         let mut body = ObjectText::with_capacity(json.text().len() + json.text().len() / 8);
-        let mut content = Vec::with_capacity(members.len());
+        let mut content = Content::with_capacity(json.text().len());
         for member in &members {
             // The members of `actions` are values of their own, checked where they are read.
             if member.name != "actions" {
@@ -95,25 +95,25 @@ impl EventDraft {
                 _ => {
                     let text = reader.renamed(member, Of::Event, pointer);
                     body.push_raw(&member.raw_key, &text);
-                    content.push((&*member.name, Json::trusted(&text).canonical()));
+                    content.add(&*member.name, Json::trusted(&text));
                 }
             }
             // In its own place, so that an event keeps the order that it was given in.
             if member.name == "actions" {
                 let text = actions.text.as_deref().unwrap_or("null");
                 body.push("actions", text);
-                content.extend(actions_content(text));
+                content.add_actions(Json::trusted(text));
             }
         }
         let mut author = author;
         if let (None, Some(default)) = (&author, limits.writer.default_author()) {
             body.push_str("author", default);
-            content.push(("author", Json::trusted("\"user\"").canonical()));
+            content.add("author", Json::trusted("\"user\""));
             author = Some(default.into());
         }
         if let (Some(text), None) = (&actions.text, members.iter().find(|m| m.name == "actions")) {
             body.push("actions", text);
-            content.extend(actions_content(text));
+            content.add_actions(Json::trusted(text));
         }
         if !reader.errors.is_empty() {
             return Err(Rejected::Invalid(reader.errors));
@@ -129,7 +129,7 @@ impl EventDraft {
             actions_at: pointer_to(pointer, "actions").into(),
             rewind: actions.rewind,
             body,
-            digest: digest(content),
+            digest: content.digest(),
         })
     }
 
@@ -177,8 +177,13 @@ impl EventDraft {
         let mut members =
             vec![("author", quoted_author.text()), ("invocationId", quoted_invocation.text()), ("actions", &actions)];
         members.extend(metadata.map(|metadata| ("customMetadata", metadata)));
-        for (name, text) in &members {
+        let mut content = Content::with_capacity(actions.len() + 256);
+        for (name, text) in members {
             body.push(name, text);
+            match name {
+                "actions" => content.add_actions(Json::trusted(text)),
+                name => content.add(name, Json::trusted(text)),
+            }
         }
         Self {
             id,
@@ -192,7 +197,7 @@ impl EventDraft {
             actions_at: "".into(),
             rewind: None,
             body,
-            digest: digest(members.iter().filter_map(|(name, text)| content_of(name, text)).collect()),
+            digest: content.digest(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The fields of an event and of its actions. The names are those of google-adk 2.13 (`Event`, `LlmResponse`, `EventActions`) and
 //! sessiond's own.
 
+/// Sorted, as [`ACTION_FIELDS`] are: a name is found by binary search.
 pub const EVENT_FIELDS: &[&str] = &[
     "actions",
     "author",
@@ -78,3 +79,13 @@ pub const STATE_FIELDS: &[&str] = &["preconditions", "stateDelta", "stateOps"];
 
 /// Those of the known fields that ADK does not have.
 pub const OWN_FIELDS: &[&str] = &["commitTime", "preconditions", "sequence", "stateOps"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted() {
+        assert!(EVENT_FIELDS.is_sorted() && ACTION_FIELDS.is_sorted());
+    }
+}

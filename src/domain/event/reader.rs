@@ -106,20 +106,21 @@ impl Reader<'_> {
         let mut members: Vec<Named<'a>> = Vec::new();
         for member in object {
             let camel = to_camel(&member.key);
-            let known = known.iter().find(|name| **name == camel);
-            let (name, raw_key) = match known {
+            let known_name = known.binary_search(&&*camel).ok().and_then(|at| known.get(at));
+            let (name, raw_key) = match known_name {
+                Some(name) if is_quoted(member.raw_key, name) => (Cow::Borrowed(*name), Cow::Borrowed(member.raw_key)),
                 Some(name) => (Cow::Borrowed(*name), Cow::Owned(format!("\"{name}\""))),
                 None => (member.key, Cow::Borrowed(member.raw_key)),
             };
             // Unknown names cannot repeat: the parser refused equal keys, and only known ones are renamed.
-            if known.is_some() && members.iter().any(|seen| seen.name == name) {
+            if known_name.is_some() && members.iter().any(|seen| seen.name == name) {
                 self.errors.push(FieldError::new(
                     pointer_to(pointer, &name),
                     "is given twice, in camelCase and in snake_case",
                 ));
                 continue;
             }
-            members.push(Named { name, raw_key, value: member.value, is_known: known.is_some() });
+            members.push(Named { name, raw_key, value: member.value, is_known: known_name.is_some() });
         }
         Ok(members)
     }
@@ -198,6 +199,11 @@ impl Reader<'_> {
     fn absorb<T: Default>(&mut self, read: Result<T, Rejected>) -> Result<T, Rejected> {
         read.or_else(|rejected| self.keep(rejected).map(|()| T::default()))
     }
+}
+
+/// Whether a key is written as this name between quotes, without escapes.
+fn is_quoted(raw_key: &str, name: &str) -> bool {
+    raw_key.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) == Some(name)
 }
 
 /// Whether a member is `null` and one of those for which that means absent.

@@ -13,15 +13,22 @@ impl Json<'_> {
     /// Members are sorted by the bytes of the unescaped key, strings escaped as by [`push_string`], numbers written by their
     /// mathematical value to any precision (`1`, `1.0` and `10e-1` alike), white space left out.
     pub fn canonical(self) -> String {
-        let ends = container_ends(self.text());
         let mut out = String::with_capacity(self.text().len());
+        self.push_canonical(&mut out);
+        out
+    }
+
+    /// Appends its [canonical](Json::canonical) text.
+    pub fn push_canonical(self, out: &mut String) {
+        let ends =
+            if matches!(self.kind(), Kind::Array | Kind::Object) { container_ends(self.text()) } else { Vec::new() };
         let mut open: Vec<Open<'_>> = Vec::new();
         let (mut at, mut value) = (0, self);
         loop {
             match value.kind() {
                 Kind::Null | Kind::Bool => out.push_str(value.text()),
-                Kind::Number => push_number(&mut out, value.text()),
-                Kind::String => push_string(&mut out, &unescape(value.text())),
+                Kind::Number => push_number(out, value.text()),
+                Kind::String => push_canonical_string(out, value.text()),
                 Kind::Array => {
                     out.push('[');
                     open.push(Open::Array(Children::of(self.text(), at, &ends)));
@@ -33,15 +40,15 @@ impl Json<'_> {
             }
             (at, value) = loop {
                 let Some(innermost) = open.last_mut() else {
-                    return out;
+                    return;
                 };
-                if let Some((key, child)) = innermost.next() {
+                if let Some(child) = innermost.next() {
                     // Only a container that was opened a moment ago leaves a bracket last: every value ends otherwise.
                     if !out.ends_with(['[', '{']) {
                         out.push(',');
                     }
-                    if let Some(key) = key {
-                        push_string(&mut out, &key);
+                    if !child.raw_key.is_empty() {
+                        push_canonical_string(out, child.raw_key);
                         out.push(':');
                     }
                     break (child.at, Json::trusted(child.text));
@@ -58,6 +65,14 @@ impl Json<'_> {
     }
 }
 
+/// Appends a string, given with its quotes. One without escapes is canonical as it stands.
+fn push_canonical_string(out: &mut String, quoted: &str) {
+    match unescape(quoted) {
+        Cow::Borrowed(_) => out.push_str(quoted),
+        Cow::Owned(meant) => push_string(out, &meant),
+    }
+}
+
 /// A container whose canonical text is being written: what is left of it.
 enum Open<'a> {
     Array(Children<'a>),
@@ -71,10 +86,10 @@ impl<'a> Open<'a> {
         Open::Object(members.into_iter())
     }
 
-    fn next(&mut self) -> Option<(Option<Cow<'a, str>>, Child<'a>)> {
+    fn next(&mut self) -> Option<Child<'a>> {
         match self {
-            Open::Array(elements) => elements.next().map(|child| (None, child)),
-            Open::Object(members) => members.next().map(|(key, child)| (Some(key), child)),
+            Open::Array(elements) => elements.next(),
+            Open::Object(members) => members.next().map(|(_, child)| child),
         }
     }
 

@@ -432,6 +432,24 @@ proptest! {
         }
     }
 
+    /// Long strings, as most text is in, with something to find at any place of them.
+    #[test]
+    fn a_long_string_is_read_as_serde_json_reads_it(
+        plain in prop::collection::vec("[ !#-Z^-~\u{80}-\u{10FFFF}]{0,150}", 1..4),
+        between in prop::sample::select(vec!["", "\\n", "\\\"", "\\\\", "\\u00e9", "\\ud83d\\ude00", "\"", "\n", "\u{1f}"]),
+    ) {
+        let string = format!("\"{}\"", plain.join(between));
+        for text in [&string, &format!("[0,{string}, {string}]"), &format!("{{\"a\":{string},{string}:1}}")] {
+            agrees_with_serde_json(text.as_bytes());
+            reads_without_panic(text);
+            if let Ok(json) = parse(text) {
+                let meant = serde_json::from_str::<Value>(json.text()).unwrap();
+                prop_assert_eq!(serde_json::from_str::<Value>(&json.canonical()).unwrap(), meant.clone());
+                prop_assert_eq!(&canonical(&disguised(&meant)), &json.canonical());
+            }
+        }
+    }
+
     #[test]
     fn parts_make_up_the_whole(value in value()) {
         prop_assert_eq!(rebuilt(parse(&value.to_string()).unwrap()), value.to_string());

@@ -3,7 +3,7 @@
 //! All of this trusts the grammar and looks only for what it needs; on other text it must still end and not panic. Slices are cut
 //! at ASCII bytes or at the end, so at character boundaries.
 
-use super::strings::plain_bytes;
+use memchr::memchr2;
 
 pub enum Token<'a> {
     Open(u8),
@@ -58,15 +58,14 @@ fn scalar_end(bytes: &[u8], at: usize) -> usize {
         }
         return pos;
     }
-    loop {
-        pos += plain_bytes(bytes.get(pos..).unwrap_or_default());
-        match bytes.get(pos) {
-            Some(b'"') => return pos + 1,
-            Some(b'\\') => pos += 2,
-            Some(_) => pos += 1,
-            None => return bytes.len(),
+    while let Some(plain) = bytes.get(pos..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        pos += plain;
+        if bytes.get(pos) == Some(&b'"') {
+            return pos + 1;
         }
+        pos += 2;
     }
+    bytes.len()
 }
 
 /// Where the value ends that begins at `at`.

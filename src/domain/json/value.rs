@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use memchr::memchr2_iter;
+
 use super::strings::{push_string, unescape};
 use super::tokens::{Child, Children, Token, Tokens};
 
@@ -101,6 +103,12 @@ impl<'a> Json<'a> {
             deepest = deepest.max(depth);
         }
         deepest
+    }
+
+    /// Whether it has enough brackets to nest deeper than this, those within strings included: an upper bound of its
+    /// [depth](Json::depth) that costs far less.
+    pub fn may_nest_deeper_than(self, depth: usize) -> bool {
+        memchr2_iter(b'{', b'[', self.0.as_bytes()).nth(depth).is_some()
     }
 
     pub fn to_raw(self) -> RawJson {
