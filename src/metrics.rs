@@ -6,8 +6,8 @@
 mod process;
 
 use std::fmt;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
@@ -30,13 +30,13 @@ type Label = [(&'static str, &'static str); 1];
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
     method: &'static str,
-    route: Arc<str>,
+    route: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
-    route: Arc<str>,
+    route: &'static str,
     status: u16,
 }
 
@@ -239,13 +239,11 @@ impl Metrics {
 
     /// An answered request. `route` is the template it matched (`/v1/apps/{app}`), never the path itself;
     /// `None` if it matched none. No `duration`: it waited for a change, as long as its client wished.
-    pub fn request(&self, method: &str, route: Option<&str>, status: u16, duration: Option<Duration>) {
+    pub fn request(&self, method: &str, route: Option<&'static str>, status: u16, duration: Option<Duration>) {
         let method = known_method(method);
-        let route: Arc<str> = route.unwrap_or("unmatched").into();
+        let route = route.unwrap_or("unmatched");
         if let Some(duration) = duration {
-            self.request_duration
-                .get_or_create(&RouteLabels { method, route: route.clone() })
-                .observe(duration.as_secs_f64());
+            self.request_duration.get_or_create(&RouteLabels { method, route }).observe(duration.as_secs_f64());
         }
         self.requests.get_or_create(&RequestLabels { method, route, status }).inc();
     }

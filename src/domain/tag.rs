@@ -64,7 +64,7 @@ impl Tag {
 
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}", self.moment())?;
+        write!(f, "\"{}.{}.{}.{:x}", self.revision, self.user, self.app, self.mark())?;
         if self.metadata > 0 {
             write!(f, "-{}", self.metadata)?;
         }

@@ -152,7 +152,7 @@ pub async fn file(call: Call) -> Result<Answer, Problem> {
     }
     let mut answer = Answer::ok().tag(&file.tag).header(header::CONTENT_TYPE, media_type(file.name));
     if file.name == "index.html" {
-        answer = answer.header(header::LINK, &PRELOAD);
+        answer = answer.header(header::LINK, PRELOAD.as_str());
     }
     Ok(HEADERS.into_iter().fold(answer, |answer, (name, value)| answer.header(name, value)).body(file.content))
 }

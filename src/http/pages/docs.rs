@@ -53,7 +53,7 @@ pub const DOCS: Operation = Operation {
 pub async fn docs(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
-        .header(header::CONTENT_SECURITY_POLICY, &PAGE_POLICY)
+        .header(header::CONTENT_SECURITY_POLICY, PAGE_POLICY.as_str())
         .body(call.app.description.docs.as_str()))
 }
 

@@ -85,7 +85,7 @@ pub async fn home(call: Call) -> Result<Answer, Problem> {
     );
     Ok(Answer::ok()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
-        .header(header::CONTENT_SECURITY_POLICY, &POLICY)
+        .header(header::CONTENT_SECURITY_POLICY, POLICY.as_str())
         // It may name the host that was asked.
         .header(header::CACHE_CONTROL, "private, no-store")
         .header(header::VARY, "Host")

@@ -33,7 +33,9 @@ pub struct Answer {
 
 impl Answer {
     pub fn new(status: StatusCode) -> Self {
-        Self { status, headers: HeaderMap::new(), body: Body::empty(), named: Vec::new(), is_watch: false, stall: None }
+        // Room for those that all answers get on their way, too.
+        let headers = HeaderMap::with_capacity(12);
+        Self { status, headers, body: Body::empty(), named: Vec::new(), is_watch: false, stall: None }
     }
 
     pub fn ok() -> Self {
@@ -45,9 +47,9 @@ impl Answer {
         Self::new(StatusCode::NOT_MODIFIED).tag(tag)
     }
 
-    pub fn header(mut self, name: HeaderName, value: &str) -> Self {
+    pub fn header(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Self {
         // Every value is made by us of visible ASCII.
-        if let Ok(value) = HeaderValue::from_str(value) {
+        if let Ok(value) = value.try_into() {
             self.headers.insert(name, value);
         }
         self
@@ -55,7 +57,7 @@ impl Answer {
 
     /// Marks what the answer shows.
     pub fn tag(self, tag: impl ToString) -> Self {
-        self.header(header::ETAG, &tag.to_string())
+        self.header(header::ETAG, tag.to_string())
     }
 
     /// It shows a secret: no cache may store it.
@@ -80,7 +82,7 @@ impl Answer {
 
     /// A JSON body that comes in parts, the last of which ends with a newline.
     pub fn streamed(self, body: Body) -> Self {
-        self.header(header::CONTENT_TYPE, "application/json").body(body)
+        self.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json")).body(body)
     }
 
     pub fn body(self, body: impl Into<Body>) -> Self {

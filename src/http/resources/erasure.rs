@@ -52,7 +52,7 @@ pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
     // Others look again within 5 s.
     call.app.authenticator.forget();
     let status = if replayed { StatusCode::OK } else { StatusCode::ACCEPTED };
-    let answer = Answer::new(status).header(header::LOCATION, &format!("/v1/erasures/{}", erasure.id));
+    let answer = Answer::new(status).header(header::LOCATION, format!("/v1/erasures/{}", erasure.id));
     Ok(answer.replayed(replayed).json(object(&call, &erasure)))
 }
 

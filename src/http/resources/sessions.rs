@@ -70,7 +70,7 @@ pub fn cost_of_creation(charged: u32, made: Made, view: &SessionView) -> u32 {
 /// The answer to a request that creates a session.
 pub fn of_creation(made: Made, view: &SessionView) -> Answer {
     match made {
-        Made::New => Answer::new(StatusCode::CREATED).header(header::LOCATION, &location(&view.head.key)),
+        Made::New => Answer::new(StatusCode::CREATED).header(header::LOCATION, location(&view.head.key)),
         Made::Found => Answer::ok(),
         Made::Before => Answer::ok().replayed(true),
     }
