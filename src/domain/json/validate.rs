@@ -101,7 +101,9 @@ impl<'a> Validator<'a> {
                         continue;
                     }
                 }
-                Some(b'"') => self.string(false)?,
+                Some(b'"') => {
+                    self.string(false)?;
+                }
                 Some(b'-' | b'0'..=b'9') => self.number()?,
                 Some(b't') => self.literal("true")?,
                 Some(b'f') => self.literal("false")?,
@@ -171,28 +173,34 @@ impl<'a> Validator<'a> {
         if self.peek() != Some(b'"') {
             return Err(syntax(at, "expected a key in double quotes"));
         }
-        self.string(true)?;
+        let has_escapes = self.string(true)?;
         if self.open.len() <= self.max_depth {
-            let key = unescape(&self.text[at..self.pos]);
+            let quoted = &self.text[at..self.pos];
+            let key = if has_escapes { unescape(quoted) } else { Cow::Borrowed(&quoted[1..quoted.len() - 1]) };
             self.keys.push((key, at));
         }
         self.space();
         if self.accept(b":") { Ok(()) } else { Err(syntax(self.pos, "expected ':'")) }
     }
 
-    fn string(&mut self, is_key: bool) -> Result<(), JsonError> {
+    /// A string; whether it has escapes.
+    fn string(&mut self, is_key: bool) -> Result<bool, JsonError> {
         let start = self.pos;
+        let mut has_escapes = false;
         self.pos += 1;
         loop {
             self.pos += plain_bytes(self.rest());
             match self.peek() {
                 Some(b'"') => break self.pos += 1,
-                Some(b'\\') => self.escape(start, is_key)?,
+                Some(b'\\') => {
+                    has_escapes = true;
+                    self.escape(start, is_key)?;
+                }
                 Some(_) => return Err(syntax(self.pos, "a raw control character in a string")),
                 None => return Err(syntax(self.pos, "a string without an end")),
             }
         }
-        Ok(())
+        Ok(has_escapes)
     }
 
     /// One escape, or the two of a surrogate pair, of the string that begins at `start`.
