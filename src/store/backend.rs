@@ -108,8 +108,31 @@ pub enum Verdict {
     Busy,
 }
 
+/// The part of a transaction in the change feed.
+pub trait FeedTx: Sql {
+    /// Whether the change feed is on.
+    fn feeds(&self) -> bool;
+    /// Adds changes to the feed. Writes of one statement do this themselves.
+    fn record(&mut self, changes: &[ChangeRow<'_>]) -> impl Future<Output = Result<()>> + Send;
+    /// Adds a tick to the feed, if anything was committed since the last one, and that was not a moment ago, and repairs a feed that was
+    /// restored. `at_once`: the last tick then has all that was committed before the call.
+    fn tick(&mut self, at_once: bool) -> impl Future<Output = Result<()>> + Send;
+    /// The names of apps and users in the changes of the ticks after one up to another, up to a limit.
+    fn ticked(
+        &mut self,
+        after: i64,
+        through: i64,
+        limit: i64,
+    ) -> impl Future<Output = Result<Vec<(String, Option<String>)>>> + Send;
+    /// Ends the feed: no position from before holds. Unless `always`, only if something was recorded since the last end.
+    fn end_feed(&mut self, always: bool) -> impl Future<Output = Result<()>> + Send;
+    /// Removes ticks that are older, in microseconds, but for the last one, and up to `limit` changes before the oldest that is left; how
+    /// many there were. `now` counts where the database has no clock.
+    fn prune_feed(&mut self, now: Micros, age: i64, limit: i64) -> impl Future<Output = Result<u64>> + Send;
+}
+
 /// An open transaction: what it can load, lock and apply. Dropping it rolls it back.
-pub trait Tx: Sql {
+pub trait Tx: FeedTx {
     /// The timeline on which it reads.
     fn timeline(&self) -> Timeline;
 
@@ -155,26 +178,6 @@ pub trait Tx: Sql {
     ) -> impl Future<Output = Result<Vec<SessionView>>> + Send;
     /// Events are committed now, by the database's clock if it has one, and never before the last one of their session.
     fn apply(&mut self, writes: &Writes<'_>) -> impl Future<Output = Result<Seen>> + Send;
-
-    /// Whether the change feed is on.
-    fn feeds(&self) -> bool;
-    /// Adds changes to the feed. What commits in one statement records by itself what it writes.
-    fn record(&mut self, changes: &[ChangeRow<'_>]) -> impl Future<Output = Result<()>> + Send;
-    /// Adds a tick to the feed, if anything was committed since the last one, and that was not a moment ago, and brings the feed into
-    /// shape; the last tick. `at_once`: it, or one before it, has all that was committed before the call.
-    fn tick(&mut self, at_once: bool) -> impl Future<Output = Result<i64>> + Send;
-    /// The names of apps and users in the changes of the ticks after one up to another, up to a limit.
-    fn ticked(
-        &mut self,
-        after: i64,
-        through: i64,
-        limit: i64,
-    ) -> impl Future<Output = Result<Vec<(String, Option<String>)>>> + Send;
-    /// Ends the feed: no position from before holds. Unless `always`, only if something was recorded since the last end.
-    fn end_feed(&mut self, always: bool) -> impl Future<Output = Result<()>> + Send;
-    /// Removes ticks that are older, in microseconds, but for the last one, and up to `limit` changes before the oldest that is left; how
-    /// many there were. `now` counts where the database has no clock.
-    fn prune_feed(&mut self, now: Micros, age: i64, limit: i64) -> impl Future<Output = Result<u64>> + Send;
 
     /// The state rows of these keys, of sessions with their incarnations; keys that are not there are left out.
     fn values(

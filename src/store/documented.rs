@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
 use super::sql::statements::Statements;
 use super::sql::words::Words;
-use super::{postgres, sqlite};
+use super::{migrations, postgres, sqlite};
 use crate::domain::access::Names;
 use crate::domain::ids::{AppName, SessionId, UserId};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
@@ -142,7 +142,7 @@ const SCANS: [&str; 6] =
 #[tokio::test]
 async fn sqlite_finds_rows_by_their_keys() {
     let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-    sqlite::MIGRATOR.run_direct(None, &mut conn, false).await.unwrap();
+    migrations::SQLITE.run_direct(None, &mut conn, false).await.unwrap();
     let tables: Vec<String> =
         sqlx::query_scalar("select name from sqlite_master where type = 'table'").fetch_all(&mut conn).await.unwrap();
     for (name, text) in of_sqlite() {

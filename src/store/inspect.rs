@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::backend::Tx as _;
 use super::error::{Cause, StoreError};
 use super::limits::{PostgresOptions, StoreLimits};
-use super::migrations::all_applied;
+use super::migrations::{POSTGRES, SQLITE, all_applied};
 use super::postgres::{self, PgTx};
 use super::sql::filter::plain_text;
 use super::sql::query::{Query, Row, Sql as _};
@@ -104,8 +104,8 @@ impl Inspector {
         };
         let mut snapshot = inspector.snapshot().await?;
         let (migrator, applied) = match &mut snapshot {
-            Snapshot::Postgres(tx) => (&postgres::MIGRATOR, tx.applied(false).await?),
-            Snapshot::Sqlite(tx) => (&sqlite::MIGRATOR, tx.applied().await?),
+            Snapshot::Postgres(tx) => (&POSTGRES, tx.applied(false).await?),
+            Snapshot::Sqlite(tx) => (&SQLITE, tx.applied().await?),
         };
         snapshot.end().await?;
         all_applied(migrator, &applied)?;

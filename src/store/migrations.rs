@@ -8,6 +8,9 @@ use super::error::StoreError;
 /// Where a database notes its migrations. Other programs have `_sqlx_migrations`, which is the name that sqlx gives.
 pub const TABLE: &str = "sessiond_migrations";
 
+pub static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+pub static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+
 /// A migration as the database has it.
 #[derive(Debug, FromRow)]
 pub struct Applied {
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_migration_is_left_out() {
-        for migration in crate::store::postgres::MIGRATOR.iter() {
+        for migration in POSTGRES.iter() {
             let sql = migration.sql.as_str();
             let found = statements(sql);
             let without_space = |text: &str| text.split_whitespace().collect::<String>();

@@ -7,10 +7,11 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::time::sleep;
 
-use super::Result;
 use super::words::clock;
 use crate::store::error::StoreError;
 use crate::store::pool::Nodes;
+
+type Result<T> = std::result::Result<T, StoreError>;
 
 /// The tables that are distributed, in this order: where the first is, there go the others, and where the last is, all are.
 macro_rules! tables {
@@ -217,7 +218,7 @@ mod tests {
         let tables: Vec<&str> = tables!().split(' ').collect();
         assert_eq!((tables.first(), tables.last()), (Some(&FIRST), Some(&LAST)));
         let mut found = 0;
-        for migration in super::super::MIGRATOR.iter() {
+        for migration in crate::store::migrations::POSTGRES.iter() {
             for statement in crate::store::migrations::statements(migration.sql.as_str()) {
                 let statement: Vec<&str> = statement.lines().filter(|line| !line.starts_with("--")).collect();
                 let statement = statement.join(" ");

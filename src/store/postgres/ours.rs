@@ -2,9 +2,10 @@
 
 use sqlx::PgConnection;
 
-use super::{MIGRATOR, Result};
 use crate::store::error::StoreError;
-use crate::store::migrations::{Applied, Named, READ_APPLIED, TABLE, anothers, names};
+use crate::store::migrations::{Applied, Named, POSTGRES, READ_APPLIED, TABLE, anothers, names};
+
+type Result<T> = std::result::Result<T, StoreError>;
 
 /// What a name leads to: its schema, its kind, and whether the role may read it.
 const NAMES: &str = "select n.name, s.nspname::text, c.relkind::text, coalesce(has_table_privilege(c.oid, 'select'), false) \
@@ -37,13 +38,13 @@ type Lead = (String, Option<String>, Option<String>, bool);
 /// # Errors
 /// They lead to another program's, or past ours; the path leads nowhere.
 pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Result<Ours> {
-    let tables = names(&MIGRATOR, "table");
+    let tables = names(&POSTGRES, "table");
     let asked: Vec<&str> = [TABLE].into_iter().chain(tables).collect();
     let leads: Vec<Lead> = sqlx::query_as(NAMES).persistent(persistent).bind(asked).fetch_all(&mut *conn).await?;
     let home = leads.first().and_then(|(_, schema, kind, _)| Some((schema.clone()?, kind.clone()?)));
     let (current, path, astray): (Option<String>, String, Vec<String>) = sqlx::query_as(SCHEMA)
         .persistent(persistent)
-        .bind(names(&MIGRATOR, "function"))
+        .bind(names(&POSTGRES, "function"))
         .bind(home.as_ref().map(|(schema, _)| schema))
         .fetch_one(&mut *conn)
         .await?;
@@ -63,7 +64,7 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
         )));
     }
     let applied: Vec<Applied> = sqlx::query_as(READ_APPLIED).persistent(persistent).fetch_all(conn).await?;
-    let are_all = MIGRATOR.iter().all(|migration| applied.iter().any(|applied| applied.version == migration.version));
+    let are_all = POSTGRES.iter().all(|migration| applied.iter().any(|applied| applied.version == migration.version));
     for (name, found, kind, may_read) in rest {
         let why = match (found, kind) {
             (Some(found), Some(kind)) if *found != schema || !is_table(kind) => {

@@ -5,10 +5,14 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::time::Instant;
 use url::Url;
 
-use super::{PgTx, Result, connect};
+use super::connect;
+use super::tx::PgTx;
 use crate::domain::tag::Timeline;
+use crate::store::error::StoreError;
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::pool::{Connect, Pool};
+
+type Result<T> = std::result::Result<T, StoreError>;
 
 pub struct Snapshots {
     pool: Pool<AnyServer>,

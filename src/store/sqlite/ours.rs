@@ -7,10 +7,12 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::{MIGRATOR, Result, beside};
+use super::file::beside;
 use crate::store::error::StoreError;
 use crate::store::limits::StoreLimits;
-use crate::store::migrations::{Applied, Named, READ_APPLIED, TABLE, anothers, names};
+use crate::store::migrations::{Applied, Named, READ_APPLIED, SQLITE, TABLE, anothers, names};
+
+type Result<T> = std::result::Result<T, StoreError>;
 
 /// What is at the path of a database.
 #[derive(Debug)]
@@ -91,8 +93,8 @@ pub async fn applied(conn: &mut SqliteConnection) -> Result<Vec<Applied>> {
         return Ok(Vec::new());
     }
     let applied: Vec<Applied> = sqlx::query_as(READ_APPLIED).fetch_all(&mut *conn).await?;
-    let are_all = MIGRATOR.iter().all(|migration| applied.iter().any(|applied| applied.version == migration.version));
-    let wrong = names(&MIGRATOR, "table").into_iter().find(|name| !table(name).is_some_and(|named| named.is_table));
+    let are_all = SQLITE.iter().all(|migration| applied.iter().any(|applied| applied.version == migration.version));
+    let wrong = names(&SQLITE, "table").into_iter().find(|name| !table(name).is_some_and(|named| named.is_table));
     match wrong {
         Some(name) if are_all => {
             let what = if table(name).is_some() { "is not a table" } else { "is not there" };

@@ -6,10 +6,14 @@ use std::sync::Arc;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
+use super::file::{Opener, missing};
 use super::ours::{Found, look};
-use super::{Opener, Result, SqliteTx, missing};
+use super::tx::SqliteTx;
+use crate::store::error::StoreError;
 use crate::store::limits::StoreLimits;
 use crate::store::pool::Pool;
+
+type Result<T> = std::result::Result<T, StoreError>;
 
 pub struct Snapshots(Pool<Opener>);
 

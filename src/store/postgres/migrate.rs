@@ -1,0 +1,137 @@
+//! PostgreSQL: migrations, and the distribution of the tables over nodes.
+
+use std::time::Duration;
+
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+
+use super::connect::{self, Server};
+use super::distributed::{self, is_distributed};
+use super::ours::{Ours, look};
+use crate::store::error::{Cause, StoreError};
+use crate::store::migrations::{POSTGRES, pending, statements};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// What is set, and locked, for as long as a connection lives would be left to others.
+const DIRECTLY: &str = "a distributed database is not migrated behind PgBouncer: run `sessiond migrate` at the coordinator directly, \
+                        without --pgbouncer";
+
+/// An arbitrary number that every sessiond locks while it migrates.
+const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
+
+/// Migrates a server.
+pub struct Migration<'a> {
+    pub server: &'a Server,
+    pub options: &'a PgConnectOptions,
+    pub pgbouncer: bool,
+    /// How long a connection may take to be made.
+    pub patience: Duration,
+}
+
+impl Migration<'_> {
+    /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
+    /// nothing half done. What a distributed database lacks then, it gets after that.
+    ///
+    /// # Errors
+    /// The database is another program's, or its tables are elsewhere; the role may not create tables.
+    pub async fn migrate(&self) -> Result<()> {
+        // Its own connection, closed afterwards: migrations take their time.
+        let mut conn = self.server.connect_for_itself(self.patience).await?;
+        // All within the transaction: PgBouncer keeps the server's connection for that long only.
+        let mut tx = conn.begin().await?;
+        // This takes `select` alone, so a role that may not create tables can start a server.
+        let found = look(&mut tx, false, false).await?;
+        if pending(&POSTGRES, &found.applied)?.is_empty() {
+            let distributed = is_distributed(&mut tx).await?;
+            self.server.set_distributed(distributed);
+            tx.rollback().await?;
+            conn.close().await?;
+            // Whoever migrated it may have ended before it was distributed.
+            return if distributed && !self.pgbouncer { self.distribute().await } else { Ok(()) };
+        }
+        if self.pgbouncer && is_distributed(&mut tx).await? {
+            return Err(StoreError::config(DIRECTLY));
+        }
+        sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
+        sqlx::query("select pg_advisory_xact_lock($1)")
+            .persistent(false)
+            .bind(MIGRATION_LOCK)
+            .execute(&mut *tx)
+            .await?;
+        let encoding: String = sqlx::query_scalar("show server_encoding").persistent(false).fetch_one(&mut *tx).await?;
+        if encoding != "UTF8" {
+            return Err(StoreError::config("the database's encoding must be UTF8"));
+        }
+        // Whoever had the lock may have applied them.
+        let Ours { applied, schema, is_first } = look(&mut tx, false, false).await?;
+        let versions = pending(&POSTGRES, &applied)?;
+        if !is_first && !versions.is_empty() {
+            let what = "new tables would be made elsewhere: let the search_path begin with it";
+            return Err(StoreError::config(format!("sessiond's tables are in the schema {schema}, and {what}")));
+        }
+        apply(&mut tx, &versions).await.map_err(not_allowed)?;
+        let distributed = is_distributed(&mut tx).await?;
+        tx.commit().await?;
+        conn.close().await?;
+        if distributed {
+            // What was just made is to go where the rest is.
+            self.distribute().await?;
+        }
+        Ok(())
+    }
+
+    /// Distributes what is not distributed yet.
+    ///
+    /// # Errors
+    /// As of [`distributed::distribute`].
+    pub async fn distribute(&self) -> Result<()> {
+        if self.pgbouncer {
+            return Err(StoreError::config(DIRECTLY));
+        }
+        let options = self.options.clone().statement_cache_capacity(0).application_name(distributed::NAME);
+        let mut conn = connect::connect(&options, self.patience).await?;
+        sqlx::raw_sql("set statement_timeout = 0; set lock_timeout = 0").execute(&mut conn).await?;
+        sqlx::query("select pg_advisory_lock($1)").persistent(false).bind(MIGRATION_LOCK).execute(&mut conn).await?;
+        distributed::distribute(&mut conn, self.options.get_application_name()).await?;
+        conn.close().await?;
+        self.server.set_distributed(true);
+        Ok(())
+    }
+}
+
+/// Applies migrations, and notes them as sqlx would, but that it prepares its statements by name, which PgBouncer would pass on with the
+/// server's connection.
+async fn apply(conn: &mut PgConnection, versions: &[i64]) -> Result<()> {
+    const NOTES: &str = "create table if not exists sessiond_migrations (version bigint primary key, description text not null, \
+                         installed_on timestamptz not null default now(), success boolean not null, checksum bytea not null, \
+                         execution_time bigint not null)";
+    const NOTE: &str = "insert into sessiond_migrations (version, description, success, checksum, execution_time) \
+                        values ($1, $2, true, $3, -1)";
+    sqlx::raw_sql(NOTES).execute(&mut *conn).await?;
+    for migration in POSTGRES.iter().filter(|migration| versions.contains(&migration.version)) {
+        for statement in statements(migration.sql.as_str()) {
+            sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
+        }
+        sqlx::query(NOTE)
+            .persistent(false)
+            .bind(migration.version)
+            .bind(&*migration.description)
+            .bind(&*migration.checksum)
+            .execute(&mut *conn)
+            .await?;
+    }
+    Ok(())
+}
+
+fn not_allowed(error: StoreError) -> StoreError {
+    if error.cause == Cause::ReadOnly {
+        return StoreError::config(format!("migrations are pending, and the database takes no writes: {error}"));
+    }
+    if !error.lacks_privilege() {
+        return error;
+    }
+    let what =
+        "migrations are pending, and this user may not apply them: run `sessiond migrate` as the owner of the tables";
+    StoreError::config(format!("{what}: {error}"))
+}

@@ -1,0 +1,280 @@
+//! SQLite: how the database is opened, migrated and scrubbed, and how transactions begin.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
+
+use super::file::{OpenFile, Opener, lock, missing, real_path, warn_of_readers};
+use super::ours::{Found, applied, look};
+use super::rows::STATEMENTS;
+use super::tx::SqliteTx;
+use crate::domain::query::SessionQuery;
+use crate::domain::time::Micros;
+use crate::store::backend::{Backend, Database, DatabaseClock, Now, Scrubbed, Standby, Tx as _};
+use crate::store::error::StoreError;
+use crate::store::limits::StoreLimits;
+use crate::store::migrations::{SQLITE, TABLE, all_applied, pending};
+use crate::store::pool::{Pool, PoolUse};
+use crate::store::shape::Shape;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// The page cache of a connection, in negative KiB. Readers find the rest of the file in the system's cache, which all of
+/// them share; pages that the writer changes stay in its own cache until the commit.
+const WRITER_CACHE: &str = "-16384";
+const READER_CACHE: &str = "-2048";
+
+/// A file of up to so many bytes is written anew to be scrubbed: it takes memory, and the time of everybody who writes.
+const REWRITTEN_BYTES: u64 = 64 << 20;
+
+pub struct Sqlite {
+    writer: Pool<Opener>,
+    readers: Pool<Opener>,
+    limits: StoreLimits,
+    clock: Arc<OnceLock<Now>>,
+    file: OpenFile,
+    /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
+    /// wait for each other's locks instead of failing clearly.
+    lock: Option<File>,
+}
+
+impl Sqlite {
+    /// Opens the file at `path`, made if it is missing.
+    pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
+        look(Path::new(path), limits).await?;
+        let path = real_path(Path::new(path))?;
+        let lock = lock(&path)?.ok_or_else(|| {
+            StoreError::config(format!(
+                "another process has {} open; a SQLite file serves one process (PostgreSQL serves many)",
+                path.display()
+            ))
+        })?;
+        Self::locked(path, limits, Some(lock)).await
+    }
+
+    /// Opens the file, also if another process has it open; whether none has. SQLite's own locks keep single transactions
+    /// apart. `creates`: a file that is missing is made.
+    pub async fn open_beside(path: &str, creates: bool, limits: StoreLimits) -> Result<(Self, bool)> {
+        match look(Path::new(path), limits).await? {
+            Found::Nothing if !creates => return Err(missing(path)),
+            Found::Nothing | Found::Ours => {}
+        }
+        let path = real_path(Path::new(path))?;
+        let lock = lock(&path)?;
+        let is_alone = lock.is_some();
+        Ok((Self::locked(path, limits, lock).await?, is_alone))
+    }
+
+    async fn locked(path: PathBuf, limits: StoreLimits, lock: Option<File>) -> Result<Self> {
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            // A commit is durable when it is answered: the log is synced every time.
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(limits.lock_wait)
+            // Moving the log into the file costs the same pages again, and two syncs; so less often than every 4 MB.
+            .pragma("wal_autocheckpoint", "8000")
+            .pragma("cache_size", WRITER_CACHE)
+            // What is removed is overwritten, or an erasure would leave it in free pages.
+            .pragma("secure_delete", "on")
+            // The undo log of one statement over many rows needs no file.
+            .pragma("temp_store", "memory")
+            .statement_cache_capacity(STATEMENTS)
+            .disable_statement_logging();
+        let pool = |options, connections| Pool::new(Opener(options), connections, limits.acquire);
+        let writer = pool(options.clone(), 1);
+        // Makes the file, without which there is nothing to read.
+        writer.acquire().await?.release();
+        warn_of_readers(&path);
+        let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
+        let readers = pool(readers, limits.connections);
+        let clock = Arc::default();
+        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, lock })
+    }
+
+    async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
+        self.file.check()?;
+        SqliteTx::begin(pool, begin, self.clock.clone(), self.limits.feeds()).await
+    }
+}
+
+impl Database for Sqlite {
+    const NAME: &'static str = "sqlite";
+
+    fn shape(&self) -> Shape {
+        Shape::File
+    }
+
+    fn is_optimistic(&self) -> bool {
+        true
+    }
+
+    async fn migrate(&self) -> Result<()> {
+        let mut conn = self.writer.acquire().await?;
+        // Whoever made the tables under another build has other ones.
+        pending(&SQLITE, &applied(&mut conn).await?)?;
+        let mut migrator = Migrator::with_migrations(SQLITE.iter().cloned().collect());
+        migrator.set_ignore_missing(true);
+        migrator.dangerous_set_table_name(TABLE);
+        // `run` itself is generic over `Acquire`, which a future that must be `Send` cannot be.
+        migrator.run_direct(None, &mut *conn, false).await?;
+        conn.release();
+        Ok(())
+    }
+
+    async fn check(&self) -> Result<Standby> {
+        let mut tx = self.read(true).await?;
+        let applied = tx.applied().await?;
+        tx.rollback().await?;
+        all_applied(&SQLITE, &applied)?;
+        Ok(Standby::Absent)
+    }
+
+    async fn is_open_elsewhere(&self) -> Result<Option<bool>> {
+        Ok(Some(self.lock.is_none()))
+    }
+
+    /// The rows that were made last have the highest numbers.
+    async fn clock(&self) -> Result<DatabaseClock> {
+        let mut tx = self.read(true).await?;
+        let latest: Option<i64> = sqlx::query_scalar(
+            "select max(time) from (select * from (select commit_time as time from events order by rowid desc limit 1) \
+             union all select * from (select create_time from sessions order by rowid desc limit 1))",
+        )
+        .fetch_one(&mut *tx.conn)
+        .await?;
+        tx.rollback().await?;
+        Ok(DatabaseClock::OfProcess(latest.map(Micros)))
+    }
+
+    fn may_share(&self, query: &SessionQuery) -> bool {
+        self.is_one_statement(query)
+    }
+
+    fn is_one_statement(&self, query: &SessionQuery) -> bool {
+        query.events.is_none() || query.is_plain()
+    }
+
+    /// There is one connection that writes. A second batch that waits for it starts as soon as the first one ends.
+    fn writers(&self) -> usize {
+        2
+    }
+
+    /// SQLite overwrites cells that it frees, but not those that it has moved to another page before. Only a file that is written
+    /// anew has none of those. Then the log is moved into the file and cut off; a reader of an older state is not waited for.
+    async fn scrub(&self) -> Result<Scrubbed> {
+        self.file.check()?;
+        let mut conn = self.writer.acquire().await?;
+        let is_small = self.file.bytes()? <= REWRITTEN_BYTES;
+        if is_small {
+            sqlx::raw_sql("vacuum").execute(&mut *conn).await?;
+        }
+        sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *conn).await?;
+        let row = sqlx::raw_sql("pragma wal_checkpoint(truncate)").fetch_one(&mut *conn).await?;
+        let patience = format!("pragma busy_timeout = {}", self.limits.lock_wait.as_millis());
+        sqlx::raw_sql(AssertSqlSafe(patience)).execute(&mut *conn).await?;
+        conn.release();
+        let is_busy: i64 = row.try_get(0)?;
+        Ok(match (is_busy, is_small) {
+            (0, true) => Scrubbed::Clean,
+            (0, false) => Scrubbed::Slack,
+            _ => Scrubbed::Busy,
+        })
+    }
+
+    fn set_clock(&self, now: Now) {
+        let _ = self.clock.set(now);
+    }
+
+    fn limits(&self) -> StoreLimits {
+        self.limits
+    }
+
+    fn pool(&self) -> PoolUse {
+        let (writer, readers) = (self.writer.in_use(), self.readers.in_use());
+        PoolUse { open: writer.open + readers.open, idle: writer.idle + readers.idle }
+    }
+
+    async fn close(&self) {
+        // The writer last: the last connection that closes moves the log into the file.
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+impl Backend for Sqlite {
+    type Tx = SqliteTx;
+
+    async fn read(&self, single: bool) -> Result<SqliteTx> {
+        self.begin(&self.readers, (!single).then_some("begin")).await
+    }
+
+    async fn write(&self) -> Result<SqliteTx> {
+        // A plain BEGIN takes the write lock only at the first write, and fails if someone wrote since the first read.
+        self.begin(&self.writer, Some("begin immediate")).await
+    }
+
+    async fn at_once(&self) -> Result<SqliteTx> {
+        // Nobody else has the connection that writes; the transaction begins with the writing.
+        self.begin(&self.writer, None).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::domain::Limits;
+    use crate::domain::command::Made;
+    use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+    use crate::domain::session::{Creation, IfExists};
+    use crate::store::appends;
+    use crate::store::sessions::Writes as _;
+    use crate::store::transactions::Transactions;
+    use crate::store::upkeep::Writes as _;
+
+    fn key() -> SessionKey {
+        let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+        SessionKey { user, session: SessionId::parse("s").unwrap() }
+    }
+
+    /// A try whose COMMIT was not answered may have made the session.
+    #[tokio::test]
+    async fn a_creation_recognises_what_an_earlier_try_of_it_made() {
+        let folder = std::env::temp_dir().join(format!("sessiond-recognised-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("test.db");
+        let backend = Sqlite::open(path.to_str().unwrap(), StoreLimits::default()).await.unwrap();
+        let store = Transactions::new(backend, appends::queue);
+        store.migrate().await.unwrap();
+        let creation = Creation {
+            key: key(),
+            incarnation: 7,
+            now: Micros(1),
+            state: Vec::new(),
+            events: Vec::new(),
+            display_name: None,
+            labels: None,
+            expiry: None,
+            if_exists: IfExists::Refuse,
+            request: None,
+            limits: Limits::unbounded_input(),
+        };
+        let creation = Arc::new(creation);
+        for _ in 0..2 {
+            let (made, view) = store.create(&creation, Instant::now() + Duration::from_secs(60)).await.unwrap();
+            assert_eq!((made, view.head.incarnation), (Made::New, 7));
+        }
+        store.close().await;
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
