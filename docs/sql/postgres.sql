@@ -66,6 +66,10 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     $14::bigint[]) as h(first, last) where sequence > h.first and sequence <= h.last) order by sequence desc
     limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
 
+-- rewinds
+select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
+    = $4 and rewind_to is not null order by sequence;
+
 -- event
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
     incarnation = $4 and id = $5;
@@ -74,28 +78,91 @@ select sequence, commit_time, body from events where app_name = $1 and user_id =
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
     incarnation = $4 and sequence = $5;
 
+-- session_value
+select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and key = $5;
+
+-- apps
+with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
+    union all select min(app_name) from app_scopes where app_name >= $1 union all select min(app_name) from
+    user_scopes where app_name >= $1) as first union all select (select min(n) from (select min(app_name) as n
+    from sessions where app_name > names.name union all select min(app_name) from app_scopes where app_name >
+    names.name union all select min(app_name) from user_scopes where app_name > names.name) as next) from names
+    where coalesce(name < $3, name is not null)) select name from names where coalesce(name < $3, name is not
+    null) limit 0 + $2;
+
+-- users
+with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $4
+    and user_id >= $1 union all select min(user_id) from user_scopes where app_name = $4 and user_id >= $1) as
+    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $4 and
+    user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id >
+    names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
+    coalesce(name < $3, name is not null) limit 0 + $2;
+
+-- made_by
+select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
+    $3;
+
+-- count_sessions
+select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is
+    null or s.expire_time > coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $3)) limit
+    0 + $4) as counted;
+
+-- set_created_revisions
+update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
+    and id = $3;
+
+-- list_session
+insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from
+    sessions where app_name = $1 and user_id = $2 and id = $3;
+
+-- set_metadata
+update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
+    display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
+    when $10 is null then 0 else (extract(epoch from statement_timestamp()) * 1000000)::bigint - $10 end else
+    expire_time end, active_day = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $11)
+    / 86400000000 where app_name = $1 and user_id = $2 and id = $3;
+
+-- unlist_update
+delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
+    update_time from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
+
+-- unlist_session
+delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+
+-- bury_session
+insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
+    nothing;
+
+-- purge_events
+delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
+
+-- purge_state
+delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
+    <= (select key from (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3
+    and incarnation = $4 order by key limit 0 + $5) as page order by key desc limit 1);
+
+-- purge_spans
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= (select node, key from (select node, key from session_spans where app_name = $1 and user_id
+    = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5) as page order by node desc,
+    key desc limit 1);
+
+-- forget_buried
+delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
 -- first_of_invocation
 select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
     and invocation_id = $5 and sequence > $6;
 
--- rewinds
-select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 and rewind_to is not null order by sequence;
-
--- seen_revisions
-select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1
-    and u.user_id = $2), 0) as user_floor, coalesce((select a.floor from app_scopes a where a.app_name = $1),
-    0) as app_floor, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select
-    user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1
-    and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all select created_user_revision,
-    created_app_revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4
-    and base_revision = $5) as seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
-    $3 and s.incarnation = $4;
-
--- session_value
-select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and key = $5;
+-- removed
+select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
+    and session_id = $3 and incarnation = $4 and (key in (select k.value from unnest($5::text[]) as k(value)))
+    is true and valid_to > $6 and (node > $6 or node = any($7::bigint[])) union all select k.value,
+    s.base_revision from sessions s cross join unnest($5::text[]) as k(value) where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_value
 select value from user_state where app_name = $1 and user_id = $2 and key = $3;
@@ -113,41 +180,6 @@ select coalesce((select revision from app_scopes where app_name = $1), 0) as rev
     string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from app_state t where t.app_name =
     $1) as state;
 
--- state_then
-select (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select
-    t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7 and ($11::text[] is null or
-    t.key = any($11)) union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key =
-    t.key and l.revision = t.valid_from) from unnest($10::bigint[]) as n(node) cross join lateral (select *
-    from app_spans s where app_name = $1 and s.node = n.node offset 0) as t where t.valid_from <= $7 and
-    t.valid_to > $7 and ($11::text[] is null or t.key = any($11))) as t) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select t.key,
-    t.value from user_state t where t.app_name = $1 and t.user_id = $2 and t.revision <= $6 and ($12::text[] is
-    null or t.key = any($12)) union all select t.key, (select l.value from user_log l where l.app_name = $1 and
-    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from unnest($9::bigint[]) as n(node) cross
-    join lateral (select * from user_spans s where app_name = $1 and user_id = $2 and s.node = n.node offset 0)
-    as t where t.valid_from <= $6 and t.valid_to > $6 and ($12::text[] is null or t.key = any($12))) as t) as
-    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from (select
-    t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and
-    t.incarnation = $4 and t.revision <= $5 and ($13::text[] is null or t.key = any($13)) union all select
-    t.key, t.value from unnest($8::bigint[]) as n(node) cross join lateral (select * from session_spans s where
-    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t
-    where t.valid_from <= $5 and t.valid_to > $5 and ($13::text[] is null or t.key = any($13))) as t) as
-    session_state;
-
--- differences
-select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from
-    unnest($6::bigint[]) as n(node) cross join lateral (select * from session_spans s where app_name = $1 and
-    user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from
-    <= $5 and t.valid_to > $5) as p full join (select key, value from session_state where app_name = $1 and
-    user_id = $2 and session_id = $3 and incarnation = $4 and revision > $5) as n on n.key = p.key order by 1;
-
--- removed
-select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
-    and session_id = $3 and incarnation = $4 and (key in (select k.value from unnest($5::text[]) as k(value)))
-    is true and valid_to > $6 and (node > $6 or node = any($7::bigint[])) union all select k.value,
-    s.base_revision from sessions s cross join unnest($5::text[]) as k(value) where s.app_name = $1 and
-    s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
-
 -- user_keys_changed
 select p.text, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
     $1 and user_id = $2 and key = p.text union all select floor from user_scopes where app_name = $1 and
@@ -159,12 +191,29 @@ select p.text, (select max(c.revision) from ( select max(revision) as revision f
     and key = p.text union all select floor from app_scopes where app_name = $1 and (p.number > 0 or floor >
     0)) as c) from unnest($2::text[], $3::bigint[]) as p(text, number);
 
--- set_metadata
-update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
-    display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when $10 is null then 0 else (extract(epoch from statement_timestamp()) * 1000000)::bigint - $10 end else
-    expire_time end, active_day = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $11)
-    / 86400000000 where app_name = $1 and user_id = $2 and id = $3;
+-- user_patch
+select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
+
+-- app_patch
+select digest from app_patches where app_name = $1 and request_key = $2;
+
+-- remember_user_patch
+insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4,
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5));
+
+-- remember_app_patch
+insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, coalesce((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint, $4));
+
+-- forget_user_patches
+delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
+    user_patches where time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2
+    order by time limit 0 + $3 for update skip locked);
+
+-- forget_app_patches
+delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
+    time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by time limit
+    0 + $3 for update skip locked);
 
 -- lease
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -180,13 +229,9 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
 update sessions set lease_epoch = $4, lease_owner = $5, lease_invocation = $6, lease_expire = $7, lease_ttl =
     $8, lease_all = $9 where app_name = $1 and user_id = $2 and id = $3;
 
--- set_created_revisions
-update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
-    and id = $3;
-
--- made_by
-select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
-    $3;
+-- event_time
+select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = $5;
 
 -- insert_fork
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time,
@@ -227,6 +272,51 @@ insert into session_state (app_name, user_id, session_id, incarnation, key, valu
     session_spans s where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node =
     n.node offset 0) as t where t.valid_from <= $7 and t.valid_to > $7;
 
+-- log_cost
+select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
+    end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4
+    where s.app_name = $1 and s.user_id = $2 and s.id = $3;
+
+-- differences
+select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from
+    unnest($6::bigint[]) as n(node) cross join lateral (select * from session_spans s where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from
+    <= $5 and t.valid_to > $5) as p full join (select key, value from session_state where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and revision > $5) as n on n.key = p.key order by 1;
+
+-- seen_revisions
+select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1
+    and u.user_id = $2), 0) as user_floor, coalesce((select a.floor from app_scopes a where a.app_name = $1),
+    0) as app_floor, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select
+    user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1
+    and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all select created_user_revision,
+    created_app_revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4
+    and base_revision = $5) as seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
+    $3 and s.incarnation = $4;
+
+-- state_then
+select (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select
+    t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7 and ($11::text[] is null or
+    t.key = any($11)) union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key =
+    t.key and l.revision = t.valid_from) from unnest($10::bigint[]) as n(node) cross join lateral (select *
+    from app_spans s where app_name = $1 and s.node = n.node offset 0) as t where t.valid_from <= $7 and
+    t.valid_to > $7 and ($11::text[] is null or t.key = any($11))) as t) as app_state, (select
+    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select t.key,
+    t.value from user_state t where t.app_name = $1 and t.user_id = $2 and t.revision <= $6 and ($12::text[] is
+    null or t.key = any($12)) union all select t.key, (select l.value from user_log l where l.app_name = $1 and
+    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from unnest($9::bigint[]) as n(node) cross
+    join lateral (select * from user_spans s where app_name = $1 and user_id = $2 and s.node = n.node offset 0)
+    as t where t.valid_from <= $6 and t.valid_to > $6 and ($12::text[] is null or t.key = any($12))) as t) as
+    user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from (select
+    t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and
+    t.incarnation = $4 and t.revision <= $5 and ($13::text[] is null or t.key = any($13)) union all select
+    t.key, t.value from unnest($8::bigint[]) as n(node) cross join lateral (select * from session_spans s where
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t
+    where t.valid_from <= $5 and t.valid_to > $5 and ($13::text[] is null or t.key = any($13))) as t) as
+    session_state;
+
 -- cut
 update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||
     coalesce((select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from ( select key,
@@ -240,13 +330,51 @@ update sessions set base_revision = $5, metadata_revision = metadata_revision + 
     e.incarnation = $4 and e.sequence = $5) where app_name = $1 and user_id = $2 and id = $3 and incarnation =
     $4;
 
--- event_time
-select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    sequence = $5;
-
 -- commit_time
 select commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
     and sequence = $5;
+
+-- committed_since
+select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence > $5 and commit_time >= $6 order by sequence limit 1;
+
+-- note_trim
+insert into trims (app_name, user_id, session_id, incarnation, emptied) values ($1, $2, $3, $4, $5) on conflict
+    (app_name, user_id, session_id, incarnation) do update set emptied = case when trims.emptied <
+    excluded.emptied then trims.emptied else excluded.emptied end;
+
+-- next_trim
+select app_name, user_id, session_id, incarnation, emptied from trims limit 1 for update skip locked;
+
+-- claim_trim
+select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- empty_events
+update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
+
+-- set_emptied
+update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- last_passed
+select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
+    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
+    node desc, key desc limit 1;
+
+-- purge_passed
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= ($6, $7) and valid_to <= $5;
+
+-- finish_trim
+delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- first_stubs
+select sequence, commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence <= $5 order by sequence limit 0 + $6;
+
+-- purge_stubs
+delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    <= $5;
 
 -- exported
 select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
@@ -292,10 +420,6 @@ with made as (insert into sessions (app_name, user_id, id, incarnation, revision
     $23, $24, $25, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $18) / 86400000000)
     on conflict do nothing returning app_name, user_id, id, update_time) insert into session_updates (app_name,
     user_id, id, update_time) select app_name, user_id, id, update_time from made;
-
--- list_session
-insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from
-    sessions where app_name = $1 and user_id = $2 and id = $3;
 
 -- set_user_revision
 insert into user_scopes (app_name, user_id, revision, floor, emptied, began, imported) values ($1, $2, $3, $3,
@@ -369,69 +493,181 @@ update user_scopes set floor = $3, emptied = $3, imported = 0 where app_name = $
 -- settle_app_past
 update app_scopes set floor = $2, emptied = $2, imported = 0 where app_name = $1;
 
--- committed_since
-select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    sequence > $5 and commit_time >= $6 order by sequence limit 1;
+-- any_api_key
+select id from api_keys where id > '' limit 1;
 
--- note_trim
-insert into trims (app_name, user_id, session_id, incarnation, emptied) values ($1, $2, $3, $4, $5) on conflict
-    (app_name, user_id, session_id, incarnation) do update set emptied = case when trims.emptied <
-    excluded.emptied then trims.emptied else excluded.emptied end;
+-- api_key
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
+    $1 and revoke_time is null;
 
--- next_trim
-select app_name, user_id, session_id, incarnation, emptied from trims limit 1 for update skip locked;
+-- api_keys
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id >
+    $1 and revoke_time is null order by id limit 0 + $2;
 
--- claim_trim
-select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+-- insert_api_key
+insert into api_keys (id, name, digest, role, apps, users, create_time, expire_time, last_used_time) values
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do update set digest = excluded.digest where
+    api_keys.digest = excluded.digest;
 
--- empty_events
-update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
+-- lock_api_key
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
+    $1 and revoke_time is null for update;
 
--- set_emptied
-update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+-- change_api_key
+update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 where id = $1 and revoke_time
+    is null;
 
--- last_passed
-select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
-    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
-    node desc, key desc limit 1;
+-- revoke_api_key
+update api_keys set revoke_time = $2, digest = null where id = $1 and (revoke_time is null or revoke_time = $2);
 
--- purge_passed
-delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) <= ($6, $7) and valid_to <= $5;
+-- touch_api_key
+update api_keys set last_used_time = $2 where id = $1 and revoke_time is null and coalesce(last_used_time < $2
+    - 3600000000, true);
 
--- finish_trim
-delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+-- revoked_api_keys
+select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2;
 
--- unlist_update
-delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
-    update_time from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
+-- token_secret
+select secret from token_secrets where name = 'current';
 
--- unlist_session
-delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+-- insert_token_secret
+insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
--- bury_session
-insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
-    nothing;
+-- replace_token_secret
+insert into token_secrets (name, secret) values ('current', $1) on conflict (name) do update set secret =
+    excluded.secret;
 
--- purge_events
-delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
+-- token_epochs
+select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) order by subject,
+    app_name limit 0 + $3;
 
--- purge_state
-delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
-    <= (select key from (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3
-    and incarnation = $4 order by key limit 0 + $5) as page order by key desc limit 1);
+-- token_epoch
+select epoch from token_epochs where app_name = $1 and subject = $2;
 
--- purge_spans
-delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) <= (select node, key from (select node, key from session_spans where app_name = $1 and user_id
-    = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5) as page order by node desc,
-    key desc limit 1);
+-- raise_token_epoch
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) on conflict (subject, app_name) do
+    update set epoch = excluded.epoch where token_epochs.epoch < excluded.epoch;
 
--- forget_buried
-delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+-- revoke_tokens
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
+    update set epoch = token_epochs.epoch + 1 returning epoch;
+
+-- policy
+select revision, policy from policies where app_name = $1;
+
+-- bounds
+select sessions_per_user, events_per_session from policies where app_name = $1;
+
+-- policies
+select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
+
+-- set_policy
+insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) values ($1, $2, $3,
+    $4, $5) on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy,
+    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session where
+    policies.revision = excluded.revision - 1;
+
+-- walk
+select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
+    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
+    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
+    $8 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
+    limit 1) end as first_stub, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $6) as
+    now from sessions s where s.app_name = $1 and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by
+    s.create_time, s.user_id, s.id limit 0 + $5;
+
+-- kept
+select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $5
+    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
+    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
+    $6 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
+    limit 1) end as first_stub, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) as
+    now from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3;
+
+-- history_of_app
+select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $3 then l.revision end) from
+    (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
+    l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision then (select max(l.revision)
+    from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
+    l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name = $1;
+
+-- history_of_users
+select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $6) - $5 then l.revision end) from
+    (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = s.user_id and l.revision >
+    s.floor order by l.revision limit 0 + $4) as l) end as young, case when s.floor < s.revision then (select
+    max(l.revision) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id =
+    s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l) end as last from user_scopes s
+    where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
+
+-- locked_history_of_app
+select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $3 then l.revision end) from
+    (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
+    l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision then (select max(l.revision)
+    from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
+    l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name = $1 for update;
+
+-- locked_history_of_user
+select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5) - $4 then l.revision end) from
+    (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = $2 and l.revision >
+    s.floor order by l.revision limit 0 + $3) as l) end as young, case when s.floor < s.revision then (select
+    max(l.revision) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = $2
+    and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as last from user_scopes s where
+    s.app_name = $1 and s.user_id = $2 for update;
+
+-- raise_user_floor
+update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3;
+
+-- raise_app_floor
+update app_scopes set floor = $2 where app_name = $1 and floor < $2;
+
+-- set_user_emptied
+update user_scopes set emptied = $3 where app_name = $1 and user_id = $2;
+
+-- set_app_emptied
+update app_scopes set emptied = $2 where app_name = $1;
+
+-- user_values_before
+select node, key, valid_from from user_spans where app_name = $1 and user_id = $2 and node <= $3 and valid_to
+    <= $3 order by node, key limit 0 + $4;
+
+-- app_values_before
+select node, key, valid_from from app_spans where app_name = $1 and node <= $2 and valid_to <= $2 order by
+    node, key limit 0 + $3;
+
+-- purge_user_log
+delete from user_log where app_name = $1 and user_id = $2 and (key, revision) in (select p.text, p.number from
+    unnest($3::text[], $4::bigint[]) as p(text, number));
+
+-- purge_app_log
+delete from app_log where app_name = $1 and (key, revision) in (select p.text, p.number from unnest($2::text[],
+    $3::bigint[]) as p(text, number));
+
+-- purge_user_spans
+delete from user_spans where app_name = $1 and user_id = $2 and valid_to <= $3 and (node, key) <= ($4, $5);
+
+-- purge_app_spans
+delete from app_spans where app_name = $1 and valid_to <= $2 and (node, key) <= ($3, $4);
+
+-- last_user_removal
+select max(revision), count(*) from (select revision from user_log where app_name = $1 and user_id = $2 and
+    revision > $3 and revision <= $4 and value is null order by revision limit 0 + $5) as r;
+
+-- last_app_removal
+select max(revision), count(*) from (select revision from app_log where app_name = $1 and revision > $2 and
+    revision <= $3 and value is null order by revision limit 0 + $4) as r;
+
+-- purge_user_removals
+delete from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 and value is
+    null;
+
+-- purge_app_removals
+delete from app_log where app_name = $1 and revision > $2 and revision <= $3 and value is null;
 
 -- sessions_of_user
 select id, incarnation from sessions where app_name = $1 and user_id = $2 order by id for update;
@@ -539,227 +775,6 @@ select secret from erasure_secrets where name = $1;
 -- insert_erasure_secret
 insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing;
 
--- user_patch
-select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
-
--- app_patch
-select digest from app_patches where app_name = $1 and request_key = $2;
-
--- remember_user_patch
-insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4,
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5));
-
--- remember_app_patch
-insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, coalesce((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint, $4));
-
--- forget_user_patches
-delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
-    user_patches where time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2
-    order by time limit 0 + $3 for update skip locked);
-
--- forget_app_patches
-delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
-    time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by time limit
-    0 + $3 for update skip locked);
-
--- apps
-with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
-    union all select min(app_name) from app_scopes where app_name >= $1 union all select min(app_name) from
-    user_scopes where app_name >= $1) as first union all select (select min(n) from (select min(app_name) as n
-    from sessions where app_name > names.name union all select min(app_name) from app_scopes where app_name >
-    names.name union all select min(app_name) from user_scopes where app_name > names.name) as next) from names
-    where coalesce(name < $3, name is not null)) select name from names where coalesce(name < $3, name is not
-    null) limit 0 + $2;
-
--- users
-with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $4
-    and user_id >= $1 union all select min(user_id) from user_scopes where app_name = $4 and user_id >= $1) as
-    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $4 and
-    user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id >
-    names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
-    coalesce(name < $3, name is not null) limit 0 + $2;
-
--- policy
-select revision, policy from policies where app_name = $1;
-
--- log_cost
-select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
-    end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4
-    where s.app_name = $1 and s.user_id = $2 and s.id = $3;
-
--- bounds
-select sessions_per_user, events_per_session from policies where app_name = $1;
-
--- count_sessions
-select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is
-    null or s.expire_time > coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $3)) limit
-    0 + $4) as counted;
-
--- policies
-select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
-
--- set_policy
-insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) values ($1, $2, $3,
-    $4, $5) on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy,
-    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session where
-    policies.revision = excluded.revision - 1;
-
--- walk
-select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
-    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
-    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
-    $8 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
-    limit 1) end as first_stub, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $6) as
-    now from sessions s where s.app_name = $1 and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by
-    s.create_time, s.user_id, s.id limit 0 + $5;
-
--- kept
-select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $5
-    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
-    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
-    $6 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
-    limit 1) end as first_stub, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) as
-    now from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3;
-
--- first_stubs
-select sequence, commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence <= $5 order by sequence limit 0 + $6;
-
--- purge_stubs
-delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    <= $5;
-
--- history_of_app
-select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $3 then l.revision end) from
-    (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
-    l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision then (select max(l.revision)
-    from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
-    l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name = $1;
-
--- history_of_users
-select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $6) - $5 then l.revision end) from
-    (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = s.user_id and l.revision >
-    s.floor order by l.revision limit 0 + $4) as l) end as young, case when s.floor < s.revision then (select
-    max(l.revision) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id =
-    s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l) end as last from user_scopes s
-    where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
-
--- locked_history_of_app
-select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $3 then l.revision end) from
-    (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
-    l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision then (select max(l.revision)
-    from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
-    l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name = $1 for update;
-
--- locked_history_of_user
-select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5) - $4 then l.revision end) from
-    (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = $2 and l.revision >
-    s.floor order by l.revision limit 0 + $3) as l) end as young, case when s.floor < s.revision then (select
-    max(l.revision) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = $2
-    and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as last from user_scopes s where
-    s.app_name = $1 and s.user_id = $2 for update;
-
--- raise_user_floor
-update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3;
-
--- raise_app_floor
-update app_scopes set floor = $2 where app_name = $1 and floor < $2;
-
--- set_user_emptied
-update user_scopes set emptied = $3 where app_name = $1 and user_id = $2;
-
--- set_app_emptied
-update app_scopes set emptied = $2 where app_name = $1;
-
--- user_values_before
-select node, key, valid_from from user_spans where app_name = $1 and user_id = $2 and node <= $3 and valid_to
-    <= $3 order by node, key limit 0 + $4;
-
--- app_values_before
-select node, key, valid_from from app_spans where app_name = $1 and node <= $2 and valid_to <= $2 order by
-    node, key limit 0 + $3;
-
--- purge_user_log
-delete from user_log where app_name = $1 and user_id = $2 and (key, revision) in (select p.text, p.number from
-    unnest($3::text[], $4::bigint[]) as p(text, number));
-
--- purge_app_log
-delete from app_log where app_name = $1 and (key, revision) in (select p.text, p.number from unnest($2::text[],
-    $3::bigint[]) as p(text, number));
-
--- purge_user_spans
-delete from user_spans where app_name = $1 and user_id = $2 and valid_to <= $3 and (node, key) <= ($4, $5);
-
--- purge_app_spans
-delete from app_spans where app_name = $1 and valid_to <= $2 and (node, key) <= ($3, $4);
-
--- last_user_removal
-select max(revision), count(*) from (select revision from user_log where app_name = $1 and user_id = $2 and
-    revision > $3 and revision <= $4 and value is null order by revision limit 0 + $5) as r;
-
--- last_app_removal
-select max(revision), count(*) from (select revision from app_log where app_name = $1 and revision > $2 and
-    revision <= $3 and value is null order by revision limit 0 + $4) as r;
-
--- purge_user_removals
-delete from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 and value is
-    null;
-
--- purge_app_removals
-delete from app_log where app_name = $1 and revision > $2 and revision <= $3 and value is null;
-
--- any_api_key
-select id from api_keys where id > '' limit 1;
-
--- api_key
-select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
-    $1 and revoke_time is null;
-
--- api_keys
-select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id >
-    $1 and revoke_time is null order by id limit 0 + $2;
-
--- insert_api_key
-insert into api_keys (id, name, digest, role, apps, users, create_time, expire_time, last_used_time) values
-    ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do update set digest = excluded.digest where
-    api_keys.digest = excluded.digest;
-
--- lock_api_key
-select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
-    $1 and revoke_time is null for update;
-
--- change_api_key
-update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 where id = $1 and revoke_time
-    is null;
-
--- revoke_api_key
-update api_keys set revoke_time = $2, digest = null where id = $1 and (revoke_time is null or revoke_time = $2);
-
--- touch_api_key
-update api_keys set last_used_time = $2 where id = $1 and revoke_time is null and coalesce(last_used_time < $2
-    - 3600000000, true);
-
--- token_secret
-select secret from token_secrets where name = 'current';
-
--- insert_token_secret
-insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
-
--- replace_token_secret
-insert into token_secrets (name, secret) values ('current', $1) on conflict (name) do update set secret =
-    excluded.secret;
-
--- revoked_api_keys
-select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2;
-
 -- feed_tick
 select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(snapshot) <=
     pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from ticks l order by l.tick desc limit
@@ -820,21 +835,6 @@ select revision, key, value from app_log where app_name = $1 and revision >= $2 
 update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null where
     hashtextextended(user_id, hashtextextended(app_name, 0)) = hashtextextended($2, hashtextextended($1, 0))
     and app_name = $1 and user_id = $2;
-
--- token_epochs
-select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) order by subject,
-    app_name limit 0 + $3;
-
--- raise_token_epoch
-insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) on conflict (subject, app_name) do
-    update set epoch = excluded.epoch where token_epochs.epoch < excluded.epoch;
-
--- token_epoch
-select epoch from token_epochs where app_name = $1 and subject = $2;
-
--- revoke_tokens
-insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
-    update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
 select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -1369,12 +1369,29 @@ select verdict, incarnations, user_revisions, app_revisions, commit_times from s
     $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47,
     $48, $49, $50, $51, $52);
 
+-- distributed_apps
+select name from ((select distinct app_name as name from sessions where app_name >= $1 and coalesce(app_name <
+    $3, true) order by name limit 0 + $2) union (select distinct app_name as name from app_scopes where
+    app_name >= $1 and coalesce(app_name < $3, true) order by name limit 0 + $2) union (select distinct
+    app_name as name from user_scopes where app_name >= $1 and coalesce(app_name < $3, true) order by name
+    limit 0 + $2)) as names order by name limit 0 + $2;
+
 -- distributed_set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
     when $10 is null then 0 else n.now - $10 end else expire_time end, active_day = coalesce(n.now, $11) /
     86400000000 from (select (extract(epoch from statement_timestamp()) * 1000000)::bigint as now) as n where
     app_name = $1 and user_id = $2 and id = $3;
+
+-- distributed_forget_user_patches
+delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
+    user_patches where time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2
+    order by time limit 0 + $3);
+
+-- distributed_forget_app_patches
+delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
+    time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by time limit
+    0 + $3);
 
 -- distributed_insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
@@ -1393,6 +1410,13 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     statement_timestamp()) * 1000000)::bigint, $7) / 86400000000 from sessions where app_name = $1 and user_id
     = $2 and id = $3 and incarnation = $4 on conflict do nothing;
 
+-- distributed_next_trim
+select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
+
+-- distributed_claim_trim
+select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for
+    update skip locked;
+
 -- distributed_dead_import
 select app_name, user_id, session_id, incarnation from imports where time < coalesce((extract(epoch from
     statement_timestamp()) * 1000000)::bigint, $1) - $2 limit 1;
@@ -1409,30 +1433,6 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
     $23, $24, $25, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $18) / 86400000000)
     on conflict do nothing;
-
--- distributed_next_trim
-select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
-
--- distributed_claim_trim
-select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for
-    update skip locked;
-
--- distributed_forget_user_patches
-delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
-    user_patches where time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2
-    order by time limit 0 + $3);
-
--- distributed_forget_app_patches
-delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
-    time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by time limit
-    0 + $3);
-
--- distributed_apps
-select name from ((select distinct app_name as name from sessions where app_name >= $1 and coalesce(app_name <
-    $3, true) order by name limit 0 + $2) union (select distinct app_name as name from app_scopes where
-    app_name >= $1 and coalesce(app_name < $3, true) order by name limit 0 + $2) union (select distinct
-    app_name as name from user_scopes where app_name >= $1 and coalesce(app_name < $3, true) order by name
-    limit 0 + $2)) as names order by name limit 0 + $2;
 
 -- distributed_expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from

@@ -68,6 +68,10 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     order by sequence desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
     sequence desc;
 
+-- rewinds
+select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
+    = $4 and rewind_to is not null order by sequence;
+
 -- event
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
     incarnation = $4 and id = $5;
@@ -76,28 +80,89 @@ select sequence, commit_time, body from events where app_name = $1 and user_id =
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
     incarnation = $4 and sequence = $5;
 
+-- session_value
+select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and key = $5;
+
+-- apps
+with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
+    union all select min(app_name) from app_scopes where app_name >= $1 union all select min(app_name) from
+    user_scopes where app_name >= $1) as first union all select (select min(n) from (select min(app_name) as n
+    from sessions where app_name > names.name union all select min(app_name) from app_scopes where app_name >
+    names.name union all select min(app_name) from user_scopes where app_name > names.name) as next) from names
+    where coalesce(name < $3, name is not null)) select name from names where coalesce(name < $3, name is not
+    null) limit 0 + $2;
+
+-- users
+with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $4
+    and user_id >= $1 union all select min(user_id) from user_scopes where app_name = $4 and user_id >= $1) as
+    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $4 and
+    user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id >
+    names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
+    coalesce(name < $3, name is not null) limit 0 + $2;
+
+-- made_by
+select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
+    $3;
+
+-- count_sessions
+select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is
+    null or s.expire_time > $3) limit 0 + $4) as counted;
+
+-- set_created_revisions
+update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
+    and id = $3;
+
+-- list_session
+insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from
+    sessions where app_name = $1 and user_id = $2 and id = $3;
+
+-- set_metadata
+update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
+    display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
+    when $10 is null then 0 else $10 - $10 end else expire_time end, active_day = $11 / 86400000000 where
+    app_name = $1 and user_id = $2 and id = $3;
+
+-- unlist_update
+delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
+    update_time from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
+
+-- unlist_session
+delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+
+-- bury_session
+insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
+    nothing;
+
+-- purge_events
+delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
+
+-- purge_state
+delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
+    <= (select key from (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3
+    and incarnation = $4 order by key limit 0 + $5) as page order by key desc limit 1);
+
+-- purge_spans
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= (select node, key from (select node, key from session_spans where app_name = $1 and user_id
+    = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5) as page order by node desc,
+    key desc limit 1);
+
+-- forget_buried
+delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
 -- first_of_invocation
 select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
     and invocation_id = $5 and sequence > $6;
 
--- rewinds
-select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 and rewind_to is not null order by sequence;
-
--- seen_revisions
-select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1
-    and u.user_id = $2), 0) as user_floor, coalesce((select a.floor from app_scopes a where a.app_name = $1),
-    0) as app_floor, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select
-    user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1
-    and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all select created_user_revision,
-    created_app_revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4
-    and base_revision = $5) as seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
-    $3 and s.incarnation = $4;
-
--- session_value
-select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and key = $5;
+-- removed
+select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
+    and session_id = $3 and incarnation = $4 and (key in (select k.value from json_each($5) as k)) is true and
+    valid_to > $6 and (node > $6 or node in (select value from json_each($7))) union all select k.value,
+    s.base_revision from sessions s cross join json_each($5) as k where s.app_name = $1 and s.user_id = $2 and
+    s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_value
 select value from user_state where app_name = $1 and user_id = $2 and key = $3;
@@ -115,40 +180,6 @@ select coalesce((select revision from app_scopes where app_name = $1), 0) as rev
     group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from app_state t where t.app_name =
     $1) as state;
 
--- state_then
-select (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from (select
-    t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7 and ($11 is null or t.key in
-    (select value from json_each($11))) union all select t.key, (select l.value from app_log l where l.app_name
-    = $1 and l.key = t.key and l.revision = t.valid_from) from json_each($10) as n cross join app_spans as t on
-    app_name = $1 and t.node = n.value where t.valid_from <= $7 and t.valid_to > $7 and ($11 is null or t.key
-    in (select value from json_each($11)))) as t) as app_state, (select group_concat(json_quote('user:' ||
-    t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value from user_state t where
-    t.app_name = $1 and t.user_id = $2 and t.revision <= $6 and ($12 is null or t.key in (select value from
-    json_each($12))) union all select t.key, (select l.value from user_log l where l.app_name = $1 and
-    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from json_each($9) as n cross join
-    user_spans as t on app_name = $1 and user_id = $2 and t.node = n.value where t.valid_from <= $6 and
-    t.valid_to > $6 and ($12 is null or t.key in (select value from json_each($12)))) as t) as user_state,
-    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value
-    from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4
-    and t.revision <= $5 and ($13 is null or t.key in (select value from json_each($13))) union all select
-    t.key, t.value from json_each($8) as n cross join session_spans as t on app_name = $1 and user_id = $2 and
-    session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to > $5 and
-    ($13 is null or t.key in (select value from json_each($13)))) as t) as session_state;
-
--- differences
-select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from
-    json_each($6) as n cross join session_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to > $5) as p full join (select
-    key, value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and revision > $5) as n on n.key = p.key order by 1;
-
--- removed
-select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
-    and session_id = $3 and incarnation = $4 and (key in (select k.value from json_each($5) as k)) is true and
-    valid_to > $6 and (node > $6 or node in (select value from json_each($7))) union all select k.value,
-    s.base_revision from sessions s cross join json_each($5) as k where s.app_name = $1 and s.user_id = $2 and
-    s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
-
 -- user_keys_changed
 select p.text, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
     $1 and user_id = $2 and key = p.text union all select floor from user_scopes where app_name = $1 and
@@ -161,11 +192,25 @@ select p.text, (select max(c.revision) from ( select max(revision) as revision f
     0)) as c) from (select texts.value as text, numbers.value as number from json_each($2) texts join
     json_each($3) numbers on numbers.key = texts.key) as p;
 
--- set_metadata
-update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
-    display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when $10 is null then 0 else $10 - $10 end else expire_time end, active_day = $11 / 86400000000 where
-    app_name = $1 and user_id = $2 and id = $3;
+-- user_patch
+select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
+
+-- app_patch
+select digest from app_patches where app_name = $1 and request_key = $2;
+
+-- remember_user_patch
+insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, $5);
+
+-- remember_app_patch
+insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, $4);
+
+-- forget_user_patches
+delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
+    user_patches where time < $1 - $2 order by time limit 0 + $3);
+
+-- forget_app_patches
+delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
+    time < $1 - $2 order by time limit 0 + $3);
 
 -- lease
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -180,13 +225,9 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
 update sessions set lease_epoch = $4, lease_owner = $5, lease_invocation = $6, lease_expire = $7, lease_ttl =
     $8, lease_all = $9 where app_name = $1 and user_id = $2 and id = $3;
 
--- set_created_revisions
-update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
-    and id = $3;
-
--- made_by
-select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
-    $3;
+-- event_time
+select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = $5;
 
 -- insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
@@ -222,6 +263,50 @@ insert into session_state (app_name, user_id, session_id, incarnation, key, valu
     user_id = $2 and session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $7 and
     t.valid_to > $7;
 
+-- log_cost
+select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
+    end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4
+    where s.app_name = $1 and s.user_id = $2 and s.id = $3;
+
+-- differences
+select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (select t.key, t.value from
+    json_each($6) as n cross join session_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to > $5) as p full join (select
+    key, value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and revision > $5) as n on n.key = p.key order by 1;
+
+-- seen_revisions
+select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1
+    and u.user_id = $2), 0) as user_floor, coalesce((select a.floor from app_scopes a where a.app_name = $1),
+    0) as app_floor, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select
+    user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1
+    and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all select created_user_revision,
+    created_app_revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4
+    and base_revision = $5) as seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
+    $3 and s.incarnation = $4;
+
+-- state_then
+select (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from (select
+    t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $7 and ($11 is null or t.key in
+    (select value from json_each($11))) union all select t.key, (select l.value from app_log l where l.app_name
+    = $1 and l.key = t.key and l.revision = t.valid_from) from json_each($10) as n cross join app_spans as t on
+    app_name = $1 and t.node = n.value where t.valid_from <= $7 and t.valid_to > $7 and ($11 is null or t.key
+    in (select value from json_each($11)))) as t) as app_state, (select group_concat(json_quote('user:' ||
+    t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value from user_state t where
+    t.app_name = $1 and t.user_id = $2 and t.revision <= $6 and ($12 is null or t.key in (select value from
+    json_each($12))) union all select t.key, (select l.value from user_log l where l.app_name = $1 and
+    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from json_each($9) as n cross join
+    user_spans as t on app_name = $1 and user_id = $2 and t.node = n.value where t.valid_from <= $6 and
+    t.valid_to > $6 and ($12 is null or t.key in (select value from json_each($12)))) as t) as user_state,
+    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from (select t.key, t.value
+    from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4
+    and t.revision <= $5 and ($13 is null or t.key in (select value from json_each($13))) union all select
+    t.key, t.value from json_each($8) as n cross join session_spans as t on app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to > $5 and
+    ($13 is null or t.key in (select value from json_each($13)))) as t) as session_state;
+
 -- cut
 update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||
     coalesce((select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from ( select key,
@@ -234,13 +319,51 @@ update sessions set base_revision = $5, metadata_revision = metadata_revision + 
     e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = $5) where
     app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
 
--- event_time
-select event_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    sequence = $5;
-
 -- commit_time
 select commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
     and sequence = $5;
+
+-- committed_since
+select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence > $5 and commit_time >= $6 order by sequence limit 1;
+
+-- note_trim
+insert into trims (app_name, user_id, session_id, incarnation, emptied) values ($1, $2, $3, $4, $5) on conflict
+    (app_name, user_id, session_id, incarnation) do update set emptied = case when trims.emptied <
+    excluded.emptied then trims.emptied else excluded.emptied end;
+
+-- next_trim
+select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
+
+-- claim_trim
+select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- empty_events
+update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
+
+-- set_emptied
+update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- last_passed
+select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
+    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
+    node desc, key desc limit 1;
+
+-- purge_passed
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= ($6, $7) and valid_to <= $5;
+
+-- finish_trim
+delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- first_stubs
+select sequence, commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence <= $5 order by sequence limit 0 + $6;
+
+-- purge_stubs
+delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    <= $5;
 
 -- exported
 select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
@@ -283,10 +406,6 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     $23, $24, $25, $18 / 86400000000) on conflict do nothing; insert into session_updates (app_name, user_id,
     id, update_time) select app_name, user_id, id, update_time from sessions where changes() = 1 and app_name =
     $1 and user_id = $2 and id = $3;
-
--- list_session
-insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from
-    sessions where app_name = $1 and user_id = $2 and id = $3;
 
 -- set_user_revision
 insert into user_scopes (app_name, user_id, revision, floor, emptied, began, imported) values ($1, $2, $3, $3,
@@ -359,69 +478,180 @@ update user_scopes set floor = $3, emptied = $3, imported = 0 where app_name = $
 -- settle_app_past
 update app_scopes set floor = $2, emptied = $2, imported = 0 where app_name = $1;
 
--- committed_since
-select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    sequence > $5 and commit_time >= $6 order by sequence limit 1;
+-- any_api_key
+select id from api_keys where id > '' limit 1;
 
--- note_trim
-insert into trims (app_name, user_id, session_id, incarnation, emptied) values ($1, $2, $3, $4, $5) on conflict
-    (app_name, user_id, session_id, incarnation) do update set emptied = case when trims.emptied <
-    excluded.emptied then trims.emptied else excluded.emptied end;
+-- api_key
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
+    $1 and revoke_time is null;
 
--- next_trim
-select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
+-- api_keys
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id >
+    $1 and revoke_time is null order by id limit 0 + $2;
 
--- claim_trim
-select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+-- insert_api_key
+insert into api_keys (id, name, digest, role, apps, users, create_time, expire_time, last_used_time) values
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do update set digest = excluded.digest where
+    api_keys.digest = excluded.digest;
 
--- empty_events
-update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
+-- lock_api_key
+select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
+    $1 and revoke_time is null;
 
--- set_emptied
-update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+-- change_api_key
+update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 where id = $1 and revoke_time
+    is null;
 
--- last_passed
-select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
-    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
-    node desc, key desc limit 1;
+-- revoke_api_key
+update api_keys set revoke_time = $2, digest = null where id = $1 and (revoke_time is null or revoke_time = $2);
 
--- purge_passed
-delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) <= ($6, $7) and valid_to <= $5;
+-- touch_api_key
+update api_keys set last_used_time = $2 where id = $1 and revoke_time is null and coalesce(last_used_time < $2
+    - 3600000000, true);
 
--- finish_trim
-delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+-- revoked_api_keys
+select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2;
 
--- unlist_update
-delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and update_time = (select
-    update_time from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
+-- token_secret
+select secret from token_secrets where name = 'current';
 
--- unlist_session
-delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+-- insert_token_secret
+insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
 
--- bury_session
-insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
-    nothing;
+-- replace_token_secret
+insert into token_secrets (name, secret) values ('current', $1) on conflict (name) do update set secret =
+    excluded.secret;
 
--- purge_events
-delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
+-- token_epochs
+select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) order by subject,
+    app_name limit 0 + $3;
 
--- purge_state
-delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
-    <= (select key from (select key from session_state where app_name = $1 and user_id = $2 and session_id = $3
-    and incarnation = $4 order by key limit 0 + $5) as page order by key desc limit 1);
+-- token_epoch
+select epoch from token_epochs where app_name = $1 and subject = $2;
 
--- purge_spans
-delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) <= (select node, key from (select node, key from session_spans where app_name = $1 and user_id
-    = $2 and session_id = $3 and incarnation = $4 order by node, key limit 0 + $5) as page order by node desc,
-    key desc limit 1);
+-- raise_token_epoch
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) on conflict (subject, app_name) do
+    update set epoch = excluded.epoch where token_epochs.epoch < excluded.epoch;
 
--- forget_buried
-delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+-- revoke_tokens
+insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
+    update set epoch = token_epochs.epoch + 1 returning epoch;
+
+-- policy
+select revision, policy from policies where app_name = $1;
+
+-- bounds
+select sessions_per_user, events_per_session from policies where app_name = $1;
+
+-- policies
+select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
+
+-- set_policy
+insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) values ($1, $2, $3,
+    $4, $5) on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy,
+    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session where
+    policies.revision = excluded.revision - 1;
+
+-- walk
+select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
+    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
+    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
+    $8 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
+    limit 1) end as first_stub, $6 as now from sessions s where s.app_name = $1 and (s.create_time, s.user_id,
+    s.id) > ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5;
+
+-- kept
+select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $5
+    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
+    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
+    $6 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
+    limit 1) end as first_stub, $4 as now from sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
+    $3;
+
+-- history_of_app
+select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    $4 - $3 then l.revision end) from (select l.revision, l.time from app_log l where l.app_name = $1 and
+    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision
+    then (select max(l.revision) from (select l.revision, l.time from app_log l where l.app_name = $1 and
+    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name
+    = $1;
+
+-- history_of_users
+select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >= $6 -
+    $5 then l.revision end) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id
+    = s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l) end as young, case when
+    s.floor < s.revision then (select max(l.revision) from (select l.revision, l.time from user_log l where
+    l.app_name = $1 and l.user_id = s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l)
+    end as last from user_scopes s where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
+
+-- locked_history_of_app
+select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    $4 - $3 then l.revision end) from (select l.revision, l.time from app_log l where l.app_name = $1 and
+    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision
+    then (select max(l.revision) from (select l.revision, l.time from app_log l where l.app_name = $1 and
+    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name
+    = $1;
+
+-- locked_history_of_user
+select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >= $5 -
+    $4 then l.revision end) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id
+    = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as young, case when s.floor <
+    s.revision then (select max(l.revision) from (select l.revision, l.time from user_log l where l.app_name =
+    $1 and l.user_id = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as last from
+    user_scopes s where s.app_name = $1 and s.user_id = $2;
+
+-- raise_user_floor
+update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3;
+
+-- raise_app_floor
+update app_scopes set floor = $2 where app_name = $1 and floor < $2;
+
+-- set_user_emptied
+update user_scopes set emptied = $3 where app_name = $1 and user_id = $2;
+
+-- set_app_emptied
+update app_scopes set emptied = $2 where app_name = $1;
+
+-- user_values_before
+select node, key, valid_from from user_spans where app_name = $1 and user_id = $2 and node <= $3 and valid_to
+    <= $3 order by node, key limit 0 + $4;
+
+-- app_values_before
+select node, key, valid_from from app_spans where app_name = $1 and node <= $2 and valid_to <= $2 order by
+    node, key limit 0 + $3;
+
+-- purge_user_log
+delete from user_log where app_name = $1 and user_id = $2 and (key, revision) in (select p.text, p.number from
+    (select texts.value as text, numbers.value as number from json_each($3) texts join json_each($4) numbers on
+    numbers.key = texts.key) as p);
+
+-- purge_app_log
+delete from app_log where app_name = $1 and (key, revision) in (select p.text, p.number from (select
+    texts.value as text, numbers.value as number from json_each($2) texts join json_each($3) numbers on
+    numbers.key = texts.key) as p);
+
+-- purge_user_spans
+delete from user_spans where app_name = $1 and user_id = $2 and valid_to <= $3 and (node, key) <= ($4, $5);
+
+-- purge_app_spans
+delete from app_spans where app_name = $1 and valid_to <= $2 and (node, key) <= ($3, $4);
+
+-- last_user_removal
+select max(revision), count(*) from (select revision from user_log where app_name = $1 and user_id = $2 and
+    revision > $3 and revision <= $4 and value is null order by revision limit 0 + $5) as r;
+
+-- last_app_removal
+select max(revision), count(*) from (select revision from app_log where app_name = $1 and revision > $2 and
+    revision <= $3 and value is null order by revision limit 0 + $4) as r;
+
+-- purge_user_removals
+delete from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 and value is
+    null;
+
+-- purge_app_removals
+delete from app_log where app_name = $1 and revision > $2 and revision <= $3 and value is null;
 
 -- sessions_of_user
 select id, incarnation from sessions where app_name = $1 and user_id = $2 order by id;
@@ -529,221 +759,6 @@ select secret from erasure_secrets where name = $1;
 -- insert_erasure_secret
 insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing;
 
--- user_patch
-select digest from user_patches where app_name = $1 and user_id = $2 and request_key = $3;
-
--- app_patch
-select digest from app_patches where app_name = $1 and request_key = $2;
-
--- remember_user_patch
-insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, $5);
-
--- remember_app_patch
-insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, $4);
-
--- forget_user_patches
-delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
-    user_patches where time < $1 - $2 order by time limit 0 + $3);
-
--- forget_app_patches
-delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
-    time < $1 - $2 order by time limit 0 + $3);
-
--- apps
-with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
-    union all select min(app_name) from app_scopes where app_name >= $1 union all select min(app_name) from
-    user_scopes where app_name >= $1) as first union all select (select min(n) from (select min(app_name) as n
-    from sessions where app_name > names.name union all select min(app_name) from app_scopes where app_name >
-    names.name union all select min(app_name) from user_scopes where app_name > names.name) as next) from names
-    where coalesce(name < $3, name is not null)) select name from names where coalesce(name < $3, name is not
-    null) limit 0 + $2;
-
--- users
-with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $4
-    and user_id >= $1 union all select min(user_id) from user_scopes where app_name = $4 and user_id >= $1) as
-    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $4 and
-    user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id >
-    names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
-    coalesce(name < $3, name is not null) limit 0 + $2;
-
--- policy
-select revision, policy from policies where app_name = $1;
-
--- log_cost
-select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
-    end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.base_revision and e.sequence <= $4
-    where s.app_name = $1 and s.user_id = $2 and s.id = $3;
-
--- bounds
-select sessions_per_user, events_per_session from policies where app_name = $1;
-
--- count_sessions
-select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is
-    null or s.expire_time > $3) limit 0 + $4) as counted;
-
--- policies
-select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
-
--- set_policy
-insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) values ($1, $2, $3,
-    $4, $5) on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy,
-    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session where
-    policies.revision = excluded.revision - 1;
-
--- walk
-select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
-    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
-    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
-    $8 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
-    limit 1) end as first_stub, $6 as now from sessions s where s.app_name = $1 and (s.create_time, s.user_id,
-    s.id) > ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5;
-
--- kept
-select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $5
-    then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id =
-    s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
-    $6 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
-    limit 1) end as first_stub, $4 as now from sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
-    $3;
-
--- first_stubs
-select sequence, commit_time from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence <= $5 order by sequence limit 0 + $6;
-
--- purge_stubs
-delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    <= $5;
-
--- history_of_app
-select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    $4 - $3 then l.revision end) from (select l.revision, l.time from app_log l where l.app_name = $1 and
-    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision
-    then (select max(l.revision) from (select l.revision, l.time from app_log l where l.app_name = $1 and
-    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name
-    = $1;
-
--- history_of_users
-select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >= $6 -
-    $5 then l.revision end) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id
-    = s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l) end as young, case when
-    s.floor < s.revision then (select max(l.revision) from (select l.revision, l.time from user_log l where
-    l.app_name = $1 and l.user_id = s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l)
-    end as last from user_scopes s where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
-
--- locked_history_of_app
-select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    $4 - $3 then l.revision end) from (select l.revision, l.time from app_log l where l.app_name = $1 and
-    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision
-    then (select max(l.revision) from (select l.revision, l.time from app_log l where l.app_name = $1 and
-    l.revision > s.floor order by l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name
-    = $1;
-
--- locked_history_of_user
-select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >= $5 -
-    $4 then l.revision end) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id
-    = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as young, case when s.floor <
-    s.revision then (select max(l.revision) from (select l.revision, l.time from user_log l where l.app_name =
-    $1 and l.user_id = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as last from
-    user_scopes s where s.app_name = $1 and s.user_id = $2;
-
--- raise_user_floor
-update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3;
-
--- raise_app_floor
-update app_scopes set floor = $2 where app_name = $1 and floor < $2;
-
--- set_user_emptied
-update user_scopes set emptied = $3 where app_name = $1 and user_id = $2;
-
--- set_app_emptied
-update app_scopes set emptied = $2 where app_name = $1;
-
--- user_values_before
-select node, key, valid_from from user_spans where app_name = $1 and user_id = $2 and node <= $3 and valid_to
-    <= $3 order by node, key limit 0 + $4;
-
--- app_values_before
-select node, key, valid_from from app_spans where app_name = $1 and node <= $2 and valid_to <= $2 order by
-    node, key limit 0 + $3;
-
--- purge_user_log
-delete from user_log where app_name = $1 and user_id = $2 and (key, revision) in (select p.text, p.number from
-    (select texts.value as text, numbers.value as number from json_each($3) texts join json_each($4) numbers on
-    numbers.key = texts.key) as p);
-
--- purge_app_log
-delete from app_log where app_name = $1 and (key, revision) in (select p.text, p.number from (select
-    texts.value as text, numbers.value as number from json_each($2) texts join json_each($3) numbers on
-    numbers.key = texts.key) as p);
-
--- purge_user_spans
-delete from user_spans where app_name = $1 and user_id = $2 and valid_to <= $3 and (node, key) <= ($4, $5);
-
--- purge_app_spans
-delete from app_spans where app_name = $1 and valid_to <= $2 and (node, key) <= ($3, $4);
-
--- last_user_removal
-select max(revision), count(*) from (select revision from user_log where app_name = $1 and user_id = $2 and
-    revision > $3 and revision <= $4 and value is null order by revision limit 0 + $5) as r;
-
--- last_app_removal
-select max(revision), count(*) from (select revision from app_log where app_name = $1 and revision > $2 and
-    revision <= $3 and value is null order by revision limit 0 + $4) as r;
-
--- purge_user_removals
-delete from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 and value is
-    null;
-
--- purge_app_removals
-delete from app_log where app_name = $1 and revision > $2 and revision <= $3 and value is null;
-
--- any_api_key
-select id from api_keys where id > '' limit 1;
-
--- api_key
-select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
-    $1 and revoke_time is null;
-
--- api_keys
-select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id >
-    $1 and revoke_time is null order by id limit 0 + $2;
-
--- insert_api_key
-insert into api_keys (id, name, digest, role, apps, users, create_time, expire_time, last_used_time) values
-    ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (id) do update set digest = excluded.digest where
-    api_keys.digest = excluded.digest;
-
--- lock_api_key
-select id, name, digest, role, apps, users, create_time, expire_time, last_used_time from api_keys where id =
-    $1 and revoke_time is null;
-
--- change_api_key
-update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 where id = $1 and revoke_time
-    is null;
-
--- revoke_api_key
-update api_keys set revoke_time = $2, digest = null where id = $1 and (revoke_time is null or revoke_time = $2);
-
--- touch_api_key
-update api_keys set last_used_time = $2 where id = $1 and revoke_time is null and coalesce(last_used_time < $2
-    - 3600000000, true);
-
--- token_secret
-select secret from token_secrets where name = 'current';
-
--- insert_token_secret
-insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing;
-
--- replace_token_secret
-insert into token_secrets (name, secret) values ('current', $1) on conflict (name) do update set secret =
-    excluded.secret;
-
--- revoked_api_keys
-select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2;
-
 -- feed_tick
 select id as tick, time, '' as snapshot from changes where id >= coalesce((select max(l.id) from changes l
     where l.app_name = ''), 0) and id = $1;
@@ -787,21 +802,6 @@ select revision, key, value from app_log where app_name = $1 and revision >= $2 
 -- feed_forget_user
 update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null where
     app_name = $1 and user_id = $2;
-
--- token_epochs
-select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) order by subject,
-    app_name limit 0 + $3;
-
--- raise_token_epoch
-insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) on conflict (subject, app_name) do
-    update set epoch = excluded.epoch where token_epochs.epoch < excluded.epoch;
-
--- token_epoch
-select epoch from token_epochs where app_name = $1 and subject = $2;
-
--- revoke_tokens
-insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
-    update set epoch = token_epochs.epoch + 1 returning epoch;
 
 -- list_of_app_by_update
 select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,

@@ -1,20 +1,20 @@
 //! Keys, and what tokens are signed and revoked by.
 
 use async_trait::async_trait;
+use sqlx::FromRow;
 use tokio::time::Instant;
 
-use crate::domain::access::{ApiKey, Names, TokenEpoch};
+use crate::domain::access::{ApiKey, Grant, Names, Role, TokenEpoch};
 use crate::domain::erasure::Subject;
 use crate::domain::ids::{AppName, UserKey};
-use crate::domain::json::string_array;
+use crate::domain::json::{Json, string_array};
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Tx};
 use crate::store::error::{Cause, StoreError};
 use crate::store::run::End;
-use crate::store::sql::filter::filter_text;
-use crate::store::sql::primitives::{at_most_one, one};
-use crate::store::sql::query::Query;
-use crate::store::sql::rows::ApiKeyRow;
+use crate::store::sql::filter::{filter_text, plain_text};
+use crate::store::sql::query::{Query, at_most_one, one};
+use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -163,12 +163,12 @@ impl<B: Backend> Writes for Transactions<B> {
 }
 
 pub async fn has_keys<X: Tx>(tx: &mut X) -> Result<bool> {
-    let any: Option<(String,)> = at_most_one(tx, Query::new(&*tx.statements().any_api_key)).await?;
+    let any: Option<(String,)> = at_most_one(tx, Query::new(&Statements::of(tx).any_api_key)).await?;
     Ok(any.is_some())
 }
 
 pub async fn api_key<X: Tx>(tx: &mut X, id: &str) -> Result<Option<ApiKey>> {
-    let query = Query::new(&*tx.statements().api_key).bind(id);
+    let query = Query::new(&Statements::of(tx).api_key).bind(id);
     found(tx, query).await
 }
 
@@ -178,12 +178,13 @@ async fn found<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<Option<ApiKey>> {
 }
 
 pub async fn api_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<ApiKey>> {
-    let rows: Vec<ApiKeyRow> = tx.fetch(Query::new(&*tx.statements().api_keys).bind(after).bind(limit as i64)).await?;
+    let rows: Vec<ApiKeyRow> =
+        tx.fetch(Query::new(&Statements::of(tx).api_keys).bind(after).bind(limit as i64)).await?;
     rows.into_iter().map(ApiKey::try_from).collect()
 }
 
 pub async fn insert_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<((), End)> {
-    let query = Query::new(&*tx.statements().insert_api_key)
+    let query = Query::new(&Statements::of(tx).insert_api_key)
         .bind(&*key.id)
         .bind(filter_text(&key.name))
         .bind(&key.digest[..])
@@ -200,13 +201,13 @@ pub async fn insert_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<((), End)
 }
 
 pub async fn change_api_key<X: Tx>(tx: &mut X, from: &ApiKey, key: &ApiKey) -> Result<(bool, End)> {
-    let query = Query::new(&*tx.statements().lock_api_key).bind(&*from.id);
+    let query = Query::new(&Statements::of(tx).lock_api_key).bind(&*from.id);
     let found = found(tx, query).await?;
     // When it was last used is no part of a change.
     if found.map(|found| ApiKey { last_used_time: from.last_used_time, ..found }).as_ref() != Some(from) {
         return Ok((false, End::Release));
     }
-    let query = Query::new(&*tx.statements().change_api_key)
+    let query = Query::new(&Statements::of(tx).change_api_key)
         .bind(&*key.id)
         .bind(filter_text(&key.name))
         .bind(key.grant.role.as_str())
@@ -217,11 +218,11 @@ pub async fn change_api_key<X: Tx>(tx: &mut X, from: &ApiKey, key: &ApiKey) -> R
 }
 
 pub async fn revoke_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<(bool, End)> {
-    changed(tx, Query::new(&*tx.statements().revoke_api_key).bind(id).bind(now.0)).await
+    changed(tx, Query::new(&Statements::of(tx).revoke_api_key).bind(id).bind(now.0)).await
 }
 
 pub async fn touch_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<((), End)> {
-    let (_, end) = changed(tx, Query::new(&*tx.statements().touch_api_key).bind(id).bind(now.0)).await?;
+    let (_, end) = changed(tx, Query::new(&Statements::of(tx).touch_api_key).bind(id).bind(now.0)).await?;
     Ok(((), end))
 }
 
@@ -230,32 +231,32 @@ pub async fn token_secret<X: Tx>(tx: &mut X, draw: &[u8; 32]) -> Result<([u8; 32
         return Ok((stored, End::Release));
     }
     // Another process may be first: this waits for it, and the next statement sees what it stored.
-    tx.execute(Query::new(&*tx.statements().insert_token_secret).bind(&draw[..])).await?;
+    tx.execute(Query::new(&Statements::of(tx).insert_token_secret).bind(&draw[..])).await?;
     let stored = stored_secret(tx).await?;
     let stored = stored.ok_or_else(|| StoreError::new(Cause::Internal, "a secret that was stored is not there"))?;
     Ok((stored, End::UNTOLD))
 }
 
 pub async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
-    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&*tx.statements().token_secret)).await?;
+    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&Statements::of(tx).token_secret)).await?;
     let odd = |_| StoreError::new(Cause::Internal, "the stored secret does not have 32 bytes");
     row.map(|(secret,)| secret.try_into().map_err(odd)).transpose()
 }
 
 pub async fn replace_token_secret<X: Tx>(tx: &mut X, secret: &[u8; 32]) -> Result<((), End)> {
-    tx.execute(Query::new(&*tx.statements().replace_token_secret).bind(&secret[..])).await?;
+    tx.execute(Query::new(&Statements::of(tx).replace_token_secret).bind(&secret[..])).await?;
     Ok(((), End::UNTOLD))
 }
 
 pub async fn revoked_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<(String, Micros)>> {
-    let query = Query::new(&*tx.statements().revoked_api_keys).bind(after).bind(limit as i64);
+    let query = Query::new(&Statements::of(tx).revoked_api_keys).bind(after).bind(limit as i64);
     let rows: Vec<(String, i64)> = tx.fetch(query).await?;
     Ok(rows.into_iter().map(|(id, time)| (id, Micros(time))).collect())
 }
 
 pub async fn token_epochs<X: Tx>(tx: &mut X, after: Option<&TokenEpoch>, limit: usize) -> Result<Vec<TokenEpoch>> {
     let (subject, app) = after.map_or((&[][..], ""), |after| (&after.subject.bytes()[..], after.app.as_str()));
-    let query = Query::new(&*tx.statements().token_epochs).bind(subject).bind(app).bind(limit as i64);
+    let query = Query::new(&Statements::of(tx).token_epochs).bind(subject).bind(app).bind(limit as i64);
     let rows: Vec<(String, Vec<u8>, i64)> = tx.fetch(query).await?;
     let odd = || StoreError::new(Cause::Internal, "a stored count of revocations is not what its statement writes");
     let read = |(app, subject, epoch): (String, Vec<u8>, i64)| {
@@ -266,18 +267,18 @@ pub async fn token_epochs<X: Tx>(tx: &mut X, after: Option<&TokenEpoch>, limit: 
 }
 
 pub async fn raise_token_epoch<X: Tx>(tx: &mut X, epoch: &TokenEpoch) -> Result<(bool, End)> {
-    let query = Query::new(&*tx.statements().raise_token_epoch).app(&epoch.app);
+    let query = Query::new(&Statements::of(tx).raise_token_epoch).app(&epoch.app);
     changed(tx, query.bind(&epoch.subject.bytes()[..]).bind(epoch.epoch)).await
 }
 
 pub async fn token_epoch<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
-    let query = Query::new(&*tx.statements().token_epoch).app(app).bind(&subject.bytes()[..]);
+    let query = Query::new(&Statements::of(tx).token_epoch).app(app).bind(&subject.bytes()[..]);
     let row: Option<(i64,)> = at_most_one(tx, query).await?;
     Ok(row.map_or(0, |(epoch,)| epoch))
 }
 
 pub async fn revoke_tokens<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<(i64, End)> {
-    let query = Query::new(&*tx.statements().revoke_tokens).app(app).bind(&subject.bytes()[..]);
+    let query = Query::new(&Statements::of(tx).revoke_tokens).app(app).bind(&subject.bytes()[..]);
     let (epoch,) = one(tx, query).await?;
     Ok((epoch, End::UNTOLD))
 }
@@ -295,4 +296,92 @@ fn patterns(names: &Names) -> Result<String> {
         return Err(StoreError::new(Cause::Internal, "a key cannot have a literal name that ends with `*`"));
     }
     Ok(string_array(&patterns))
+}
+
+/// The columns of an [`ApiKeyRow`]: all of a key that is not revoked.
+const API_KEY: &str = "id, name, digest, role, apps, users, create_time, expire_time, last_used_time";
+
+/// How old the time of a key's last use may be, in microseconds: an hour.
+const LAST_USED_TO: i64 = 3600 * 1_000_000;
+
+statements! { words,
+    /// One key, if there is any. All ids are after the empty one, so it is found by the index.
+    any_api_key: "select id from api_keys where id > '' limit 1",
+    api_key: format!("select {API_KEY} from api_keys where id = $1 and revoke_time is null"),
+    /// Keys after the id `$1`, up to `$2`.
+    api_keys: format!(
+        "select {API_KEY} from api_keys where id > $1 and revoke_time is null order by id limit 0 + $2"
+    ),
+    /// Affects the row, too, if the same key is there already; no row, if it is another one.
+    insert_api_key: format!(
+        "insert into api_keys ({API_KEY}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+         on conflict (id) do update set digest = excluded.digest where api_keys.digest = excluded.digest"
+    ),
+    lock_api_key: format!(
+        "select {API_KEY} from api_keys where id = $1 and revoke_time is null{}",
+        words.for_update()
+    ),
+    change_api_key: "update api_keys set name = $2, role = $3, apps = $4, users = $5, expire_time = $6 \
+                     where id = $1 and revoke_time is null",
+    /// Affects the row again if it was revoked at this very time: an earlier try did it.
+    revoke_api_key: "update api_keys set revoke_time = $2, digest = null \
+                     where id = $1 and (revoke_time is null or revoke_time = $2)",
+    touch_api_key: format!(
+        "update api_keys set last_used_time = $2 where id = $1 and revoke_time is null \
+           and coalesce(last_used_time < $2 - {LAST_USED_TO}, true)"
+    ),
+    /// Keys after the id `$1` that were revoked, up to `$2`.
+    revoked_api_keys: "select id, revoke_time from api_keys where id > $1 and revoke_time is not null order by id limit 0 + $2",
+    token_secret: "select secret from token_secrets where name = 'current'",
+    insert_token_secret: "insert into token_secrets (name, secret) values ('current', $1) on conflict do nothing",
+    replace_token_secret: "insert into token_secrets (name, secret) values ('current', $1) \
+                           on conflict (name) do update set secret = excluded.secret",
+    /// After the user `$1` and the app `$2`, up to `$3`.
+    token_epochs: "select app_name, subject, epoch from token_epochs where (subject, app_name) > ($1, $2) \
+                   order by subject, app_name limit 0 + $3",
+    token_epoch: "select epoch from token_epochs where app_name = $1 and subject = $2",
+    /// Affects no row if the tokens were revoked as often already.
+    raise_token_epoch: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) \
+                        on conflict (subject, app_name) do update set epoch = excluded.epoch \
+                        where token_epochs.epoch < excluded.epoch",
+    revoke_tokens: "insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) \
+                    on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",
+}
+
+#[derive(FromRow)]
+struct ApiKeyRow {
+    id: String,
+    name: String,
+    digest: Option<Vec<u8>>,
+    role: String,
+    apps: String,
+    users: String,
+    create_time: i64,
+    expire_time: Option<i64>,
+    last_used_time: Option<i64>,
+}
+
+impl TryFrom<ApiKeyRow> for ApiKey {
+    type Error = StoreError;
+
+    fn try_from(row: ApiKeyRow) -> Result<Self> {
+        let odd = || StoreError::new(Cause::Internal, "a stored API key is not what its statement writes");
+        let names = |text| {
+            let patterns: Option<Vec<_>> = Json::trusted(text).as_array()?.map(Json::as_str).collect();
+            Some(Names::patterns(patterns?.iter().map(|pattern| &**pattern)))
+        };
+        Ok(Self {
+            digest: row.digest.and_then(|digest| digest.try_into().ok()).ok_or_else(odd)?,
+            grant: Grant {
+                role: Role::parse(&row.role).ok_or_else(odd)?,
+                apps: names(&row.apps).ok_or_else(odd)?,
+                users: names(&row.users).ok_or_else(odd)?,
+            },
+            id: row.id,
+            name: plain_text(&row.name),
+            create_time: Micros(row.create_time),
+            expire_time: row.expire_time.map(Micros),
+            last_used_time: row.last_used_time.map(Micros),
+        })
+    }
 }

@@ -51,7 +51,7 @@ pub trait Database: Send + Sync + 'static {
     fn writers(&self) -> usize;
     /// Overwrites what was removed by now wherever this process can reach it: in its files.
     fn scrub(&self) -> impl Future<Output = Result<Scrubbed>> + Send;
-    /// What to ask for the time, where the database has no clock. The first call counts.
+    /// Sets the clock of a database that has none of its own. Only the first call counts.
     fn set_clock(&self, _now: Now) {}
     fn limits(&self) -> StoreLimits;
     /// Whether there is a change feed. Not where the database is distributed: there, transactions have no snapshot in common.
@@ -83,7 +83,7 @@ pub struct SessionInsert<'a> {
     pub initial_state: String,
 }
 
-/// What the database noted of the events of a session that it wrote.
+/// What the database recorded with the events of a session that it wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Noted {
     /// The revisions of user and app state that they saw.
@@ -92,10 +92,10 @@ pub struct Noted {
     pub commit_time: Micros,
 }
 
-/// What was noted, by incarnation.
+/// What was recorded, by incarnation.
 pub type Seen = HashMap<i64, Noted>;
 
-/// Tells the time by which a database judges that has no clock of its own.
+/// The clock of a database that has none of its own.
 pub type Now = Arc<dyn Fn() -> Micros + Send + Sync>;
 
 /// The result of [`Tx::commit_if_unchanged`]. Losing a race is normal: it is no error, and is not logged.
@@ -167,11 +167,11 @@ pub trait Tx: FeedTx {
     /// Whether a write that commits with its statement may have committed if it was cut off.
     fn may_have_committed(&self) -> bool;
 
-    /// Inserts the rows of sessions of which neither the id nor the request is there, in key order, each with the revisions of
-    /// user and app state that are there; the incarnations of those.
+    /// Inserts, in key order, the sessions whose id and idempotency key are unused, each with the present revisions of user and app
+    /// state. Returns their incarnations.
     fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> impl Future<Output = Result<Vec<i64>>> + Send;
-    /// Creates [simple](Creation::is_simple) sessions of one app in one statement, which commits; those that it created, with
-    /// their merged states. The rest are of ids, or of requests, that are there.
+    /// Creates [simple](Creation::is_simple) sessions of one app in one statement, which commits. Returns those that it created, with
+    /// their merged states. The ids or the idempotency keys of the others are in use.
     fn create_at_once(
         &mut self,
         inserts: &[SessionInsert<'_>],
@@ -190,7 +190,7 @@ pub trait Tx: FeedTx {
     /// Expired sessions, by the database's clock if it has one, else by `now`.
     fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<(SessionKey, i64)>>> + Send;
     fn next_buried(&mut self) -> impl Future<Output = Result<Option<Buried>>> + Send;
-    /// Holds the user for whom this number stands until the transaction ends.
+    /// Locks the user for whom this number stands until the transaction ends.
     fn hold_user(&mut self, user: i64, lock: UserLock) -> impl Future<Output = Result<()>> + Send;
 
     /// Reads sessions, in their order; several only if [`Database::may_share`] allows each, and all are of one app where
@@ -214,7 +214,7 @@ pub enum Scrubbed {
     Busy,
 }
 
-/// With whom a user is held.
+/// With whom a lock of a user is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserLock {
     /// With all who make something for the user.

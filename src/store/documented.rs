@@ -7,14 +7,17 @@ use std::{env, fs};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
-use super::sql::statements::Statements;
+use super::sql::view;
 use super::sql::words::Words;
-use super::{migrations, postgres, sqlite};
+use super::{
+    access, appends, erasures, feed, leases, migrations, past, policies, postgres, sessions, shared, sqlite, transfer,
+    trim,
+};
 use crate::domain::access::Names;
 use crate::domain::ids::{AppName, SessionId, UserId};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
 use crate::domain::time::Micros;
-use crate::store::sql::list::list;
+use crate::store::sessions::list;
 
 type Named = (String, String);
 
@@ -45,11 +48,11 @@ fn lists(words: &Words) -> Vec<Named> {
                     max_rows: 1,
                     max_bytes: 1,
                 };
-                let text = list(words, &query, Micros(0)).text().to_owned();
+                let text = list::statement(words, &query, Micros(0)).text().to_owned();
                 lists.push((format!("list_of_{of}_by_{order}{variant}"), text));
                 if of == "app" && variant.is_empty() {
                     let query = ListQuery { users: Names::patterns(["a", "b*"]), ..query };
-                    let text = list(words, &query, Micros(0)).text().to_owned();
+                    let text = list::statement(words, &query, Micros(0)).text().to_owned();
                     lists.push((format!("list_of_{of}_by_{order}_within"), text));
                 }
             }
@@ -58,13 +61,36 @@ fn lists(words: &Words) -> Vec<Named> {
     lists
 }
 
-fn fixed(statements: &Statements) -> Vec<Named> {
-    let named = statements.all().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned()));
-    named.chain(lists(statements.words)).collect()
+/// Those of the resources.
+fn fixed(words: &'static Words) -> Vec<Named> {
+    let of_resources = [
+        view::Statements::named(words),
+        sessions::read::Statements::named(words),
+        sessions::create::Statements::named(words),
+        sessions::change::Statements::named(words),
+        sessions::bury::Statements::named(words),
+        appends::absent::Statements::named(words),
+        shared::statements::Statements::named(words),
+        leases::Statements::named(words),
+        past::fork::Statements::named(words),
+        past::rewind::Statements::named(words),
+        past::moment::Statements::named(words),
+        trim::Statements::named(words),
+        transfer::export::Statements::named(words),
+        transfer::import::Statements::named(words),
+        transfer::scopes::Statements::named(words),
+        access::Statements::named(words),
+        policies::Statements::named(words),
+        policies::forget::Statements::named(words),
+        erasures::Statements::named(words),
+        feed::Statements::named(words),
+    ];
+    let named = of_resources.into_iter().flatten().map(|(name, text)| (name.to_owned(), text.to_owned()));
+    named.chain(lists(words)).collect()
 }
 
 fn of_postgres() -> Vec<Named> {
-    let mut all = fixed(&postgres::words::STATEMENTS);
+    let mut all = fixed(&postgres::words::WORDS);
     all.extend(postgres::statements::ALL.map(|(name, text)| (name.to_owned(), text.to_owned())));
     all.extend(postgres::composed());
     all.extend(of_distributed().into_iter().map(|(name, text)| (format!("distributed_{name}"), text)));
@@ -73,14 +99,14 @@ fn of_postgres() -> Vec<Named> {
 
 /// What differs where Citus distributes the database.
 fn of_distributed() -> Vec<Named> {
-    let one = fixed(&postgres::words::STATEMENTS);
+    let one = fixed(&postgres::words::WORDS);
     let differs = fixed(&postgres::words::DISTRIBUTED).into_iter().filter(|statement| !one.contains(statement));
     let own = postgres::statements::OF_DISTRIBUTED.map(|(name, text)| (name.to_owned(), text.to_owned()));
     differs.chain(own).collect()
 }
 
 fn of_sqlite() -> Vec<Named> {
-    let mut all = fixed(&sqlite::words::STATEMENTS);
+    let mut all = fixed(&sqlite::words::WORDS);
     all.push(("plain_view".to_owned(), sqlite::words::PLAIN_VIEW.clone()));
     all.extend(sqlite::composed());
     all

@@ -5,6 +5,7 @@
 //! what is there need no more than the locks of its rows, which the erasure takes. The user is held before any row is locked.
 
 use async_trait::async_trait;
+use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::command::Made;
@@ -16,17 +17,16 @@ use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{Backend, Database as _, Scrubbed, Tx, UserLock};
 use crate::store::error::{Cause, Decided, StoreError, corrupt};
 use crate::store::run::{Call, End};
-use crate::store::sql::feed;
-use crate::store::sql::primitives::{at_most_one, one};
-use crate::store::sql::query::Query;
-use crate::store::sql::rows::ErasureRow;
+use crate::store::sql::query::{Query, at_most_one, one};
+use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
+use crate::store::{access, feed};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
-    /// With which users are hashed where nothing may name them: never another one, also after a restore.
+    /// The salt for hashing user names. It never changes, not even by a restore.
     async fn erasure_salt(&self, deadline: Instant) -> Result<[u8; 32]>;
 
     async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>>;
@@ -47,10 +47,10 @@ pub trait Writes: Send + Sync {
     /// finds what the first one did.
     async fn erase(&self, erasing: &Erasing, deadline: Instant) -> Decided<(Made, Erasure)>;
 
-    /// Overwrites what was removed by now, in the files of this process. Not a transaction.
+    /// Overwrites removed rows in the files of this process. Not a transaction.
     async fn scrub(&self, deadline: Instant) -> Result<Scrubbed>;
 
-    /// Notes that nothing is left, with the receipt, unless that was noted.
+    /// Records that no row is left, with the receipt, unless that is recorded.
     async fn finish_erasure(&self, erasure: &Erasure, done: Micros, receipt: &str, deadline: Instant) -> Result<()>;
 
     /// The key that signs receipts (PKCS#8): the same for every process. The first call stores its `draw`.
@@ -122,7 +122,7 @@ pub async fn admit<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Resul
 }
 
 async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
-    let query = Query::new(&*tx.statements().blocked_user).app(app).bind(&subject.bytes()[..]);
+    let query = Query::new(&Statements::of(tx).blocked_user).app(app).bind(&subject.bytes()[..]);
     let found: Option<(Vec<u8>,)> = at_most_one(tx, query).await?;
     Ok(found.is_some())
 }
@@ -130,13 +130,13 @@ async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Resu
 pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Erasure), End)> {
     let Erasing { app, subject, .. } = erasing;
     tx.hold_user(subject.lock(), UserLock::Alone).await?;
-    let again = Query::new(&*tx.statements().erasure_of_app).app(app).bind(&*erasing.id);
+    let again = Query::new(&Statements::of(tx).erasure_of_app).app(app).bind(&*erasing.id);
     if let Some(row) = at_most_one::<ErasureRow>(tx, again).await? {
         // Of an earlier try, whose COMMIT was not answered.
         return Ok(((Made::New, row.try_into()?), End::Release));
     }
     if let Some(request) = &erasing.request {
-        let query = Query::new(&*tx.statements().erasure_of_request).app(app).bind(&request[..]);
+        let query = Query::new(&Statements::of(tx).erasure_of_request).app(app).bind(&request[..]);
         if let Some(row) = at_most_one::<ErasureRow>(tx, query).await? {
             let found = Erasure::try_from(row)?;
             return match found.subject == *subject {
@@ -149,16 +149,16 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Eras
     if let Some(user) = &erasing.user {
         committed = remove(tx, user, &erasing.id, &mut removed).await?;
     }
-    let statements = tx.statements();
+    let statements = Statements::of(tx);
     let of_subject = |text: &'static str| Query::new(text).app(app).bind(&subject.bytes()[..]);
     match erasing.block {
         Some(true) => drop(tx.execute(of_subject(&statements.block_user)).await?),
         Some(false) => drop(tx.execute(of_subject(&statements.unblock_user)).await?),
         None => {}
     }
-    let _: (i64,) = one(tx, of_subject(&statements.revoke_tokens)).await?;
+    let _: (i64,) = one(tx, of_subject(&access::Statements::of(tx).revoke_tokens)).await?;
     // Holds the app's count until the commit: what an import that begins now reads has all erasures of a lower number.
-    let (number,): (i64,) = one(tx, Query::new(&*statements.number_erasure).app(app)).await?;
+    let (number,): (i64,) = one(tx, Query::new(&statements.number_erasure).app(app)).await?;
     tx.execute(of_subject(&statements.note_erasure).bind(number)).await?;
     let erasure = Erasure {
         id: erasing.id.clone(),
@@ -180,20 +180,20 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Eras
 
 /// The number of the user's last erasure in the app, 0 without one.
 pub async fn last_erasure<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
-    let query = Query::new(&*tx.statements().last_erasure).app(app).bind(&subject.bytes()[..]);
+    let query = Query::new(&Statements::of(tx).last_erasure).app(app).bind(&subject.bytes()[..]);
     let found: Option<(i64,)> = at_most_one(tx, query).await?;
     Ok(found.map_or(0, |(number,)| number))
 }
 
-/// How many erasures each app had; none that is not there.
+/// The number of erasures of each app that had any.
 pub async fn counts<X: Tx>(tx: &mut X) -> Result<Vec<(AppName, i64)>> {
-    let rows: Vec<(String, i64)> = tx.fetch(Query::new(&*tx.statements().erasure_counts)).await?;
+    let rows: Vec<(String, i64)> = tx.fetch(Query::new(&Statements::of(tx).erasure_counts)).await?;
     rows.into_iter().map(|(app, count)| Ok((AppName::parse(&app).map_err(corrupt)?, count))).collect()
 }
 
-/// Removes what is there of a user, and buries the sessions; whom to tell.
+/// Removes all rows of a user, and buries the sessions. Returns the changes to announce.
 async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Removed) -> Result<Vec<Committed>> {
-    let statements = tx.statements();
+    let statements = Statements::of(tx);
     let of_user = |text: &'static str| Query::new(text).user(user);
     let sessions: Vec<(String, i64)> = tx.fetch(of_user(&statements.sessions_of_user)).await?;
     let claimed = tx.execute(of_user(&statements.claim_buried).bind(id)).await?;
@@ -220,7 +220,7 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
 }
 
 async fn insert<X: Tx>(tx: &mut X, erasure: &Erasure) -> Result<()> {
-    let query = Query::new(&*tx.statements().insert_erasure)
+    let query = Query::new(&Statements::of(tx).insert_erasure)
         .bind(&*erasure.id)
         .app(&erasure.app)
         .bind(&erasure.subject.bytes()[..])
@@ -237,17 +237,17 @@ async fn insert<X: Tx>(tx: &mut X, erasure: &Erasure) -> Result<()> {
 }
 
 pub async fn erasure<X: Tx>(tx: &mut X, id: &str) -> Result<Option<Erasure>> {
-    let row: Option<ErasureRow> = at_most_one(tx, Query::new(&*tx.statements().erasure).bind(id)).await?;
+    let row: Option<ErasureRow> = at_most_one(tx, Query::new(&Statements::of(tx).erasure).bind(id)).await?;
     row.map(Erasure::try_from).transpose()
 }
 
 pub async fn erasures<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<Erasure>> {
-    let query = Query::new(&*tx.statements().erasures).bind(after).bind(limit as i64);
+    let query = Query::new(&Statements::of(tx).erasures).bind(after).bind(limit as i64);
     all(tx, query).await
 }
 
 pub async fn to_finish<X: Tx>(tx: &mut X, limit: usize) -> Result<Vec<Erasure>> {
-    let query = Query::new(&*tx.statements().erasures_to_finish).bind(limit as i64);
+    let query = Query::new(&Statements::of(tx).erasures_to_finish).bind(limit as i64);
     all(tx, query).await
 }
 
@@ -258,7 +258,7 @@ async fn all<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<Vec<Erasure>> {
 
 /// Adds what the sweep removed of a part of an erasure.
 pub async fn count<X: Tx>(tx: &mut X, app: &AppName, id: &str, removed: &Removed) -> Result<()> {
-    let query = Query::new(&*tx.statements().count_removed)
+    let query = Query::new(&Statements::of(tx).count_removed)
         .app(app)
         .bind(id)
         .bind(removed.events)
@@ -268,7 +268,7 @@ pub async fn count<X: Tx>(tx: &mut X, app: &AppName, id: &str, removed: &Removed
 }
 
 pub async fn finish<X: Tx>(tx: &mut X, erasure: &Erasure, done: Micros, receipt: &str) -> Result<((), End)> {
-    let query = Query::new(&*tx.statements().finish_erasure).app(&erasure.app).bind(&*erasure.id);
+    let query = Query::new(&Statements::of(tx).finish_erasure).app(&erasure.app).bind(&*erasure.id);
     tx.execute(query.bind(done.0).bind(receipt)).await?;
     Ok(((), End::UNTOLD))
 }
@@ -285,13 +285,129 @@ pub async fn receipt_key<X: Tx>(tx: &mut X, draw: &[u8]) -> Result<(Vec<u8>, End
         return Ok((stored, End::Release));
     }
     // Another process may be first: this waits for it, and the next statement sees what it stored.
-    tx.execute(Query::new(&*tx.statements().insert_erasure_secret).bind(RECEIPT).bind(draw)).await?;
+    tx.execute(Query::new(&Statements::of(tx).insert_erasure_secret).bind(RECEIPT).bind(draw)).await?;
     let stored = secret(tx, RECEIPT).await?;
     let stored = stored.ok_or_else(|| StoreError::new(Cause::Internal, "a key that was stored is not there"))?;
     Ok((stored, End::UNTOLD))
 }
 
 async fn secret<X: Tx>(tx: &mut X, name: &str) -> Result<Option<Vec<u8>>> {
-    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&*tx.statements().erasure_secret).bind(name)).await?;
+    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&Statements::of(tx).erasure_secret).bind(name)).await?;
     Ok(row.map(|(secret,)| secret))
+}
+
+/// The columns of an erasure.
+const ERASURE: &str = "id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events, \
+                       state_keys, changes, receipt";
+
+statements! { words,
+    /// Locks the sessions of a user.
+    sessions_of_user: format!(
+        "select id, incarnation from sessions where app_name = $1 and user_id = $2 order by id{}",
+        words.for_update()
+    ),
+    /// What was buried before becomes a part of the erasure `$3`.
+    claim_buried: "update buried_sessions set erasure = $3 where app_name = $1 and user_id = $2 and erasure is null",
+    bury_sessions_of_user: "insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) \
+                            select app_name, user_id, id, incarnation, $3 from sessions where app_name = $1 and user_id = $2",
+    bury_imports_of_user: "insert into buried_sessions (app_name, user_id, session_id, incarnation, erasure) \
+                           select app_name, user_id, session_id, incarnation, $3 from imports \
+                           where app_name = $1 and user_id = $2",
+    forget_imports_of_user: of_user("imports"),
+    unlist_sessions_of_user: of_user("sessions"),
+    unlist_updates_of_user: of_user("session_updates"),
+    /// Lets the state of users of the app begin above the revision of this one's.
+    outlast_user_scope: "insert into erased_revisions (app_name, revision) \
+                         select app_name, revision + 1 from user_scopes where app_name = $1 and user_id = $2 \
+                         on conflict (app_name) do update set revision = excluded.revision \
+                         where erased_revisions.revision < excluded.revision",
+    forget_user_scope: of_user("user_scopes"),
+    forget_user_state: of_user("user_state"),
+    forget_user_log: of_user("user_log"),
+    forget_user_spans: of_user("user_spans"),
+    forget_patches_of_user: of_user("user_patches"),
+    erasure: format!("select {ERASURE} from erasures where id = $1"),
+    erasure_of_app: format!("select {ERASURE} from erasures where app_name = $1 and id = $2"),
+    erasure_of_request: format!("select {ERASURE} from erasures where app_name = $1 and request = $2"),
+    /// Those after the id `$1`, up to `$2`.
+    erasures: format!("select {ERASURE} from erasures where id > $1 order by id limit 0 + $2"),
+    /// Up to `$1` erasures of which no row is left, nor of an earlier one of the same user.
+    erasures_to_finish: format!(
+        "select {ERASURE} from erasures e where done_time is null \
+           and not exists (select 1 from buried_sessions b where b.app_name = e.app_name and b.erasure = e.id) \
+           and not exists (select 1 from erasures l where l.app_name = e.app_name and l.subject = e.subject \
+             and l.done_time is null and (l.request_time, l.id) < (e.request_time, e.id)) \
+         order by request_time, id limit 0 + $1"
+    ),
+    /// The next number of an erasure of the app.
+    number_erasure: "insert into erasure_counts (app_name, count) values ($1, 1) \
+                     on conflict (app_name) do update set count = erasure_counts.count + 1 returning count",
+    note_erasure: "update token_epochs set erasure = $3 where app_name = $1 and subject = $2",
+    /// The number of the last erasure of a user.
+    last_erasure: "select erasure from token_epochs where app_name = $1 and subject = $2",
+    /// The apps that had erasures, and how many.
+    erasure_counts: "select app_name, count from erasure_counts",
+    insert_erasure: format!(
+        "insert into erasures ({ERASURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11, $12, null)"
+    ),
+    count_removed: "update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 \
+                    where app_name = $1 and id = $2",
+    finish_erasure: "update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null",
+    blocked_user: "select subject from blocked_users where app_name = $1 and subject = $2",
+    block_user: "insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing",
+    unblock_user: "delete from blocked_users where app_name = $1 and subject = $2",
+    erasure_secret: "select secret from erasure_secrets where name = $1",
+    insert_erasure_secret: "insert into erasure_secrets (name, secret) values ($1, $2) on conflict do nothing",
+}
+
+/// Removes the rows of a user from a table.
+fn of_user(table: &str) -> String {
+    format!("delete from {table} where app_name = $1 and user_id = $2")
+}
+
+#[derive(FromRow)]
+struct ErasureRow {
+    id: String,
+    app_name: String,
+    subject: Vec<u8>,
+    request: Option<Vec<u8>>,
+    reference: Option<String>,
+    block: Option<bool>,
+    blocked: bool,
+    request_time: i64,
+    done_time: Option<i64>,
+    sessions: i64,
+    events: i64,
+    state_keys: i64,
+    changes: i64,
+    receipt: Option<String>,
+}
+
+impl TryFrom<ErasureRow> for Erasure {
+    type Error = StoreError;
+
+    fn try_from(row: ErasureRow) -> Result<Self> {
+        let digest = |bytes: Vec<u8>| {
+            let odd = |_| StoreError::new(Cause::Internal, "a digest of an erasure does not have 32 bytes");
+            <[u8; 32]>::try_from(bytes).map_err(odd)
+        };
+        Ok(Self {
+            id: row.id,
+            app: AppName::parse(&row.app_name).map_err(corrupt)?,
+            subject: Subject::trusted(digest(row.subject)?),
+            request: row.request.map(digest).transpose()?,
+            reference: row.reference,
+            block: row.block,
+            blocked: row.blocked,
+            request_time: Micros(row.request_time),
+            done_time: row.done_time.map(Micros),
+            removed: Removed {
+                sessions: row.sessions,
+                events: row.events,
+                state_keys: row.state_keys,
+                changes: row.changes,
+            },
+            receipt: row.receipt,
+        })
+    }
 }

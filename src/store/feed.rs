@@ -3,15 +3,23 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use sqlx::FromRow;
 use tokio::time::Instant;
 
-use crate::domain::feed::{Change, ChangeKind, Content, FeedBegin, FeedKey, FeedPage, FeedQuery, FeedScope};
-use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
+use crate::domain::event::StoredEvent;
+use crate::domain::feed::{
+    Change, ChangeKind, Content, FeedBegin, FeedKey, FeedPage, FeedPlace, FeedQuery, FeedScope, Tick,
+};
+use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database as _, Tx};
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::run::End;
-use crate::store::sql::feed;
+use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
+use crate::store::sql::query::{Query, at_most_one};
+use crate::store::sql::rows::EventRow;
+use crate::store::sql::statements::statements;
+use crate::store::sql::words::Words;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -21,21 +29,21 @@ pub trait Reads: Send + Sync {
     /// Whether changes are recorded for the feed.
     fn feeds(&self) -> bool;
 
-    /// Reads the change feed. It may look no longer than until `until` for changes that the query wants.
+    /// Reads the change feed. It searches for changes that the query wants until `until` at the longest.
     async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage>;
 }
 
 #[async_trait]
 pub trait Writes: Send + Sync {
-    /// Makes what was committed since the last call part of the feed, where that takes a tick, unless one was a moment ago. `at_once`: all
-    /// that was committed before the call. The last tick, and the names of apps and
-    /// users in the changes after the tick `after`, or none if these are too many, or there is no such tick.
+    /// Adds a tick, which makes earlier commits visible in the feed, unless one was added a moment ago; with `at_once` in any case.
+    /// Returns the last tick, with the apps and users that changed after the tick `after`; `None` if there are too many, or `after` is
+    /// unknown.
     async fn tick(&self, after: i64, at_once: bool, deadline: Instant) -> Result<(i64, Option<Vec<FeedScope>>)>;
 
     /// Ends the feed, of which changes begin to be missing: no position from before holds.
     async fn end_feed(&self, deadline: Instant) -> Result<()>;
 
-    /// Removes a chunk of what is too old for the feed; whether there is more to do.
+    /// Removes a chunk of the changes that are too old for the feed. Returns whether there is more to do.
     async fn prune_feed(&self, now: Micros, deadline: Instant) -> Result<bool>;
 }
 
@@ -75,19 +83,18 @@ impl<B: Backend> Writes for Transactions<B> {
 /// How many changes one statement reads at most that the reader may not want.
 const LOOK: usize = 1000;
 
-/// A page. It may be empty and not be up to date: there was nothing for this reader in as much as one transaction looks at before
-/// `until`.
+/// A page. It may be empty and not be up to date: the changes that one transaction reads before `until` had none for this reader.
 pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, key: &FeedKey, until: Instant) -> Result<FeedPage> {
     let lacking = || StoreError::new(Cause::Unavailable, "the change feed is not ready yet");
-    let oldest = feed::oldest(tx).await?.ok_or_else(lacking)?;
-    let latest = feed::latest(tx).await?.ok_or_else(lacking)?;
+    let oldest = oldest_tick(tx).await?.ok_or_else(lacking)?;
+    let latest = latest_tick(tx).await?.ok_or_else(lacking)?;
     let mut place = match &query.begin {
         FeedBegin::Start => oldest.end(),
         FeedBegin::Now => latest.end(),
         FeedBegin::Behind(position) => {
             let gone = || Ok(FeedPage::Gone { oldest: key.seal(&oldest.end()) });
             let Some(place) = key.open(position) else { return gone() };
-            let tick = feed::tick(tx, place.tick).await?;
+            let tick = tick_of(tx, place.tick).await?;
             // Changes up to the end of the oldest tick are not kept.
             let is_pruned = place.row.is_some() && place.tick == oldest.number;
             if is_pruned || tick.is_none_or(|tick| tick.proof() != place.proof) {
@@ -98,11 +105,11 @@ pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, key: &FeedKey, until: In
     };
     let mut changes: Vec<Change> = Vec::new();
     let mut bytes = 0;
-    let (mut ticks, most_ticks) = feed::windows(tx, &query.scope);
+    let (mut ticks, most_ticks) = windows(tx, &query.scope);
     loop {
-        let window = feed::last_of_window(tx, place.tick, ticks).await?.ok_or_else(lacking)?;
+        let window = last_of_window(tx, place.tick, ticks).await?.ok_or_else(lacking)?;
         let limit = LOOK.min(query.max_rows.saturating_mul(4));
-        let (found, is_all) = feed::changes(tx, &query.scope, &place, window.number, limit, key).await?;
+        let (found, is_all) = changes_after(tx, &query.scope, &place, window.number, limit, key).await?;
         for (behind, mut change) in found {
             if query.wants(change.kind, &change.app, change.user.as_ref()) {
                 if changes.len() == query.max_rows || bytes > query.max_bytes {
@@ -126,7 +133,7 @@ pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, key: &FeedKey, until: In
     }
 }
 
-/// Reads what a change holds; how many bytes that is.
+/// Reads the content of a change. Returns how many bytes it has.
 async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
     let Change { kind, app, user, session, first, last, .. } = change;
     let user = user.as_ref().map(|user| UserKey { app: app.clone(), user: user.clone() });
@@ -134,13 +141,13 @@ async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
     change.content = match (*kind, user, session) {
         (ChangeKind::Events, Some(user), Some((session, incarnation))) => {
             let key = SessionKey { user, session: session.clone() };
-            let events = feed::events(tx, &key, *incarnation, *first, *last).await?;
+            let events = events(tx, &key, *incarnation, *first, *last).await?;
             bytes = events.iter().map(|event| event.body.len()).sum();
             Content::Events { gone: (events.len() as i64) <= *last - *first, events }
         }
         (kind @ (ChangeKind::UserState | ChangeKind::AppState), user, _) => {
             let user = user.filter(|_| kind == ChangeKind::UserState);
-            let rows = feed::state(tx, app, user.as_ref(), *first, *last).await?;
+            let rows = state(tx, app, user.as_ref(), *first, *last).await?;
             let mut revisions: Vec<i64> = rows.iter().map(|(revision, ..)| *revision).collect();
             revisions.dedup();
             let gone = (revisions.len() as i64) <= *last - *first;
@@ -161,12 +168,12 @@ async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
     Ok(bytes)
 }
 
-/// How many names one tick tells of.
+/// How many names are returned for one tick.
 const NAMES: i64 = 1000;
 
 pub async fn tick<X: Tx>(tx: &mut X, after: i64, at_once: bool) -> Result<((i64, Option<Vec<FeedScope>>), End)> {
     tx.tick(at_once).await?;
-    let latest = feed::latest(tx).await?.map_or(0, |tick| tick.number);
+    let latest = latest_tick(tx).await?.map_or(0, |tick| tick.number);
     if latest < after {
         return Ok(((latest, None), End::UNTOLD));
     }
@@ -202,4 +209,187 @@ pub async fn prune<X: Tx>(tx: &mut X, now: Micros, mut age: i64) -> Result<(bool
     }
     let removed = tx.prune_feed(now, age, PRUNED).await?;
     Ok((removed > 0, if removed > 0 { End::UNTOLD } else { End::Release }))
+}
+
+/// The tick of this number.
+async fn tick_of(tx: &mut impl Tx, number: i64) -> Result<Option<Tick>> {
+    let query = Query::new(&Statements::of(tx).feed_tick).bind(number);
+    Ok(at_most_one::<TickRow>(tx, query).await?.map(Tick::from))
+}
+
+/// The oldest tick; nothing is kept of what is before its end.
+async fn oldest_tick(tx: &mut impl Tx) -> Result<Option<Tick>> {
+    Ok(at_most_one::<TickRow>(tx, Query::new(&Statements::of(tx).feed_oldest)).await?.map(Tick::from))
+}
+
+async fn latest_tick(tx: &mut impl Tx) -> Result<Option<Tick>> {
+    Ok(at_most_one::<TickRow>(tx, Query::new(&Statements::of(tx).feed_latest)).await?.map(Tick::from))
+}
+
+/// How many ticks the first statement of a page goes through, and how many the others at most.
+fn windows(tx: &mut impl Tx, scope: &FeedScope) -> (i64, i64) {
+    let feed = &tx.words().feed;
+    (feed.first_window, if matches!(scope, FeedScope::User(_)) { feed.window_of_user } else { feed.window })
+}
+
+/// The last of so many ticks from one on.
+async fn last_of_window(tx: &mut impl Tx, from: i64, ticks: i64) -> Result<Option<Tick>> {
+    let query = Query::new(&Statements::of(tx).feed_window).bind(from).bind(ticks);
+    Ok(at_most_one::<TickRow>(tx, query).await?.map(Tick::from))
+}
+
+/// The next changes behind a place, up to `limit`, none after the tick `through`, of the scope alone; and whether that is all.
+async fn changes_after(
+    tx: &mut impl Tx,
+    scope: &FeedScope,
+    after: &FeedPlace,
+    through: i64,
+    limit: usize,
+    key: &FeedKey,
+) -> Result<(Vec<(FeedPlace, Change)>, bool)> {
+    let statements = Statements::of(tx);
+    let (app, user): (Option<&AppName>, Option<&UserKey>) = match scope {
+        FeedScope::All => (None, None),
+        FeedScope::App(app) => (Some(app), None),
+        FeedScope::User(user) => (Some(&user.app), Some(user)),
+    };
+    let text = if user.is_some() { &statements.feed_changes_of_user } else { &statements.feed_changes };
+    let mut query = Query::new(text)
+        .bind(after.tick)
+        .bind(after.row.unwrap_or(i64::MAX))
+        .bind(through)
+        .bind(limit as i64)
+        .bind(app.map(AppName::as_str));
+    if let Some(user) = user {
+        query = query.bind(user.user.as_str());
+    }
+    let is_row = tx.words().feed.is_row;
+    let rows: Vec<FeedRow> = tx.fetch(query).await?;
+    let is_all = rows.len() < limit;
+    let changes = rows.into_iter().filter_map(|row| row.change(is_row, key).transpose()).collect::<Result<_>>()?;
+    Ok((changes, is_all))
+}
+
+/// The events of a session from one sequence to another that are still there.
+async fn events(
+    tx: &mut impl Tx,
+    key: &SessionKey,
+    incarnation: i64,
+    first: i64,
+    last: i64,
+) -> Result<Vec<StoredEvent>> {
+    let query = Query::new(&Statements::of(tx).feed_events).session(key).bind(incarnation).bind(first).bind(last);
+    let rows: Vec<EventRow> = tx.fetch(query).await?;
+    Ok(rows.into_iter().map(StoredEvent::from).collect())
+}
+
+/// What was set (with its value) and removed in a shared scope from one revision to another, in order.
+async fn state(
+    tx: &mut impl Tx,
+    app: &AppName,
+    user: Option<&UserKey>,
+    first: i64,
+    last: i64,
+) -> Result<Vec<(i64, String, Option<String>)>> {
+    let statements = Statements::of(tx);
+    let query = match user {
+        Some(user) => Query::new(&statements.feed_user_state).user(user),
+        None => Query::new(&statements.feed_app_state).app(app),
+    };
+    tx.fetch(query.bind(first).bind(last)).await
+}
+
+/// Removes the names of a user from the feed.
+pub async fn forget_user(tx: &mut impl Tx, user: &UserKey) -> Result<()> {
+    let query = Query::new(&Statements::of(tx).feed_forget_user).user(user);
+    tx.execute(query).await.map(drop)
+}
+
+statements! { words,
+    /// The tick `$1`, and others.
+    feed_tick: format!("select {} {} and {} = $1", words.feed.ticks, words.feed.valid, tick_column(words)),
+    feed_oldest: format!("select {} {} order by {} limit 1", words.feed.ticks, words.feed.valid, tick_column(words)),
+    feed_latest: format!("select {} {} order by {} desc limit 1", words.feed.ticks, words.feed.valid, tick_column(words)),
+    /// The last of `$2` ticks from `$1` on.
+    feed_window: format!(
+        "select tick, time, snapshot from (select {} {} and {tick} >= $1 order by {tick} limit 0 + $2) as t \
+         order by tick desc limit 1",
+        words.feed.ticks,
+        words.feed.valid,
+        tick = tick_column(words)
+    ),
+    feed_changes: words.feed.changes,
+    feed_changes_of_user: words.feed.changes_of_user,
+    /// The events from `$5` to `$6`, as far as they are there.
+    feed_events: format!(
+        "select sequence, commit_time, body from events where {OF_INCARNATION} and sequence >= $5 and sequence <= $6 \
+           and sequence > (select s.base_revision from sessions s where {OF_SESSION}) order by sequence"
+    ),
+    feed_user_state: "select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 \
+                      and revision <= $4 order by revision, key",
+    feed_app_state: "select revision, key, value from app_log where app_name = $1 and revision >= $2 and revision <= $3 \
+                     order by revision, key",
+    feed_forget_user: format!(
+        "update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null \
+         where {}app_name = $1 and user_id = $2",
+        words.feed.of_user
+    ),
+}
+
+/// The column that numbers ticks.
+fn tick_column(words: &Words) -> &'static str {
+    if words.feed.is_row { "id" } else { "tick" }
+}
+
+#[derive(FromRow)]
+struct TickRow {
+    tick: i64,
+    time: i64,
+    snapshot: String,
+}
+
+impl From<TickRow> for Tick {
+    fn from(row: TickRow) -> Self {
+        Self { number: row.tick, time: Micros(row.time), snapshot: row.snapshot }
+    }
+}
+
+#[derive(FromRow)]
+struct FeedRow {
+    tick: i64,
+    tick_time: i64,
+    snapshot: String,
+    id: i64,
+    kind: i64,
+    app_name: String,
+    user_id: Option<String>,
+    session_id: Option<String>,
+    incarnation: Option<i64>,
+    first_revision: i64,
+    last_revision: i64,
+    detail: Option<String>,
+    time: i64,
+}
+
+impl FeedRow {
+    /// `None`: of a kind that this version does not know.
+    fn change(self, is_row: bool, key: &FeedKey) -> Result<Option<(FeedPlace, Change)>> {
+        let Some(kind) = ChangeKind::of_number(self.kind) else { return Ok(None) };
+        let tick = Tick { number: self.tick, time: Micros(self.tick_time), snapshot: self.snapshot };
+        let session = self.session_id.as_deref().map(SessionId::parse).transpose().map_err(corrupt)?;
+        let place = if is_row { tick.end() } else { tick.at(self.id) };
+        let change = Change {
+            position: key.seal(&place),
+            time: Micros(self.time),
+            kind,
+            app: AppName::parse(&self.app_name).map_err(corrupt)?,
+            user: self.user_id.as_deref().map(UserId::parse).transpose().map_err(corrupt)?,
+            session: session.zip(self.incarnation),
+            first: self.first_revision,
+            last: self.last_revision,
+            detail: self.detail,
+            content: Content::None,
+        };
+        Ok(Some((place, change)))
+    }
 }

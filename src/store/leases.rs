@@ -2,11 +2,12 @@
 //! takes as well: a write is before a grant, or is judged by it.
 
 use async_trait::async_trait;
+use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::command::LeaseCommand;
 use crate::domain::ids::SessionKey;
-use crate::domain::lease::{LeaseDone, LeaseView};
+use crate::domain::lease::{Exclusive, Holding, Lease, LeaseDone, LeaseView};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, SessionChange};
@@ -14,7 +15,11 @@ use crate::store::backend::{Backend, Tx};
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::change::locked_live;
-use crate::store::sql::primitives;
+use crate::store::sql::columns::{HEAD_COLUMNS, of_session};
+use crate::store::sql::filter::{filter_text, plain_text};
+use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::rows::HeadRow;
+use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -47,16 +52,16 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 }
 
-/// Reads a session's lease in one statement.
-pub async fn lease<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LeaseView>> {
-    let mut view = primitives::lease(tx, key, now).await?;
-    if let Some(view) = &mut view {
-        view.head.timeline = tx.timeline();
-    }
-    Ok(view)
+/// A session's lease; `None` if there is no such session, or it has expired.
+async fn lease<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LeaseView>> {
+    let query = Query::new(&Statements::of(tx).lease).session(key).bind(now.0);
+    let Some(row) = at_most_one::<LeaseRow>(tx, query).await? else { return Ok(None) };
+    let mut view = LeaseView::try_from(row)?;
+    view.head.timeline = tx.timeline();
+    Ok(Some(view))
 }
 
-pub async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Decided<((LeaseDone, LeaseView), End)> {
+async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Decided<((LeaseDone, LeaseView), End)> {
     let LeaseCommand { key, change, now } = command;
     // Read after it is locked, so that the time now is no earlier than the wait.
     let view = match locked_live(tx, key, *now).await? {
@@ -67,7 +72,7 @@ pub async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Decided<((Leas
     let (lease, done) = view.lease.after(change, view.head.mark(), view.now)?;
     let mut end = End::Release;
     if done != LeaseDone::Nothing {
-        primitives::set_lease(tx, key, &lease).await?;
+        set_lease(tx, key, &lease).await?;
         end = End::Commit(vec![Committed::Session {
             key: key.clone(),
             incarnation: view.head.incarnation,
@@ -75,4 +80,60 @@ pub async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Decided<((Leas
         }]);
     }
     Ok(((done, LeaseView { lease, ..view }), end))
+}
+
+async fn set_lease(db: &mut impl Sql, key: &SessionKey, lease: &Lease) -> Result<()> {
+    let holding = lease.holding.as_ref();
+    let query = Query::new(&Statements::of(db).set_lease)
+        .session(key)
+        .bind(lease.epoch)
+        .bind(holding.map(|holding| filter_text(&holding.owner)))
+        .bind(holding.and_then(|holding| holding.invocation_id.as_deref()).map(filter_text))
+        .bind(holding.map(|holding| holding.expire_time.0))
+        .bind(holding.map(|holding| holding.ttl))
+        .bind(holding.is_some_and(|holding| holding.exclusive == Exclusive::All));
+    db.execute(query).await.map(drop)
+}
+
+statements! { words,
+    /// A session and its lease, and the time by which expiry is judged: the database's, or `$4` where it has no clock.
+    lease: format!(
+        "select {HEAD_COLUMNS}, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl, \
+           s.lease_all, {0} as now{1}",
+        words.present("$4"),
+        of_session(&words.present("$4"))
+    ),
+    set_lease: "update sessions set lease_epoch = $4, lease_owner = $5, lease_invocation = $6, lease_expire = $7, \
+                  lease_ttl = $8, lease_all = $9 where app_name = $1 and user_id = $2 and id = $3",
+}
+
+/// A session with its lease, and the time now.
+#[derive(FromRow)]
+struct LeaseRow {
+    #[sqlx(flatten)]
+    head: HeadRow,
+    lease_epoch: i64,
+    lease_owner: Option<String>,
+    lease_invocation: Option<String>,
+    lease_expire: Option<i64>,
+    lease_ttl: Option<i64>,
+    lease_all: bool,
+    now: i64,
+}
+
+impl TryFrom<LeaseRow> for LeaseView {
+    type Error = StoreError;
+
+    fn try_from(row: LeaseRow) -> Result<Self> {
+        let (owner, times) = (row.lease_owner, row.lease_expire.zip(row.lease_ttl));
+        let holding = owner.zip(times).map(|(owner, (expire, ttl))| Holding {
+            owner: plain_text(&owner),
+            invocation_id: row.lease_invocation.as_deref().map(plain_text),
+            expire_time: Micros(expire),
+            ttl,
+            exclusive: if row.lease_all { Exclusive::All } else { Exclusive::Turn },
+        });
+        let lease = Lease { epoch: row.lease_epoch, holding };
+        Ok(Self { head: row.head.try_into()?, lease, now: Micros(row.now) })
+    }
 }

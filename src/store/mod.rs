@@ -1,19 +1,18 @@
-//! What the service asks of a database, and the two databases that answer. Each uses only what stands above it; the files
-//! of `sql` use one another.
+//! What the service asks of a database, and the two databases that answer. Each uses only what stands above it.
 //!
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 //! - [`limits`]: the settings that bound what is asked of a database
 //! - `url`: what a database URL may hold; `migrations`: what both databases share of them
 //! - [`shape`]: what kind of thing a database is
 //! - `pool`: connections between one transaction and the next
-//! - `sql`: the statements and rows that both databases share
+//! - `sql`: the dialects of the databases, statements and what they bind, the columns and rows that several files share
 //! - [`backend`]: what a database brings: lock, load, apply; no rules
 //! - `postgres`, `sqlite`: the two backends
 //! - [`run`]: the only ways into the database: limits of time, the cache of heads, group commit
 //! - `transactions`: what the transactions of all resources are over
-//! - the resources, each with what is asked of it, its reads and its writes, and the transactions that do it, written once over
-//!   [`backend::Tx`]: `sessions`, `appends`, `shared` (app and user state), `leases`, `past` (forks, rewinds, moments),
-//!   `trim`, `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
+//! - the resources, each with its traits (its reads and its writes), its transactions, written once over [`backend::Tx`], its
+//!   statements and its rows: `sessions`, `appends`, `shared` (app and user state), `leases`, `past` (forks, rewinds,
+//!   moments), `trim`, `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
 //! - [`open`]: the database that a URL names
 //! - [`nowhere`]: the reads of a store that holds nothing
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one

@@ -1,8 +1,10 @@
 //! Cuts sessions, and empties what was trimmed.
 
 use async_trait::async_trait;
+use sqlx::FromRow;
 use tokio::time::Instant;
 
+use crate::domain::history;
 use crate::domain::ids::SessionKey;
 use crate::domain::query::ANY_TIME;
 use crate::domain::refusal::Refusal;
@@ -15,7 +17,10 @@ use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sessions::read::head;
-use crate::store::sql::primitives;
+use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OWNER};
+use crate::store::sql::query::{Query, Sql, at_most_one, one};
+use crate::store::sql::rows::IncarnationRow;
+use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -35,7 +40,7 @@ impl<B: Backend> Writes for Transactions<B> {
 }
 
 /// How far the clocks of processes may be apart that write to one session, in microseconds: within it commit times may go back
-/// from one event to the next, and each is looked at.
+/// from one event to the next, and each event is read.
 const SKEW: i64 = 60_000_000;
 
 /// Cuts a session. One row changes, whatever the length of the log; the sweep empties what is trimmed.
@@ -61,8 +66,8 @@ pub async fn trim<X: Tx>(tx: &mut X, trim: &Trim) -> Decided<(Trimmed, End)> {
 
 /// Cuts a locked session at `base`, which is beyond its own and not beyond its revision.
 pub async fn cut<X: Tx>(tx: &mut X, session: &SessionInfo, base: i64) -> Result<Committed> {
-    primitives::cut(tx, session, base).await?;
-    primitives::note_trim(tx, &session.key, session.incarnation, session.base_revision).await?;
+    set_base(tx, session, base).await?;
+    note_trim(tx, &session.key, session.incarnation, session.base_revision).await?;
     let (key, incarnation) = (session.key.clone(), session.incarnation);
     Ok(Committed::Session { key, incarnation, change: SessionChange::Trimmed(base) })
 }
@@ -74,30 +79,30 @@ pub async fn before<X: Tx>(tx: &mut X, session: &SessionInfo, time: Micros) -> R
     let skipped = time.plus(-SKEW);
     while end - earlier > 1 {
         let middle = earlier + (end - earlier) / 2;
-        let committed = primitives::commit_time(tx, &session.key, session.incarnation, middle).await?;
+        let committed = commit_time(tx, &session.key, session.incarnation, middle).await?;
         *if committed < skipped { &mut earlier } else { &mut end } = middle;
     }
-    let first = primitives::committed_since(tx, &session.key, session.incarnation, earlier, time).await?;
+    let first = committed_since(tx, &session.key, session.incarnation, earlier, time).await?;
     Ok(first.map_or(session.revision, |first| first - 1))
 }
 
-/// Empties up to `limit` trimmed events of one session, and removes as many of the values that held before them; whether there was
-/// anything to do.
+/// Empties up to `limit` trimmed events of one session or, if all are empty, removes up to `limit` of the values that ended with them.
+/// Returns whether there was anything to do.
 pub async fn empty<X: Tx>(tx: &mut X, limit: i64) -> Result<bool> {
-    let Some((key, incarnation, emptied)) = primitives::next_trim(tx).await? else { return Ok(false) };
+    let Some((key, incarnation, emptied)) = next_trim(tx).await? else { return Ok(false) };
     let Some(base) = base_of(tx, &key, incarnation).await? else {
-        primitives::finish_trim(tx, &key, incarnation).await?;
+        finish_trim(tx, &key, incarnation).await?;
         return Ok(true);
     };
     let through = base.min(emptied.saturating_add(limit));
     let mut removed = 0;
     if through > emptied {
-        primitives::empty_events(tx, &key, incarnation, emptied, through).await?;
+        empty_events(tx, &key, incarnation, emptied, through).await?;
     } else {
-        removed = primitives::purge_passed(tx, &key, incarnation, base, limit).await?;
+        removed = purge_passed(tx, &key, incarnation, base, limit).await?;
     }
     if through == emptied && removed == 0 {
-        primitives::finish_trim(tx, &key, incarnation).await?;
+        finish_trim(tx, &key, incarnation).await?;
     }
     Ok(true)
 }
@@ -106,4 +111,134 @@ pub async fn empty<X: Tx>(tx: &mut X, limit: i64) -> Result<bool> {
 async fn base_of<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64) -> Result<Option<i64>> {
     let session = head(tx, key, ANY_TIME).await?.filter(|session| session.incarnation == incarnation);
     Ok(session.map(|session| session.base_revision))
+}
+
+/// Cuts a locked session at a revision of its log.
+async fn set_base(db: &mut impl Sql, session: &SessionInfo, base: i64) -> Result<()> {
+    let query = Query::of(&Statements::of(db).cut, &session.key, session.incarnation)
+        .bind(base)
+        .bind(history::path(base, session.revision));
+    db.execute(query).await.map(drop)
+}
+
+/// When the event of this sequence was committed.
+async fn commit_time(db: &mut impl Sql, key: &SessionKey, incarnation: i64, sequence: i64) -> Result<Micros> {
+    let (time,): (i64,) = one(db, Query::of(&Statements::of(db).commit_time, key, incarnation).bind(sequence)).await?;
+    Ok(Micros(time))
+}
+
+/// The first event after this sequence that was committed at `time` or later.
+async fn committed_since(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    after: i64,
+    time: Micros,
+) -> Result<Option<i64>> {
+    let query = Query::of(&Statements::of(db).committed_since, key, incarnation).bind(after).bind(time.0);
+    Ok(at_most_one::<(i64,)>(db, query).await?.map(|(sequence,)| sequence))
+}
+
+/// Notes that the events after `emptied`, up to the session's base, are to be emptied.
+pub async fn note_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64, emptied: i64) -> Result<()> {
+    db.execute(Query::of(&Statements::of(db).note_trim, key, incarnation).bind(emptied)).await.map(drop)
+}
+
+/// A session of which trimmed events are to be emptied: its key, its incarnation, and how far that is done.
+async fn next_trim(db: &mut impl Sql) -> Result<Option<(SessionKey, i64, i64)>> {
+    let Some(row) = at_most_one::<TrimRow>(db, Query::new(&Statements::of(db).next_trim)).await? else {
+        return Ok(None);
+    };
+    let (key, incarnation) = row.session.decode()?;
+    if !db.shape().is_distributed() {
+        return Ok(Some((key, incarnation, row.emptied)));
+    }
+    let claimed: Option<(i64,)> = at_most_one(db, Query::of(&Statements::of(db).claim_trim, &key, incarnation)).await?;
+    Ok(claimed.map(|(emptied,)| (key, incarnation, emptied)))
+}
+
+/// Makes stubs of the events after one sequence, up to another.
+async fn empty_events(db: &mut impl Sql, key: &SessionKey, incarnation: i64, after: i64, through: i64) -> Result<()> {
+    let statements = Statements::of(db);
+    db.execute(Query::of(&statements.empty_events, key, incarnation).bind(after).bind(through)).await?;
+    db.execute(Query::of(&statements.set_emptied, key, incarnation).bind(through)).await.map(drop)
+}
+
+/// Removes up to `limit` spans that ended by `base`. Returns how many.
+async fn purge_passed(db: &mut impl Sql, key: &SessionKey, incarnation: i64, base: i64, limit: i64) -> Result<u64> {
+    let statements = Statements::of(db);
+    let last = Query::of(&statements.last_passed, key, incarnation).bind(base).bind(limit);
+    let Some((node, name)) = at_most_one::<(i64, String)>(db, last).await? else { return Ok(0) };
+    db.execute(Query::of(&statements.purge_passed, key, incarnation).bind(base).bind(node).bind(&*name)).await
+}
+
+pub async fn finish_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+    db.execute(Query::of(&Statements::of(db).finish_trim, key, incarnation)).await.map(drop)
+}
+
+/// Of the first `limit` stubs, removes the leading ones that were committed before `time`. Returns how many.
+pub async fn purge_stubs(db: &mut impl Sql, session: &SessionInfo, time: Micros, limit: usize) -> Result<usize> {
+    let statements = Statements::of(db);
+    let of = |text| Query::of(text, &session.key, session.incarnation);
+    let first = of(&statements.first_stubs).bind(session.base_revision).bind(limit as i64);
+    let stubs: Vec<(i64, i64)> = db.fetch(first).await?;
+    let old = stubs.iter().take_while(|(_, committed)| *committed < time.0);
+    let Some((last, _)) = old.clone().last() else { return Ok(0) };
+    db.execute(of(&statements.purge_stubs).bind(*last)).await?;
+    Ok(old.count())
+}
+
+statements! { words,
+    /// Cuts the session at the revision `$5`; `$6` are the nodes of the path to it.
+    cut: format!(
+        "update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, \
+           initial_state = '{{' || coalesce((select {} from ( \
+             select key, value from session_state where {OF_INCARNATION} and session_state.revision <= $5 \
+             union all select t.key, t.value from {} where t.valid_from <= $5 and t.valid_to > $5) as t), '') || '}}', \
+           created_user_revision = (select e.user_revision from events e where {OF_EVENT} and e.sequence = $5), \
+           created_app_revision = (select e.app_revision from events e where {OF_EVENT} and e.sequence = $5) \
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
+        (words.member)("t.key"),
+        (words.filed)("session_spans", OF_INCARNATION, "$6")
+    ),
+    commit_time: format!("select commit_time from events where {OF_INCARNATION} and sequence = $5"),
+    /// The first event after the sequence `$5` that was committed at `$6` or later.
+    committed_since: format!(
+        "select sequence from events where {OF_INCARNATION} and sequence > $5 and commit_time >= $6 \
+         order by sequence limit 1"
+    ),
+    note_trim: format!(
+        "insert into trims ({OWNER}, emptied) values ($1, $2, $3, $4, $5) on conflict ({OWNER}) \
+         do update set emptied = case when trims.emptied < excluded.emptied then trims.emptied else excluded.emptied end"
+    ),
+    next_trim: format!("select {OWNER}, emptied from trims limit 1{}", words.skip_locked()),
+    /// Locks the row of a trim, where the database is distributed, and reads how far it is.
+    claim_trim: format!("select emptied from trims where {OF_INCARNATION}{}", words.claim()),
+    empty_events: format!(
+        "update events set author = '', branch = null, body = '' where {OF_INCARNATION} \
+         and sequence > $5 and sequence <= $6"
+    ),
+    set_emptied: format!("update trims set emptied = $5 where {OF_INCARNATION}"),
+    /// The last of the first `$6` spans that ended with the revision `$5` or before.
+    last_passed: format!(
+        "select node, key from (select node, key from session_spans where {OF_INCARNATION} and node <= $5 \
+           and valid_to <= $5 order by node, key limit 0 + $6) as t order by node desc, key desc limit 1"
+    ),
+    purge_passed: format!(
+        "delete from session_spans where {OF_INCARNATION} and (node, key) <= ($6, $7) and valid_to <= $5"
+    ),
+    finish_trim: format!("delete from trims where {OF_INCARNATION}"),
+    /// The first `$6` stubs of a session that begins at `$5`.
+    first_stubs: format!(
+        "select sequence, commit_time from events where {OF_INCARNATION} and sequence <= $5 order by sequence limit 0 + $6"
+    ),
+    purge_stubs: format!("delete from events where {OF_INCARNATION} and sequence <= $5"),
+}
+
+/// A session whose trimmed events are to be emptied.
+#[derive(FromRow)]
+struct TrimRow {
+    #[sqlx(flatten)]
+    session: IncarnationRow,
+    emptied: i64,
 }

@@ -12,8 +12,9 @@ use crate::store::backend::{Backend, Buried, Database as _, DatabaseClock, Now, 
 use crate::store::error::StoreError;
 use crate::store::pool::{Nodes, PoolUse};
 use crate::store::run::{End, OnCommit, OnWait};
+use crate::store::sessions::bury;
 use crate::store::shape::Shape;
-use crate::store::sql::primitives;
+use crate::store::shared::statements::forget_patches;
 use crate::store::transactions::Transactions;
 use crate::store::{erasures, transfer, trim};
 
@@ -54,14 +55,14 @@ pub trait Writes: Send + Sync {
     /// Removes one chunk of what was deleted and, with `expired`, of what has expired; whether there is more to do.
     async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool>;
 
-    /// Whom to tell how long each transaction waited for its connection and BEGIN. The first call counts.
+    /// Registers the callback for the time that each transaction waited for its connection and BEGIN; only the first call counts.
     fn watch_waits(&self, on_wait: OnWait);
 
-    /// Whom to tell of what this process commits: of events, whichever method they come by, of each session a range of sequences,
-    /// each once, also of a commit whose answer was lost; and of other changes that a reader of sessions sees. The first call counts.
+    /// Registers the callback for commits of this process; only the first call counts. It gets each committed range of events of a
+    /// session exactly once, also if the outcome of the commit is unknown, and every other change that a reader can see.
     fn watch_commits(&self, on_commit: OnCommit);
 
-    /// What tells the time, where the database has no clock: asked as an append is written. The first call counts.
+    /// Sets the clock of a database that has none of its own; it is read as an append is written. Only the first call counts.
     fn set_clock(&self, now: Now);
 
     async fn close(&self);
@@ -140,27 +141,28 @@ const SWEEP_TIMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_mi
 /// How long idempotency keys of scopes are kept, in microseconds: 24 hours at least.
 const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 
-/// Buries expired sessions, if `expired`, and removes rows of buried incarnations. If there are none, removes old idempotency keys,
-/// or what is left of a dead import, both if `expired`, or empties trimmed events: one of these, as each may be of other apps, and a
-/// distributed database would have to commit on several nodes.
+/// Buries expired sessions, if `expired`, and removes rows of buried incarnations. If there are none, removes old idempotency keys, or
+/// the rows of a dead import (both if `expired`), or empties trimmed events. Does only one of these per transaction: they may belong to
+/// different apps, and on Citus that would be a commit on several nodes.
 pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
     let mut gone = Vec::new();
     for (key, incarnation) in tx.expired(now, limit).await? {
-        gone.push(primitives::bury(tx, &key, incarnation, Removal::Expired).await?);
+        gone.push(bury::bury(tx, &key, incarnation, Removal::Expired).await?);
     }
     let begun = Instant::now();
     let mut purged_one = false;
     while let Some(Buried { key, incarnation, erasure }) = tx.next_buried().await? {
         purged_one = true;
-        let purged = primitives::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
+        let purged = bury::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
         if let Some(erasure) = erasure.filter(|_| purged != Removed::default()) {
             erasures::count(tx, key.app(), &erasure, &purged).await?;
         }
         if purged.events.max(purged.state_keys).max(purged.changes) == SWEEP_ROWS {
             break;
         }
-        primitives::finish_purge(tx, &key, incarnation).await?;
+        trim::finish_trim(tx, &key, incarnation).await?;
+        bury::finish(tx, &key, incarnation).await?;
         if begun.elapsed() > SWEEP_TIMES[usize::from(tx.shape().is_shared())] {
             break;
         }
@@ -169,8 +171,8 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
         return Ok((true, End::Commit(gone)));
     }
     let more = expired
-        && (primitives::forget_patches(tx, now, REQUEST_MEMORY, SWEEP_ROWS).await? > 0
-            || transfer::bury_dead(tx, now).await?)
+        && (forget_patches(tx, now, REQUEST_MEMORY, SWEEP_ROWS).await? > 0
+            || transfer::import::bury_dead(tx, now).await?)
         || trim::empty(tx, SWEEP_ROWS).await?;
     Ok((more, if more { End::UNTOLD } else { End::Release }))
 }

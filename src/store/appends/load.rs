@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::domain::ids::{ScopeRef, SessionKey, StateAddress};
 use crate::domain::loaded::{KeyNeeds, Loaded, Needs, SessionHead, StateEntry};
+use crate::store::appends::absent::{first_of_invocation, removed_since};
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::StoreError;
-use crate::store::sql::primitives;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -36,7 +36,7 @@ pub async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Loaded)
     heads.values = values(tx, &needs.keys, &heads.sessions).await?;
     for (key, invocation) in &needs.invocations {
         if let Some(locked) = heads.sessions.get(*key)
-            && let Some(sequence) = primitives::first_of_invocation(tx, key, locked.incarnation, invocation, 0).await?
+            && let Some(sequence) = first_of_invocation(tx, key, locked.incarnation, invocation, 0).await?
         {
             heads.invocations.entry((*key).clone()).or_default().insert((*invocation).to_owned(), sequence);
         }
@@ -68,7 +68,7 @@ pub async fn values<X: Tx>(
         let (asked, since): (Vec<&StateAddress>, Vec<i64>) =
             keys.iter().filter_map(|(address, since)| Some((*address, (**since)?))).unzip();
         let removed = match asked.first() {
-            Some(first) => primitives::removed_since(tx, &asked, locked(first).flatten(), &since).await?,
+            Some(first) => removed_since(tx, &asked, locked(first).flatten(), &since).await?,
             None => HashMap::new(),
         };
         for (address, since) in keys {

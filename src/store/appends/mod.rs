@@ -1,5 +1,6 @@
 //! Appends: decided optimistically if possible, else under locks.
 
+pub mod absent;
 pub mod load;
 mod optimistic;
 

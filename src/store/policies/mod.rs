@@ -1,10 +1,11 @@
 //! Policies of apps, and what they remove.
 
-mod forget;
+pub mod forget;
 
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::ids::{AppName, SessionKey};
@@ -14,14 +15,17 @@ use crate::domain::policy::{
 };
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
+use crate::domain::time::Micros;
 use crate::domain::writes::Removal;
 use crate::store::backend::{Backend, OnLocked, Tx};
 use crate::store::error::{Cause, Decided, StoreError, corrupt};
 use crate::store::run::End;
+use crate::store::sessions::bury::bury;
 use crate::store::sessions::read::head;
-use crate::store::sql::primitives::{self, at_most_one};
-use crate::store::sql::query::Query;
-use crate::store::sql::rows::KeptRow;
+use crate::store::sql::query::{Query, at_most_one};
+use crate::store::sql::rows::session_key;
+use crate::store::sql::statements::statements;
+use crate::store::sql::words::Words;
 use crate::store::transactions::Transactions;
 use crate::store::trim;
 
@@ -93,20 +97,20 @@ impl<B: Backend> Writes for Transactions<B> {
 const WALKED: i64 = 500;
 const CHANGED: usize = 50;
 
-/// As how many changes a cut by age counts: where it is, is found step by step.
+/// A cut by age costs as much as this many changes, because its place is found by bisection.
 const SEARCH: usize = 5;
 
 /// How many stubs one transaction removes.
 const STUBS: usize = 1000;
 
 pub async fn policy<X: Tx>(tx: &mut X, app: &AppName) -> Result<StoredPolicy> {
-    let row: Option<(i64, Option<String>)> = at_most_one(tx, Query::new(&*tx.statements().policy).app(app)).await?;
+    let row: Option<(i64, Option<String>)> = at_most_one(tx, Query::new(&Statements::of(tx).policy).app(app)).await?;
     let Some((revision, text)) = row else { return Ok(StoredPolicy::default()) };
     Ok(StoredPolicy { revision, policy: text.as_deref().map(parsed).transpose()? })
 }
 
 pub async fn policies<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<(AppName, Policy)>> {
-    let query = Query::new(&*tx.statements().policies).bind(after).bind(limit as i64);
+    let query = Query::new(&Statements::of(tx).policies).bind(after).bind(limit as i64);
     let rows: Vec<(String, String)> = tx.fetch(query).await?;
     rows.iter().map(|(app, text)| Ok((AppName::parse(app).map_err(corrupt)?, parsed(text)?))).collect()
 }
@@ -114,7 +118,7 @@ pub async fn policies<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Ve
 /// What the policy of an app bounds, as of now.
 pub async fn bounds<X: Tx>(tx: &mut X, app: &AppName) -> Result<Bounds> {
     let found: Option<(Option<i64>, Option<i64>)> =
-        at_most_one(tx, Query::new(&*tx.statements().bounds).app(app)).await?;
+        at_most_one(tx, Query::new(&Statements::of(tx).bounds).app(app)).await?;
     let (sessions_per_user, events_per_session) = found.unwrap_or_default();
     Ok(Bounds { sessions_per_user, events_per_session })
 }
@@ -130,7 +134,8 @@ pub async fn set_policy<X: Tx>(tx: &mut X, write: &PolicyWrite) -> Decided<(Stor
         let Some(next) = write.decide(&stored)? else { return Ok((stored, End::Release)) };
         let text = next.policy.as_ref().map(Policy::to_json);
         let bounds = next.policy.as_ref().map(|policy| policy.bounds).unwrap_or_default();
-        let query = Query::new(&*tx.statements().set_policy).app(&write.app).bind(next.revision).bind(text.as_deref());
+        let query =
+            Query::new(&Statements::of(tx).set_policy).app(&write.app).bind(next.revision).bind(text.as_deref());
         let query = query.bind(bounds.sessions_per_user).bind(bounds.events_per_session);
         // None if another write came between: it is read, and this one decided anew.
         if tx.execute(query).await? > 0 {
@@ -139,7 +144,7 @@ pub async fn set_policy<X: Tx>(tx: &mut X, write: &PolicyWrite) -> Decided<(Stor
     }
 }
 
-/// What [`walk`] finds, and whether there is anything; counted in a dry run.
+/// Counts what [`walk`] would remove, in a dry run. Returns also whether there is anything to remove.
 pub async fn find<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, bool)> {
     let (sessions, next) = due(tx, walk).await?;
     let mut found = Found { next, ..Found::default() };
@@ -167,13 +172,13 @@ pub async fn walk<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, End)> {
     let keys: BTreeSet<_> = sessions.iter().map(|(key, _)| key).collect();
     for row in tx.lock_sessions(&keys, OnLocked::Skip).await? {
         // It may have been written to, or made anew, since it was found.
-        let query = Query::new(&*tx.statements().kept).session(&row.key);
+        let query = Query::new(&Statements::of(tx).kept).session(&row.key);
         let now: Option<KeptRow> = at_most_one(tx, of_policy(query, walk)).await?;
         let (Some(now), Some(session)) = (now, head(tx, &row.key, ANY_TIME).await?) else { continue };
         let kept = Kept::from(&now);
         let due = walk.policy.judge(&kept);
         if due.expired {
-            told.push(primitives::bury(tx, &row.key, row.head.incarnation, Removal::Retention).await?);
+            told.push(bury(tx, &row.key, row.head.incarnation, Removal::Retention).await?);
             found.counts.expired += 1;
             continue;
         }
@@ -185,7 +190,7 @@ pub async fn walk<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, End)> {
             }
         }
         if let Some(time) = due.stubs_before {
-            stubs -= primitives::purge_stubs(tx, &session, time, stubs).await?;
+            stubs -= trim::purge_stubs(tx, &session, time, stubs).await?;
             found.again = stubs == 0;
         }
     }
@@ -208,7 +213,7 @@ fn trimmed(events: i64) -> Counts {
 /// The sessions of which something is due among the next ones, as many as one transaction takes, and where to go on.
 async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>, Option<Walked>)> {
     let after = walk.after.as_ref();
-    let query = Query::new(&*tx.statements().walk)
+    let query = Query::new(&Statements::of(tx).walk)
         .app(&walk.app)
         .bind(after.map_or(i64::MIN, |after| after.create_time.0))
         .bind(after.map_or("", |after| after.key.user.user.as_str()))
@@ -239,4 +244,84 @@ async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>,
 /// Binds the parameters that say what the policy judges by.
 fn of_policy<'q>(query: Query<'q>, walk: &Walk) -> Query<'q> {
     query.bind(walk.now.0).bind(walk.policy.event_age.is_some()).bind(walk.policy.stub_age.is_some())
+}
+
+statements! { words,
+    /// The policy of an app.
+    policy: "select revision, policy from policies where app_name = $1",
+    /// What it bounds of what is stored.
+    bounds: "select sessions_per_user, events_per_session from policies where app_name = $1",
+    /// Policies of apps after `$1`, up to `$2`.
+    policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
+               order by app_name limit 0 + $2",
+    /// Affects no row, if the revision before `$2` is not the present one.
+    set_policy: "insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) \
+                 values ($1, $2, $3, $4, $5) \
+                 on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy, \
+                   sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session \
+                 where policies.revision = excluded.revision - 1",
+    /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`. `$6` is now, where the database
+    /// has no clock; `$7` and `$8` say whether the first event of the log and the first stub count.
+    walk: kept_text(
+        words,
+        ["$6", "$7", "$8"],
+        "(s.create_time, s.user_id, s.id) > ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5"
+    ),
+    /// The same of one session.
+    kept: kept_text(words, ["$4", "$5", "$6"], "s.user_id = $2 and s.id = $3"),
+}
+
+/// The columns by which a policy judges sessions of the app `$1`.
+fn kept_text(words: &Words, [now, with_event, with_stub]: [&str; 3], which: &str) -> String {
+    const OF_S: &str = "e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
+                        and e.incarnation = s.incarnation";
+    format!(
+        "select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, \
+           case when {with_event} then (select e.commit_time from events e where {OF_S} \
+             and e.sequence = s.base_revision + 1) end as first_commit, \
+           case when {with_stub} then (select e.commit_time from events e where {OF_S} \
+             and e.sequence <= s.base_revision order by e.sequence limit 1) end as first_stub, \
+           {} as now from sessions s where s.app_name = $1 and {which}",
+        words.present(now)
+    )
+}
+
+/// What a policy judges a session by, and its names within its app.
+#[derive(FromRow)]
+struct KeptRow {
+    user_id: String,
+    id: String,
+    create_time: i64,
+    active_day: i64,
+    expire_time: Option<i64>,
+    revision: i64,
+    base_revision: i64,
+    first_commit: Option<i64>,
+    first_stub: Option<i64>,
+    now: i64,
+}
+
+impl KeptRow {
+    fn key(&self, app: &AppName) -> Result<SessionKey> {
+        session_key(app.as_str(), &self.user_id, &self.id)
+    }
+
+    fn create_time(&self) -> Micros {
+        Micros(self.create_time)
+    }
+}
+
+impl From<&KeptRow> for Kept {
+    fn from(row: &KeptRow) -> Self {
+        Self {
+            now: Micros(row.now),
+            create_time: row.create_time(),
+            active_day: row.active_day,
+            has_expiry: row.expire_time.is_some(),
+            revision: row.revision,
+            base: row.base_revision,
+            first_commit: row.first_commit.map(Micros),
+            first_stub: row.first_stub.map(Micros),
+        }
+    }
 }

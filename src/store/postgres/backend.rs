@@ -129,12 +129,9 @@ impl Postgres {
             }
             None => {}
         }
-        Ok(PgTx {
-            shape: self.shape(),
-            feeds: self.feeds(),
-            in_transaction: begin.is_some(),
-            ..PgTx::new(conn, timeline, !self.options.pgbouncer)
-        })
+        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer);
+        (tx.shape, tx.feeds, tx.in_transaction) = (self.shape(), self.feeds(), begin.is_some());
+        Ok(tx)
     }
 
     fn begin_read(&self) -> &str {

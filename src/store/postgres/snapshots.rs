@@ -52,6 +52,8 @@ impl Snapshots {
     pub async fn begin(&self) -> Result<PgTx> {
         let mut conn = self.pool.acquire().await?;
         sqlx::raw_sql(AssertSqlSafe(&*self.begin)).execute(&mut *conn).await?;
-        Ok(PgTx { in_transaction: true, ..PgTx::new(conn, Timeline::default(), self.persistent) })
+        let mut tx = PgTx::new(conn, Timeline::default(), self.persistent);
+        tx.in_transaction = true;
+        Ok(tx)
     }
 }

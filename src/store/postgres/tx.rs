@@ -14,7 +14,7 @@ use super::statements::{
     LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, NEXT_BURIED_UNLOCKED,
     READ_HEADS, READ_REVISIONS, VALUES,
 };
-use super::words::{DISTRIBUTED, STATEMENTS, pinned};
+use super::words::{DISTRIBUTED, WORDS, pinned};
 use super::write::{apps_of, create_sessions, insert_sessions, insert_unlisted, list_sessions, write_call};
 use crate::domain::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionId, SessionKey, StateAddress, UserId};
 use crate::domain::json::RawJson;
@@ -23,16 +23,16 @@ use crate::domain::query::{EventPage, SessionQuery, SessionView};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::writes::Writes;
-use crate::store::backend::{Buried, FeedTx as _, OnLocked, Seen, SessionInsert, Tx, UserLock, Verdict};
+use crate::store::backend::{Buried, OnLocked, Seen, SessionInsert, Tx, UserLock, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::migrations::Applied;
 use crate::store::pool::Lease;
 use crate::store::shape::Shape;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
-use crate::store::sql::primitives::view_in_parts;
 use crate::store::sql::query::{Query, Row, Sql, Value};
 use crate::store::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
-use crate::store::sql::statements::Statements;
+use crate::store::sql::view;
+use crate::store::sql::words::Words;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -129,8 +129,8 @@ fn counted<T>(rows: &[T], n: i64) -> Option<&T> {
 }
 
 impl Sql for PgTx {
-    fn statements(&self) -> &'static Statements {
-        if self.shape.is_distributed() { &DISTRIBUTED } else { &STATEMENTS }
+    fn words(&self) -> &'static Words {
+        if self.shape.is_distributed() { &DISTRIBUTED } else { &WORDS }
     }
 
     async fn fetch<R: Row>(&mut self, query: Query<'_>) -> Result<Vec<R>> {
@@ -187,7 +187,7 @@ impl Tx for PgTx {
         if let [query] = queries
             && !query.is_plain()
         {
-            return Ok(vec![view_in_parts(self, query, pinned(query.now)).await?]);
+            return Ok(vec![view::in_parts(self, query, pinned(query.now)).await?]);
         }
         let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
         let Some(mut statement) = read_statement(queries) else { return Ok(views) };

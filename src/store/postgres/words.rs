@@ -1,13 +1,9 @@
 //! PostgreSQL's words.
 
-use std::sync::LazyLock;
-
 use crate::domain::query::ANY_TIME;
 use crate::domain::time::Micros;
 use crate::store::shape::Shape;
-use crate::store::sql::feed::FeedWords;
-use crate::store::sql::statements::Statements;
-use crate::store::sql::words::Words;
+use crate::store::sql::words::{FeedWords, Words};
 
 /// The database's clock, in whole microseconds: the start of the statement that the client sent. It is one moment for the whole
 /// statement, later than the waits of earlier statements, and stable (unlike `clock_timestamp()`), so that an index can be
@@ -54,30 +50,18 @@ macro_rules! changes {
     };
 }
 
-pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
+pub static WORDS: Words = WORDS_OF_SERVER;
 
-/// On Citus, distributed by app. It cuts no recursive query by app, and sends what an insertion within a statement returns to all
-/// nodes.
-pub static DISTRIBUTED: LazyLock<Statements> = LazyLock::new(|| {
-    let names = ["sessions", "app_scopes", "user_scopes"].map(|table| {
-        format!(
-            "(select distinct app_name as name from {table} where app_name >= $1 and coalesce(app_name < $3, true) \
-              order by name limit 0 + $2)"
-        )
-    });
-    let apps = format!("select name from ({}) as names order by name limit 0 + $2", names.join(" union "));
-    Statements { apps, ..Statements::new(&DISTRIBUTED_WORDS) }
-});
-
-static DISTRIBUTED_WORDS: LazyLock<Words> =
-    LazyLock::new(|| Words { shape: Shape::Distributed, listed: |insert, _| insert.to_owned(), ..WORDS });
+/// On Citus, distributed by app. It sends what an insertion within a statement returns to all nodes.
+pub static DISTRIBUTED: Words =
+    Words { shape: Shape::Distributed, listed: |insert, _| insert.to_owned(), ..WORDS_OF_SERVER };
 
 /// The time of a query that does not leave it to the database's clock.
 pub fn pinned(now: Micros) -> Option<i64> {
     (now == ANY_TIME).then_some(now.0)
 }
 
-static WORDS: Words = Words {
+const WORDS_OF_SERVER: Words = Words {
     shape: Shape::Server,
     clock: Some(clock!()),
     now: concat!("coalesce($4, ", clock!(), ")"),

@@ -22,7 +22,7 @@ use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
 use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::sql::columns::{EVENT, HEAD_COLUMNS, Part, SESSION_COLUMNS};
-use crate::store::sql::statements::ttl_correction;
+use crate::store::sql::words::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \

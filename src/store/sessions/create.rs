@@ -8,7 +8,7 @@ use crate::domain::change::Change;
 use crate::domain::command::Made;
 use crate::domain::erasure::Subject;
 use crate::domain::event::NewEvent;
-use crate::domain::ids::{SessionKey, UserKey};
+use crate::domain::ids::{IdempotencyKey, SessionId, SessionKey, UserKey};
 use crate::domain::json::ObjectText;
 use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::SessionHead;
@@ -23,11 +23,13 @@ use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
 use crate::store::appends::load::values;
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
 use crate::store::erasures::admit;
-use crate::store::error::{Decided, Failure, StoreError};
+use crate::store::error::{Decided, Failure, StoreError, corrupt};
 use crate::store::policies;
 use crate::store::run::{Call, End, Written, apply};
+use crate::store::sessions::bury::bury;
 use crate::store::sessions::read::{not_there, on_timeline, view, whole_session};
-use crate::store::sql::primitives;
+use crate::store::sql::query::{Query, Sql, at_most_one, one};
+use crate::store::sql::statements::statements;
 use crate::store::transactions::Creating;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -150,12 +152,12 @@ pub async fn exceeded<X: Tx>(
         return Ok(Some(Bound::EventsPerSession));
     }
     let Some(most) = bounds.sessions_per_user else { return Ok(None) };
-    let sessions = primitives::count_sessions(tx, user, now, most.saturating_add(1)).await?;
+    let sessions = count_sessions(tx, user, now, most.saturating_add(1)).await?;
     Ok((sessions > most).then_some(Bound::SessionsPerUser))
 }
 
-/// Creates several sessions, and reads them as all of it left them. What is not simply created is `None`, and so are all, and
-/// nothing is to be committed, if one is refused.
+/// Creates several sessions, and reads them as all of it left them. `None` for a session that has to be tried alone. If one is refused,
+/// all are `None` and nothing may be committed.
 async fn create_together<X: Tx>(
     tx: &mut X,
     salt: &[u8; 32],
@@ -239,7 +241,7 @@ async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) 
     let (_, end) = apply(tx, &writes).await?;
     let end = end.after(created.collect());
     for (key, user, app) in changed {
-        primitives::set_created_revisions(tx, key, user, app).await?;
+        set_created_revisions(tx, key, user, app).await?;
     }
     Ok(end)
 }
@@ -258,7 +260,7 @@ pub enum InTheWay {
     Other,
 }
 
-/// What was in the way and had expired is gone, and told of in `told`.
+/// Buries a session in the way that has expired, and adds that to `told`.
 pub async fn in_the_way<X: Tx>(
     tx: &mut X,
     key: &SessionKey,
@@ -278,7 +280,7 @@ pub async fn in_the_way<X: Tx>(
     if existing.head.is_live(now) {
         return Ok(if existing.head.incarnation == incarnation { InTheWay::OurOwn } else { InTheWay::Other });
     }
-    told.push(primitives::bury(tx, key, existing.head.incarnation, Removal::Expired).await?);
+    told.push(bury(tx, key, existing.head.incarnation, Removal::Expired).await?);
     Ok(InTheWay::Nothing)
 }
 
@@ -292,11 +294,11 @@ pub async fn made_before<X: Tx>(
     told: &mut Vec<Committed>,
 ) -> Result<Option<InTheWay>> {
     // The session may be deleted meanwhile, and its key with it. Each iteration sees what is committed by then.
-    while let Some((key, found, digest)) = primitives::made_by(tx, user, &request.key).await? {
+    while let Some((key, found, digest)) = made_by(tx, user, &request.key).await? {
         let row = tx.lock_sessions(&BTreeSet::from([&key]), OnLocked::Wait).await?.into_iter().next();
         let Some(row) = row.filter(|row| row.head.incarnation == found) else { continue };
         if !row.head.is_live(now) {
-            told.push(primitives::bury(tx, &key, found, Removal::Expired).await?);
+            told.push(bury(tx, &key, found, Removal::Expired).await?);
             continue;
         }
         return Ok(Some(if found == incarnation {
@@ -310,6 +312,44 @@ pub async fn made_before<X: Tx>(
     Ok(None)
 }
 
+/// The session that a request of this key made, be it expired, its incarnation, and the request's digest.
+async fn made_by(
+    db: &mut impl Sql,
+    user: &UserKey,
+    key: &IdempotencyKey,
+) -> Result<Option<(SessionKey, i64, Vec<u8>)>> {
+    let query = Query::new(&Statements::of(db).made_by).user(user).bind(key.as_str());
+    let row: Option<(String, i64, Vec<u8>)> = at_most_one(db, query).await?;
+    row.map(|(id, incarnation, digest)| {
+        let session = SessionId::parse(&id).map_err(corrupt)?;
+        Ok((SessionKey { user: user.clone(), session }, incarnation, digest))
+    })
+    .transpose()
+}
+
+/// How many sessions a user has that have not expired, counted up to `most`.
+async fn count_sessions(db: &mut impl Sql, user: &UserKey, now: Micros, most: i64) -> Result<i64> {
+    let query = Query::new(&Statements::of(db).count_sessions).app(&user.app).bind(user.user.as_str());
+    let (count,): (i64,) = one(db, query.bind(now.0).bind(most)).await?;
+    Ok(count)
+}
+
+/// Notes the revisions of user and app state that a creation came to, if it changed them itself.
+async fn set_created_revisions(db: &mut impl Sql, key: &SessionKey, user: i64, app: i64) -> Result<()> {
+    let query = Query::new(&Statements::of(db).set_created_revisions).session(key).bind(user).bind(app);
+    db.execute(query).await.map(drop)
+}
+
+/// Inserts the row of a session, and its place in the list by last update; `false` if it is there.
+pub async fn insert_listed(db: &mut impl Sql, insert: Query<'_>, key: &SessionKey) -> Result<bool> {
+    let is_made = db.execute(insert).await? > 0;
+    let statements = Statements::of(db);
+    if is_made && db.shape().is_distributed() {
+        db.execute(Query::new(&statements.list_session).session(key)).await?;
+    }
+    Ok(is_made)
+}
+
 /// The session keys of an initial state, as one JSON object.
 fn initial_state(changes: &[Change]) -> String {
     let mut state = ObjectText::default();
@@ -317,4 +357,22 @@ fn initial_state(changes: &[Change]) -> String {
         state.push(&change.key, change.value.text());
     }
     state.close()
+}
+
+statements! { words,
+    /// The session that the request `$3` of a user made.
+    made_by: "select id, incarnation, creation_digest from sessions \
+              where app_name = $1 and user_id = $2 and creation_key = $3",
+    /// How many sessions a user has that have not expired by now (`$3`, where the database has no clock), counted up to `$4`.
+    count_sessions: format!(
+        "select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 \
+           and (s.expire_time is null or s.expire_time > {}) limit 0 + $4) as counted",
+        words.present("$3")
+    ),
+    /// Notes the revisions of user and app state, `$4` and `$5`, that a creation came to.
+    set_created_revisions: "update sessions set created_user_revision = $4, created_app_revision = $5 \
+                            where app_name = $1 and user_id = $2 and id = $3",
+    /// Where the database is distributed.
+    list_session: "insert into session_updates (app_name, user_id, id, update_time) \
+                   select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3",
 }

@@ -1,7 +1,9 @@
 //! Sessions, and the names of the apps and users that have some.
 
+pub mod bury;
 pub mod change;
 pub mod create;
+pub mod list;
 pub mod read;
 
 use std::sync::Arc;
@@ -23,7 +25,6 @@ use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database as _, Tx};
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::shape::Shape;
-use crate::store::sql::primitives;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -113,11 +114,7 @@ impl<B: Backend> Reads for Transactions<B> {
         if query.users.is_empty() {
             return Ok(Page { items: Vec::new(), more: false, cut: false });
         }
-        let list = async |tx: &mut B::Tx| {
-            let mut page = primitives::list(tx, query, now).await?;
-            page.items.iter_mut().for_each(|view| view.head.timeline = tx.timeline());
-            Ok(page)
-        };
+        let list = async |tx: &mut B::Tx| list::list(tx, query, now).await;
         self.runner.of(&query.app, deadline).part_of_statement(list, |page| page.cut).await
     }
 
@@ -140,7 +137,7 @@ impl<B: Backend> Reads for Transactions<B> {
     ) -> Result<Option<(SessionInfo, Option<StoredEvent>)>> {
         let event = async |tx: &mut B::Tx| {
             let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
-            let event = primitives::event(tx, key, head.incarnation, id).await?;
+            let event = read::event(tx, key, head.incarnation, id).await?;
             Ok(Some((head, event)))
         };
         self.runner.of(key.app(), deadline).read(event).await
@@ -156,7 +153,7 @@ impl<B: Backend> Reads for Transactions<B> {
     ) -> Result<Option<(SessionInfo, Option<RawJson>)>> {
         let value = async |tx: &mut B::Tx| {
             let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
-            let value = primitives::value(tx, &StateAddress::new(key, scope, state_key), head.incarnation).await?;
+            let value = read::value(tx, &StateAddress::new(key, scope, state_key), head.incarnation).await?;
             Ok(Some((head, value)))
         };
         self.runner.of(key.app(), deadline).read(value).await

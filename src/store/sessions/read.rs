@@ -1,14 +1,22 @@
 //! Reads of a session, and lists of names.
 
 use crate::domain::access::{NameRange, Names};
-use crate::domain::ids::{AppName, SessionKey};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress};
+use crate::domain::json::RawJson;
+use crate::domain::loaded::LockedSession;
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
-use crate::store::sql::primitives;
+use crate::store::shared::statements as shared;
+use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::rows::EventRow;
+use crate::store::sql::statements::statements;
+use crate::store::sql::words::Words;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -73,7 +81,94 @@ pub async fn names<X: Tx>(tx: &mut X, of: Option<&AppName>, ranges: &[NameRange]
         if rest == 0 {
             break;
         }
-        found.extend(primitives::names(tx, of, range, rest as i64).await?);
+        found.extend(names_in(tx, of, range, rest as i64).await?);
     }
     Ok(found)
+}
+
+/// Names in a range, of the users of an app, or without one of apps.
+async fn names_in(db: &mut impl Sql, of: Option<&AppName>, range: &NameRange, limit: i64) -> Result<Vec<String>> {
+    let statements = Statements::of(db);
+    let text = if of.is_some() { &statements.users } else { &statements.apps };
+    let query = Query::new(&**text).bind(&range.begin).bind(limit).bind(range.end.as_deref());
+    let query = match of {
+        Some(app) => query.app(app),
+        None => query,
+    };
+    Ok(db.fetch(query).await?.into_iter().map(|(name,)| name).collect())
+}
+
+pub async fn event(db: &mut impl Sql, key: &SessionKey, incarnation: i64, id: &EventId) -> Result<Option<StoredEvent>> {
+    let query = Query::of(&Statements::of(db).event, key, incarnation).bind(id.as_str());
+    Ok(at_most_one::<EventRow>(db, query).await?.map(StoredEvent::from))
+}
+
+/// An event that must be there, because sequences are dense.
+pub async fn event_at(db: &mut impl Sql, row: &LockedSession, sequence: i64) -> Result<StoredEvent> {
+    let query = Query::of(&Statements::of(db).event_at, &row.key, row.head.incarnation).bind(sequence);
+    let event = at_most_one::<EventRow>(db, query).await?;
+    event
+        .map(StoredEvent::from)
+        .ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
+}
+
+pub async fn value(db: &mut impl Sql, address: &StateAddress, incarnation: i64) -> Result<Option<RawJson>> {
+    let (statements, shared) = (Statements::of(db), shared::Statements::of(db));
+    let query = match address {
+        StateAddress::Session(key, name) => Query::of(&statements.session_value, key, incarnation).bind(&**name),
+        StateAddress::Shared(ScopeKey::User(key), name) => Query::new(&shared.user_value).user(key).bind(&**name),
+        StateAddress::Shared(ScopeKey::App(key), name) => Query::new(&shared.app_value).app(key).bind(&**name),
+    };
+    let value: Option<(String,)> = at_most_one(db, query).await?;
+    Ok(value.map(|(text,)| RawJson::trusted(text)))
+}
+
+statements! { words,
+    /// The event of the id `$5`.
+    event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
+    /// The event of the sequence `$5`.
+    event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
+    session_value: format!("select value from session_state where {OF_INCARNATION} and key = $5"),
+    /// Names of apps from `$1` on, up to `$2` of them, those before `$3`, or all if that is null.
+    apps: apps(words),
+    /// Names of the users of the app `$4`, in the same way.
+    users: loose_scan(|from| {
+        format!(
+            "select min(user_id) as n from sessions where app_name = $4 and user_id {from} \
+             union all select min(user_id) from user_scopes where app_name = $4 and user_id {from}"
+        )
+    }),
+}
+
+/// Citus cuts no recursive query by app.
+fn apps(words: &Words) -> String {
+    if words.shape.is_distributed() {
+        let names = ["sessions", "app_scopes", "user_scopes"].map(|table| {
+            format!(
+                "(select distinct app_name as name from {table} where app_name >= $1 and coalesce(app_name < $3, true) \
+                  order by name limit 0 + $2)"
+            )
+        });
+        return format!("select name from ({}) as names order by name limit 0 + $2", names.join(" union "));
+    }
+    loose_scan(|from| {
+        format!(
+            "select min(app_name) as n from sessions where app_name {from} \
+             union all select min(app_name) from app_scopes where app_name {from} \
+             union all select min(app_name) from user_scopes where app_name {from}"
+        )
+    })
+}
+
+/// The next names from `$1` on, each found by one lookup in each index (a loose index scan): the cost grows with names, not
+/// rows. It ends with the first that is not before `$3`; that this is no part of the lookups keeps one plan for all.
+fn loose_scan(next: impl Fn(&str) -> String) -> String {
+    const WITHIN: &str = "coalesce(name < $3, name is not null)";
+    format!(
+        "with recursive names(name) as (select min(n) from ({}) as first \
+           union all select (select min(n) from ({}) as next) from names where {WITHIN}) \
+         select name from names where {WITHIN} limit 0 + $2",
+        next(">= $1"),
+        next("> names.name")
+    )
 }

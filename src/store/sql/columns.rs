@@ -1,4 +1,4 @@
-//! The columns of the tables, each named once: insertions, copies, reads and checks take them from here.
+//! The columns of the tables, and the conditions that find rows by their keys, each written once.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -53,11 +53,17 @@ pub const SESSION_METADATA: &str = "display_name, labels, expire_time";
 /// Where an imported session lost what shared scopes were.
 pub const LOST: &str = "lost_user_from, lost_user_through, lost_app_from, lost_app_through";
 
-/// The columns of an [`ApiKeyRow`](super::rows::ApiKeyRow): all of a key that is not revoked.
-pub const API_KEY: &str = "id, name, digest, role, apps, users, create_time, expire_time, last_used_time";
-
 /// The key of a session's rows in other tables.
 pub const OWNER: &str = "app_name, user_id, session_id, incarnation";
+
+/// The rows of a session that its incarnation keys.
+pub const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
+
+/// The session `s` of that incarnation.
+pub const OF_SESSION: &str = "s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4";
+
+/// The events `e` of that incarnation.
+pub const OF_EVENT: &str = "e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4";
 
 /// The columns of a new session that its insertion binds on both databases.
 pub static SESSION_COLUMNS: LazyLock<String> = LazyLock::new(|| {
@@ -77,25 +83,12 @@ pub const HEAD_COLUMNS: &str = "s.app_name, s.user_id, s.id, s.incarnation, s.re
                where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, \
      coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision";
 
-/// The columns of a listed session, from `sessions s`, as one text, an absent one being empty. A page of many sessions costs
-/// half as much as with a column for each: both drivers, and PostgreSQL, spend most of their time on columns.
-pub fn listed_column(words: &Words) -> String {
-    let present = [
-        "user_id",
-        "id",
-        "incarnation",
-        "revision",
-        "metadata_revision",
-        "base_revision",
-        "create_time",
-        "update_time",
-        "update_time_number",
-    ];
-    let optional = ["display_name", "labels", "expire_time", "forked_from", "forked_revision"];
-    let present = present.iter().map(|column| format!("s.{column}"));
-    let optional = optional.iter().map(|column| format!("coalesce(cast(s.{column} as text), '')"));
-    let columns: Vec<String> = present.chain(optional).collect();
-    format!("concat_ws({}, {}) as listed", words.unit_separator, columns.join(", "))
+/// The condition that finds the session of a query: its key, and that it has not expired.
+pub fn of_session(now: &str) -> String {
+    format!(
+        " from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
+          and (s.expire_time is null or s.expire_time > {now})"
+    )
 }
 
 /// The parts of the merged state, from `sessions s` of the app `$1`, each as the members of an object, without braces; narrowed

@@ -1,22 +1,18 @@
-//! The SQL that both databases share. Values are always bound; texts are put together from literals.
+//! The SQL that both databases and several resources share; the rest is with its resource. Values are always bound; texts are put
+//! together from literals.
 //!
-//! - [`query`]: a statement with what it binds, and who runs it
 //! - [`words`]: what the databases say differently
-//! - [`columns`]: the columns of the tables, each named once
-//! - [`statements`]: the statements, built once for each database; `list`: the one that is put together for each request
-//! - [`rows`]: the rows, and what they say; [`heads`]: the rows that an append is decided on
-//! - [`primitives`]: what transactions do with them; [`transfer`]: what exports and imports do;
-//!   [`feed`]: what readers of the change feed get
+//! - [`query`]: a statement with what it binds, and who runs it; [`statements`]: how a resource lists its own
 //! - [`filter`]: texts of the columns that filters compare
+//! - [`columns`]: the columns of the tables, each named once
+//! - [`rows`]: the rows that both databases read; [`heads`]: those that an append is decided on
+//! - [`view`]: a session by several statements
 
 pub mod columns;
-pub mod feed;
 pub mod filter;
 pub mod heads;
-pub mod list;
-pub mod primitives;
 pub mod query;
 pub mod rows;
 pub mod statements;
-pub mod transfer;
+pub mod view;
 pub mod words;

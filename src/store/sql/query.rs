@@ -8,9 +8,9 @@ use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, FromRow, SqlSafeStr as _, SqlStr};
 
-use super::statements::Statements;
-use crate::domain::ids::{AppName, SessionKey, UserKey};
-use crate::store::error::StoreError;
+use super::words::Words;
+use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserKey};
+use crate::store::error::{Cause, StoreError};
 use crate::store::shape::Shape;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -21,11 +21,11 @@ impl<T: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRo
 
 /// What runs statements: a transaction of one of the databases.
 pub trait Sql: Send {
-    /// The statements in the words of this database.
-    fn statements(&self) -> &'static Statements;
+    /// The dialect of this database.
+    fn words(&self) -> &'static Words;
 
     fn shape(&self) -> Shape {
-        self.statements().words.shape
+        self.words().shape
     }
 
     fn fetch<R: Row>(&mut self, query: Query<'_>) -> impl Future<Output = Result<Vec<R>>> + Send;
@@ -39,6 +39,31 @@ pub trait Sql: Send {
 
     /// The number of rows that it changed.
     fn execute(&mut self, query: Query<'_>) -> impl Future<Output = Result<u64>> + Send;
+}
+
+/// The one row of a statement that always has one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn one<R: Row>(db: &mut impl Sql, query: Query<'_>) -> Result<R> {
+    let row = db.fetch(query).await?.pop();
+    row.ok_or_else(|| StoreError::new(Cause::Internal, "a statement that always has a row had none"))
+}
+
+/// The row of a statement that has at most one.
+///
+/// # Errors
+/// Those of the database.
+pub async fn at_most_one<R: Row>(db: &mut impl Sql, query: Query<'_>) -> Result<Option<R>> {
+    Ok(db.fetch(query).await?.pop())
+}
+
+/// A statement over the rows of a shared scope: one of users, or of apps.
+pub fn in_scope<'a>(of_users: &'static str, of_apps: &'static str, scope: &'a ScopeKey) -> Query<'a> {
+    match scope {
+        ScopeKey::User(key) => Query::new(of_users).user(key),
+        ScopeKey::App(app) => Query::new(of_apps).app(app),
+    }
 }
 
 /// A value to be bound.
@@ -61,6 +86,11 @@ pub struct Query<'a> {
 impl<'a> Query<'a> {
     pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
         Self { text: text.into(), values: Vec::new() }
+    }
+
+    /// A statement over the rows of one incarnation of a session.
+    pub fn of(text: &'static str, key: &'a SessionKey, incarnation: i64) -> Self {
+        Self::new(text).session(key).bind(incarnation)
     }
 
     /// Appends a literal.

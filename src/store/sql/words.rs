@@ -1,6 +1,8 @@
 //! The dialect of a database: the fragments in which otherwise common statements differ.
 
-use super::feed::FeedWords;
+use std::sync::OnceLock;
+
+use crate::domain::policy::DAY;
 use crate::store::shape::Shape;
 
 /// What the databases say differently.
@@ -45,6 +47,16 @@ pub struct Words {
 }
 
 impl Words {
+    /// The time now, where `now` is that of the process.
+    pub fn present(&self, now: &str) -> String {
+        self.clock.map_or_else(|| now.to_owned(), |clock| format!("coalesce({clock}, {now})"))
+    }
+
+    /// The day of now, in whole days since 1970.
+    pub fn day(&self, now: &str) -> String {
+        format!("{} / {DAY}", self.present(now))
+    }
+
     /// The clause that locks the rows that are read. Nobody else writes a file.
     pub fn for_update(&self) -> &'static str {
         if self.shape.is_shared() { " for update" } else { "" }
@@ -62,3 +74,50 @@ impl Words {
 }
 
 const SKIP_LOCKED: &str = " for update skip locked";
+
+/// The correction of an expiry that a process computed from its own `now`, if that is not null, and a time to live: it counts from
+/// the database's.
+pub fn ttl_correction(clock: &str, now: &str) -> String {
+    format!("case when {now} is null then 0 else {clock} - {now} end")
+}
+
+/// What the databases say differently in the change feed. Changes are those after the row `$2` of the tick `$1`, up to the tick `$3`, `$4` of them.
+#[derive(Clone, Copy)]
+pub struct FeedWords {
+    /// Columns of a tick, and where ticks are.
+    pub ticks: &'static str,
+    /// What makes a tick one of this database; begins with `where`.
+    pub valid: &'static str,
+    /// All changes, or those of the app `$5`.
+    pub changes: &'static str,
+    /// Those of the user `$6`.
+    pub changes_of_user: &'static str,
+    /// What finds the changes of the user `$2` of the app `$1` in an index; ends with `and `.
+    pub of_user: &'static str,
+    /// How many ticks the first statement of a page goes through, the others at most, and those that look for changes of a user. What
+    /// the ticks of one statement have is sorted.
+    pub first_window: i64,
+    pub window: i64,
+    pub window_of_user: i64,
+    /// Each change is a tick.
+    pub is_row: bool,
+}
+
+/// A value for each shape, made when it is first asked for.
+pub struct PerShape<T>([OnceLock<T>; 3]);
+
+impl<T> PerShape<T> {
+    pub const fn new() -> Self {
+        Self([const { OnceLock::new() }; 3])
+    }
+
+    pub fn get(&self, shape: Shape, make: impl FnOnce() -> T) -> &T {
+        let [file, server, distributed] = &self.0;
+        let made = match shape {
+            Shape::File => file,
+            Shape::Server => server,
+            Shape::Distributed => distributed,
+        };
+        made.get_or_init(make)
+    }
+}

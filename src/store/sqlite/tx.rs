@@ -13,7 +13,7 @@ use sqlx::{Arguments as _, FromRow, Row as _};
 use super::file::Opener;
 use super::ours::applied;
 use super::rows::{Columns, Script, piece, pieces};
-use super::words::{self, PLAIN_VIEW};
+use super::words::{PLAIN_VIEW, WORDS};
 use super::write::{
     self, END_FEED, EXPIRED, NEXT_BURIED, PRUNE_FEED, StateParts, find, insert_events, insert_sessions, record,
     set_revisions, update_sessions, write_passed, write_state,
@@ -33,10 +33,10 @@ use crate::store::migrations::Applied;
 use crate::store::pool::{Lease, Pool};
 use crate::store::sql::columns::StateTables;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
-use crate::store::sql::primitives::view_in_parts;
 use crate::store::sql::query::{Query, Row, Sql, Value};
 use crate::store::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
-use crate::store::sql::statements::Statements;
+use crate::store::sql::view;
+use crate::store::sql::words::Words;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -95,7 +95,7 @@ impl SqliteTx {
     /// One session, with its events in the same statement if it can be.
     async fn view(&mut self, query: &SessionQuery) -> Result<Option<SessionView>> {
         let (Some(filter), Some(events), true) = (&query.state, &query.events, query.is_plain()) else {
-            return view_in_parts(self, query, query.now.0).await;
+            return view::in_parts(self, query, query.now.0).await;
         };
         let row = sqlx::query(&**PLAIN_VIEW)
             .bind(query.key.app().to_arc())
@@ -254,8 +254,8 @@ impl SqliteTx {
 }
 
 impl Sql for SqliteTx {
-    fn statements(&self) -> &'static Statements {
-        &words::STATEMENTS
+    fn words(&self) -> &'static Words {
+        &WORDS
     }
 
     async fn fetch<R: Row>(&mut self, query: Query<'_>) -> Result<Vec<R>> {

@@ -3,10 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::store::shape::Shape;
-use crate::store::sql::columns::{HEAD_COLUMNS, state_columns};
-use crate::store::sql::feed::FeedWords;
-use crate::store::sql::statements::{Statements, of_session};
-use crate::store::sql::words::Words;
+use crate::store::sql::columns::{HEAD_COLUMNS, of_session, state_columns};
+use crate::store::sql::words::{FeedWords, Words};
 
 macro_rules! changes {
     ($of:literal) => {
@@ -19,9 +17,7 @@ macro_rules! changes {
     };
 }
 
-pub static STATEMENTS: LazyLock<Statements> = LazyLock::new(|| Statements::new(&WORDS));
-
-static WORDS: Words = Words {
+pub static WORDS: Words = Words {
     shape: Shape::File,
     clock: None,
     now: "$4",
@@ -65,7 +61,7 @@ static WORDS: Words = Words {
     label: |name| format!("json_extract(s.labels, '$.\"' || {name} || '\"')"),
 };
 
-/// As [`Statements::view`], with a range of events: those after `$8` that are among the last `$9`, or all, before `$10`, up to
+/// As the statement `view`, with a range of events: those after `$8` that are among the last `$9`, or all, before `$10`, up to
 /// `$11` and `$12` bytes of them, the first in any case. Of each the commit time, the bytes of its body, and its body.
 pub static PLAIN_VIEW: LazyLock<String> = LazyLock::new(|| {
     let wanted = WORDS.wanted;

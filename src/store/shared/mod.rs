@@ -1,5 +1,7 @@
 //! App and user state on its own.
 
+pub mod statements;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -17,7 +19,6 @@ use crate::store::backend::{Backend, Tx};
 use crate::store::erasures::admit;
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::{End, apply};
-use crate::store::sql::primitives;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -40,7 +41,7 @@ pub trait Writes: Send + Sync {
 #[async_trait]
 impl<B: Backend> Reads for Transactions<B> {
     async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
-        self.runner.of(scope.app(), deadline).one_statement(async |tx| primitives::scope(tx, scope).await).await
+        self.runner.of(scope.app(), deadline).one_statement(async |tx| statements::scope(tx, scope).await).await
     }
 
     async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>> {
@@ -73,12 +74,12 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
     let revision = heads.revision(scope);
     let next = heads.revision_after(scope, revision);
     if let Some(request) = &write.request
-        && let Some(digest) = primitives::patched_by(tx, &write.scope, &request.key).await?
+        && let Some(digest) = statements::patched_by(tx, &write.scope, &request.key).await?
     {
         if !request.is_retry_of(&digest) {
             return Err(Refusal::PatchKeyConflict.into());
         }
-        return Ok(((Made::Before, primitives::scope(tx, &write.scope).await?), End::Release));
+        return Ok(((Made::Before, statements::scope(tx, &write.scope).await?), End::Release));
     }
     let values = values(tx, &write.needs(), &HashMap::new()).await?;
     let writes = decide_scope(&values, write, (revision, next))?;
@@ -87,7 +88,7 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
         (_, end) = apply(tx, &writes).await?;
     }
     if let Some(request) = &write.request {
-        primitives::remember_patch(tx, &write.scope, request, write.now).await?;
+        statements::remember_patch(tx, &write.scope, request, write.now).await?;
     }
-    Ok(((Made::New, primitives::scope(tx, &write.scope).await?), end))
+    Ok(((Made::New, statements::scope(tx, &write.scope).await?), end))
 }

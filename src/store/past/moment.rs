@@ -1,0 +1,141 @@
+//! The state of a session as it was.
+
+use sqlx::FromRow;
+
+use crate::domain::history;
+use crate::domain::ids::SessionKey;
+use crate::domain::query::{Moment, MomentQuery, StateFilter};
+use crate::domain::session::SessionInfo;
+use crate::domain::tag::Tag;
+use crate::domain::transfer::Lost;
+use crate::store::backend::Tx;
+use crate::store::error::{Cause, StoreError};
+use crate::store::sessions::read::head;
+use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
+use crate::store::sql::query::{Query, Sql, at_most_one, one};
+use crate::store::sql::rows::{LostRow, StateRow};
+use crate::store::sql::statements::statements;
+use crate::store::sql::words::Words;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Reads the state of a moment that is past, or of now.
+pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
+    let Some(head) = head(tx, &query.key, query.now).await? else { return Ok(Moment::SessionNotFound) };
+    if query.revision > head.revision {
+        return Ok(Moment::Beyond(head.revision));
+    }
+    if query.revision < head.base_revision {
+        return Ok(Moment::Trimmed(head.base_revision));
+    }
+    let seen = seen_revisions(tx, &query.key, head.incarnation, query.revision).await?;
+    let seen = seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
+    let (user, app) = (seen.user_revision, seen.app_revision);
+    let (user_lost, app_lost) = Lost::from(seen.lost).at(query.revision);
+    // A scope without a revision never had a key.
+    let forgotten = |wanted: &Option<Vec<String>>, lost: bool, revision: i64, floor: i64| {
+        wanted.as_ref().is_none_or(|keys| !keys.is_empty()) && (lost || (1..floor).contains(&revision))
+    };
+    if forgotten(&query.filter.user, user_lost, user, seen.user_floor)
+        || forgotten(&query.filter.app, app_lost, app, seen.app_floor)
+    {
+        return Ok(Moment::Forgotten(head.base_revision));
+    }
+    let tag = Tag {
+        revision: query.revision,
+        user,
+        app,
+        incarnation: head.incarnation,
+        timeline: head.timeline,
+        metadata: 0,
+    };
+    let state = state_then(tx, &head, &tag, &query.filter).await?;
+    Ok(Moment::Then { tag, state })
+}
+
+/// The app and user revisions that the event of this sequence recorded or, if it is the base, those recorded for the base; and from
+/// which revision on the past of these scopes is known.
+async fn seen_revisions(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    revision: i64,
+) -> Result<Option<SeenRow>> {
+    let query = Query::of(&Statements::of(db).seen_revisions, key, incarnation).bind(revision);
+    at_most_one(db, query).await
+}
+
+/// The merged state as it was at a moment.
+async fn state_then(db: &mut impl Sql, head: &SessionInfo, then: &Tag, filter: &StateFilter) -> Result<String> {
+    let query = Query::of(&Statements::of(db).state_then, &head.key, head.incarnation)
+        .bind(then.revision)
+        .bind(then.user)
+        .bind(then.app)
+        .bind(history::path(then.revision, head.revision))
+        .bind(history::path(then.user, head.user_revision))
+        .bind(history::path(then.app, head.app_revision))
+        .bind(filter.app.as_deref())
+        .bind(filter.user.as_deref())
+        .bind(filter.session.as_deref());
+    Ok(one::<StateRow>(db, query).await?.merged())
+}
+
+statements! { words,
+    /// The app and user revisions that event `$5` recorded or, if `$5` is the base, those recorded for the base; the floors of the
+    /// scopes; and where an import lost them.
+    seen_revisions: format!(
+        "select seen.user_revision, seen.app_revision, \
+           coalesce((select u.floor from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) as user_floor, \
+           coalesce((select a.floor from app_scopes a where a.app_name = $1), 0) as app_floor, \
+           s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
+         from (select user_revision, app_revision from events where {OF_INCARNATION} and sequence = $5 \
+           and $5 > (select s.base_revision from sessions s where {OF_SESSION}) \
+         union all select created_user_revision, created_app_revision from sessions \
+         where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as seen \
+         cross join sessions s where {OF_SESSION}"
+    ),
+    /// The parts of the merged state as it was at a moment: values that still hold, and spans that held then. `$5`, `$6`,
+    /// `$7` are the revisions of session, user and app then; `$8`, `$9`, `$10` the nodes where their spans may be filed;
+    /// `$11`, `$12`, `$13` the keys wanted of app, user and session, or null.
+    state_then: state_then_text(words),
+}
+
+fn state_then_text(words: &Words) -> String {
+    let Words { member, wanted, filed, .. } = words;
+    format!(
+        "select (select {app_member} from (select t.key, t.value from app_state t where t.app_name = $1 \
+             and t.revision <= $7{app_wanted} \
+           union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key = t.key \
+             and l.revision = t.valid_from) from {app_filed} \
+             where t.valid_from <= $7 and t.valid_to > $7{app_wanted}) as t) as app_state, \
+         (select {user_member} from (select t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 \
+             and t.revision <= $6{user_wanted} \
+           union all select t.key, (select l.value from user_log l where l.app_name = $1 \
+             and l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from {user_filed} \
+             where t.valid_from <= $6 and t.valid_to > $6{user_wanted}) as t) as user_state, \
+         (select {session_member} from (select t.key, t.value from session_state t where t.app_name = $1 \
+             and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4 and t.revision <= $5{session_wanted} \
+           union all select t.key, t.value from {session_filed} \
+             where t.valid_from <= $5 and t.valid_to > $5{session_wanted}) as t) as session_state",
+        app_member = member("'app:' || t.key"),
+        user_member = member("'user:' || t.key"),
+        session_member = member("t.key"),
+        app_wanted = wanted("$11"),
+        user_wanted = wanted("$12"),
+        session_wanted = wanted("$13"),
+        app_filed = filed("app_spans", "app_name = $1", "$10"),
+        user_filed = filed("user_spans", "app_name = $1 and user_id = $2", "$9"),
+        session_filed = filed("session_spans", OF_INCARNATION, "$8"),
+    )
+}
+
+/// The revisions of shared scopes that an event saw, and from when on these are known.
+#[derive(FromRow)]
+struct SeenRow {
+    user_revision: i64,
+    app_revision: i64,
+    user_floor: i64,
+    app_floor: i64,
+    #[sqlx(flatten)]
+    lost: LostRow,
+}

@@ -1,0 +1,70 @@
+//! How a session goes: its row at once, its other rows a chunk at a time.
+
+use crate::domain::erasure::Removed;
+use crate::domain::ids::SessionKey;
+use crate::domain::writes::{Committed, Removal, SessionChange};
+use crate::store::error::StoreError;
+use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::query::{Query, Sql};
+use crate::store::sql::statements::statements;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Removes the session's row and notes its incarnation for [`purge`]. Returns the change to announce.
+pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64, removal: Removal) -> Result<Committed> {
+    let statements = Statements::of(db);
+    for text in [&statements.unlist_update, &statements.unlist_session, &statements.bury_session] {
+        db.execute(Query::of(text, key, incarnation)).await?;
+    }
+    Ok(Committed::Session { key: key.clone(), incarnation, change: SessionChange::Deleted(removal) })
+}
+
+/// Notes an incarnation that has rows but no session for [`purge`].
+pub async fn leave(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+    db.execute(Query::of(&Statements::of(db).bury_session, key, incarnation)).await.map(drop)
+}
+
+/// Removes up to `limit` rows of each kind that a buried incarnation left. Returns how many it removed.
+pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<Removed> {
+    let statements = Statements::of(db);
+    let mut purged = Removed::default();
+    for (text, count) in [
+        (&statements.purge_events, &mut purged.events),
+        (&statements.purge_state, &mut purged.state_keys),
+        (&statements.purge_spans, &mut purged.changes),
+    ] {
+        *count = db.execute(Query::of(text, key, incarnation).bind(limit)).await? as i64;
+    }
+    Ok(purged)
+}
+
+/// Forgets an incarnation of which no row is left.
+pub async fn finish(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+    let query = Query::of(&Statements::of(db).forget_buried, key, incarnation);
+    db.execute(query).await.map(drop)
+}
+
+statements! { _words,
+    unlist_update: "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
+                    and update_time = (select update_time from sessions \
+                      where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)",
+    unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
+    bury_session: "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
+                   values ($1, $2, $3, $4) on conflict do nothing",
+    purge_events: purge_text("events", "sequence"),
+    purge_state: purge_text("session_state", "key"),
+    purge_spans: purge_text("session_spans", "node, key"),
+    forget_buried: format!("delete from buried_sessions where {OF_INCARNATION}"),
+}
+
+/// Removes up to `$5` rows of a buried incarnation: those up to the last key of a page. A planner without statistics would
+/// look through the page once more for each row, if it were a list of keys.
+fn purge_text(table: &str, key: &str) -> String {
+    let row = if key.contains(',') { format!("({key})") } else { key.to_owned() };
+    let backwards: Vec<String> = key.split(", ").map(|column| format!("{column} desc")).collect();
+    format!(
+        "delete from {table} where {OF_INCARNATION} and {row} <= (select {key} from (select {key} from {table} \
+         where {OF_INCARNATION} order by {key} limit 0 + $5) as page order by {} limit 1)",
+        backwards.join(", ")
+    )
+}

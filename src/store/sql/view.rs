@@ -1,0 +1,143 @@
+//! A session by several statements: its head, its merged state, a page of its events. What both databases do for queries that are
+//! not [plain](SessionQuery::is_plain).
+
+use sqlx::FromRow;
+
+use super::columns::{HEAD_COLUMNS, OF_INCARNATION, of_session, state_columns};
+use super::filter::filter_text;
+use super::query::{Query, Sql, Value, at_most_one};
+use super::rows::{EventRow, HeadRow, ViewRow};
+use super::statements::statements;
+use crate::domain::event::StoredEvent;
+use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
+use crate::domain::rewind::hidden;
+use crate::domain::session::SessionInfo;
+use crate::store::error::StoreError;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+#[derive(FromRow)]
+pub struct PagedEventRow {
+    #[sqlx(flatten)]
+    event: EventRow,
+    /// Rows that the filters found, up to one more than the page holds.
+    total: i64,
+}
+
+/// A page from its rows.
+fn event_page(rows: Vec<PagedEventRow>, max_rows: usize) -> EventPage {
+    let total = rows.first().map_or(0, |row| row.total as usize);
+    let events: Vec<StoredEvent> = rows.into_iter().take(max_rows).map(|row| row.event.into()).collect();
+    EventPage { more: events.len() < total, events }
+}
+
+/// A session, its state and its events in a statement each. `now` is the time that the statements bind.
+pub async fn in_parts<'a>(
+    db: &mut impl Sql,
+    query: &'a SessionQuery,
+    now: impl Into<Value<'a>>,
+) -> Result<Option<SessionView>> {
+    let statements = Statements::of(db);
+    let find = |text: &'static str| Query::new(text).session(&query.key).bind(now);
+    let (head, state) = match &query.state {
+        None => {
+            let Some(row) = at_most_one::<HeadRow>(db, find(&statements.head)).await? else { return Ok(None) };
+            (SessionInfo::try_from(row)?, None)
+        }
+        Some(filter) => {
+            let query = find(&statements.view)
+                .bind(filter.app.as_deref())
+                .bind(filter.user.as_deref())
+                .bind(filter.session.as_deref());
+            let Some(row) = at_most_one::<ViewRow>(db, query).await? else { return Ok(None) };
+            let state = row.state.merged();
+            (SessionInfo::try_from(row.head)?, Some(state))
+        }
+    };
+    if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
+        return Ok(None);
+    }
+    let events = match &query.events {
+        Some(query) => events(db, &head, query).await?,
+        None => EventPage::default(),
+    };
+    Ok(Some(SessionView { head, state, events }))
+}
+
+pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
+    // Sequences are dense, so the last N are those above revision - N.
+    let before_last = query.last.map_or(0, |last| head.revision.saturating_sub(last));
+    let after = query.after.max(head.base_revision).max(before_last);
+    let statements = Statements::of(db);
+    let hidden = match query.exclude_rewound {
+        true => hidden(&rewinds(db, head).await?),
+        false => Vec::new(),
+    };
+    let text = match (query.descending, hidden.is_empty()) {
+        (false, true) => &statements.events_ascending,
+        (true, true) => &statements.events_descending,
+        (false, false) => &statements.visible_ascending,
+        (true, false) => &statements.visible_descending,
+    };
+    let mut statement = Query::of(text, &head.key, head.incarnation)
+        .bind(after)
+        .bind(query.before)
+        .bind(query.since.map(|time| time.0))
+        .bind(query.author.as_deref().map(filter_text))
+        .bind(query.invocation_id.as_deref().map(filter_text))
+        .bind(query.branch.as_deref().map(filter_text))
+        .bind(query.max_rows as i64 + 1)
+        .bind(query.max_bytes as i64);
+    if !hidden.is_empty() {
+        let (first, last): (Vec<i64>, Vec<i64>) = hidden.into_iter().unzip();
+        statement = statement.bind(first).bind(last);
+    }
+    let rows: Vec<PagedEventRow> = db.fetch(statement).await?;
+    Ok(event_page(rows, query.max_rows))
+}
+
+/// The sequences of the events that rewind, ascending, each with the last one before those that it takes back.
+pub async fn rewinds(db: &mut impl Sql, head: &SessionInfo) -> Result<Vec<(i64, i64)>> {
+    let query = Query::of(&Statements::of(db).rewinds, &head.key, head.incarnation);
+    db.fetch(query).await
+}
+
+statements! { words,
+    /// Head of one session.
+    head: format!("select {}{}", HEAD_COLUMNS, of_session(words.now)),
+    /// Head and merged state of one session; `$5`, `$6`, `$7` are the keys wanted of app, user and session, or null.
+    view: format!(
+        "select {}, {}{}",
+        HEAD_COLUMNS,
+        state_columns(words, &(words.wanted)("$5"), &(words.wanted)("$6"), &(words.wanted)("$7")),
+        of_session(words.now)
+    ),
+    /// A page of events: those after `$5` and before `$6`, since `$7`, of author `$8`, invocation `$9` and branch `$10`, up
+    /// to `$11` rows and `$12` bytes.
+    events_ascending: events_page("asc", ""),
+    events_descending: events_page("desc", ""),
+    visible_ascending: events_page("asc", words.visible),
+    visible_descending: events_page("desc", words.visible),
+    rewinds: format!(
+        "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
+    ),
+}
+
+/// One page of events. The inner query picks rows by the filters without their bodies; the middle one adds up sizes
+/// (including what an answer adds to a body); the outer one fetches the bodies that fit, one by one. With a join, a planner
+/// that does not know how many events the session has might scan all of them for each row. The first row always fits.
+fn events_page(direction: &str, filter: &str) -> String {
+    format!(
+        "select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 \
+             and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body \
+         from ( \
+             select sequence, commit_time, sum(size) over (order by sequence {direction}) as size_so_far, \
+               row_number() over (order by sequence {direction}) as place, count(*) over () as total from ( \
+                 select sequence, commit_time, octet_length(body) + 80 as size from events where {OF_INCARNATION} \
+                   and sequence > $5 and sequence < $6 \
+                   and ($7 is null or event_time >= $7) and ($8 is null or author = $8) \
+                   and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10){filter} \
+                 order by sequence {direction} limit 0 + $11) as page) as sized \
+         where size_so_far <= $12 or place = 1 order by sequence {direction}"
+    )
+}

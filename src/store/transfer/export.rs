@@ -1,0 +1,127 @@
+//! A session as exports show it.
+
+use sqlx::FromRow;
+
+use crate::domain::ids::EventId;
+use crate::domain::json::RawJson;
+use crate::domain::query::{SessionQuery, StateFilter};
+use crate::domain::session::SessionInfo;
+use crate::domain::time::Micros;
+use crate::domain::transfer::{ExportQuery, Exported, LogRow};
+use crate::store::backend::Tx;
+use crate::store::error::{StoreError, corrupt};
+use crate::store::sessions::read::session;
+use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_SESSION};
+use crate::store::sql::filter::plain_text;
+use crate::store::sql::query::{Query, Sql, one};
+use crate::store::sql::rows::LostRow;
+use crate::store::sql::statements::statements;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// A part of a session; `None` if it is not there.
+pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exported>> {
+    let nothing = || Some(Vec::new());
+    let state = query.through.is_none().then(|| StateFilter { app: nothing(), user: nothing(), session: None });
+    let whole =
+        SessionQuery { key: query.key.clone(), now: query.now, incarnation: None, timeline: None, state, events: None };
+    let Some(view) = session(tx, &whole).await? else { return Ok(None) };
+    let row = exported(tx, &view.head).await?;
+    let through = query.through.unwrap_or(view.head.revision);
+    let rows = exported_rows(tx, &view.head, (query.after, through), query.max_rows, query.max_bytes).await?;
+    Ok(Some(Exported {
+        more: rows.last().is_some_and(|last| last.sequence < through),
+        base_state: RawJson::trusted(row.initial_state),
+        base_saw: (row.created_user_revision, row.created_app_revision),
+        lost: row.lost.into(),
+        origin: row.imported_mark,
+        imported_digest: row.imported_digest,
+        state: view.state,
+        head: view.head,
+        rows,
+    }))
+}
+
+async fn exported(db: &mut impl Sql, session: &SessionInfo) -> Result<ExportedRow> {
+    one(db, Query::of(&Statements::of(db).exported, &session.key, session.incarnation)).await
+}
+
+/// Rows of the log after one sequence, up to another.
+async fn exported_rows(
+    db: &mut impl Sql,
+    session: &SessionInfo,
+    (after, through): (i64, i64),
+    max_rows: usize,
+    max_bytes: usize,
+) -> Result<Vec<LogRow>> {
+    let query = Query::of(&Statements::of(db).exported_rows, &session.key, session.incarnation)
+        .bind(after)
+        .bind(through)
+        .bind(max_rows as i64)
+        .bind(max_bytes as i64)
+        .bind(session.base_revision);
+    let rows: Vec<ExportedEventRow> = db.fetch(query).await?;
+    rows.into_iter().map(LogRow::try_from).collect()
+}
+
+statements! { _words,
+    /// What of a session only exports show.
+    exported: format!(
+        "select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest, {LOST} \
+         from sessions s where {OF_SESSION}"
+    ),
+    /// Rows of the log after the sequence `$5`, up to `$6`: up to `$7` rows and `$8` bytes, the first in any case. Those up to
+    /// `$9` are stubs.
+    exported_rows: format!(
+        "select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+           (select e.body from events e where {OF_EVENT} and e.sequence = sized.sequence and e.sequence > $9) as body \
+         from (select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+                 sum(size) over (order by sequence) as size_so_far, row_number() over (order by sequence) as place \
+               from (select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, \
+                       octet_length(body) + 300 as size from events where {OF_INCARNATION} \
+                       and sequence > $5 and sequence <= $6 order by sequence limit 0 + $7) as page) as sized \
+         where size_so_far <= $8 or place = 1 order by sequence"
+    ),
+}
+
+/// What of a session only exports show.
+#[derive(FromRow)]
+struct ExportedRow {
+    initial_state: String,
+    created_user_revision: i64,
+    created_app_revision: i64,
+    imported_mark: Option<String>,
+    imported_digest: Option<Vec<u8>>,
+    #[sqlx(flatten)]
+    lost: LostRow,
+}
+
+#[derive(FromRow)]
+struct ExportedEventRow {
+    sequence: i64,
+    id: String,
+    invocation_id: String,
+    event_time: i64,
+    commit_time: i64,
+    user_revision: i64,
+    app_revision: i64,
+    digest: Vec<u8>,
+    body: Option<String>,
+}
+
+impl TryFrom<ExportedEventRow> for LogRow {
+    type Error = StoreError;
+
+    fn try_from(row: ExportedEventRow) -> Result<Self> {
+        Ok(Self {
+            sequence: row.sequence,
+            id: EventId::parse(&row.id).map_err(corrupt)?,
+            invocation_id: plain_text(&row.invocation_id),
+            event_time: Micros(row.event_time),
+            commit_time: Micros(row.commit_time),
+            saw: (row.user_revision, row.app_revision),
+            digest: row.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?,
+            body: row.body,
+        })
+    }
+}

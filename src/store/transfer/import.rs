@@ -1,0 +1,263 @@
+//! The import of a session: its rows, which nobody sees, and then the session.
+
+use crate::domain::erasure::Subject;
+use crate::domain::history;
+use crate::domain::ids::{AppName, SessionKey};
+use crate::domain::json::RawJson;
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Micros;
+use crate::domain::transfer::{ImportEnd, ImportRows, PastValue};
+use crate::domain::writes::{Committed, EventWrite, SessionChange};
+use crate::store::backend::Tx;
+use crate::store::erasures::{admit, last_erasure};
+use crate::store::error::{Decided, StoreError};
+use crate::store::run::End;
+use crate::store::sessions::bury;
+use crate::store::sessions::create::{InTheWay, in_the_way, insert_listed};
+use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, LOST, OF_INCARNATION, OWNER, Part, SESSION_METADATA};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one};
+use crate::store::sql::rows::IncarnationRow;
+use crate::store::sql::statements::statements;
+use crate::store::transfer::insert::{CHUNK, rows_of};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// How long an import may write nothing, in microseconds, before its rows are taken for left behind.
+const IMPORT_MEMORY: i64 = 3600 * 1_000_000;
+
+/// Writes rows of a session that is not visible yet. The same again changes nothing.
+pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Decided<((), End)> {
+    let (key, incarnation) = (&import.key, import.incarnation);
+    admit_import(tx, key.app(), &import.subject, import.since).await?;
+    if import.begins {
+        note_import(tx, key, incarnation, import.now).await?;
+    } else if !renew_import(tx, key, incarnation, import.now).await? {
+        return Err(Refusal::ImportLost.into());
+    }
+    insert_rows(tx, import).await?;
+    Ok(((), End::UNTOLD))
+}
+
+/// Makes an imported session visible.
+pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((), End)> {
+    let (key, incarnation) = (&import.key, import.incarnation);
+    admit_import(tx, key.app(), &import.subject, import.since).await?;
+    if !forget_import(tx, key, incarnation).await? {
+        let found = in_the_way(tx, key, None, incarnation, import.now, &mut Vec::new()).await?;
+        return if matches!(found, InTheWay::OurOwn) {
+            Ok(((), End::Release))
+        } else {
+            Err(Refusal::ImportLost.into())
+        };
+    }
+    let mut told = Vec::new();
+    while !insert_session(tx, import).await? {
+        if !matches!(in_the_way(tx, key, None, incarnation, import.now, &mut told).await?, InTheWay::Nothing) {
+            return Err(Refusal::SessionAlreadyExists.into());
+        }
+    }
+    insert_state(tx, import).await?;
+    let change = SessionChange::Created { revision: import.revision, forked_from: None };
+    told.push(Committed::Session { key: key.clone(), incarnation, change });
+    if import.revision > import.begin.base {
+        let (first, last) = (import.begin.base + 1, import.revision);
+        told.push(Committed::Events { key: key.clone(), incarnation, first, last });
+    }
+    Ok(((), End::Commit(told)))
+}
+
+pub async fn abandon_import<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64) -> Result<((), End)> {
+    abandon(tx, key, incarnation).await?;
+    Ok(((), End::UNTOLD))
+}
+
+/// Holds a user as [`admit`] does, for an import that began when the app had had `since` erasures.
+///
+/// # Errors
+/// `UserErased`, `ErasedSince`.
+pub async fn admit_import<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject, since: i64) -> Decided<()> {
+    if !admit(tx, app, subject).await? {
+        return Err(Refusal::UserErased.into());
+    }
+    if last_erasure(tx, app, subject).await? > since { Err(Refusal::ErasedSince.into()) } else { Ok(()) }
+}
+
+/// Leaves the rows of one import that died to the sweep; whether there was one.
+pub async fn bury_dead<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
+    let Some((key, incarnation)) = dead_import(tx, now, IMPORT_MEMORY).await? else {
+        return Ok(false);
+    };
+    abandon(tx, &key, incarnation).await?;
+    Ok(true)
+}
+
+/// Notes that a session is being imported, or still is.
+async fn note_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64, now: Micros) -> Result<()> {
+    db.execute(Query::of(&Statements::of(db).note_import, key, incarnation).bind(now.0)).await.map(drop)
+}
+
+/// Notes that an import goes on; `false` if it is not known.
+async fn renew_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64, now: Micros) -> Result<bool> {
+    Ok(db.execute(Query::of(&Statements::of(db).renew_import, key, incarnation).bind(now.0)).await? > 0)
+}
+
+/// Whether the import was noted.
+async fn forget_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<bool> {
+    Ok(db.execute(Query::of(&Statements::of(db).forget_import, key, incarnation)).await? > 0)
+}
+
+/// Leaves the rows of an import to the sweep.
+async fn abandon(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+    if forget_import(db, key, incarnation).await? {
+        bury::leave(db, key, incarnation).await?;
+    }
+    Ok(())
+}
+
+/// An import that wrote nothing for so many microseconds.
+async fn dead_import(db: &mut impl Sql, now: Micros, age: i64) -> Result<Option<(SessionKey, i64)>> {
+    let query = Query::new(&Statements::of(db).dead_import).bind(now.0).bind(age);
+    let row: Option<IncarnationRow> = at_most_one(db, query).await?;
+    let Some((key, incarnation)) = row.map(IncarnationRow::decode).transpose()? else { return Ok(None) };
+    if db.shape().is_distributed() {
+        let claimed: Option<(i32,)> =
+            at_most_one(db, Query::of(&Statements::of(db).claim_import, &key, incarnation)).await?;
+        return Ok(claimed.map(|_| (key, incarnation)));
+    }
+    Ok(Some((key, incarnation)))
+}
+
+/// Writes rows of a session that is not visible; those that are there already stay.
+async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
+    let owner = (&import.key, import.incarnation);
+    for rows in import.rows.chunks(CHUNK) {
+        let query = inserting("events", &EVENT_COLUMNS, owner, rows, |row, values| {
+            let write = EventWrite {
+                key: &import.key,
+                incarnation: import.incarnation,
+                sequence: row.sequence,
+                user_revision: row.saw.0,
+                app_revision: row.saw.1,
+                commit_time: row.commit_time,
+                rewind_to: row.rewind_to,
+                event: &row.event,
+                body: row.event.body.clone(),
+            };
+            for (_, part) in &EVENT {
+                values.push(match part {
+                    Part::Number(of) => of(&write).into(),
+                    Part::Text(of) => Value::Text(of(&write).map(|text| text.into_owned().into())),
+                    Part::Shared(_) => (&*row.event.body).into(),
+                    Part::Bytes(_) => row.event.digest.as_slice().into(),
+                });
+            }
+        });
+        db.execute(query).await?;
+    }
+    let columns = format!("{OWNER}, node, key, valid_from, valid_to, value");
+    for past in import.past.chunks(CHUNK) {
+        let query = inserting("session_spans", &columns, owner, past, |PastValue { key, from, to, value }, values| {
+            values.extend([
+                history::node(*from, *to).into(),
+                key.into(),
+                (*from).into(),
+                (*to).into(),
+                value.text().into(),
+            ]);
+        });
+        db.execute(query).await?;
+    }
+    Ok(())
+}
+
+/// Inserts the row of an imported session; `false` if one of its id is there.
+async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<bool> {
+    let begin = &import.begin;
+    let (source, revision) = begin.forked_from.as_ref().map(|(id, revision)| (id.as_str(), *revision)).unzip();
+    let query = Query::of(&Statements::of(db).insert_imported, &import.key, import.incarnation)
+        .bind(import.revision)
+        .bind(begin.create_time.0)
+        .bind(import.update_time.micros.0)
+        .bind(import.update_time.number.text())
+        .bind(begin.display_name.as_ref().map(RawJson::text))
+        .bind(begin.labels.as_ref().map(RawJson::text))
+        .bind(begin.expire_time.map(|time| time.0))
+        .bind(begin.base)
+        .bind(begin.base_state.text())
+        .bind(source)
+        .bind(revision)
+        .bind(&begin.origin)
+        .bind(import.sha256.as_slice())
+        .bind(import.now.0)
+        .bind(import.commit_time.0)
+        .bind(import.base_saw.0)
+        .bind(import.base_saw.1)
+        .bind(import.lost.user.map(|(from, _)| from))
+        .bind(import.lost.user.map(|(_, through)| through))
+        .bind(import.lost.app.map(|(from, _)| from))
+        .bind(import.lost.app.map(|(_, through)| through));
+    insert_listed(db, query, &import.key).await
+}
+
+/// Writes the state of an imported session.
+async fn insert_state(db: &mut impl Sql, import: &ImportEnd) -> Result<()> {
+    let columns = format!("{OWNER}, key, value, revision");
+    for rows in import.state.chunks(CHUNK) {
+        let query = inserting(
+            "session_state",
+            &columns,
+            (&import.key, import.incarnation),
+            rows,
+            |(key, value, revision), values| values.extend([key.into(), value.text().into(), (*revision).into()]),
+        );
+        db.execute(query).await?;
+    }
+    Ok(())
+}
+
+/// An insertion of rows of one incarnation, which leaves those that are there.
+fn inserting<'a, R>(
+    table: &str,
+    columns: &str,
+    (key, incarnation): (&'a SessionKey, i64),
+    rows: &'a [R],
+    add: impl Fn(&'a R, &mut Vec<Value<'a>>),
+) -> Query<'a> {
+    rows_of(table, columns, rows, |row, values| {
+        let user = &key.user;
+        values.extend([user.app.as_str().into(), user.user.as_str().into(), key.session.as_str().into()]);
+        values.push(incarnation.into());
+        add(row, values);
+    })
+}
+
+statements! { words,
+    note_import: format!(
+        "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, {}) \
+         on conflict ({OWNER}) do update set time = excluded.time",
+        words.present("$5")
+    ),
+    renew_import: format!("update imports set time = {} where {OF_INCARNATION}", words.present("$5")),
+    forget_import: format!("delete from imports where {OF_INCARNATION}"),
+    /// An import that wrote nothing for `$2`; `$1` is now, where the database has no clock.
+    dead_import: format!(
+        "select {OWNER} from imports where time < {} - $2 limit 1{}",
+        words.present("$1"),
+        words.skip_locked()
+    ),
+    /// Locks the row of an import, where the database is distributed.
+    claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claim()),
+    /// Makes an imported session visible.
+    insert_imported: (words.listed)(
+        &format!(
+            "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
+               update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
+               imported_mark, imported_digest, commit_time, imported_revision, created_user_revision, created_app_revision, \
+               {LOST}, active_day) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, \
+               $22, $23, $24, $25, {}) on conflict do nothing",
+            words.day("$18")
+        ),
+        "$3"
+    ),
+}

@@ -1,0 +1,104 @@
+//! Reads sessions and shared state whole, and takes them in.
+
+pub mod export;
+pub mod import;
+mod insert;
+pub mod scopes;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::domain::ids::{ScopeKey, SessionKey};
+use crate::domain::transfer::{
+    ExportQuery, Exported, ImportEnd, ImportRows, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport,
+};
+use crate::store::backend::Backend;
+use crate::store::error::{Decided, StoreError};
+use crate::store::transactions::Transactions;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// A part of a session, as exports show it; `None` if it is not there.
+    async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>>;
+
+    /// A part of the past of shared state, as exports show it.
+    async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage>;
+
+    /// Where shared state stands, and what it was at a revision; `None` if that is not known.
+    async fn scope_at(&self, scope: &ScopeKey, revision: i64, deadline: Instant)
+    -> Result<(ScopeHead, Option<String>)>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Writes rows of a session that is not visible yet. The same again changes nothing.
+    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Decided<()>;
+
+    /// Makes the session of such rows visible, if there is none of its id.
+    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Decided<()>;
+
+    /// Leaves such rows to [`upkeep::Writes::sweep`](crate::store::upkeep::Writes::sweep).
+    async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()>;
+
+    /// Takes the state of an app or a user that has none.
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Decided<()>;
+
+    /// Writes a part of what shared state was before [`Writes::import_scope`] took it, which nobody sees yet; `OtherState` if it was not
+    /// taken so, or its past is there. The same again changes nothing.
+    async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Decided<()>;
+
+    /// Makes all of that visible. The same again changes nothing.
+    async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Decided<()>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>> {
+        self.runner.of(query.key.app(), deadline).read(async |tx| export::export(tx, query).await).await
+    }
+
+    async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage> {
+        self.runner.of(query.scope.app(), deadline).read(async |tx| scopes::past(tx, query).await).await
+    }
+
+    async fn scope_at(
+        &self,
+        scope: &ScopeKey,
+        revision: i64,
+        deadline: Instant,
+    ) -> Result<(ScopeHead, Option<String>)> {
+        self.runner.of(scope.app(), deadline).read(async |tx| scopes::scope_at(tx, scope, revision).await).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn import_rows(&self, rows: &ImportRows, deadline: Instant) -> Decided<()> {
+        self.runner.of(rows.key.app(), deadline).decide(async |tx| import::import_rows(tx, rows).await).await
+    }
+
+    async fn import_session(&self, import: &ImportEnd, deadline: Instant) -> Decided<()> {
+        self.runner.of(import.key.app(), deadline).decide(async |tx| import::import_session(tx, import).await).await
+    }
+
+    async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()> {
+        let abandon = async |tx: &mut B::Tx| import::abandon_import(tx, key, incarnation).await;
+        self.runner.of(key.app(), deadline).write(abandon).await
+    }
+
+    async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Decided<()> {
+        self.remembered.evict_scope(&import.scope);
+        self.runner.of(import.scope.app(), deadline).decide(async |tx| scopes::import_scope(tx, import).await).await
+    }
+
+    async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Decided<()> {
+        self.runner.of(rows.scope.app(), deadline).decide(async |tx| scopes::import_past(tx, rows).await).await
+    }
+
+    async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Decided<()> {
+        self.remembered.evict_scope(&end.scope);
+        self.runner.of(end.scope.app(), deadline).decide(async |tx| scopes::end_past(tx, end).await).await
+    }
+}
