@@ -70,7 +70,7 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         sessions::change::Statements::named(words),
         sessions::bury::Statements::named(words),
         appends::absent::Statements::named(words),
-        shared::statements::Statements::named(words),
+        shared::statements::ScopeStatements::named(words),
         leases::Statements::named(words),
         past::fork::Statements::named(words),
         past::rewind::Statements::named(words),
@@ -78,14 +78,16 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         trim::Statements::named(words),
         transfer::export::Statements::named(words),
         transfer::import::Statements::named(words),
-        transfer::scopes::Statements::named(words),
+        transfer::scopes::ScopeStatements::named(words),
         access::Statements::named(words),
         policies::Statements::named(words),
         policies::forget::Statements::named(words),
+        policies::forget::ScopeStatements::named(words),
         erasures::Statements::named(words),
         feed::Statements::named(words),
+        feed::ScopeStatements::named(words),
     ];
-    let named = of_resources.into_iter().flatten().map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let named = of_resources.into_iter().flatten().map(|(name, text)| (name, text.to_owned()));
     named.chain(lists(words)).collect()
 }
 

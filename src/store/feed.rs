@@ -10,7 +10,7 @@ use crate::domain::event::StoredEvent;
 use crate::domain::feed::{
     Change, ChangeKind, Content, FeedBegin, FeedKey, FeedPage, FeedPlace, FeedQuery, FeedScope, Tick,
 };
-use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database as _, Tx};
 use crate::store::error::{Cause, StoreError, corrupt};
@@ -18,6 +18,7 @@ use crate::store::run::End;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
 use crate::store::sql::query::{Query, at_most_one};
 use crate::store::sql::rows::EventRow;
+use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 use crate::store::transactions::Transactions;
@@ -147,7 +148,8 @@ async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
         }
         (kind @ (ChangeKind::UserState | ChangeKind::AppState), user, _) => {
             let user = user.filter(|_| kind == ChangeKind::UserState);
-            let rows = state(tx, app, user.as_ref(), *first, *last).await?;
+            let scope = user.map_or_else(|| ScopeKey::App(app.clone()), ScopeKey::User);
+            let rows = state(tx, &scope, *first, *last).await?;
             let mut revisions: Vec<i64> = rows.iter().map(|(revision, ..)| *revision).collect();
             revisions.dedup();
             let gone = (revisions.len() as i64) <= *last - *first;
@@ -286,17 +288,11 @@ async fn events(
 /// What was set (with its value) and removed in a shared scope from one revision to another, in order.
 async fn state(
     tx: &mut impl Tx,
-    app: &AppName,
-    user: Option<&UserKey>,
+    scope: &ScopeKey,
     first: i64,
     last: i64,
 ) -> Result<Vec<(i64, String, Option<String>)>> {
-    let statements = Statements::of(tx);
-    let query = match user {
-        Some(user) => Query::new(&statements.feed_user_state).user(user),
-        None => Query::new(&statements.feed_app_state).app(app),
-    };
-    tx.fetch(query.bind(first).bind(last)).await
+    tx.fetch(Query::new(&ScopeStatements::of(tx, scope).feed_state).owner(scope).bind(first).bind(last)).await
 }
 
 /// Removes the names of a user from the feed.
@@ -325,14 +321,16 @@ statements! { words,
         "select sequence, commit_time, body from events where {OF_INCARNATION} and sequence >= $5 and sequence <= $6 \
            and sequence > (select s.base_revision from sessions s where {OF_SESSION}) order by sequence"
     ),
-    feed_user_state: "select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 \
-                      and revision <= $4 order by revision, key",
-    feed_app_state: "select revision, key, value from app_log where app_name = $1 and revision >= $2 and revision <= $3 \
-                     order by revision, key",
     feed_forget_user: format!(
         "update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null \
          where {}app_name = $1 and user_id = $2",
         words.feed.of_user
+    ),
+}
+
+statements! { _words, ScopeTables { name, of, params: [p, q, ..], .. },
+    feed_state: format!(
+        "select revision, key, value from {name}_log where {of} and revision >= {p} and revision <= {q} order by revision, key"
     ),
 }
 

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use crate::domain::history;
-use crate::domain::ids::{ScopeKey, SessionKey, StateAddress};
+use crate::domain::ids::{SessionKey, StateAddress};
 use crate::domain::loaded::SessionHead;
 use crate::store::error::StoreError;
-use crate::store::shared::statements as shared;
+use crate::store::shared::statements::ScopeStatements;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::filter::filter_text;
 use crate::store::sql::query::{Query, Sql, one};
@@ -42,16 +42,14 @@ pub async fn removed_since(
     let since = each_since.iter().min().copied().unwrap_or(0);
     let (incarnation, revision) = session.map_or((0, 0), |head| (head.incarnation, head.revision));
     let Some(owner) = addresses.first() else { return Ok(HashMap::new()) };
-    let (statements, shared) = (Statements::of(db), shared::Statements::of(db));
     let query = match owner {
         StateAddress::Session(key, _) => {
-            Query::of(&statements.removed, key, incarnation).bind(keys).bind(since).bind(history::path(since, revision))
+            let query = Query::of(&Statements::of(db).removed, key, incarnation).bind(keys).bind(since);
+            query.bind(history::path(since, revision))
         }
-        StateAddress::Shared(ScopeKey::User(key), _) => {
-            Query::new(&shared.user_keys_changed).user(key).bind(keys).bind(each_since.to_vec())
-        }
-        StateAddress::Shared(ScopeKey::App(key), _) => {
-            Query::new(&shared.app_keys_changed).app(key).bind(keys).bind(each_since.to_vec())
+        StateAddress::Shared(scope, _) => {
+            let query = Query::new(&ScopeStatements::of(db, scope).keys_changed).owner(scope);
+            query.bind(keys).bind(each_since.to_vec())
         }
     };
     let rows: Vec<(String, Option<i64>)> = db.fetch(query).await?;

@@ -7,7 +7,8 @@ use crate::domain::policy::{Forget, Scopes};
 use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::run::End;
-use crate::store::sql::query::{Query, Sql, at_most_one, in_scope, one};
+use crate::store::sql::query::{Query, Sql, at_most_one, one};
+use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 
@@ -68,13 +69,14 @@ fn user(row: &HistoryRow) -> Result<UserId> {
 /// Raises the floor of a scope, and removes up to `left` rows of what is below. Returns whether nothing is left to do.
 async fn forget_one<X: Tx>(tx: &mut X, scope: &ScopeKey, row: &HistoryRow, left: &mut i64) -> Result<bool> {
     let floor = row.new_floor();
-    raise_floor(tx, scope, floor).await?;
+    let statements = ScopeStatements::of(tx, scope);
+    tx.execute(Query::new(&statements.raise_floor).owner(scope).bind(floor)).await?;
     *left -= purge_values(tx, scope, floor, *left).await?;
     if *left > 0 {
         *left -= purge_removals(tx, scope, row.emptied, floor, *left).await?;
     }
     if *left > 0 {
-        set_emptied(tx, scope, floor).await?;
+        tx.execute(Query::new(&statements.set_emptied).owner(scope).bind(floor)).await?;
     }
     Ok(*left > 0 && row.is_whole())
 }
@@ -99,55 +101,38 @@ async fn locked_history(
     forget: &Forget,
     changes: i64,
 ) -> Result<Option<HistoryRow>> {
-    let statements = Statements::of(db);
-    let query = in_scope(&statements.locked_history_of_user, &statements.locked_history_of_app, scope);
+    let query = Query::new(&ScopeStatements::of(db, scope).locked_history).owner(scope);
     at_most_one(db, query.bind(changes).bind(forget.age).bind(forget.now.0)).await
-}
-
-/// Makes a revision the floor of a shared scope, unless it has a higher one.
-async fn raise_floor(db: &mut impl Sql, scope: &ScopeKey, floor: i64) -> Result<()> {
-    let statements = Statements::of(db);
-    let query = in_scope(&statements.raise_user_floor, &statements.raise_app_floor, scope).bind(floor);
-    db.execute(query).await.map(drop)
-}
-
-/// Nothing is left of what a shared scope was before its floor.
-async fn set_emptied(db: &mut impl Sql, scope: &ScopeKey, floor: i64) -> Result<()> {
-    let statements = Statements::of(db);
-    let query = in_scope(&statements.set_user_emptied, &statements.set_app_emptied, scope).bind(floor);
-    db.execute(query).await.map(drop)
 }
 
 /// Removes up to `limit` values of a shared scope that ended by `floor`. Returns how many.
 async fn purge_values(db: &mut impl Sql, scope: &ScopeKey, floor: i64, limit: i64) -> Result<i64> {
-    let statements = Statements::of(db);
-    let find = in_scope(&statements.user_values_before, &statements.app_values_before, scope).bind(floor).bind(limit);
+    let statements = ScopeStatements::of(db, scope);
+    let find = Query::new(&statements.values_before).owner(scope).bind(floor).bind(limit);
     let values: Vec<(i64, String, i64)> = db.fetch(find).await?;
     let Some((node, key, _)) = values.last() else { return Ok(0) };
     let keys: Vec<String> = values.iter().map(|(_, key, _)| key.clone()).collect();
     let revisions: Vec<i64> = values.iter().map(|(.., revision)| *revision).collect();
     purge_log(db, scope, &keys, revisions).await?;
-    let spans = in_scope(&statements.purge_user_spans, &statements.purge_app_spans, scope);
+    let spans = Query::new(&statements.purge_spans).owner(scope);
     db.execute(spans.bind(floor).bind(*node).bind(&**key)).await?;
     Ok(values.len() as i64)
 }
 
 /// Removes changes of these keys at these revisions from the log of a shared scope.
 pub async fn purge_log(db: &mut impl Sql, scope: &ScopeKey, keys: &[String], revisions: Vec<i64>) -> Result<()> {
-    let statements = Statements::of(db);
-    let query = in_scope(&statements.purge_user_log, &statements.purge_app_log, scope);
+    let query = Query::new(&ScopeStatements::of(db, scope).purge_log).owner(scope);
     db.execute(query.bind(Some(keys)).bind(revisions)).await.map(drop)
 }
 
 /// Removes up to `limit` removals of keys from the log of a shared scope, those after one revision up to another. Returns how many.
 /// All of one revision go at once.
 async fn purge_removals(db: &mut impl Sql, scope: &ScopeKey, after: i64, through: i64, limit: i64) -> Result<i64> {
-    let statements = Statements::of(db);
-    let find = in_scope(&statements.last_user_removal, &statements.last_app_removal, scope);
-    let (last, count): (Option<i64>, i64) = one(db, find.bind(after).bind(through).bind(limit)).await?;
+    let statements = ScopeStatements::of(db, scope);
+    let find = Query::new(&statements.last_removal).owner(scope).bind(after).bind(through).bind(limit);
+    let (last, count): (Option<i64>, i64) = one(db, find).await?;
     if let Some(last) = last {
-        let purge = in_scope(&statements.purge_user_removals, &statements.purge_app_removals, scope);
-        db.execute(purge.bind(after).bind(last)).await?;
+        db.execute(Query::new(&statements.purge_removals).owner(scope).bind(after).bind(last)).await?;
     }
     Ok(count)
 }
@@ -172,85 +157,63 @@ statements! { words,
         "s.user_id",
         "where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3"
     ),
-    /// The same of one scope, whose row is locked.
-    locked_history_of_app: history(
+}
+
+statements! { words, ScopeTables { name, of, l_of, s_of, params: [p, q, r, ..], .. },
+    /// The same of one scope, whose row is locked; `p`, `q` and `r` are those parameters.
+    locked_history: history(
         words,
-        "app",
-        "l.app_name = $1",
-        ["$2", "$3", "$4"],
+        name,
+        l_of,
+        [p, q, r],
         "'' as user_id",
-        &format!("where s.app_name = $1{}", words.for_update())
+        &format!("where {s_of}{}", words.for_update())
     ),
-    locked_history_of_user: history(
-        words,
-        "user",
-        "l.app_name = $1 and l.user_id = $2",
-        ["$3", "$4", "$5"],
-        "s.user_id",
-        &format!("where s.app_name = $1 and s.user_id = $2{}", words.for_update())
+    raise_floor: format!("update {name}_scopes set floor = {p} where {of} and floor < {p}"),
+    set_emptied: format!("update {name}_scopes set emptied = {p} where {of}"),
+    /// The first `q` values that ended with the revision `p` or before.
+    values_before: format!(
+        "select node, key, valid_from from {name}_spans where {of} and node <= {p} and valid_to <= {p} \
+         order by node, key limit 0 + {q}"
     ),
-    raise_user_floor: "update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3",
-    raise_app_floor: "update app_scopes set floor = $2 where app_name = $1 and floor < $2",
-    set_user_emptied: "update user_scopes set emptied = $3 where app_name = $1 and user_id = $2",
-    set_app_emptied: "update app_scopes set emptied = $2 where app_name = $1",
-    /// The first `$4` values that ended with the revision `$3` or before.
-    user_values_before: values_before("user", "app_name = $1 and user_id = $2", ["$3", "$4"]),
-    app_values_before: values_before("app", "app_name = $1", ["$2", "$3"]),
     /// Their changes in the log.
-    purge_user_log: purge_log_text(words, "user", "app_name = $1 and user_id = $2", ["$3", "$4"]),
-    purge_app_log: purge_log_text(words, "app", "app_name = $1", ["$2", "$3"]),
+    purge_log: format!(
+        "delete from {name}_log where {of} and (key, revision) in (select p.text, p.number from {})",
+        (words.pairs)(p, q)
+    ),
     /// Their spans, up to the last one.
-    purge_user_spans: "delete from user_spans where app_name = $1 and user_id = $2 and valid_to <= $3 \
-                       and (node, key) <= ($4, $5)",
-    purge_app_spans: "delete from app_spans where app_name = $1 and valid_to <= $2 and (node, key) <= ($3, $4)",
-    /// Removals with a revision after `$3`, up to `$4`: the revision that ends the first `$5`.
-    last_user_removal: last_removal("user", "app_name = $1 and user_id = $2", ["$3", "$4", "$5"]),
-    last_app_removal: last_removal("app", "app_name = $1", ["$2", "$3", "$4"]),
-    purge_user_removals: "delete from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 \
-                          and value is null",
-    purge_app_removals: "delete from app_log where app_name = $1 and revision > $2 and revision <= $3 and value is null",
+    purge_spans: format!("delete from {name}_spans where {of} and valid_to <= {p} and (node, key) <= ({q}, {r})"),
+    /// Removals with a revision after `p`, up to `q`: the revision that ends the first `r`.
+    last_removal: format!(
+        "select max(revision), count(*) from (select revision from {name}_log where {of} and revision > {p} \
+           and revision <= {q} and value is null order by revision limit 0 + {r}) as r"
+    ),
+    purge_removals: format!(
+        "delete from {name}_log where {of} and revision > {p} and revision <= {q} and value is null"
+    ),
 }
 
 /// The histories of shared scopes: of the first `most` changes after the floor, the revision of the last, and that of the first that is
 /// not older than `age`.
-fn history(words: &Words, scope: &str, of: &str, [most, age, now]: [&str; 3], user: &str, which: &str) -> String {
+fn history(words: &Words, name: &str, of: &str, [most, age, now]: [&str; 3], user: &str, which: &str) -> String {
     let changes = |result: &str| {
         format!(
-            "case when s.floor < s.revision then (select {result} from (select l.revision, l.time from {scope}_log l \
+            "case when s.floor < s.revision then (select {result} from (select l.revision, l.time from {name}_log l \
                where {of} and l.revision > s.floor order by l.revision limit 0 + {most}) as l) end"
         )
     };
     let young = format!("min(case when l.time >= {} - {age} then l.revision end)", words.present(now));
     format!(
-        "select {user}, s.floor, s.emptied, {} as young, {} as last from {scope}_scopes s {which}",
+        "select {user}, s.floor, s.emptied, {} as young, {} as last from {name}_scopes s {which}",
         changes(&young),
         changes("max(l.revision)"),
-    )
-}
-
-fn values_before(scope: &str, of: &str, [floor, most]: [&str; 2]) -> String {
-    format!(
-        "select node, key, valid_from from {scope}_spans where {of} and node <= {floor} and valid_to <= {floor} \
-         order by node, key limit 0 + {most}"
-    )
-}
-
-fn purge_log_text(words: &Words, scope: &str, of: &str, [keys, revisions]: [&str; 2]) -> String {
-    let pairs = (words.pairs)(keys, revisions);
-    format!("delete from {scope}_log where {of} and (key, revision) in (select p.text, p.number from {pairs})")
-}
-
-fn last_removal(scope: &str, of: &str, [after, through, most]: [&str; 3]) -> String {
-    format!(
-        "select max(revision), count(*) from (select revision from {scope}_log where {of} and revision > {after} \
-           and revision <= {through} and value is null order by revision limit 0 + {most}) as r"
     )
 }
 
 /// The history of a shared scope, from which its new floor follows.
 #[derive(FromRow)]
 struct HistoryRow {
-    /// Of a user.
+    /// Of one of many users.
     user_id: String,
     floor: i64,
     emptied: i64,

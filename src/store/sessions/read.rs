@@ -2,7 +2,7 @@
 
 use crate::domain::access::{NameRange, Names};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, StateAddress};
+use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::LockedSession;
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
@@ -11,7 +11,7 @@ use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
-use crate::store::shared::statements as shared;
+use crate::store::shared::statements::ScopeStatements;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::rows::EventRow;
@@ -113,13 +113,11 @@ pub async fn event_at(db: &mut impl Sql, row: &LockedSession, sequence: i64) -> 
 }
 
 pub async fn value(db: &mut impl Sql, address: &StateAddress, incarnation: i64) -> Result<Option<RawJson>> {
-    let (statements, shared) = (Statements::of(db), shared::Statements::of(db));
     let query = match address {
-        StateAddress::Session(key, name) => Query::of(&statements.session_value, key, incarnation).bind(&**name),
-        StateAddress::Shared(ScopeKey::User(key), name) => Query::new(&shared.user_value).user(key).bind(&**name),
-        StateAddress::Shared(ScopeKey::App(key), name) => Query::new(&shared.app_value).app(key).bind(&**name),
+        StateAddress::Session(key, _) => Query::of(&Statements::of(db).session_value, key, incarnation),
+        StateAddress::Shared(scope, _) => Query::new(&ScopeStatements::of(db, scope).value).owner(scope),
     };
-    let value: Option<(String,)> = at_most_one(db, query).await?;
+    let value: Option<(String,)> = at_most_one(db, query.bind(address.key())).await?;
     Ok(value.map(|(text,)| RawJson::trusted(text)))
 }
 

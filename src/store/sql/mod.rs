@@ -4,7 +4,7 @@
 //! - [`words`]: what the databases say differently
 //! - [`query`]: a statement with what it binds, and who runs it; [`statements`]: how a resource lists its own
 //! - [`filter`]: texts of the columns that filters compare
-//! - [`columns`]: the columns of the tables, each named once
+//! - [`columns`]: the columns of the tables, each named once; [`scope`]: the tables of app and user state
 //! - [`rows`]: the rows that both databases read; [`heads`]: those that an append is decided on
 //! - [`view`]: a session by several statements
 
@@ -13,6 +13,7 @@ pub mod filter;
 pub mod heads;
 pub mod query;
 pub mod rows;
+pub mod scope;
 pub mod statements;
 pub mod view;
 pub mod words;

@@ -58,14 +58,6 @@ pub async fn at_most_one<R: Row>(db: &mut impl Sql, query: Query<'_>) -> Result<
     Ok(db.fetch(query).await?.pop())
 }
 
-/// A statement over the rows of a shared scope: one of users, or of apps.
-pub fn in_scope<'a>(of_users: &'static str, of_apps: &'static str, scope: &'a ScopeKey) -> Query<'a> {
-    match scope {
-        ScopeKey::User(key) => Query::new(of_users).user(key),
-        ScopeKey::App(app) => Query::new(of_apps).app(app),
-    }
-}
-
 /// A value to be bound.
 pub enum Value<'a> {
     Text(Option<Cow<'a, str>>),
@@ -123,6 +115,14 @@ impl<'a> Query<'a> {
 
     pub fn user(self, user: &'a UserKey) -> Self {
         self.app(&user.app).bind(user.user.as_str())
+    }
+
+    /// The owner of shared state.
+    pub fn owner(self, scope: &'a ScopeKey) -> Self {
+        match scope {
+            ScopeKey::User(user) => self.user(user),
+            ScopeKey::App(app) => self.app(app),
+        }
     }
 
     pub fn session(self, session: &'a SessionKey) -> Self {

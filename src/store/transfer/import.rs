@@ -229,6 +229,7 @@ fn inserting<'a, R>(
         values.push(incarnation.into());
         add(row, values);
     })
+    .sql(" on conflict do nothing")
 }
 
 statements! { words,

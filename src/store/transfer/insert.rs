@@ -5,17 +5,8 @@ use crate::store::sql::query::{Query, Value};
 /// Rows of one insertion: full ones have the same text, so that it is planned once.
 pub const CHUNK: usize = 100;
 
-/// An insertion of rows, which leaves those that are there.
+/// An insertion of rows.
 pub fn rows_of<'a, R>(
-    table: &str,
-    columns: &str,
-    rows: &'a [R],
-    add: impl Fn(&'a R, &mut Vec<Value<'a>>),
-) -> Query<'a> {
-    values_of(table, columns, rows, add).sql(" on conflict do nothing")
-}
-
-pub fn values_of<'a, R>(
     table: &str,
     columns: &str,
     rows: &'a [R],

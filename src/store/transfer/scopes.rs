@@ -19,11 +19,11 @@ use crate::store::error::{Decided, StoreError};
 use crate::store::policies::forget::purge_log;
 use crate::store::run::End;
 use crate::store::shared::statements::scope;
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, in_scope, one};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, one};
+use crate::store::sql::scope::{SCOPES, ScopeTables, of_scope};
 use crate::store::sql::statements::statements;
-use crate::store::sql::words::Words;
 use crate::store::transfer::import::admit_import;
-use crate::store::transfer::insert::{CHUNK, rows_of, values_of};
+use crate::store::transfer::insert::{CHUNK, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -116,24 +116,21 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Decided<((
 
 /// Where a shared scope stands; `None` if it never had state.
 async fn scope_head(db: &mut impl Sql, scope: &ScopeKey) -> Result<Option<ScopeHead>> {
-    let statements = Statements::of(db);
-    let row: Option<(i64, i64, i64)> =
-        at_most_one(db, in_scope(&statements.user_scope_head, &statements.app_scope_head, scope)).await?;
+    let query = Query::new(&ScopeStatements::of(db, scope).scope_head).owner(scope);
+    let row: Option<(i64, i64, i64)> = at_most_one(db, query).await?;
     Ok(row.map(|(revision, floor, imported)| ScopeHead { revision, floor, imported }))
 }
 
 /// The state of a scope as it was at a revision, which is not below its floor; `last` is its present revision.
 async fn scope_then(db: &mut impl Sql, scope: &ScopeKey, revision: i64, last: i64) -> Result<String> {
-    let statements = Statements::of(db);
-    let query = in_scope(&statements.user_then, &statements.app_then, scope);
+    let query = Query::new(&ScopeStatements::of(db, scope).then).owner(scope);
     let (state,): (Option<String>,) = one(db, query.bind(revision).bind(history::path(revision, last))).await?;
     Ok(join([state.as_deref()]))
 }
 
-/// When what held at a revision was written.
+/// When the state of a scope at a revision was written.
 async fn base_time(db: &mut impl Sql, scope: &ScopeKey, revision: i64) -> Result<Micros> {
-    let statements = Statements::of(db);
-    let query = in_scope(&statements.user_base_time, &statements.app_base_time, scope).bind(revision);
+    let query = Query::new(&ScopeStatements::of(db, scope).base_time).owner(scope).bind(revision);
     let (time,): (i64,) = one(db, query).await?;
     Ok(Micros(time))
 }
@@ -163,8 +160,7 @@ async fn past_rows(
     rows: i64,
     bytes: i64,
 ) -> Result<Vec<PastRow>> {
-    let statements = Statements::of(db);
-    let query = in_scope(&statements.user_past, &statements.app_past, scope);
+    let query = Query::new(&ScopeStatements::of(db, scope).past).owner(scope);
     db.fetch(query.bind(after).bind(through).bind(rows).bind(bytes)).await
 }
 
@@ -185,168 +181,141 @@ fn changes(rows: Vec<PastRow>) -> Vec<PastChange> {
     changes
 }
 
-fn tables(scope: &ScopeKey) -> (&'static str, &'static str) {
-    match scope {
-        ScopeKey::User(_) => ("user", "app_name, user_id"),
-        ScopeKey::App(_) => ("app", "app_name"),
-    }
-}
-
-fn push_owner<'a>(scope: &'a ScopeKey, values: &mut Vec<Value<'a>>) {
-    match scope {
-        ScopeKey::User(owner) => values.extend([owner.app.as_str().into(), owner.user.as_str().into()]),
-        ScopeKey::App(owner) => values.push(owner.as_str().into()),
-    }
-}
-
 /// Writes what a scope was before it was taken. What is there already stays.
 async fn insert_past(db: &mut impl Sql, past: &PastRows) -> Result<()> {
-    let (prefix, owner) = tables(&past.scope);
     let set = |change: &'_ PastChange| -> Vec<(String, i64, i64, Option<RawJson>)> {
         let row = |key: &String, value: Option<&RawJson>| (key.clone(), change.revision, change.time.0, value.cloned());
         let set = change.set.iter().map(|(key, value)| row(key, Some(value)));
         set.chain(change.removed.iter().map(|key| row(key, None))).collect()
     };
     let rows: Vec<_> = past.changes.iter().flat_map(set).collect();
-    let columns = format!("{owner}, key, revision, time, value");
     for rows in rows.chunks(CHUNK) {
-        let query = rows_of(&format!("{prefix}_log"), &columns, rows, |(key, revision, time, value), values| {
-            push_owner(&past.scope, values);
-            values.extend([key.into(), (*revision).into(), (*time).into(), value.as_ref().map(RawJson::text).into()]);
-        });
-        db.execute(query).await?;
+        let add =
+            of_owner("log", "key, revision, time, value", &past.scope, rows, |(key, revision, time, value), values| {
+                values.extend([
+                    key.into(),
+                    (*revision).into(),
+                    (*time).into(),
+                    value.as_ref().map(RawJson::text).into(),
+                ]);
+            });
+        db.execute(add.sql(" on conflict do nothing")).await?;
     }
     insert_spans(db, &past.scope, &past.spans).await
 }
 
 async fn insert_spans(db: &mut impl Sql, scope: &ScopeKey, spans: &[(String, i64, i64)]) -> Result<()> {
-    let (prefix, owner) = tables(scope);
-    let columns = format!("{owner}, node, key, valid_from, valid_to");
     for rows in spans.chunks(CHUNK) {
-        let query = rows_of(&format!("{prefix}_spans"), &columns, rows, |(key, from, to), values| {
-            push_owner(scope, values);
+        let add = of_owner("spans", "node, key, valid_from, valid_to", scope, rows, |(key, from, to), values| {
             values.extend([history::node(*from, *to).into(), key.into(), (*from).into(), (*to).into()]);
         });
-        db.execute(query).await?;
+        db.execute(add.sql(" on conflict do nothing")).await?;
     }
     Ok(())
 }
 
 /// Makes the past of a scope that an import took visible: what it held then was written earlier.
 async fn settle_past(db: &mut impl Sql, end: &PastEnd) -> Result<()> {
-    let (statements, scope, revision) = (Statements::of(db), &end.scope, end.revision);
-    let time = in_scope(&statements.time_user_log, &statements.time_app_log, scope).bind(revision).bind(end.time.0);
-    db.execute(time).await?;
-    let still = in_scope(&statements.user_keys_at, &statements.app_keys_at, scope).bind(revision);
-    let still: Vec<(String,)> = db.fetch(still).await?;
+    let (scope, revision) = (&end.scope, end.revision);
+    let statements = ScopeStatements::of(db, scope);
+    db.execute(Query::new(&statements.set_time).owner(scope).bind(revision).bind(end.time.0)).await?;
+    let still: Vec<(String,)> = db.fetch(Query::new(&statements.keys_at).owner(scope).bind(revision)).await?;
     let still: HashSet<String> = still.into_iter().map(|(key,)| key).collect();
     let (held, changed): (Vec<_>, Vec<_>) = end.held.iter().partition(|(key, ..)| still.contains(key));
-    let (prefix, owner) = tables(scope);
-    let columns = format!("{owner}, key, value, revision");
     for rows in held.chunks(CHUNK) {
         let keys: Vec<String> = rows.iter().map(|(key, ..)| key.clone()).collect();
         let at = vec![revision; keys.len()];
         purge_log(db, scope, &keys, at).await?;
-        let row = |row: &&'_ (String, RawJson, i64)| (row.0.clone(), row.1.clone(), row.2);
-        let rows: Vec<_> = rows.iter().map(row).collect();
-        let table = format!("{prefix}_state");
-        let query = values_of(&table, &columns, &rows, |(key, value, revision), values| {
-            push_owner(scope, values);
+        let set = of_owner("state", "key, value, revision", scope, rows, |(key, value, revision), values| {
             values.extend([key.into(), value.text().into(), (*revision).into()]);
         });
-        let query = query.sql(" on conflict (").sql(owner).sql(", key) do update set revision = excluded.revision");
-        db.execute(query).await?;
+        let owner = of_scope(scope, &SCOPES).owner;
+        let set = set.sql(" on conflict (").sql(owner).sql(", key) do update set revision = excluded.revision");
+        db.execute(set).await?;
     }
     // What somebody changed since it was taken has a span from then on.
     let spans: Vec<_> = changed.into_iter().map(|(key, _, from)| (key.clone(), *from, revision)).collect();
     insert_spans(db, scope, &spans).await?;
-    let settle = in_scope(&statements.settle_user_past, &statements.settle_app_past, scope).bind(end.floor);
-    db.execute(settle).await.map(drop)
+    db.execute(Query::new(&statements.settle_past).owner(scope).bind(end.floor)).await.map(drop)
 }
 
 /// Writes the state of a scope that has none, and its log, as of one revision; `began`: that of a user may have none up to here.
 async fn insert_scope(db: &mut impl Sql, import: &ScopeImport, revision: i64, began: i64) -> Result<()> {
-    let statements = Statements::of(db);
-    let (prefix, owner, query) = match &import.scope {
-        ScopeKey::User(key) => {
-            let query = Query::new(&statements.set_user_revision).user(key).bind(revision).bind(began);
-            ("user", "app_name, user_id", query)
-        }
-        ScopeKey::App(app) => ("app", "app_name", Query::new(&statements.set_app_revision).app(app).bind(revision)),
-    };
-    db.execute(query).await?;
-    let columns = format!("{owner}, key, value, revision");
+    let scope = &import.scope;
+    let take = Query::new(&ScopeStatements::of(db, scope).take).owner(scope).bind(revision);
+    let take = if matches!(scope, ScopeKey::User(_)) { take.bind(began) } else { take };
+    db.execute(take).await?;
     for table in ["state", "log"] {
         for rows in import.state.chunks(CHUNK) {
-            let table = format!("{prefix}_{table}");
-            let query = rows_of(&table, &columns, rows, |(key, value), values| {
-                match &import.scope {
-                    ScopeKey::User(owner) => values.extend([owner.app.as_str().into(), owner.user.as_str().into()]),
-                    ScopeKey::App(owner) => values.push(owner.as_str().into()),
-                }
+            let add = of_owner(table, "key, value, revision", scope, rows, |(key, value), values| {
                 values.extend([key.into(), value.text().into(), revision.into()]);
             });
-            db.execute(query).await?;
+            db.execute(add.sql(" on conflict do nothing")).await?;
         }
     }
     Ok(())
 }
 
-statements! { words,
-    set_user_revision: "insert into user_scopes (app_name, user_id, revision, floor, emptied, began, imported) \
-                          values ($1, $2, $3, $3, $3, $4, $3) \
-                        on conflict (app_name, user_id) do update set revision = excluded.revision, floor = excluded.floor, \
-                          emptied = excluded.emptied, began = excluded.began, imported = excluded.imported",
-    set_app_revision: "insert into app_scopes (app_name, revision, floor, emptied, imported) values ($1, $2, $2, $2, $2) \
-                       on conflict (app_name) do update set revision = excluded.revision, floor = excluded.floor, \
-                         emptied = excluded.emptied, imported = excluded.imported",
-    user_scope_head: "select revision, floor, imported from user_scopes where app_name = $1 and user_id = $2",
-    app_scope_head: "select revision, floor, imported from app_scopes where app_name = $1",
-    /// The state of a scope as it was at the revision `$3`, `$4` being the nodes of the path to it.
-    user_then: then(words, "user", "app_name = $1 and user_id = $2", "l.app_name = $1 and l.user_id = $2", ["$3", "$4"]),
-    app_then: then(words, "app", "app_name = $1", "l.app_name = $1", ["$2", "$3"]),
-    /// When what held at the revision `$3` was written last, or the first change after it was made.
-    user_base_time: base_time_text("user", "app_name = $1 and user_id = $2", "$3"),
-    app_base_time: base_time_text("app", "app_name = $1", "$2"),
-    /// Changes after the revision `$3`, up to `$4`: up to `$5` rows and `$6` bytes, the first in any case.
-    user_past: past_text("user", "app_name = $1 and user_id = $2", ["$3", "$4", "$5", "$6"]),
-    app_past: past_text("app", "app_name = $1", ["$2", "$3", "$4", "$5"]),
-    time_user_log: "update user_log set time = $4 where app_name = $1 and user_id = $2 and revision = $3",
-    time_app_log: "update app_log set time = $3 where app_name = $1 and revision = $2",
-    user_keys_at: "select key from user_state where app_name = $1 and user_id = $2 and revision = $3",
-    app_keys_at: "select key from app_state where app_name = $1 and revision = $2",
-    settle_user_past: "update user_scopes set floor = $3, emptied = $3, imported = 0 where app_name = $1 and user_id = $2",
-    settle_app_past: "update app_scopes set floor = $2, emptied = $2, imported = 0 where app_name = $1",
+/// An insertion of rows of the scope into one of its tables, with columns beside those of the owner.
+fn of_owner<'a, R>(
+    table: &str,
+    columns: &str,
+    scope: &'a ScopeKey,
+    rows: &'a [R],
+    add: impl Fn(&'a R, &mut Vec<Value<'a>>),
+) -> Query<'a> {
+    let ScopeTables { name, owner, .. } = of_scope(scope, &SCOPES);
+    rows_of(&format!("{name}_{table}"), &format!("{owner}, {columns}"), rows, |row, values| {
+        values.push(scope.app().as_str().into());
+        if let ScopeKey::User(user) = scope {
+            values.push(user.user.as_str().into());
+        }
+        add(row, values);
+    })
 }
 
-fn then(words: &Words, scope: &str, of: &str, logged: &str, [revision, nodes]: [&str; 2]) -> String {
-    let spans = (words.filed)(&format!("{scope}_spans"), of, nodes);
-    format!(
-        "select (select {} from (select key, value from {scope}_state where {of} and revision <= {revision} \
-           union all select t.key, (select l.value from {scope}_log l where {logged} and l.key = t.key \
-             and l.revision = t.valid_from) from {spans} \
-             where t.valid_from <= {revision} and t.valid_to > {revision}) as t) as state",
-        (words.member)("t.key")
-    )
-}
-
-fn base_time_text(scope: &str, of: &str, revision: &str) -> String {
-    format!(
-        "select coalesce((select max(time) from {scope}_log where {of} and revision <= {revision}), \
-           (select time from {scope}_log where {of} and revision > {revision} order by revision limit 1), 0)"
-    )
-}
-
-fn past_text(scope: &str, of: &str, [after, through, rows, bytes]: [&str; 4]) -> String {
-    format!(
+statements! { words, ScopeTables { name, owner, values, of, l_of, params: [p, q, r, s], began, .. },
+    /// Begins a scope at the revision `p`; `q` is the revision behind which a user's began.
+    take: {
+        let (column, value, set) = match *began {
+            "0" => ("", String::new(), ""),
+            _ => (", began", format!(", {q}"), ", began = excluded.began"),
+        };
+        format!(
+            "insert into {name}_scopes ({owner}, revision, floor, emptied, imported{column}) \
+               values ({values}, {p}, {p}, {p}, {p}{value}) \
+             on conflict ({owner}) do update set revision = excluded.revision, floor = excluded.floor, \
+               emptied = excluded.emptied, imported = excluded.imported{set}"
+        )
+    },
+    scope_head: format!("select revision, floor, imported from {name}_scopes where {of}"),
+    /// The state of a scope as it was at the revision `p`, `q` being the nodes of the path to it.
+    then: format!(
+        "select (select {} from (select key, value from {name}_state where {of} and revision <= {p} \
+           union all select t.key, (select l.value from {name}_log l where {l_of} and l.key = t.key \
+             and l.revision = t.valid_from) from {} \
+             where t.valid_from <= {p} and t.valid_to > {p}) as t) as state",
+        (words.member)("t.key"),
+        (words.filed)(&format!("{name}_spans"), of, q)
+    ),
+    /// When the state at the revision `p` was written last, or the first change after it was made.
+    base_time: format!(
+        "select coalesce((select max(time) from {name}_log where {of} and revision <= {p}), \
+           (select time from {name}_log where {of} and revision > {p} order by revision limit 1), 0)"
+    ),
+    /// Changes after the revision `p`, up to `q`: up to `r` rows and `s` bytes, the first in any case.
+    past: format!(
         "select revision, key, value, time, total from (select revision, key, value, time, count(*) over () as total, \
              sum(size) over (order by revision, key) as size_so_far, \
              row_number() over (order by revision, key) as place \
            from (select revision, key, value, time, octet_length(key) + coalesce(octet_length(value), 0) + 100 as size \
-                 from {scope}_log where {of} and revision > {after} and revision <= {through} \
-                 order by revision, key limit 0 + {rows}) as page) as sized \
-         where size_so_far <= {bytes} or place = 1 order by revision, key"
-    )
+                 from {name}_log where {of} and revision > {p} and revision <= {q} \
+                 order by revision, key limit 0 + {r}) as page) as sized \
+         where size_so_far <= {s} or place = 1 order by revision, key"
+    ),
+    set_time: format!("update {name}_log set time = {q} where {of} and revision = {p}"),
+    keys_at: format!("select key from {name}_state where {of} and revision = {p}"),
+    settle_past: format!("update {name}_scopes set floor = {p}, emptied = {p}, imported = 0 where {of}"),
 }
 
 /// A row of the log of a shared scope, and how many there are in a page.

@@ -1,0 +1,56 @@
+//! The tables of shared state. There is a set for users and one for apps, alike but for the columns that name the owner, so that
+//! statements over them are written once.
+
+use crate::domain::ids::ScopeKey;
+
+/// A set of tables: their names are `{name}_scopes`, `{name}_state`, `{name}_log`, `{name}_spans`, `{name}_patches`.
+pub struct ScopeTables {
+    pub name: &'static str,
+    /// The columns that name the owner, and the parameters that do.
+    pub owner: &'static str,
+    pub values: &'static str,
+    /// That a row is the owner's, and the same of the rows `l`, `s` and `t`.
+    pub of: &'static str,
+    pub l_of: &'static str,
+    pub s_of: &'static str,
+    pub t_of: &'static str,
+    /// The parameters after those of the owner.
+    pub params: [&'static str; 4],
+    /// The column with the revision behind which the scope began, or the revision if all begin at one.
+    pub began: &'static str,
+}
+
+/// Of users, and of apps.
+pub static SCOPES: [ScopeTables; 2] = [USERS, APPS];
+
+const USERS: ScopeTables = ScopeTables {
+    name: "user",
+    owner: "app_name, user_id",
+    values: "$1, $2",
+    of: "app_name = $1 and user_id = $2",
+    l_of: "l.app_name = $1 and l.user_id = $2",
+    s_of: "s.app_name = $1 and s.user_id = $2",
+    t_of: "t.app_name = $1 and t.user_id = $2",
+    params: ["$3", "$4", "$5", "$6"],
+    began: "began",
+};
+
+const APPS: ScopeTables = ScopeTables {
+    name: "app",
+    owner: "app_name",
+    values: "$1",
+    of: "app_name = $1",
+    l_of: "l.app_name = $1",
+    s_of: "s.app_name = $1",
+    t_of: "t.app_name = $1",
+    params: ["$2", "$3", "$4", "$5"],
+    began: "0",
+};
+
+/// That of a scope, of a value for users and one for apps.
+pub fn of_scope<'a, T>(scope: &ScopeKey, [users, apps]: &'a [T; 2]) -> &'a T {
+    match scope {
+        ScopeKey::User(_) => users,
+        ScopeKey::App(_) => apps,
+    }
+}
