@@ -1,7 +1,7 @@
 //! Who may do what: roles, and the names for which they hold (contract, section 11).
 //!
-//! A [`Grant`] is compared with the names of a request, bytewise, before anything is read. Only keys and settings have
-//! patterns; a name that an issuer says is literal, and a `*` in it is a character.
+//! A [`Grant`] is compared bytewise with the names of a request before anything is read. Only keys and settings have patterns;
+//! names from an issuer are literal, and a `*` in them is a character.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use super::time::Micros;
 
 pub use super::writer::Writer;
 
-/// What one may do. Each may do whatever those before it may.
+/// What a client may do. Each role includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     Reader,
@@ -53,7 +53,7 @@ impl fmt::Display for Role {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Pattern {
     Exact(Box<str>),
-    /// All that begin with it.
+    /// All names that begin with it.
     Prefix(Box<str>),
 }
 
@@ -74,7 +74,7 @@ impl Pattern {
     }
 }
 
-/// A set of names: some exactly, and those with some prefix. In byte order; none of its patterns contains another.
+/// A set of names: exact names and prefixes, in byte order. No pattern contains another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Names(Vec<Pattern>);
 
@@ -88,7 +88,7 @@ impl Names {
         Self::of(names.into_iter().map(|name| Pattern::Exact(name.into())).collect())
     }
 
-    /// Names, of which a trailing `*` makes a prefix.
+    /// Names and prefixes; a trailing `*` marks a prefix.
     pub fn patterns<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
         let pattern = |text: &str| match text.strip_suffix('*') {
             Some(prefix) => Pattern::Prefix(prefix.into()),
@@ -100,7 +100,7 @@ impl Names {
     fn of(patterns: Vec<Pattern>) -> Self {
         let is_needed = |at: usize, pattern: &Pattern| {
             patterns.iter().enumerate().all(|(n, other)| {
-                // Of two that are the same, the first is kept.
+                // Of two equal ones the first is kept.
                 n == at || !other.contains(pattern) || (pattern.contains(other) && at < n)
             })
         };
@@ -122,7 +122,7 @@ impl Names {
         *self == Self::all()
     }
 
-    /// Those that are no prefixes.
+    /// The exact names.
     pub fn exact(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|pattern| match pattern {
             Pattern::Exact(name) => Some(&**name),
@@ -130,7 +130,7 @@ impl Names {
         })
     }
 
-    /// The name, if it is the only one.
+    /// The name, if it is an exact name and the only one.
     pub fn only(&self) -> Option<&str> {
         match &*self.0 {
             [Pattern::Exact(name)] => Some(name),
@@ -155,7 +155,7 @@ impl Names {
         Self::of(pairs.filter_map(both).collect())
     }
 
-    /// The ranges in byte order that hold these names, and no others: disjoint and in order.
+    /// The disjoint ranges, in byte order, of exactly these names.
     pub fn ranges(&self) -> Vec<NameRange> {
         let range = |pattern: &Pattern| match pattern {
             // Names have no control characters, so nothing is between a name and this end.
@@ -165,8 +165,8 @@ impl Names {
         self.0.iter().map(range).collect()
     }
 
-    /// As [`Names::to_patterns`], and told apart: of a name that ends with `*`, which keys and settings cannot have, a backslash is
-    /// before the `*`.
+    /// As [`Names::to_patterns`], but unambiguous: an exact name that ends with `*`, which keys and settings cannot have, gets a
+    /// backslash before the `*`.
     pub fn to_shown(&self) -> Vec<String> {
         let text = |pattern: &Pattern| match pattern {
             Pattern::Exact(name) => match name.strip_suffix('*') {
@@ -178,7 +178,7 @@ impl Names {
         self.0.iter().map(text).collect()
     }
 
-    /// As they are written: a prefix with a trailing `*`.
+    /// In text form: a prefix has a trailing `*`.
     pub fn to_patterns(&self) -> Vec<String> {
         let text = |pattern: &Pattern| match pattern {
             Pattern::Exact(name) => name.to_string(),
@@ -195,7 +195,7 @@ impl Pattern {
     }
 }
 
-/// Names from `begin` up to, not including, `end`; without an end, all from `begin`.
+/// Names from `begin` up to, not including, `end`; without an `end` all from `begin`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameRange {
     pub begin: String,
@@ -209,11 +209,11 @@ impl NameRange {
     }
 }
 
-/// The first text in byte order after all that begin with `prefix`; `None` if there is none.
+/// The first text in byte order after all texts that begin with `prefix`; `None` if there is none.
 fn after_prefix(prefix: &str) -> Option<String> {
     let mut rest = prefix.to_owned();
     while let Some(last) = rest.pop() {
-        // The surrogates between are no characters.
+        // Surrogates are not characters.
         let next = if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(last as u32 + 1) };
         if let Some(next) = next {
             rest.push(next);
@@ -223,7 +223,7 @@ fn after_prefix(prefix: &str) -> Option<String> {
     None
 }
 
-/// A role, and the names for which it holds.
+/// A role, and the apps and users for which it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
     pub role: Role,
@@ -231,14 +231,14 @@ pub struct Grant {
     pub users: Names,
 }
 
-/// What a request is about.
+/// The names that a request addresses.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'a> {
-    /// No app: what is left out of the answer is not judged here.
+    /// No app; the answer is filtered elsewhere.
     Server,
     /// An app and all of its users.
     App(&'a AppName),
-    /// An app, of which users see what is theirs.
+    /// An app; users see only their own part.
     Shared(&'a AppName),
     User(&'a AppName, &'a UserId),
 }
@@ -259,18 +259,18 @@ impl Grant {
         }
     }
 
-    /// Whether whoever has this grant may give the other one.
+    /// Whether a client with this grant may create the other one.
     pub fn contains(&self, other: &Self) -> bool {
         self.role >= other.role && self.apps.contains(&other.apps) && self.users.contains(&other.users)
     }
 
-    /// What both allow.
+    /// The intersection of both grants.
     pub fn and(&self, other: &Self) -> Self {
         Self { role: self.role.min(other.role), apps: self.apps.and(&other.apps), users: self.users.and(&other.users) }
     }
 }
 
-/// A key as it is stored: of its secret only the digest.
+/// A stored key, with only the digest of its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     pub id: String,
@@ -280,11 +280,11 @@ pub struct ApiKey {
     pub grant: Grant,
     pub create_time: Micros,
     pub expire_time: Option<Micros>,
-    /// To about an hour.
+    /// Accurate to about an hour.
     pub last_used_time: Option<Micros>,
 }
 
-/// How often the tokens of a user were revoked; the user is told by the hash that the database has.
+/// How often the tokens of a user were revoked; the user is given by the database's hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenEpoch {
     pub app: AppName,
@@ -292,7 +292,7 @@ pub struct TokenEpoch {
     pub epoch: i64,
 }
 
-/// What a request makes a key of; in a change, what is absent stays.
+/// The body of a request that creates or changes a key; a change leaves absent fields alone.
 #[derive(Debug, Clone, Default)]
 pub struct KeyDraft {
     pub name: Option<String>,
@@ -306,10 +306,7 @@ const MAX_KEY_NAME_BYTES: usize = 256;
 const MAX_PATTERNS: usize = 100;
 
 impl KeyDraft {
-    /// Reads `{name, role, apps, users?, ttl? | expireTime?}`; of a change, all are optional.
-    ///
-    /// # Errors
-    /// Every fault of the body.
+    /// Reads `{name, role, apps, users?, ttl? | expireTime?}`; all are optional in a change.
     pub fn parse(json: Json<'_>, is_change: bool) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let name = fields.take_str_with("name", key_name);
@@ -334,7 +331,7 @@ impl KeyDraft {
     /// The key after the change.
     ///
     /// # Errors
-    /// A role `user` for other than one user.
+    /// The role `user` for anything but exactly one user.
     pub fn apply(self, key: &mut ApiKey, now: Micros) -> Result<(), Rejected> {
         let Self { name, role, apps, users, expiry } = self;
         key.name = name.unwrap_or_else(|| key.name.clone());
@@ -351,10 +348,10 @@ impl KeyDraft {
     }
 }
 
-/// The name of a key, which is for people.
+/// The name of a key, for people.
 ///
 /// # Errors
-/// It is empty or longer than 256 bytes, or would do more than be shown.
+/// It is empty, longer than 256 bytes, or has characters that a terminal would interpret.
 pub fn key_name(name: &str) -> Result<String, &'static str> {
     match name.len() {
         1..=MAX_KEY_NAME_BYTES if !name.chars().any(char::is_control) => Ok(name.to_owned()),
@@ -382,12 +379,12 @@ fn patterns(fields: &mut Fields<'_>, name: &str) -> Option<Names> {
 const PATTERNS: &str = "must be a list of 1 to 100 names, or prefixes with a trailing `*`";
 
 impl Names {
-    /// Names and prefixes that a client gives, in a field of this name.
+    /// Parses names and prefixes of a client from this field.
     ///
     /// # Errors
-    /// None or too many, or one that no name can match.
+    /// There are none or too many, or one that no name can match.
     pub fn parse(field: &str, texts: &[&str]) -> Result<Self, Rejected> {
-        // A prefix obeys the rule for ids once something follows it.
+        // A prefix must be the beginning of a valid id.
         let is_pattern = |text: &&str| match text.strip_suffix('*') {
             Some(prefix) => AppName::parse(&format!("{prefix}x")).is_ok(),
             None => AppName::parse(text).is_ok(),
@@ -399,7 +396,7 @@ impl Names {
     }
 }
 
-/// What a request makes a token of.
+/// The body of a request for a token.
 #[derive(Debug)]
 pub struct TokenDraft {
     pub user: UserKey,
@@ -414,9 +411,6 @@ pub const MAX_TOKEN_TTL: i64 = 24 * HOUR;
 
 impl TokenDraft {
     /// Reads `{app, user, role?, ttl?}`.
-    ///
-    /// # Errors
-    /// Every fault of the body.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let user = take_user(&mut fields);
@@ -439,9 +433,6 @@ impl TokenDraft {
 }
 
 /// Reads `{app, user}`.
-///
-/// # Errors
-/// Every fault of the body.
 pub fn parse_user(json: Json<'_>) -> Result<UserKey, Rejected> {
     let mut fields = Fields::of(json, "")?;
     let user = take_user(&mut fields);

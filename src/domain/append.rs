@@ -1,8 +1,8 @@
-//! What appends do: a pure decision over what the store loaded.
+//! Appends, as a pure decision over loaded data.
 //!
-//! The store does three things with a batch: it loads what [`needs`] names, calls [`decide`] for each append in turn, and
-//! applies the [`Writes`], if what it loaded is still current. So the two databases cannot drift apart, and every rule is
-//! tested here without either.
+//! The store does three things with a batch: it loads what [`needs`] names, calls [`decide`] for each append in turn, and applies
+//! the [`Writes`], if the loaded data is still current. So the two databases cannot drift apart, and every rule is tested here
+//! without a database.
 //!
 //! The invariant that `decide` keeps: folding the stored events over the initial state, in sequence order, gives the
 //! session's state. To fold an event, remove the keys that a `remove` of its `stateOps` names, then set its `stateDelta`.
@@ -32,19 +32,19 @@ pub struct Append {
     pub key: SessionKey,
     pub events: Vec<NewEvent>,
     pub guard: Guard,
-    /// A key without which there is nothing to do: removing what is not there appends no event.
+    /// If this key is missing, nothing is appended: its removal would change nothing.
     pub only_if_present: Option<(Scope, Box<str>)>,
-    /// The limits hold for the results of operators, too.
+    /// The limits apply to the results of operators, too.
     pub limits: Limits,
-    /// When the request arrived: decides whether its session has expired, and is the commit time of its events.
+    /// When the request arrived: decides whether the session has expired, and is the commit time of its events.
     pub now: Micros,
     /// Whether the answer shows the merged state afterwards.
     pub with_state: bool,
 }
 
 impl Append {
-    /// An estimate of the memory that its decision takes: the text that it stores, and a guess for each value that
-    /// operators and preconditions read, whose size is not known yet.
+    /// An estimate of the memory that its decision takes: the text that it stores, and a guess for each value that operators and
+    /// preconditions read, as their sizes are not known yet.
     pub fn weight(&self) -> usize {
         const READ: usize = 64 << 10;
         self.events.iter().map(|event| event.body.len() + READ * event.edit.reads().count()).sum()
@@ -59,11 +59,11 @@ impl Append {
     /// second, two writers of different scopes could each miss the other's change (write skew).
     fn depends_on(&self, scope: Scope) -> bool {
         self.events.iter().any(|event| event.edit.touches(scope))
-            || self.guard.if_match.as_ref().is_some_and(IfMatch::looks_at_scopes)
+            || self.guard.if_match.as_ref().is_some_and(IfMatch::depends_on_scopes)
     }
 }
 
-/// What must be loaded to decide `batch`.
+/// The data to load for a decision about `batch`.
 pub fn needs<'a>(batch: impl Iterator<Item = &'a Append>) -> Needs<'a> {
     let mut needs = Needs::default();
     for append in batch {
@@ -97,7 +97,7 @@ pub type Outcome = Result<Done, Refusal>;
 pub struct Done {
     /// In request order; empty if there was nothing to do.
     pub events: Vec<Appended>,
-    /// The moment after the append.
+    /// The session's tag after the append.
     pub tag: Tag,
 }
 
@@ -111,7 +111,7 @@ impl Done {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Appended {
     pub event: StoredEvent,
-    /// It had been stored by an earlier request: nothing was applied.
+    /// An earlier request stored it: nothing was applied.
     pub replayed: bool,
 }
 
@@ -119,9 +119,6 @@ pub struct Appended {
 ///
 /// Idempotency comes before the lease and the preconditions, so that the retry of a success succeeds. Each fresh event takes the
 /// next sequence number; a shared scope's revision grows by one per append that changes it.
-///
-/// # Errors
-/// Why nothing of it is written.
 pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
     let head = loaded.sessions.get(&append.key).filter(|head| head.is_live(append.now)).cloned();
     let head = head.ok_or(Refusal::SessionNotFound)?;
@@ -132,7 +129,7 @@ pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'
     if !fresh.is_empty() {
         append.guard.judge(&head.lease, &tag, append.now)?;
         if let Some((scope, key)) = &append.only_if_present
-            && loaded.values.get(&StateAddress::new(&append.key, *scope, key)).is_none_or(|held| held.value.is_none())
+            && loaded.values.get(&StateAddress::new(&append.key, *scope, key)).is_none_or(|entry| entry.value.is_none())
         {
             return Ok(Done { events: Vec::new(), tag });
         }
@@ -163,7 +160,7 @@ fn known(event: &NewEvent, stored: &StoredEvent) -> Known {
     Known { digest: event.digest, timestamp: event.timestamp.micros, event: stored.clone() }
 }
 
-/// What becomes of one event of a request.
+/// The plan for one event of a request.
 enum Planned<'a> {
     /// Stored before this request.
     Known(StoredEvent),
@@ -185,7 +182,7 @@ impl<'a> Planned<'a> {
 /// Separates fresh events from retries.
 ///
 /// # Errors
-/// `EventIdConflict`: an id is taken by other content.
+/// `EventIdConflict`: the session has an id with other content.
 fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Result<Vec<Planned<'a>>, Refusal> {
     let stored = loaded.known.get(&append.key);
     let mut seen: HashMap<&EventId, (usize, &NewEvent)> = HashMap::new();
@@ -210,12 +207,12 @@ fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Result<Vec<Planned<'a>>, Ref
     Ok(plan)
 }
 
-/// Same content: the digests agree, and so does the timestamp, if the client claims one.
+/// Whether the content is the same: the digests agree, and so does the timestamp, if the client gives one.
 fn is_retry(event: &NewEvent, digest: &[u8; 32], timestamp: Micros) -> bool {
     event.digest == *digest && event.claimed_time.is_none_or(|claimed| claimed == timestamp)
 }
 
-/// Whether a client sends a stored event as it read it, with the results of its operators.
+/// Whether a client sends a stored event as it was read, with the results of its operators.
 fn is_stored(event: &NewEvent, known: &Known) -> bool {
     !event.edit.ops.is_empty()
         && !known.event.trimmed
@@ -241,7 +238,7 @@ fn resolve_events<'a>(
     let address = |scope: Scope, key: &str| StateAddress::new(session, scope, key);
     let mut working = Working::new(&loaded.values);
     let mut now = *tag;
-    // The shared scopes get one revision for all that the request changes.
+    // All changes of a request to a shared scope get one revision.
     let grow = |now: &mut Tag, scope| {
         if let Some(shared) = session.shared(scope) {
             now.set(scope, loaded.revision_after(shared, tag.of(scope)));
@@ -379,7 +376,7 @@ fn change_state<'a>(
     }
 }
 
-/// What must be loaded to decide creations, beside the sessions' rows, which are inserted.
+/// The data to load for a decision about creations. The sessions' rows are inserted before.
 pub fn creation_needs<'a>(creations: impl Iterator<Item = &'a Creation>) -> Needs<'a> {
     let mut needs = Needs::default();
     for creation in creations {
@@ -415,11 +412,7 @@ pub fn distinct_events(creation: &Creation) -> Result<Vec<&NewEvent>, Refusal> {
     Ok(fresh)
 }
 
-/// Decides the creation of a session that does not exist, given its [`distinct_events`]: the moment after it, and what
-/// to write.
-///
-/// # Errors
-/// A precondition or an operator of an event refuses.
+/// Decides the creation of a session that does not exist, given its [`distinct_events`]; returns its tag.
 pub fn decide_creation<'a>(
     loaded: &mut Loaded,
     creation: &'a Creation,
@@ -784,7 +777,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_needs_each_row_once_and_locks_what_it_writes_or_looks_at() {
+    fn a_batch_needs_each_row_once_and_locks_what_it_writes_or_depends_on() {
         let mut batch = [
             append("t", &[r#"{"id":"a"}"#]),
             append("s", &[r#"{"id":"a","actions":{"stateDelta":{"app:x":1}}}"#, r#"{"id":"b"}"#]),

@@ -24,7 +24,7 @@ pub struct Operation {
     pub op: Op,
 }
 
-/// What must hold of a key, right before the change.
+/// A condition on a key, checked right before the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Precondition {
     pub scope: Scope,
@@ -39,11 +39,11 @@ pub enum Condition {
         since: i64,
     },
     Exists(bool),
-    /// By JSON equality; a key that is not there equals nothing.
+    /// By JSON equality; a missing key equals nothing.
     Equals(RawJson),
 }
 
-/// What one event, or one change of a scope on its own, does to the state. If all preconditions hold, it applies `sets` and
+/// The changes of state of one event, or of one change of a scope on its own. If all preconditions hold, it applies `sets` and
 /// then the operators, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edit {
@@ -53,7 +53,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Whether it depends on the scope's state or changes it.
+    /// Whether it depends on the scope's state, or changes it.
     pub fn touches(&self, scope: Scope) -> bool {
         self.scopes().any(|touched| touched == scope)
     }
@@ -69,7 +69,7 @@ impl Edit {
         self.preconditions.len() + self.sets.len() + self.ops.len()
     }
 
-    /// The keys whose values it depends on; with a revision, if it asks whether the key has changed since.
+    /// The keys on whose values it depends; with a revision, if it asks whether the key has changed since.
     pub fn reads(&self) -> impl Iterator<Item = (Scope, &str, Option<i64>)> {
         let ops = self.ops.iter().filter(|op| op.op.reads()).map(|op| (op.scope, &*op.key, None));
         ops.chain(self.preconditions.iter().map(|precondition| {
@@ -82,7 +82,7 @@ impl Edit {
     }
 }
 
-/// An edit without an event yet, and the text in which its event will show it: the client's own, byte for byte.
+/// An edit without an event yet, and the client's own text, byte for byte, in which its event will show it.
 #[derive(Clone, Default)]
 pub struct WrittenEdit<'a> {
     pub edit: Edit,
@@ -94,7 +94,7 @@ pub struct WrittenEdit<'a> {
 }
 
 impl<'a> WrittenEdit<'a> {
-    /// Takes `stateDelta`, `stateOps` and `preconditions` of a request. Faults of their members are added to `fields`.
+    /// Takes `stateDelta`, `stateOps` and `preconditions` from a request. Faults of their members are added to `fields`.
     ///
     /// # Errors
     /// Over a limit.
@@ -275,7 +275,7 @@ pub fn parse_preconditions(
     })
 }
 
-/// An object with a `key`, and other members of which each has a known name.
+/// An object with a `key` and other members with known names.
 struct Entry<'a> {
     scope: Scope,
     key: Box<str>,
@@ -311,7 +311,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Reads the elements of an array, and gathers their faults.
+/// Reads the elements of an array, and collects their faults.
 fn parse_list<T>(
     json: Json<'_>,
     pointer: &str,
@@ -342,7 +342,7 @@ pub fn check_value(value: Json<'_>, pointer: impl Fn() -> String, limits: &Limit
     check_depth(value, pointer)
 }
 
-/// The refusal of a value that is over its limit.
+/// The error for a value over its limit.
 pub fn value_too_large(pointer: &str, limits: &Limits) -> Rejected {
     Rejected::TooLarge {
         limit: "value",

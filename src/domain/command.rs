@@ -1,4 +1,4 @@
-//! The commands of writers and what they get. Appends and creations have files of their own.
+//! Commands of writers and their results. Appends and creations have files of their own.
 
 use super::append::Done;
 use super::event::cost;
@@ -10,42 +10,42 @@ use super::request_key::RequestKey;
 use super::session::MetadataPatch;
 use super::time::Micros;
 
-/// How it comes that something is there.
+/// How the result of a creation came to exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
     New,
-    /// It existed.
+    /// It existed before.
     Found,
     /// An earlier try of the same request made it.
     Before,
 }
 
-/// What an append came to.
+/// The result of an append.
 #[derive(Debug)]
 pub struct AppendAnswer {
     pub done: Done,
-    /// The session with its merged state as the transaction left it, if it was asked for.
+    /// The session with its merged state after the transaction, if asked for.
     pub view: Option<SessionView>,
 }
 
 impl AppendAnswer {
-    /// Whether the event, of an append of one, had been stored by an earlier request.
+    /// Whether an earlier request stored the event; for an append of one.
     pub fn is_replay(&self) -> bool {
         self.done.events.iter().any(|event| event.replayed)
     }
 
-    /// What it stored costs so much.
+    /// The cost of the events that it stored.
     pub fn cost(&self) -> u32 {
         let stored = self.done.events.iter().filter(|event| !event.replayed);
         stored.map(|event| cost(event.event.body.len())).fold(0, u32::saturating_add)
     }
 }
 
-/// A session to be created from another one's past. A retry of the same fork is recognised by its incarnation.
+/// A session to be created from the past of another one. A retry of the same fork is recognised by its incarnation.
 #[derive(Debug)]
 pub struct Fork {
     pub source: SessionKey,
-    /// The current revision, if it is `None`.
+    /// `None` for the current revision.
     pub at: Option<i64>,
     pub session: SessionId,
     pub incarnation: i64,

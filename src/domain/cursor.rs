@@ -1,4 +1,4 @@
-//! Where a reader of an event log stands, in a form that proves itself (contract, section 9).
+//! Positions of readers in an event log, which can be verified (contract, section 9).
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::event::StoredEvent;
 use super::session::SessionInfo;
 use super::tag::Timeline;
 
-/// What stands for an event in a cursor: the beginning of a digest of its stored text.
+/// The mark of an event in a cursor: the beginning of a digest of its stored text.
 pub type EventMark = [u8; 4];
 
-/// Of the beginning of a log, where there is no event.
+/// The mark of the beginning of a log, where there is no event.
 pub const NO_EVENT: EventMark = [0; 4];
 
 /// The mark of an event.
@@ -20,7 +20,7 @@ pub fn mark(event: &StoredEvent) -> EventMark {
     [a, b, c, d]
 }
 
-/// A place in the log of one incarnation: behind the event of this sequence, which was this one.
+/// A position in the log of one incarnation: after the event with this sequence and this mark.
 ///
 /// Written `SEQUENCE-INCARNATION-DIGEST8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,17 +37,17 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// Where a reader wants to go on.
+/// The position from which a reader continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
-    /// Behind the event of this sequence, whichever it is. A number that is too large for any log is as good as the largest.
+    /// After the event with this sequence, without a check. A number beyond 64 bits becomes the largest one.
     After(i64),
     At(Cursor),
 }
 
 impl Position {
     /// # Errors
-    /// It is neither a sequence nor a cursor.
+    /// Neither a sequence nor a cursor.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         const FORM: &str = "must be a sequence, or the id of an event of a watch";
         let mut parts = text.split('-');
@@ -74,11 +74,11 @@ impl Position {
         }
     }
 
-    /// Whether the log of this session, which goes on behind `event` (the one of the position's sequence, if there is one), has this
-    /// position.
+    /// Whether the log of this session has this position. `event` is the session's event with the position's sequence, if there
+    /// is one.
     pub fn is_in(&self, head: &SessionInfo, event: Option<&StoredEvent>) -> bool {
         let sequence = self.sequence();
-        // The event behind which the log begins is not there to be compared.
+        // The last trimmed event cannot be compared.
         let is_base = sequence == head.base_revision;
         let is_there = is_base
             || sequence > head.base_revision
@@ -95,7 +95,8 @@ impl Position {
     }
 }
 
-/// Whether a mark is that of the session, on this or an earlier timeline: a failover need not have lost the event, which proves itself.
+/// Whether a mark is the session's, on this or an earlier timeline: a failover need not have lost the event, and the event's mark
+/// is compared.
 fn is_of(head: &SessionInfo, mark: i64) -> bool {
     let Timeline(now) = head.timeline;
     u32::try_from(mark ^ head.incarnation).is_ok_and(|then| then <= now)

@@ -11,11 +11,11 @@ use super::{FieldError, Rejected};
 /// How deep a stored value may nest (README, "Fidelity").
 pub const MAX_VALUE_DEPTH: usize = 64;
 
-/// How deep a body may nest: a value of full depth inside of the deepest envelope,
-/// `{"events":[{"actions":{"stateDelta":{"k":VALUE}}}]}`, with room to spare.
+/// How deep a body may nest: a value of full depth in the deepest envelope,
+/// `{"events":[{"actions":{"stateDelta":{"k":VALUE}}}]}`, and some more.
 pub const MAX_BODY_DEPTH: usize = MAX_VALUE_DEPTH + 8;
 
-/// Parses a body as it came from the wire.
+/// Parses a raw body.
 ///
 /// # Errors
 /// Not JSON, or JSON that breaks the rules of fidelity.
@@ -45,7 +45,7 @@ pub fn pointer_to(base: &str, key: &str) -> String {
     [base, "/", key].concat()
 }
 
-/// `session_id` as `sessionId`; a name that is no snake_case (`session_Id`, `id_`, `_id`, `session__id`) stays itself.
+/// `session_id` as `sessionId`; a name that is not snake_case (`session_Id`, `id_`, `_id`, `session__id`) is unchanged.
 pub fn to_camel(name: &str) -> Cow<'_, str> {
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     if !name.contains('_') || !name.split('_').all(is_word) {
@@ -65,8 +65,8 @@ pub fn to_camel(name: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The name that a misspelt one was meant for, if that can be told: of those at the fewest changes, two at most, the first. Of a short
-/// name fewer are taken for a slip.
+/// The known name that is most similar to a misspelt one: the first of those with the fewest changes, at most two, and fewer for
+/// short names.
 pub fn meant<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     const LONGEST: usize = 64;
     if name.len() > LONGEST {
@@ -77,7 +77,7 @@ pub fn meant<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option
     let near = known.into_iter().filter_map(|known| {
         let lower = known.to_lowercase();
         let changes = changes(&given, &lower.chars().collect::<Vec<_>>());
-        // Of `myState`, nobody means `state`.
+        // Not `state` for `myState`.
         if changes > 1 && text.contains(&lower) {
             return None;
         }
@@ -87,7 +87,7 @@ pub fn meant<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option
     near.min_by_key(|(changes, _)| *changes).map(|(_, known)| known)
 }
 
-/// How many characters have to be added, removed, replaced, or swapped with the next to make one text of the other.
+/// The edit distance of two texts: added, removed, replaced, and swapped characters.
 fn changes(from: &[char], to: &[char]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=to.len()).collect()];
     for i in 1..=from.len() {
@@ -113,11 +113,11 @@ struct Field<'a> {
     value: Json<'a>,
 }
 
-/// The fields of one envelope. `take` each one that the request knows, then `finish`.
+/// The fields of one envelope. `take` each field that the request knows, then `finish`.
 pub struct Fields<'a> {
     pointer: String,
     members: Vec<Field<'a>>,
-    /// The names that were asked for while there were others.
+    /// The names that were taken, to suggest one for an unknown name.
     known: Vec<Box<str>>,
     errors: Vec<FieldError>,
 }
@@ -142,12 +142,12 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The name of a field as errors show it: bare at the top of a body, a pointer below.
+    /// The name of a field in errors: the bare name at the top of a body, a pointer below.
     pub fn path(&self, name: &str) -> String {
         if self.pointer.is_empty() { name.to_owned() } else { pointer_to(&self.pointer, name) }
     }
 
-    /// The JSON pointer of a field, for what is read below it.
+    /// The JSON pointer of a field.
     pub fn pointer(&self, name: &str) -> String {
         pointer_to(&self.pointer, name)
     }
@@ -163,13 +163,13 @@ impl<'a> Fields<'a> {
         self.errors.iter().any(|error| error.field == path)
     }
 
-    /// Takes a field as it is, `null` included. Both spellings at once are refused.
+    /// Takes a field, `null` included. Both spellings at once are refused.
     pub fn take_nullable(&mut self, name: &str) -> Option<Json<'a>> {
         if !self.members.is_empty() {
             self.known.push(name.into());
         }
         let at = self.members.iter().position(|field| field.name == name)?;
-        // In order, for the errors about those that stay.
+        // Keeps the order, in which unknown fields are reported.
         let taken = self.members.remove(at);
         if let Some(again) = self.members.iter().position(|field| field.name == name) {
             self.members.remove(again);
@@ -198,10 +198,10 @@ impl<'a> Fields<'a> {
         parse(&text).map_err(|message| self.refuse(name, message)).ok()
     }
 
-    /// Adds the faults of something read below this envelope, and returns it if it had none.
+    /// Adds the faults of something read below this envelope; returns it if it had none.
     ///
     /// # Errors
-    /// A fault that is not about a field (too large, not JSON) ends the reading at once.
+    /// A fault that is not about a field (too large, not JSON) is returned at once.
     pub fn absorb<T>(&mut self, result: Result<T, Rejected>) -> Result<Option<T>, Rejected> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -213,13 +213,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Accepts fields that were not taken.
+    /// Ignores the fields that were not taken.
     pub fn ignore_others(&mut self) {
         self.members.clear();
     }
 
     /// # Errors
-    /// All faults, and every field that was not taken.
+    /// All faults, also of every field that was not taken.
     pub fn finish(mut self) -> Result<(), Rejected> {
         for field in std::mem::take(&mut self.members) {
             let meant = meant(&field.given, self.known.iter().map(|name| &**name));

@@ -1,4 +1,4 @@
-//! Erasures: everything of a user goes, and what remains to tell of it does not name the user (contract, section 12).
+//! Erasures: all data of a user is removed, and the record of it does not name the user (contract, section 12).
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use super::ids::{AppName, UserKey};
 use super::json::Json;
 use super::time::Micros;
 
-/// The most bytes of a reference or of the id of a request.
+/// The longest reference or request id, in bytes.
 const LONGEST_TEXT: usize = 256;
 
-/// A user, where nothing may name one: HMAC-SHA256 of app and user, under the salt of the database.
+/// The hash that replaces a user's name: HMAC-SHA256 of app and user, with the salt of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subject([u8; 32]);
 
@@ -30,14 +30,14 @@ impl Subject {
         &self.0
     }
 
-    /// The number that stands for it where numbers are locked; two subjects share one by a chance of one in 2^64.
+    /// Its number for advisory locks, 64 bits of it.
     pub fn lock(&self) -> i64 {
         let mut first = [0; 8];
         first.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
         i64::from_be_bytes(first)
     }
 
-    /// The number that is locked by who counts the sessions of the user: another one than [`Subject::lock`].
+    /// The number for the advisory lock of those who count the user's sessions. It differs from [`Subject::lock`].
     pub fn counting_lock(&self) -> i64 {
         let mut second = [0; 8];
         second.iter_mut().zip(self.0.iter().skip(8)).for_each(|(to, from)| *to = *from);
@@ -49,27 +49,27 @@ impl Subject {
     }
 }
 
-/// A digest of the id of a request for an erasure, of one app. An id may say whom it is about.
+/// A digest of the id of an erasure's request, within one app. The id itself might name the user.
 pub fn request_digest(salt: &[u8; 32], app: &AppName, id: &str) -> [u8; 32] {
     keyed(salt, &["erasure request", app.as_str(), id])
 }
 
-/// As [`request_digest`], of one user: for who may not know of others what they asked.
+/// As [`request_digest`], but within one user, for clients that may not learn of other users' requests.
 pub fn request_digest_of_user(salt: &[u8; 32], user: &UserKey, id: &str) -> [u8; 32] {
     keyed(salt, &["erasure request of user", user.app.as_str(), user.user.as_str(), id])
 }
 
-/// What tells one database from another, and is the same after a restore: 32 hexadecimal digits.
+/// Identifies a database, also after a restore: 32 hexadecimal digits.
 pub fn instance(salt: &[u8; 32]) -> String {
     hex(keyed(salt, &["instance"]).get(..16).unwrap_or_default())
 }
 
-/// A secret for another purpose. It cannot come out as what stands for a user, who is not named by one part.
+/// A secret for another purpose. It cannot equal the hash of a user, which is made from two parts.
 pub fn derived(salt: &[u8; 32], purpose: &str) -> [u8; 32] {
     keyed(salt, &[purpose])
 }
 
-/// The parts cannot run into each other: no name has a NUL.
+/// The separator keeps the parts apart: no name has a NUL.
 fn keyed(salt: &[u8; 32], parts: &[&str]) -> [u8; 32] {
     let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, salt), parts.join("\0").as_bytes());
     let mut bytes = [0; 32];
@@ -84,29 +84,26 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The bytes of hexadecimal digits, two for each.
+/// Decodes hexadecimal digits.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let is_hex = text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let byte = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     is_hex.then(|| (0..text.len()).step_by(2).map(byte).collect()).flatten()
 }
 
-/// What a request for an erasure says.
+/// The body of a request for an erasure.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ErasureDraft {
-    /// By which a retry is recognised.
+    /// Recognises a retry.
     pub request_id: Option<String>,
     /// The caller's own words.
     pub reference: Option<String>,
-    /// Whether the user is refused from then on; `None`: as before.
+    /// Whether the user is blocked from then on; `None`: as before.
     pub block: Option<bool>,
 }
 
 impl ErasureDraft {
     /// Reads `{requestId?, reference?, block?}`.
-    ///
-    /// # Errors
-    /// Every fault of the body.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let text = |fields: &mut Fields<'_>, name| fields.take_str_with(name, check_text);
@@ -133,13 +130,13 @@ fn check_text(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// An erasure to be made. A retry of it is recognised by its id, and by its request.
+/// A command to erase a user. A retry is recognised by its id or its request.
 #[derive(Debug, Clone)]
 pub struct Erasing {
     pub id: String,
     pub app: AppName,
     pub subject: Subject,
-    /// Whose data goes; `None`: nothing of theirs is there, and it is noted alone.
+    /// The user whose data is removed; `None`: the user has none, and the erasure is only recorded.
     pub user: Option<UserKey>,
     /// [`request_digest`]
     pub request: Option<[u8; 32]>,
@@ -159,7 +156,7 @@ pub struct Removed {
     pub changes: i64,
 }
 
-/// An erasure, as it is noted.
+/// A stored erasure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Erasure {
     pub id: String,
@@ -168,10 +165,10 @@ pub struct Erasure {
     pub request: Option<[u8; 32]>,
     pub reference: Option<String>,
     pub block: Option<bool>,
-    /// Whether the user was refused after it.
+    /// Whether the user was blocked after it.
     pub blocked: bool,
     pub request_time: Micros,
-    /// `None`: rows are still to be removed.
+    /// `None` while rows are still to be removed.
     pub done_time: Option<Micros>,
     pub removed: Removed,
     /// One JSON object.

@@ -1,13 +1,13 @@
-//! Why input is refused.
+//! Errors of input.
 
 use std::fmt;
 
-/// One field at fault, as the `errors` list of an error shows it.
+/// A fault of one field, as in the `errors` list of an error.
 ///
-/// Never holds a value: only where the fault is and which rule was broken.
+/// It never has a value, only the place of the fault and the broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
-    /// The name of a field or parameter, or a JSON pointer into what was given.
+    /// The name of a field or parameter, or a JSON pointer into the input.
     pub field: String,
     pub message: String,
 }
@@ -18,16 +18,16 @@ impl FieldError {
     }
 }
 
-/// Why input was refused, independent of what is stored.
+/// An error of input, independent of stored data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected {
     /// Not JSON. `offset` is in bytes.
     InvalidJson { offset: usize, what: &'static str },
-    /// JSON that breaks a rule, at each of these fields.
+    /// JSON that breaks rules, at each of these fields.
     Invalid(Vec<FieldError>),
-    /// What the role of the client may not write.
+    /// The client's role may not write this.
     Denied { detail: &'static str },
-    /// Over the limit of an event, a value or a batch; `limit` is its name in the metrics.
+    /// Over the limit of an event, a value or a batch; `limit` is the limit's name in the metrics.
     TooLarge { limit: &'static str, detail: String },
 }
 

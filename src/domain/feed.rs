@@ -1,4 +1,4 @@
-//! The change feed: what was committed, as one sequence that is the same for every reader.
+//! The change feed: all commits as one sequence, the same for every reader.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use super::time::Micros;
 /// Declares the kinds of changes with their numbers in the database and their names on the wire.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident, $number:literal, $name:literal;)*) => {
-        /// What a change is.
+        /// The kind of a change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ChangeKind {
             $($(#[$doc])* $kind,)*
@@ -58,14 +58,14 @@ kinds! {
     UserErased, 8, "user.erased";
 }
 
-/// Where a reader stands: behind the changes of a tick up to a row, or behind all of them. A tick is what became visible at
-/// once: on PostgreSQL between two snapshots, on SQLite one change.
+/// The position of a reader: after the changes of a tick up to a row, or after all of them. The changes of a tick became visible
+/// together: on PostgreSQL between two snapshots, on SQLite one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedPlace {
     pub tick: i64,
-    /// `None`: behind the whole tick. Rows are not negative.
+    /// `None`: after the whole tick. Rows are not negative.
     pub row: Option<i64>,
-    /// That of the tick ([`Tick::proof`]).
+    /// As of [`Tick::proof`].
     pub proof: u32,
 }
 
@@ -89,14 +89,14 @@ impl FeedPlace {
 const PLACE: usize = 20;
 const TAG: usize = 12;
 
-/// A [`FeedPlace`] as readers get it: encrypted, as ticks and rows count what everybody writes. The same place has the same text,
-/// whoever reads, in every process; the texts of two places do not tell which one is later. 43 characters of base64url.
+/// A [`FeedPlace`] as clients see it: encrypted, because ticks and rows would reveal how much everybody writes. A place has the
+/// same text for every reader and in every process; texts do not reveal the order of places. 43 characters of base64url.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedPosition([u8; TAG + PLACE]);
 
 impl FeedPosition {
     /// # Errors
-    /// It is no position of any feed.
+    /// Not a position of any feed.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
         bytes.map(Self).ok_or("must be a position of a feed, `start` or `now`")
@@ -109,14 +109,14 @@ impl fmt::Display for FeedPosition {
     }
 }
 
-/// Encrypts places: a synthetic IV (as in RFC 5297, with HMAC-SHA256), so that nothing random is needed.
+/// Encrypts places, with a synthetic IV (as in RFC 5297, with HMAC-SHA256), which needs no randomness.
 pub struct FeedKey {
     tag: hmac::Key,
     stream: hmac::Key,
 }
 
 impl FeedKey {
-    /// That of a database, by its salt: the same in all processes, and after a restore.
+    /// The cipher of a database, derived from its salt: the same in all processes, and after a restore.
     pub fn of(salt: &[u8; 32]) -> Self {
         let key = |purpose| hmac::Key::new(hmac::HMAC_SHA256, &derived(salt, purpose));
         Self { tag: key("tag of feed positions"), stream: key("stream of feed positions") }
@@ -131,11 +131,11 @@ impl FeedKey {
         FeedPosition(sealed)
     }
 
-    /// `None`: it is of another database, or nobody's.
+    /// `None`: of another database, or forged.
     pub fn open(&self, position: &FeedPosition) -> Option<FeedPlace> {
         let (tag, rest) = position.0.split_first_chunk::<TAG>()?;
         let bytes = self.crypt(tag, *rest.first_chunk()?);
-        // Who guesses learns nothing by the time that it takes: a guess tells at once whether it was right.
+        // Not constant-time: the answer itself says whether a guess was right.
         (self.tag(&bytes) == *tag).then(|| FeedPlace::of_bytes(&bytes)).flatten()
     }
 
@@ -151,35 +151,35 @@ impl FeedKey {
     }
 }
 
-/// A tick, with what makes it this one and no other of its number.
+/// A tick, with the data that distinguishes it from another one of its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tick {
     pub number: i64,
     pub time: Micros,
-    /// What was visible: as the database writes it.
+    /// The snapshot, in the database's text form.
     pub snapshot: String,
 }
 
 impl Tick {
-    /// What a position says of the tick: after a failover or a restore that lost it, another one of its number has another proof.
+    /// Identifies the tick in a position: if a failover or a restore lost it, the next one with its number has another proof.
     pub fn proof(&self) -> u32 {
         let text = format!("{} {} {}", self.number, self.time.0, self.snapshot);
         let [a, b, c, d, ..] = <[u8; 32]>::from(Sha256::digest(text));
         u32::from_be_bytes([a, b, c, d])
     }
 
-    /// The place behind all of it.
+    /// The place after the whole tick.
     pub fn end(&self) -> FeedPlace {
         FeedPlace { tick: self.number, row: None, proof: self.proof() }
     }
 
-    /// The place behind one of its rows.
+    /// The place after one of its rows.
     pub fn at(&self, row: i64) -> FeedPlace {
         FeedPlace { row: Some(row), ..self.end() }
     }
 }
 
-/// Whose changes a feed has.
+/// The app or user whose changes a feed has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FeedScope {
     All,
@@ -187,20 +187,20 @@ pub enum FeedScope {
     User(UserKey),
 }
 
-/// Where a reader begins.
+/// The beginning of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedBegin {
-    /// At the oldest change that is kept.
+    /// At the oldest stored change.
     Start,
     Now,
     Behind(FeedPosition),
 }
 
-/// What a reader asks for.
+/// The query of a reader.
 #[derive(Debug, Clone)]
 pub struct FeedQuery {
     pub scope: FeedScope,
-    /// Of which apps and users, beside the scope.
+    /// The grant's apps and users, beside the scope.
     pub apps: Names,
     pub users: Names,
     pub begin: FeedBegin,
@@ -213,12 +213,12 @@ pub struct FeedQuery {
 }
 
 impl FeedQuery {
-    /// Whether it asks for changes of this kind and these names.
+    /// Whether changes of this kind and these names match.
     pub fn wants(&self, kind: ChangeKind, app: &AppName, user: Option<&UserId>) -> bool {
         self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
             && self.apps.allows(app.as_str())
             && user.map_or_else(
-                // State of the app is for whoever may see one of its users; that a user was erased, for whoever sees them all.
+                // App state is for clients that may see one of its users; erasures are for clients that may see all of them.
                 || kind == ChangeKind::AppState || self.users.is_all(),
                 |user| self.users.allows(user.as_str()),
             )
@@ -233,27 +233,28 @@ pub struct Change {
     pub kind: ChangeKind,
     pub app: AppName,
     pub user: Option<UserId>,
-    /// The session, and its incarnation as entity tags have it.
+    /// The session, and the mark of its incarnation as in entity tags.
     pub session: Option<(SessionId, i64)>,
-    /// Of events, their sequences; of shared state, its revisions. The last is also the revision of a creation, and the base of a trim.
+    /// For events the sequences, for shared state the revisions. `last` is also the revision of a creation, and the base of a
+    /// trim.
     pub first: i64,
     pub last: i64,
-    /// What else is known, as [`Committed`](super::writes::Committed) has it.
+    /// Further data, as in [`Committed`](super::writes::Committed).
     pub detail: Option<String>,
     pub content: Content,
 }
 
-/// What a change holds, as it is now.
+/// The present content of what changed.
 #[derive(Debug, Clone, Default)]
 pub enum Content {
-    /// It was not asked for, or there is none.
+    /// Not asked for, or there is none.
     #[default]
     None,
     Events {
         events: Vec<StoredEvent>,
         gone: bool,
     },
-    /// Keys without a prefix. `gone`: a part of it is not known any more.
+    /// Keys without a prefix. `gone`: a part was removed since.
     State {
         set: Vec<(String, String)>,
         removed: Vec<String>,
@@ -261,19 +262,19 @@ pub enum Content {
     },
 }
 
-/// What a reader gets.
+/// The result of a read.
 #[derive(Debug, Clone)]
 pub enum FeedPage {
     Changes {
         changes: Vec<Change>,
-        /// Behind all of them.
+        /// The position after all of them.
         position: FeedPosition,
-        /// There was nothing behind it.
+        /// There were no changes after it.
         up_to_date: bool,
     },
-    /// The position is not in the feed, or not any more; this is the oldest that is.
+    /// The feed does not have the position, or no longer; this is its oldest one.
     Gone { oldest: FeedPosition },
-    /// Changes are not recorded.
+    /// The feed is off.
     Disabled,
 }
 

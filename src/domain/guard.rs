@@ -1,4 +1,4 @@
-//! What a write of a session is judged by, beside what it writes.
+//! The conditions of a write of a session.
 
 use super::lease::{LeaseHead, LeaseMark};
 use super::refusal::{Mismatch, Refusal};
@@ -7,13 +7,13 @@ use super::time::Micros;
 
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
-    /// The lease that it is written under.
+    /// The lease that the write names.
     pub lease: Option<LeaseMark>,
     pub if_match: Option<IfMatch>,
 }
 
 impl Guard {
-    /// Judges a write of a session that has this lease, at this moment.
+    /// Checks a write of a session with this lease and tag.
     ///
     /// # Errors
     /// `Lease`, `RevisionMismatch`.

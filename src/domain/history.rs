@@ -1,14 +1,14 @@
-//! Where past values are filed, so that what held at a revision is found without walking what came before or after.
+//! The index of past values: finds the state at a revision without reading what came before or after.
 //!
-//! A value that was overwritten or removed held during a span of revisions, from `from` up to, not including, `to`.
-//! Each span is filed under one node of an implicit binary tree over the whole numbers: of the numbers in
-//! `from + 1 ..= to`, the one that most powers of two divide. All spans that hold at a revision are filed under nodes on
-//! the [`path`] to it, one node for each level. The spans of one key do not overlap, so a node files at most one of
-//! each key, and each of them held at the node's own number. (Interval trees over relations: Kriegel, Pötke and Seidl,
-//! "Managing Intervals Efficiently in Object-Relational Databases", 2000.)
+//! A value that was overwritten or removed was current during a span of revisions, from `from` up to, not including, `to`. Each
+//! span is stored under one node of an implicit binary tree over the whole numbers: of the numbers in `from + 1 ..= to`, the one
+//! that is divisible by the highest power of two. All spans that contain a revision are stored under nodes on the [`path`] to it,
+//! one node for each level. The spans of one key do not overlap, so a node has at most one of each key, and each contains the
+//! node's own number. (Interval trees over relations: Kriegel, Pötke and Seidl, "Managing Intervals Efficiently in
+//! Object-Relational Databases", 2000.)
 //!
-//! So reading the state at a revision takes one look into an index for each level, that is the binary logarithm of the
-//! last revision, and each look meets at most as many rows as the state had keys at some one moment.
+//! So reading the state at a revision takes one index lookup for each level, that is the binary logarithm of the last revision,
+//! and each lookup finds at most as many rows as the state had keys at some moment.
 
 /// The node of the span from `from` up to, not including, `to`; `0 <= from < to`.
 pub fn node(from: i64, to: i64) -> i64 {
@@ -16,7 +16,7 @@ pub fn node(from: i64, to: i64) -> i64 {
     to >> level << level
 }
 
-/// The nodes under which spans are filed that hold at `revision`, if none ends after `last`.
+/// The nodes of all spans that contain `revision`, if none ends after `last`.
 pub fn path(revision: i64, last: i64) -> Vec<i64> {
     let at = revision + 1;
     (0..=last.checked_ilog2().unwrap_or(0))

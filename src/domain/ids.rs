@@ -1,5 +1,5 @@
-//! Identifiers: checked once at the edge, compared bytewise, and impossible to mix up afterwards. Keys are built from them and
-//! are cloned often, so clones share one text.
+//! Identifiers: checked once at the edge, compared bytewise, and impossible to mix up afterwards. Clones share one text, because
+//! keys are built from them and cloned often.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ macro_rules! id {
             /// Checks `id` against the rule for ids; it is never normalised or case-folded.
             ///
             /// # Errors
-            /// The rule that it breaks, fit for a client.
+            /// The broken rule, in words for a client.
             pub fn parse(id: &str) -> Result<Self, &'static str> {
                 $(let id = $trimmed(id);)?
                 check(id)?;
@@ -87,8 +87,7 @@ id!(
 );
 
 id!(
-    /// A session within a user. Surrounding white space is not part of it, in any operation: it is trimmed before it is
-    /// checked, so a blank one is empty.
+    /// A session within a user. Every operation trims surrounding white space before the check, so a blank id is empty.
     SessionId,
     str::trim
 );

@@ -1,5 +1,5 @@
-//! Leases: one turn at a time. Whoever is granted a lease gets the next epoch of the session, and a write that names an
-//! older one is fenced. No clock decides about that; a clock only decides from when on others may take over.
+//! Leases: one turn at a time. A granted lease gets the session's next epoch, and a write that names an older epoch is fenced. No
+//! clock is involved in that; a clock only decides when others may take over.
 //!
 //! Epochs never fall for the life of an incarnation. A lease changes no revision and no event.
 
@@ -20,13 +20,13 @@ const SHORTEST_TTL: i64 = 1_000_000;
 const LONGEST_TTL: i64 = 15 * 60 * 1_000_000;
 const DEFAULT_TTL: i64 = 60 * 1_000_000;
 
-/// What a lease excludes while it has not expired.
+/// The writers that a lease excludes until it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Exclusive {
-    /// Another holder. Writes that name no lease go on.
+    /// Other holders. Writes that name no lease are accepted.
     #[default]
     Turn,
-    /// Writes that name no lease, too.
+    /// Also writes that name no lease.
     All,
 }
 
@@ -41,7 +41,7 @@ impl Exclusive {
     }
 }
 
-/// What a request asks for that takes a lease.
+/// The body of a request that takes a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseDraft {
     pub owner: String,
@@ -49,15 +49,12 @@ pub struct LeaseDraft {
     /// Microseconds.
     pub ttl: i64,
     pub exclusive: Exclusive,
-    /// Whoever holds it is superseded.
+    /// Supersedes the holder.
     pub steal: bool,
 }
 
 impl LeaseDraft {
     /// Reads `{owner, ttl?, invocationId?, exclusive?, steal?}`.
-    ///
-    /// # Errors
-    /// Every fault of the body.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let owner = fields.take_str_with("owner", |owner| match owner.len() {
@@ -104,15 +101,12 @@ fn take_ttl(fields: &mut Fields<'_>) -> Option<i64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseMark {
     pub epoch: i64,
-    /// As of [`SessionInfo::mark`].
+    /// As [`SessionInfo::mark`].
     pub incarnation: Option<i64>,
 }
 
 impl LeaseMark {
     /// Reads `E-I` or `E`, the header `Sessiond-Lease`.
-    ///
-    /// # Errors
-    /// Something else.
     pub fn parse(header: &str) -> Result<Self, &'static str> {
         const NOT_A_LEASE: &str = "must be EPOCH-INCARNATION or EPOCH, as a lease shows them";
         let (epoch, incarnation) = match header.split_once('-') {
@@ -122,10 +116,7 @@ impl LeaseMark {
         Ok(Self { epoch: parse_epoch(epoch).map_err(|_| NOT_A_LEASE)?, incarnation })
     }
 
-    /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; returns the time to live in microseconds, too.
-    ///
-    /// # Errors
-    /// Every fault of the body.
+    /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; also returns the time to live in microseconds.
     pub fn parse_renewal(json: Json<'_>) -> Result<(Self, i64), Rejected> {
         let mut fields = Fields::of(json, "")?;
         let epoch = fields.take("epoch");
@@ -155,10 +146,10 @@ impl LeaseMark {
 
 const NOT_AN_EPOCH: &str = "must be an integer of at least 0";
 
-/// Reads an epoch of any length: one beyond 64 bits is none that there is.
+/// Reads an epoch of any length: one beyond 64 bits matches no lease.
 ///
 /// # Errors
-/// Something else than digits.
+/// Anything but digits.
 pub fn parse_epoch(digits: &str) -> Result<i64, &'static str> {
     match !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
         true => Ok(digits.parse().unwrap_or(i64::MAX)),
@@ -169,11 +160,11 @@ pub fn parse_epoch(digits: &str) -> Result<i64, &'static str> {
 /// Reads the mark of an incarnation, as answers show it.
 ///
 /// # Errors
-/// Something else than up to 16 hexadecimal digits.
+/// Anything but up to 16 hexadecimal digits.
 pub fn parse_incarnation(digits: &str) -> Result<i64, &'static str> {
     const NOT_A_MARK: &str = "must be up to 16 hexadecimal digits, as a lease shows them";
     let is_hex = (1..=16).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    // As it is written: the mark's bits.
+    // The mark's bits, as they are written.
     let bits = u64::from_str_radix(digits, 16).ok().filter(|_| is_hex);
     bits.map(u64::cast_signed).ok_or(NOT_A_MARK)
 }
@@ -184,7 +175,7 @@ pub struct Holding {
     pub owner: String,
     pub invocation_id: Option<String>,
     pub expire_time: Micros,
-    /// By how much each append that names the lease extends it, in microseconds.
+    /// Each append that names the lease extends it by this, in microseconds.
     pub ttl: i64,
     pub exclusive: Exclusive,
 }
@@ -192,13 +183,13 @@ pub struct Holding {
 /// The lease of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lease {
-    /// How often one was granted.
+    /// How often a lease was granted.
     pub epoch: i64,
-    /// `None`: it was released, or never granted. One that has expired is held until someone supersedes it.
+    /// `None`: it was released, or never granted. An expired lease keeps its holder until somebody supersedes it.
     pub holding: Option<Holding>,
 }
 
-/// A lease as of one moment, with its session.
+/// The lease and the head of a session at one moment.
 #[derive(Debug, Clone)]
 pub struct LeaseView {
     pub head: SessionInfo,
@@ -208,7 +199,7 @@ pub struct LeaseView {
 }
 
 impl LeaseView {
-    /// What a write at this moment is judged by.
+    /// The data that a write at this moment is checked against.
     pub fn as_head(&self) -> LeaseHead {
         let all = self.lease.holding.as_ref().filter(|holding| holding.exclusive == Exclusive::All);
         let all = all.map(|holding| {
@@ -219,48 +210,48 @@ impl LeaseView {
     }
 }
 
-/// Whose lease is in the way.
+/// The lease that prevents the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub owner: String,
     pub epoch: i64,
     pub expire_time: Micros,
-    /// How long until then, in microseconds, by the clock that judged.
+    /// The time until then, in microseconds, by the clock that decided.
     pub left: i64,
 }
 
-/// Why a lease refuses.
+/// Why a lease prevents a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaseRefusal {
     Held(Held),
-    /// The request names a lease that is not the present one, or that nobody holds any more; this is the present epoch.
+    /// The request names a lease that is not the present one, or was released; this is the present epoch.
     Fenced {
         epoch: i64,
     },
 }
 
-/// The lease that excludes all other writes, as a write is judged by it.
+/// A lease that excludes all other writes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Exclusion {
     pub owner: String,
     pub expire_time: Micros,
-    /// The time at which it was read, by the database's clock; `None` where the process's clock judges.
+    /// The time of the read by the database's clock; `None` where the process's clock decides.
     pub now: Option<Micros>,
 }
 
-/// What a write is judged by.
+/// The lease data that a write is checked against.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeaseHead {
     pub epoch: i64,
-    /// Of a lease that excludes all others, expired or not.
+    /// The lease, expired or not, if it excludes all others.
     pub all: Option<Arc<Exclusion>>,
 }
 
 impl LeaseHead {
-    /// Judges a write to the incarnation with this mark.
+    /// Checks a write to the incarnation with this mark.
     ///
     /// # Errors
-    /// It names another lease than the present one; or it names none, and an unexpired lease excludes it.
+    /// It does not name the present lease; or it names none, and an unexpired lease excludes it.
     pub fn judge(&self, incarnation: i64, given: Option<&LeaseMark>, now: Micros) -> Result<(), LeaseRefusal> {
         match (given, &self.all) {
             (Some(mark), _) if mark.is_of(self.epoch, incarnation) => Ok(()),
@@ -287,25 +278,25 @@ pub enum LeaseChange {
     Release(LeaseMark),
 }
 
-/// What became of a change.
+/// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseDone {
     Granted,
-    /// Granted, although another one had not expired.
+    /// Granted, although another lease had not expired.
     Stolen,
-    /// A retry: it had been granted before, and was not superseded.
+    /// A retry: it was granted before, and was not superseded.
     Retried,
     Renewed,
     Released,
-    /// A release of what is not held, or not by that lease.
+    /// A release of a lease that is not the present one.
     Nothing,
 }
 
 impl Lease {
-    /// The lease after a change, in a session whose incarnation has this mark. `now` is of the clock that judges expiry.
+    /// The lease after a change, in a session whose incarnation has this mark. `now` is by the clock that decides about expiry.
     ///
     /// # Errors
-    /// It is held by someone else; what is to be renewed was superseded or released.
+    /// Somebody else holds it; a lease to be renewed was superseded or released.
     pub fn after(
         &self,
         change: &LeaseChange,

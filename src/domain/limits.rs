@@ -6,7 +6,7 @@ use super::writer::Writer;
 /// Limits on what a request carries. The defaults are those of the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// In whose name it writes.
+    /// Who writes.
     pub writer: Writer,
     /// Bytes of one event as given.
     pub event_bytes: usize,
@@ -14,11 +14,11 @@ pub struct Limits {
     pub value_bytes: usize,
     /// Events in one request.
     pub batch_events: usize,
-    /// State keys that one request names: of deltas, operators and preconditions together, and of a read.
+    /// State keys that one request names: in deltas, operators and preconditions together, or in a read.
     pub state_keys: usize,
     /// Rows of one page.
     pub page_rows: usize,
-    /// Bytes of one page, which a first row alone may exceed, and of a rendered template.
+    /// Bytes of one page, unless its first row is larger, and of a rendered template.
     pub page_bytes: usize,
 }
 

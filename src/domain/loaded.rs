@@ -1,4 +1,4 @@
-//! What a decision needs, and what the store has loaded for it.
+//! The data that a decision needs, and the data that the store loaded for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,12 +10,13 @@ use super::session::SessionInfo;
 use super::tag::{Tag, Timeline};
 use super::time::Micros;
 
-/// What must be loaded before a batch can be decided, in the order in which rows are locked.
+/// The data to load before a batch can be decided, in the order in which rows are locked.
 #[derive(Debug, Default)]
 pub struct Needs<'a> {
     /// Locked, where locks are taken.
     pub sessions: BTreeSet<&'a SessionKey>,
-    /// Shared scopes, and whether the decision depends on them: then they are locked, or compared by the write.
+    /// Shared scopes, and whether the decision depends on their state. If it does, they are locked, or the write compares their
+    /// revisions.
     pub scopes: BTreeMap<ScopeRef<'a>, bool>,
     /// Event ids to look up.
     pub events: BTreeSet<(&'a SessionKey, &'a EventId)>,
@@ -47,16 +48,16 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// The head of a session: what a decision depends on, and an optimistic write compares again.
+/// The head of a session: decisions depend on it, and an optimistic write compares it again.
 #[derive(Debug, Clone)]
 pub struct SessionHead {
     pub incarnation: i64,
     pub revision: i64,
     pub metadata_revision: i64,
     pub update_time: Micros,
-    /// Where the database's clock decides about expiry: the earliest time if the session has expired, else `None`.
+    /// Where the database's clock decides about expiry, this is the earliest time if the session has expired, else `None`.
     pub expire_time: Option<Micros>,
-    /// The last revision that the app's policy allows, where it is looked at; a write compares it.
+    /// The highest revision that the app's policy allows, where it was read; a write compares it.
     pub most_revision: Option<i64>,
     pub lease: LeaseHead,
 }
@@ -74,7 +75,7 @@ pub struct LockedSession {
     pub head: SessionHead,
 }
 
-/// As of a session that never had a lease, of an app without a policy, of which the other says nothing.
+/// Without lease and policy, which a [`SessionInfo`] does not have.
 impl From<&SessionInfo> for SessionHead {
     fn from(head: &SessionInfo) -> Self {
         let SessionInfo { incarnation, revision, metadata_revision, expire_time, .. } = *head;
@@ -91,10 +92,10 @@ pub struct Known {
     pub event: StoredEvent,
 }
 
-/// Placeholder for a scope revision that an event merely records; the statement that writes fills it in.
+/// Placeholder for a scope's revision that an event only records; the statement that writes fills it in.
 pub const UNREAD: i64 = -1;
 
-/// How far a session is.
+/// The revisions of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Revisions {
     pub incarnation: i64,
@@ -138,26 +139,26 @@ impl IntoIterator for ScopeRevisions {
     }
 }
 
-/// What the store loaded. `decide` carries it forward, so that each append of a batch sees those before it.
+/// Data that the store loaded. `decide` updates it, so that each append of a batch sees those before it.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// The timeline on which all of this was read.
     pub timeline: Timeline,
-    /// Sessions that exist, expired ones included.
+    /// Existing sessions, expired ones included.
     pub sessions: HashMap<SessionKey, SessionHead>,
-    /// Revisions of shared scopes. Absent means 0; [`UNREAD`] is filled in by the statement that writes.
+    /// Revisions of shared scopes. Absent means 0; the statement that writes fills in [`UNREAD`].
     pub scopes: ScopeRevisions,
     /// The highest revision of the users of an app that were erased. Absent means 0.
     pub erased: HashMap<AppName, i64>,
     pub known: HashMap<SessionKey, HashMap<EventId, Known>>,
-    /// The needed keys, those that do not exist included.
+    /// The needed keys, missing ones included.
     pub values: HashMap<StateAddress, StateEntry>,
     /// The first stored event of each needed invocation.
     pub invocations: HashMap<SessionKey, HashMap<String, i64>>,
 }
 
 impl Loaded {
-    /// The moment of a session, if it is there.
+    /// The tag of a session, if it exists.
     pub fn tag(&self, key: &SessionKey) -> Option<Tag> {
         let head = self.sessions.get(key)?;
         Some(Tag {
@@ -184,7 +185,7 @@ impl Loaded {
         before + 1
     }
 
-    /// Merges what was loaded separately.
+    /// Merges data that was loaded separately.
     pub fn extend(&mut self, other: Self) {
         let Self { timeline: _, sessions, scopes, erased, known, values, invocations } = other;
         self.sessions.extend(sessions);

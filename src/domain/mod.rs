@@ -1,7 +1,7 @@
 //! The rules, and nothing else: no async, no I/O, no database, no HTTP.
 //!
-//! Everything here is a function of its arguments, time and fresh ids included, so each rule can be
-//! read in one place and tested without a server. In reading order:
+//! Everything is a function of its arguments, time and fresh ids included, so each rule is in one place and tested without a
+//! server. In reading order:
 //!
 //! - `fault`: why input is refused
 //! - [`json`]: one-pass validation; values stay text, byte for byte
@@ -12,26 +12,26 @@
 //! - [`ops`]: the operators on a state value
 //! - [`envelope`]: reading the fields of a request body
 //! - [`change`]: changes of state as requests write them
-//! - [`shape`]: what google-adk knows below the fields of an event
+//! - [`shape`]: the names and types that google-adk knows below the fields of an event
 //! - [`event`]: an ADK event, as given and as stored
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`request_key`]: how a retry of a request without an event is recognised
 //! - [`tag`]: revisions as entity tags, and the precondition they express
-//! - [`cursor`], [`feed`]: where a reader of an event log, or of the change feed, stands
+//! - [`cursor`], [`feed`]: positions in an event log and in the change feed
 //! - [`lease`]: one turn at a time
-//! - [`history`]: where past values are filed
+//! - [`history`]: the index of past values
 //! - [`rewind`]: taking events back
-//! - [`refusal`]: why a write is not made; [`guard`]: what it is judged by, beside what it writes
+//! - [`refusal`]: why a write is not made; [`guard`]: the conditions of a write
 //! - [`resolve`]: the result of a change, given the current values
-//! - [`loaded`], [`writes`]: what a decision needs, and what it changes
-//! - [`append`]: what a batch of appends does to what the store holds
+//! - [`loaded`], [`writes`]: the data that a decision needs, and the rows that it writes
+//! - [`append`]: decides a batch of appends
 //! - [`scope_write`]: changes of app or user state on their own
 //! - [`access`]: who may do what
-//! - `limits`, `writer`: how much a request may carry, and in whose name
-//! - [`query`], [`command`]: what readers and writers ask for, and what they get
+//! - `limits`, `writer`: how much a request may carry, and who writes
+//! - [`query`], [`command`]: requests of readers and writers, and their results
 //! - [`trim`]: where a session begins
 //! - [`policy`]: how long the data of an app is kept
-//! - [`erasure`], [`receipt`]: what is removed with a user, and what proves it
+//! - [`erasure`], [`receipt`]: users are erased, and receipts prove it
 //! - [`transfer`]: sessions as lines of JSON
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether the stored state follows from the events

@@ -1,30 +1,30 @@
-//! Numbers as the decimals that their texts say: put in order and added up exactly, with no float in between.
+//! Numbers as exact decimals: compared and added without floats.
 //!
-//! Takes the text of valid JSON numbers. Other text gives meaningless answers, but no panic.
+//! The functions take the text of valid JSON numbers. For other text the results are meaningless, without a panic.
 
 use std::cmp::Ordering;
 
-/// How many places a sum may have beyond the bytes of its operands: enough to write out any double exactly.
+/// How many digits a sum may have beyond the bytes of its operands: enough to write any double exactly.
 const MORE_DIGITS: usize = 2048;
 
 const TOO_LONG: &str = "the sum has too many digits";
 const OUT_OF_RANGE: &str = "the sum is beyond the range of a double, or an integer of more than 308 digits";
 
-/// No integer may have more digits, though a few of 309 are in the range of a double.
+/// The most digits of an integer, though a few with 309 are in the range of a double.
 const MAX_INTEGER_DIGITS: usize = 308;
 
-/// Whether every client can read it: it is within the range of a double, and no integer of more than 308 digits.
+/// Whether every client can read it: it is in the range of a double, and no integer has more than 308 digits.
 pub fn is_readable(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    // What is shorter and has no exponent is within range.
+    // A shorter text without exponent is in range.
     if digits.len() <= MAX_INTEGER_DIGITS && !digits.contains(['e', 'E']) {
         return true;
     }
     digits.contains(['.', 'e', 'E']) && !text.parse().is_ok_and(f64::is_infinite)
 }
 
-/// Orders two numbers by their mathematical values, whatever their sizes; equal exactly if JSON-equal. Linear in the texts' lengths:
-/// no exponent is written out.
+/// Orders two numbers by their exact values; equal if and only if JSON-equal. Linear in the lengths of the texts: no exponent is
+/// expanded.
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (a, b) = (Decimal::of(a), Decimal::of(b));
     a.signum().cmp(&b.signum()).then_with(|| match a.signum() {
@@ -34,13 +34,11 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     })
 }
 
-/// The exact sum, without exponent or negative zero, with as many digits after the point as the operand that has more of them (an
-/// exponent counts as written out). So `1.10` and `2.2` make `3.30`, `1e2` and `1` make `101`. Linear in the texts' lengths.
+/// The exact sum, without exponent or negative zero. It has as many digits after the point as the operand with more of them,
+/// exponents expanded: `1.10` and `2.2` make `3.30`, `1e2` and `1` make `101`. Linear in the lengths of the texts.
 ///
-/// # Errors
-///
-/// A sum that is not [readable](is_readable); operands too far apart (`1` and `1e-999999999`), of which both, written out one under the other,
-/// would take more places than both texts have bytes, and 2048: nothing is built then.
+/// The sum is not [readable](is_readable), or the operands are too far apart (`1` and `1e-999999999`): it would have 2048 digits
+/// more than both texts have bytes. Then nothing is built.
 pub fn sum(a: &str, b: &str) -> Result<String, &'static str> {
     let limit = a.len() + b.len() + MORE_DIGITS;
     let (a, b) = (Decimal::of(a), Decimal::of(b));
@@ -55,14 +53,14 @@ pub fn sum(a: &str, b: &str) -> Result<String, &'static str> {
     if is_readable(&sum) { Ok(sum) } else { Err(OUT_OF_RANGE) }
 }
 
-/// A number taken apart, with nothing written out yet.
+/// The parts of a number; the exponent is not expanded.
 struct Decimal<'a> {
     negative: bool,
     /// The values of the digits on both sides of the point, without leading zeros; none in 0.
     digits: Vec<u8>,
     /// How many digits are after the point as written.
     fraction: i128,
-    /// As written: of any length. Empty if there is none.
+    /// The exponent as written, of any length. Empty if there is none.
     exponent: &'a str,
 }
 
@@ -84,14 +82,14 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// The value is `digits` x 10^-scale. An exponent beyond 128 bits counts as the nearest within.
+    /// The value is `digits` x 10^-scale. An exponent beyond 128 bits is clamped.
     fn scale(&self) -> i128 {
         let exponent = match self.exponent {
             "" => 0,
             written => written.parse().unwrap_or(if written.starts_with('-') { i128::MIN } else { i128::MAX }),
         };
         let scale = self.fraction.saturating_sub(exponent);
-        // 0e9 is 0, without any digit to put zeros after.
+        // 0e9 is 0 and has no digits.
         if self.digits.is_empty() { scale.max(0) } else { scale }
     }
 
@@ -102,7 +100,7 @@ impl<'a> Decimal<'a> {
             let power = |decimal: &Self| (decimal.digits.len() as i128).saturating_sub(decimal.scale());
             power(self).cmp(&power(other))
         } else {
-            // No second time: these texts have no exponent.
+            // Recurses once only: these texts have no exponent.
             compare(&self.long_power(), &other.long_power())
         };
         powers.then_with(|| self.significant().cmp(other.significant()))
@@ -121,9 +119,9 @@ impl<'a> Decimal<'a> {
         &self.digits[..self.digits.len() - zeros]
     }
 
-    /// The sum of two numbers that fit into `width` places, of which `scale` (fewer than all) are after the point.
+    /// The sum of two numbers of at most `width` digits, `scale` (fewer) of them after the point.
     fn plus(&self, other: &Self, width: usize, scale: usize) -> String {
-        // One place more, for the carry.
+        // One more digit, for the carry.
         let (mut larger, mut smaller) = (self.aligned(width + 1, scale), other.aligned(width + 1, scale));
         let mut negative = self.negative;
         let mut sign = 1;
@@ -154,7 +152,7 @@ impl<'a> Decimal<'a> {
         out
     }
 
-    /// The digits in `width` places, of which `scale` are after the point, filled up with zeros on both sides.
+    /// The digits, padded with zeros on both sides to `width`, with `scale` after the point.
     fn aligned(&self, width: usize, scale: usize) -> Vec<u8> {
         let mut places = vec![0; width];
         let end = width.saturating_sub((scale as i128 - self.scale()) as usize);

@@ -1,6 +1,6 @@
-//! Operators: changes of one state value, computed from its current value (docs/tour.md, "Change without reading first").
+//! Operators: compute the new value of a state key from its current value (docs/tour.md, "Change without reading first").
 //!
-//! Pure text in, text out: whatever an operator does not touch keeps its bytes.
+//! Text in, text out: everything that an operator does not change keeps its bytes.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::json::{Json, Kind, Member, ObjectText, RawJson};
 use super::number;
 
-/// What a change does to the value of one state key.
+/// A change of the value of one state key.
 ///
 /// Operands have the type that [`Op::parse`] asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Op {
     Increment(RawJson),
     /// Adds the elements of an array at the end; an absent value counts as `[]`.
     Append(RawJson),
-    /// As `Append`, without those that are JSON-equal to one that is there already or was just added.
+    /// As `Append`, without elements that are JSON-equal to a present or just added one.
     Union(RawJson),
     /// Replaces an absent or smaller number, as [`number::compare`] orders them.
     Max(RawJson),
@@ -32,11 +32,10 @@ pub enum Op {
 }
 
 impl Op {
-    /// Reads an operator by its name and operand: `None` is an absent one, `null` is one that `set` takes.
+    /// Reads an operator from its name and operand. An absent operand is `None`; `null` is a value that `set` takes.
     ///
-    /// # Errors
-    ///
-    /// The rule that is broken, fit for a client: an unknown name, an operand that is missing, of the wrong type, or one for `remove`.
+    /// The broken rule, in words for a client: an unknown name; an operand that is missing, of the wrong type, or given to
+    /// `remove`.
     pub fn parse(name: &str, value: Option<Json<'_>>) -> Result<Self, &'static str> {
         let operand = |kind: Kind, what: &'static str| match value {
             Some(value) if value.kind() == kind => Ok(value.to_raw()),
@@ -56,7 +55,7 @@ impl Op {
         }
     }
 
-    /// The operand that it combines with the current value; `None` if it ignores that value.
+    /// The operand that is combined with the current value; `None` if it ignores that value.
     pub fn operand(&self) -> Option<&RawJson> {
         match self {
             Self::Set(_) | Self::Remove => None,
@@ -69,19 +68,18 @@ impl Op {
         }
     }
 
-    /// Whether its effect depends on the current value. It does for `remove`: removing a missing key changes nothing.
+    /// Whether its effect depends on the current value. That of `remove` does: removing a missing key changes nothing.
     pub fn reads(&self) -> bool {
         !matches!(self, Self::Set(_))
     }
 
     /// The resulting value, `None` if the key is removed; borrowed where the operand itself becomes the value.
     ///
-    /// It is not much longer than `current` and the operand together (see [`number::sum`]) and nests no deeper than the deeper of them.
-    /// Takes O(n log n) in the lengths of both, and `merge` that for each level of objects in the operand.
+    /// It is not much longer than `current` and the operand together (see [`number::sum`]) and nests no deeper than either. Takes
+    /// O(n log n) in the lengths of both; `merge` takes this for each level of objects in the operand.
     ///
-    /// # Errors
-    ///
-    /// The rule that is broken, fit for a client: what is there is of the wrong type, or a sum that cannot be written (see [`number::sum`]).
+    /// The broken rule, in words for a client: the current value has the wrong type, or the sum cannot be written (see
+    /// [`number::sum`]).
     pub fn apply(&self, current: Option<Json<'_>>) -> Result<Option<Cow<'_, RawJson>>, &'static str> {
         let there = |kind: Kind, what: &'static str| match current {
             Some(value) if value.kind() != kind => Err(what),
@@ -126,7 +124,7 @@ fn owned<'a>(text: impl Into<Box<str>>) -> Cow<'a, RawJson> {
     Cow::Owned(RawJson::trusted(text))
 }
 
-/// `bound` if it lies on this side of the current value, or there is none.
+/// `bound` if it is on this side of the current value, or there is no value.
 fn beyond<'a>(current: Option<Json<'_>>, bound: &'a RawJson, side: Ordering) -> Cow<'a, RawJson> {
     match current {
         Some(current) if number::compare(bound.text(), current.text()) != side => Cow::Owned(current.to_raw()),
@@ -170,16 +168,16 @@ fn union<'a>(current: Option<Json<'_>>, more: &'a RawJson) -> Cow<'a, RawJson> {
     Cow::Owned(append(current, &RawJson::trusted(added)).into_owned())
 }
 
-/// The text between the brackets of an array, less the white space around it: empty if there are no elements.
+/// The trimmed text between the brackets of an array: empty if there are no elements.
 fn elements(array: Json<'_>) -> &str {
     array.text().get(1..array.text().len().saturating_sub(1)).unwrap_or_default().trim()
 }
 
-/// What RFC 7396 makes of an object and a patch that is one. Borrowed from `target` if that changes nothing. A member that the patch
-/// does not name keeps key and value as written, a member that it names keeps its place and key; new ones follow in the patch's order.
+/// Merges an object into an object (RFC 7396); returns `target` borrowed if nothing changes. Members that the patch does not name
+/// stay as written; members that it names keep their place and key; new ones follow in the patch's order.
 ///
-/// Recurses once for each level of objects in the patch: state values nest at most 64 deep, which bounds the stack, and the time to that
-/// many scans of both texts.
+/// Recurses once for each level of objects in the patch. State values nest at most 64 deep, which bounds the stack, and the time
+/// to 64 scans of both texts.
 fn merged<'a>(target: Json<'a>, patch: Json<'_>) -> Cow<'a, str> {
     let patch: Vec<_> = members(patch).collect();
     let mut unmet: HashMap<&str, Json<'_>> = patch.iter().map(|member| (&*member.key, member.value)).collect();
@@ -207,8 +205,8 @@ fn merged<'a>(target: Json<'a>, patch: Json<'_>) -> Cow<'a, str> {
     if changed { Cow::Owned(out.close()) } else { Cow::Borrowed(target.text()) }
 }
 
-/// What a patch is worth where it meets no object (RFC 7396): itself, less the members that are `null`, also of objects inside,
-/// though not of those in an array. Borrowed if there are none. Recurses as [`merged`] does.
+/// The result of a patch where the target is no object (RFC 7396): the patch without members that are `null`, also in nested
+/// objects, but not in arrays. Borrowed if there are none. Recurses as [`merged`] does.
 fn without_nulls(patch: Json<'_>) -> Cow<'_, str> {
     let mut out = ObjectText::default();
     let mut changed = false;
@@ -224,7 +222,7 @@ fn without_nulls(patch: Json<'_>) -> Cow<'_, str> {
     if changed { Cow::Owned(out.close()) } else { Cow::Borrowed(patch.text()) }
 }
 
-/// The members of an object; none of another kind.
+/// The members of an object; none for another value.
 fn members(json: Json<'_>) -> impl Iterator<Item = Member<'_>> {
     json.as_object().into_iter().flatten()
 }

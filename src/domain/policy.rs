@@ -1,7 +1,6 @@
 //! How long the data of an app is kept (contract, section 12).
 //!
-//! A [`Policy`] is a pure rule: what is due is decided from times and counts that the store read. Only times of commits count,
-//! not those that events say of themselves.
+//! A [`Policy`] is a pure rule over times and counts that the store read. Only commit times count, not the timestamps of events.
 
 use super::envelope::Fields;
 use super::ids::{AppName, SessionKey, UserId};
@@ -16,7 +15,7 @@ use super::{FieldError, Rejected};
 /// A day, in microseconds.
 pub const DAY: i64 = 24 * 3600 * 1_000_000;
 
-/// A length of time, as the client wrote it.
+/// A duration, with the client's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     text: RawJson,
@@ -34,23 +33,23 @@ impl Span {
     }
 }
 
-/// As [`parse_ttl`] says it.
+/// As [`parse_ttl`].
 const TOO_LONG: &str = "is too long";
 
 const NOT_A_SPAN: &str = "must be a positive number of seconds, or a string like \"3600s\" or \"30d\"";
 
-/// Whole days: digits.
+/// A number of whole days.
 fn days_of(text: &str) -> Result<i64, &'static str> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return Err(NOT_A_SPAN);
     }
-    // At most what seconds can say, too.
+    // At most what a duration in seconds can be.
     let seconds = text.parse::<i64>().ok().and_then(|days| days.checked_mul(DAY / 1_000_000)).ok_or(TOO_LONG)?;
     let micros = Micros::from_number(&seconds.to_string()).map_err(|_| TOO_LONG)?;
     if micros.0 > 0 { Ok(micros.0) } else { Err(NOT_A_SPAN) }
 }
 
-/// What a policy bounds of what is stored, where it would be exceeded. What is there stays.
+/// The bounds of a policy on what may be stored. Existing data over a bound stays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// Sessions of one user that have not expired.
@@ -59,19 +58,19 @@ pub struct Bounds {
     pub events_per_session: Option<i64>,
 }
 
-/// What numbers of JSON say exactly everywhere: 2^53 - 1. No bound is larger, so that it can be added to a revision.
+/// The largest integer that every JSON reader has exactly: 2^53 - 1. No bound is larger, so that it can be added to a revision.
 const MOST: i64 = (1 << 53) - 1;
 
-/// What the sweep removes of an app, and what an app may have. Of what is `None`, nothing and all.
+/// The rules for removing data of an app, and bounds on its data. `None` removes nothing, or bounds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Sessions go when nothing was committed to them for so long. Those with an expiry of their own stay until it.
+    /// Sessions are removed when nothing was committed to them for so long. Those with their own expiry stay until it.
     pub idle_ttl: Option<Span>,
-    /// Sessions go so long after their creation. Those with an expiry of their own stay until it.
+    /// Sessions are removed so long after their creation. Those with their own expiry stay until it.
     pub session_age: Option<Span>,
     pub event_age: Option<Span>,
     pub max_count: Option<i64>,
-    /// So many of the last events stay, whatever the others say.
+    /// At least so many of the last events stay, whatever the other rules say.
     pub keep_last: Option<i64>,
     pub stub_age: Option<Span>,
     pub shared_age: Option<Span>,
@@ -79,10 +78,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Reads the body of a request, or a policy as it is stored.
-    ///
-    /// # Errors
-    /// Every field at fault.
+    /// Reads the body of a request, or a stored policy.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let mut policy = Self::default();
@@ -147,7 +143,7 @@ impl Policy {
         fields.finish()
     }
 
-    /// As it is shown and stored: camelCase, without what is absent, times as they were given.
+    /// As it is shown and stored: camelCase, without absent fields, durations as they were given.
     pub fn to_json(&self) -> String {
         let mut policy = ObjectText::default();
         let numbers = |number: Option<i64>| number.map(|number| number.to_string());
@@ -188,13 +184,13 @@ impl Policy {
         policy.close()
     }
 
-    /// Whether it looks at sessions one by one.
+    /// Whether it has rules for sessions.
     pub fn judges_sessions(&self) -> bool {
         let spans = [&self.idle_ttl, &self.session_age, &self.event_age, &self.stub_age];
         spans.into_iter().any(Option::is_some) || self.max_count.is_some()
     }
 
-    /// What is to be done to a session.
+    /// The actions that are due for a session under this policy.
     pub fn judge(&self, session: &Kept) -> Due {
         let old = |span: &Option<Span>, time: Option<Micros>| {
             let since = session.now.plus(-span.as_ref()?.micros);
@@ -203,14 +199,14 @@ impl Policy {
         Due {
             expired: self.expires(session),
             count: self.base(session, 0) > session.base,
-            // Not if the last events that stay would keep all of them.
+            // Not if the last events to keep are all of them.
             events_before: old(&self.event_age, session.first_commit)
                 .filter(|_| self.base(session, session.revision) > session.base),
             stubs_before: old(&self.stub_age, session.first_stub),
         }
     }
 
-    /// At which revision a session is to begin, of which the events up to `old` are too old.
+    /// The revision at which a session is to begin if its events up to `old` are too old.
     pub fn base(&self, session: &Kept, old: i64) -> i64 {
         let by_count = self.max_count.map_or(0, |most| session.revision - most);
         let most = session.revision - self.keep_last.unwrap_or(0);
@@ -222,13 +218,13 @@ impl Policy {
         let after = |span: &Option<Span>, since: i64| {
             span.as_ref().is_some_and(|span| since.saturating_add(span.micros) <= session.now.0)
         };
-        // Of the day of the last commit only its end is certain to be after the commit.
+        // Only the day of the last commit is known; its end is certainly after the commit.
         let idle_since = session.active_day.saturating_add(1).saturating_mul(DAY);
         !session.has_expiry && (after(&self.idle_ttl, idle_since) || after(&self.session_age, session.create_time.0))
     }
 }
 
-/// The policy of an app as it is stored; revision 0 and none, if there never was one.
+/// The stored policy of an app; revision 0 and none, if there never was one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredPolicy {
     /// Counts changes, removals included.
@@ -247,10 +243,7 @@ pub struct PolicyWrite {
 }
 
 impl PolicyWrite {
-    /// What is to be stored; `None` if it is there already.
-    ///
-    /// # Errors
-    /// The precondition does not hold.
+    /// The policy to store; `None` if it is stored already.
     pub fn decide(&self, now: &StoredPolicy) -> Result<Option<StoredPolicy>, Mismatch> {
         let holds = self.if_match.as_ref().is_none_or(|if_match| if_match.holds_for_scope(now.revision));
         if !holds {
@@ -265,14 +258,14 @@ impl PolicyWrite {
     }
 }
 
-/// Where a walk through the sessions of an app stands: after this one, in the order of their creation.
+/// The position of a walk through the sessions of an app, in the order of their creation: after this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walked {
     pub create_time: Micros,
     pub key: SessionKey,
 }
 
-/// A part of a walk through the sessions of an app that finds what a policy removes, and removes it unless it is a dry run.
+/// A step of a walk through the sessions of an app that removes what a policy says, or only counts it in a dry run.
 #[derive(Debug)]
 pub struct Walk {
     pub app: AppName,
@@ -282,22 +275,22 @@ pub struct Walk {
     pub now: Micros,
 }
 
-/// What a part of a walk has found.
+/// The result of a step.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
     pub counts: Counts,
-    /// The same part has more to remove.
+    /// The same step has more to remove.
     pub again: bool,
-    /// Where to go on; `None` at the end.
+    /// Where to continue; `None` at the end.
     pub next: Option<Walked>,
 }
 
-/// What a policy takes.
+/// Counts of what a policy removes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Sessions that expire.
     pub expired: u64,
-    /// Others that lose events, and how many events these are.
+    /// Other sessions that lose events, and the number of these events.
     pub trimmed: u64,
     pub events: u64,
 }
@@ -310,11 +303,11 @@ impl Counts {
     }
 }
 
-/// A part of a walk through the shared scopes of an app that forgets what they were.
+/// A step of a walk through the shared scopes of an app that removes their history.
 #[derive(Debug)]
 pub struct Forget {
     pub app: AppName,
-    /// For so long it is to be known what they were, in microseconds.
+    /// How long history is kept, in microseconds.
     pub age: i64,
     pub from: Scopes,
     pub now: Micros,
@@ -328,10 +321,10 @@ pub enum Scopes {
     OfUsers(Option<UserId>),
 }
 
-/// What a policy judges a session by.
+/// The data of a session that a policy depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept {
-    /// By the clock that judges expiry.
+    /// By the clock that decides about expiry.
     pub now: Micros,
     pub create_time: Micros,
     /// The day of the last commit, in whole days since 1970.
@@ -343,20 +336,20 @@ pub struct Kept {
     pub base: i64,
     /// When the first event of its log was committed.
     pub first_commit: Option<Micros>,
-    /// When the first event was committed of which there is a stub.
+    /// When the first event with a stub was committed.
     pub first_stub: Option<Micros>,
 }
 
-/// What is to be done to a session.
+/// The actions that are due for a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// To be removed; then nothing else counts.
+    /// To be removed; then nothing else is due.
     pub expired: bool,
     /// To be trimmed, as it has too many events.
     pub count: bool,
-    /// To be trimmed of events that were committed before this time, of which there is at least one.
+    /// To be trimmed: it has events that were committed before this time.
     pub events_before: Option<Micros>,
-    /// Its stubs of events that were committed before this time are to go.
+    /// Its stubs of events that were committed before this time are to be removed.
     pub stubs_before: Option<Micros>,
 }
 

@@ -9,7 +9,7 @@ use super::session::SessionInfo;
 use super::tag::{Tag, Timeline};
 use super::time::Micros;
 
-/// A session with the parts that a query asked for, all of one moment.
+/// A session with the parts that a query asked for, all at one moment.
 #[derive(Debug, Clone)]
 pub struct SessionView {
     pub head: SessionInfo,
@@ -22,12 +22,12 @@ pub struct SessionView {
 #[derive(Debug, Clone, Default)]
 pub struct EventPage {
     pub events: Vec<StoredEvent>,
-    /// More events answer the same query, after the last one here.
+    /// More events match the query, after the last one here.
     pub more: bool,
 }
 
 impl SessionView {
-    /// An estimate of its bytes in a list.
+    /// An estimate of its size in a list, in bytes.
     pub fn weight(&self) -> usize {
         let optional = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.text().len());
         let names = self.head.key.app().as_str().len()
@@ -44,21 +44,21 @@ impl SessionView {
 pub struct Page<T> {
     pub items: Vec<T>,
     pub more: bool,
-    /// It ended because of its size, with rows of the statement unread.
+    /// The page ended because of its size, before the last row of the statement.
     pub cut: bool,
 }
 
-/// A time before any expiry: shows expired sessions, too.
+/// A time before any expiry: finds expired sessions, too.
 pub const ANY_TIME: Micros = Micros(i64::MIN);
 
-/// What to read of a session.
+/// The query for a session.
 #[derive(Debug, Clone)]
 pub struct SessionQuery {
     pub key: SessionKey,
-    /// An expired session is not found: by the database's clock, or by this time where the database has none. [`ANY_TIME`]
-    /// finds it all the same.
+    /// Decides about expiry where the database has no clock; expired sessions are not found. [`ANY_TIME`] finds them, with either
+    /// clock.
     pub now: Micros,
-    /// Only this incarnation, on this timeline, matches: a stream or a page token continues what it began.
+    /// Only this incarnation on this timeline matches: a stream or a page token continues the same session.
     pub incarnation: Option<i64>,
     pub timeline: Option<Timeline>,
     pub state: Option<StateFilter>,
@@ -66,13 +66,13 @@ pub struct SessionQuery {
 }
 
 impl SessionQuery {
-    /// Whether it asks for the state, and at most for a range of events: what most readers ask for.
+    /// Whether it asks for the state, and at most for a range of events, as most readers do.
     pub fn is_plain(&self) -> bool {
         self.state.is_some() && self.events.as_ref().is_none_or(EventQuery::is_range)
     }
 }
 
-/// Which part of the merged state: per scope `None` for all keys, or the keys.
+/// A part of the merged state: for each scope the keys, or `None` for all.
 #[derive(Debug, Clone, Default)]
 pub struct StateFilter {
     pub app: Option<Vec<String>>,
@@ -85,7 +85,7 @@ impl StateFilter {
         self.app.is_none() && self.user.is_none() && self.session.is_none()
     }
 
-    /// These keys, given with their prefixes; of `temp:` keys there are none.
+    /// These keys, given with their prefixes; `temp:` keys are dropped.
     pub fn keys<'a>(keys: impl Iterator<Item = &'a str>) -> Self {
         let (mut app, mut user, mut session) = (Vec::new(), Vec::new(), Vec::new());
         for (scope, key) in keys.filter_map(split) {
@@ -110,9 +110,9 @@ pub struct EventQuery {
     pub author: Option<String>,
     pub invocation_id: Option<String>,
     pub branch: Option<String>,
-    /// Without those that a rewind took back, and without rewinds.
+    /// Excludes events that a rewind took back, and rewinds.
     pub exclude_rewound: bool,
-    /// Only the last so many of the whole log.
+    /// Only among the last so many of the log.
     pub last: Option<i64>,
     pub descending: bool,
     pub max_rows: usize,
@@ -120,13 +120,13 @@ pub struct EventQuery {
 }
 
 impl EventQuery {
-    /// Whether it picks by sequence alone, in ascending order.
+    /// Whether it selects by sequence alone, in ascending order.
     pub fn is_range(&self) -> bool {
         let Self { since, author, invocation_id, branch, exclude_rewound, descending, .. } = self;
         since.is_none() && (author, invocation_id, branch) == (&None, &None, &None) && !exclude_rewound && !descending
     }
 
-    /// Every event in sequence order, in pages for streaming: how much of a history is in memory at a time.
+    /// All events in sequence order, in pages that are small enough for streaming.
     pub fn all() -> Self {
         Self {
             after: 0,
@@ -144,7 +144,7 @@ impl EventQuery {
     }
 }
 
-/// What to read of a session's past.
+/// The query for a past state of a session.
 #[derive(Debug)]
 pub struct MomentQuery {
     pub key: SessionKey,
@@ -155,7 +155,7 @@ pub struct MomentQuery {
 
 #[derive(Debug)]
 pub enum Moment {
-    /// The merged state then, and what identified that moment.
+    /// The merged state and the tag of that moment.
     Then {
         tag: Tag,
         state: String,
@@ -165,7 +165,7 @@ pub enum Moment {
     Beyond(i64),
     /// The session begins here, after that revision.
     Trimmed(i64),
-    /// What user or app state were then is not known any more; the session, which begins here, is.
+    /// The history of user or app state does not go back so far. The session begins here.
     Forgotten(i64),
 }
 
@@ -184,9 +184,9 @@ pub struct ListQuery {
     pub users: Names,
     pub order_by: OrderBy,
     pub descending: bool,
-    /// Pairs that a session's labels must hold.
+    /// Pairs that a session's labels must have.
     pub labels: Vec<(String, String)>,
-    /// Where a session's user and id must be.
+    /// The ranges of a session's user and id.
     pub user_range: Option<NameRange>,
     pub id_range: Option<NameRange>,
     pub after: Option<ListPosition>,

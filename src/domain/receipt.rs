@@ -1,7 +1,7 @@
-//! Receipts: what is signed of an erasure, and how the signed bytes are had back from a document.
+//! Receipts of erasures: the signed bytes, and how to get them back from a document.
 //!
-//! What is signed is [`CONTEXT`] and then the members of the receipt but `signature`, in the order below, as one JSON object
-//! without white space. So a receipt may be formatted anew, and nothing may be added to it.
+//! The signed bytes are [`CONTEXT`] and then the members of the receipt except `signature`, in the order below, as one JSON
+//! object without white space. So a receipt may be reformatted, but nothing can be added to it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,7 +10,7 @@ use super::erasure::{Erasure, Subject};
 use super::json::{Json, ObjectText, push_string};
 use super::time::Micros;
 
-/// Keeps a signature of a receipt from being one of anything else.
+/// Domain separation: a signature of a receipt is not valid for anything else.
 pub const CONTEXT: &str = "sessiond erasure receipt 1\n";
 
 const TEXTS: [&str; 4] = ["id", "appName", "subject", "reference"];
@@ -31,16 +31,16 @@ const MEMBERS: [&str; 12] = [
     "signature",
 ];
 
-/// What the database itself may keep of rows that were removed.
+/// Copies of removed rows that the database itself may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// In a file: what was moved within it before it was removed.
+    /// In the file: rows that were moved within it before their removal.
     Slack,
     /// In files of another process.
     Foreign,
 }
 
-/// What is still there after an erasure, in words.
+/// The places where copies may remain after an erasure, in words.
 fn remains(erasure: &Erasure, left: Option<Left>) -> Vec<&'static str> {
     let mut remains = vec![
         "app state, also what sessions of the user wrote to it",
@@ -119,7 +119,7 @@ fn strings<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     list
 }
 
-/// A receipt as it was read. What it says holds if its signature does.
+/// A receipt that was read. Its content is true only if its signature is valid.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Receipt {
     pub id: String,
@@ -132,9 +132,6 @@ pub struct Receipt {
 
 impl Receipt {
     /// Reads a receipt, or an erasure that has one.
-    ///
-    /// # Errors
-    /// It is no receipt; says why.
     pub fn parse(json: Json<'_>) -> Result<Self, String> {
         let json = json.get("receipt").unwrap_or(json);
         let members: Vec<String> =

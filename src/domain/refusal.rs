@@ -5,7 +5,7 @@ use super::lease::LeaseRefusal;
 use super::tag::Tag;
 use super::{FieldError, Rejected};
 
-/// A bound of what is stored, which the policy of an app sets.
+/// A bound on stored data, set by the policy of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     SessionsPerUser,
@@ -13,7 +13,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// As a policy and an error call it.
+    /// Its name in policies and errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::SessionsPerUser => "sessionsPerUser",
@@ -26,24 +26,24 @@ impl Bound {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
     SessionNotFound,
-    /// No event of the session has the invocation.
+    /// No event of the session has this invocation.
     InvocationNotFound,
     SessionAlreadyExists,
-    /// An earlier request of the same key made a session, with other content.
+    /// An earlier request with the same key and other content created a session.
     CreationKeyConflict,
-    /// An earlier request of the same key changed the scope, with other content.
+    /// An earlier request with the same key and other content changed the scope.
     PatchKeyConflict,
-    /// The session has this event id with other content.
+    /// The session has an event with this id and other content.
     EventIdConflict,
     /// The user was erased, and is blocked.
     UserErased,
-    /// The request made this erasure, of another user.
+    /// An earlier request with this id made an erasure of another user.
     ErasureConflict(Box<Erasure>),
-    /// The session has not come to that revision; this is its current one.
+    /// The session has not reached that revision; this is its current one.
     Beyond(i64),
     /// The session begins here, after that revision.
     Trimmed(i64),
-    /// The session's lease: the write names another one, or none while one excludes all others.
+    /// The write names another lease than the session's, or none while a lease excludes all others.
     Lease(LeaseRefusal),
     /// The app's policy allows no more.
     LimitReached(Bound),
@@ -51,11 +51,11 @@ pub enum Refusal {
     RevisionMismatch(Mismatch),
     /// An operator does not fit the current value, or its result is over a limit.
     Rejected(Rejected),
-    /// An import took too long between two lines, so that the sweep has taken its rows for left behind.
+    /// The import took too long between two lines, so that the sweep removed its rows.
     ImportLost,
     /// The user was erased since the import began.
     ErasedSince,
-    /// The scope that is imported has other state, which stays.
+    /// The scope to be imported has other state, which stays.
     OtherState,
 }
 
@@ -82,9 +82,9 @@ impl From<Rejected> for Refusal {
 pub struct Mismatch {
     /// Of the session, or of the scope that was addressed on its own.
     pub revision: i64,
-    /// Of user and app state, where a session was addressed.
+    /// Of user and app state, if a session was addressed.
     pub shared: Option<(i64, i64)>,
-    /// The preconditions on keys that failed; none if it was the one on the entity tag.
+    /// The preconditions on keys that failed; none if the precondition on the entity tag failed.
     pub failed: Vec<FieldError>,
 }
 

@@ -7,8 +7,8 @@ use super::event::Content;
 use super::ids::IdempotencyKey;
 use super::json::Json;
 
-/// The idempotency key of a request and a digest of its content. Both are stored with what the request created or changed: the
-/// same key with the same digest is a retry, with another digest a conflict.
+/// The idempotency key of a request and a digest of its content, stored with the session or scope that the request created or
+/// changed. The same key is a retry with the same digest, and a conflict with another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestKey {
     pub key: IdempotencyKey,
@@ -16,8 +16,8 @@ pub struct RequestKey {
 }
 
 impl RequestKey {
-    /// `place` names the operation and its target. The digest covers it and the fields of the body, but neither their order nor
-    /// their spelling. A field that is `null` is absent, and a missing body equals one without fields.
+    /// `place` names the operation and its target. The digest covers `place` and the fields of the body, whatever their order and
+    /// spelling. A `null` field counts as absent, and a missing body as one without fields.
     pub fn new<'a>(key: IdempotencyKey, place: impl Iterator<Item = &'a str>, body: Option<Json<'_>>) -> Self {
         let members = body.and_then(Json::as_object).into_iter().flatten().filter(|member| !member.value.is_null());
         let mut fields = Content::default();
@@ -33,7 +33,7 @@ impl RequestKey {
         Self { key, digest: hash.finalize().into() }
     }
 
-    /// Whether a request that was stored with this digest is this one.
+    /// Whether this is a retry of a request that was stored with this digest.
     pub fn is_retry_of(&self, digest: &[u8]) -> bool {
         self.digest == digest
     }

@@ -11,7 +11,8 @@ use super::refusal::Refusal;
 use super::scope::Scope;
 use super::{FieldError, Limits, Rejected};
 
-/// The most bytes of values that the operators and preconditions of one request may read together: they may do so under locks.
+/// The most bytes of values that the operators and preconditions of one request may read together, as locks may be held
+/// meanwhile.
 const MOST_WORK: usize = 32 << 20;
 
 /// A key's value after an event; `None` if it is removed.
@@ -21,10 +22,10 @@ pub struct Resolved<'a> {
     pub value: Option<Cow<'a, RawJson>>,
 }
 
-/// The loaded keys while the edits of one request are resolved, one after the other.
+/// The values of keys while the edits of one request are resolved one after the other.
 pub struct Working<'h> {
     loaded: &'h HashMap<StateAddress, StateEntry>,
-    /// Of the loaded keys, those that this request has changed.
+    /// The loaded keys that this request has changed.
     changed: HashMap<StateAddress, StateEntry>,
     work: usize,
 }
@@ -35,10 +36,10 @@ impl<'h> Working<'h> {
     }
 
     fn value(&self, address: &StateAddress) -> Option<&RawJson> {
-        self.held(address).and_then(|held| held.value.as_ref())
+        self.entry(address).and_then(|entry| entry.value.as_ref())
     }
 
-    fn held(&self, address: &StateAddress) -> Option<&StateEntry> {
+    fn entry(&self, address: &StateAddress) -> Option<&StateEntry> {
         self.changed.get(address).or_else(|| self.loaded.get(address))
     }
 
@@ -61,7 +62,7 @@ impl<'h> Working<'h> {
         }))
     }
 
-    /// Which of the preconditions do not hold, given the revision that each scope is at. `pointer` is that of what holds them.
+    /// The preconditions that fail, given the revision of each scope. `pointer` is that of the object with the preconditions.
     ///
     /// # Errors
     /// They read too much.
@@ -83,7 +84,7 @@ impl<'h> Working<'h> {
                     Some("is asked about since a revision that has not come yet")
                 }
                 Condition::Unchanged { since } => {
-                    let changed = self.held(&address).map_or(0, |held| held.revision);
+                    let changed = self.entry(&address).map_or(0, |entry| entry.revision);
                     (changed > *since).then_some("has changed since that revision")
                 }
                 Condition::Exists(true) => value.is_none().then_some("does not exist"),
@@ -105,7 +106,7 @@ impl<'h> Working<'h> {
         Ok(failed)
     }
 
-    /// The result of the edit: each key that it changes, once. `pointer` is that of the object with the operators.
+    /// The result of the edit, each changed key once. `pointer` is that of the object with the operators.
     ///
     /// # Errors
     /// An operator does not fit the current value, its result is over a limit, or the operators read too much.
@@ -128,16 +129,16 @@ impl<'h> Working<'h> {
         for (n, operation) in edit.ops.iter().enumerate() {
             let (scope, key) = (operation.scope, &*operation.key);
             let place = places.get(&(scope, key)).copied();
-            let held = match place.and_then(|at| changes.get(at)) {
+            let current = match place.and_then(|at| changes.get(at)) {
                 Some(change) => change.value.as_deref(),
                 None => self.value(&address(scope, key)),
             };
             let bytes = operation
                 .op
                 .operand()
-                .map_or(0, |operand| operand.text().len() + held.map_or(0, |value| value.text().len()));
+                .map_or(0, |operand| operand.text().len() + current.map_or(0, |value| value.text().len()));
             let pointer = || format!("{pointer}/stateOps/{n}");
-            let value = operation.op.apply(held.map(RawJson::json)).map_err(|what| {
+            let value = operation.op.apply(current.map(RawJson::json)).map_err(|what| {
                 let message = format!("the key `{}`: {what}", keys.show(scope, key));
                 Refusal::Rejected(Rejected::field(pointer(), message))
             })?;

@@ -21,9 +21,9 @@ use super::{FieldError, Limits, Rejected};
 /// The target of a rewind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RewindTarget {
-    /// To before the first event of this invocation.
+    /// Before the first event of this invocation.
     BeforeInvocation(String),
-    /// To right after the event with this sequence; 0 for before all.
+    /// Right after the event with this sequence; 0: before all.
     Revision(i64),
 }
 
@@ -31,7 +31,7 @@ impl RewindTarget {
     /// Reads `{beforeInvocationId}` or `{toRevision}`.
     ///
     /// # Errors
-    /// Neither, both, or one of another type; any other field.
+    /// Neither or both fields, another type, or any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let invocation = fields.take_str("beforeInvocationId");
@@ -54,7 +54,7 @@ impl RewindTarget {
         target.ok_or_else(|| Rejected::field("", "takes one of `beforeInvocationId` and `toRevision`"))
     }
 
-    /// The refusal of a revision after which there is nothing to take back.
+    /// The error for a revision after which there is nothing to take back.
     pub fn beyond(revision: i64) -> Rejected {
         Rejected::Invalid(vec![FieldError::new(
             "toRevision",
@@ -62,7 +62,7 @@ impl RewindTarget {
         )])
     }
 
-    /// Whether `body` is the event of a rewind to here.
+    /// Whether `body` is the event of a rewind to this target.
     pub fn is_of(&self, body: &str) -> bool {
         let body = Json::trusted(body);
         let revision = body.get("customMetadata").and_then(|metadata| metadata.get(REVISION));
@@ -76,10 +76,10 @@ impl RewindTarget {
 
 const BEFORE: &str = "rewindBeforeInvocationId";
 const REVISION: &str = "rewindToRevision";
-/// The event that an event is a copy of.
+/// The member of a copy that names the original event.
 const COPY_OF: &str = "rewindCopyOf";
 
-/// What a session key is now, and what it was: `None` where it is not there.
+/// A session key's present and past value; `None` where it is missing.
 #[derive(Debug, Clone)]
 pub struct Difference {
     pub key: String,
@@ -87,40 +87,40 @@ pub struct Difference {
     pub now: Option<RawJson>,
 }
 
-/// A rewind, with the ids of its event and of that event's invocation. A retry is recognised by the event's id.
+/// A rewind, with the ids for its event and its invocation. A retry is recognised by the event's id.
 #[derive(Debug)]
 pub struct RewindRequest {
     pub key: SessionKey,
     pub target: RewindTarget,
     pub event_id: EventId,
-    /// From which the ids of copies are made.
+    /// The ids of copies are derived from it.
     pub copy_id: Uuid,
     pub invocation_id: String,
     pub guard: Guard,
     pub now: Micros,
 }
 
-/// A rewind that was made.
+/// The result of a rewind.
 #[derive(Debug)]
 pub struct Rewound {
     pub view: SessionView,
-    /// How many events were appended; none, if this is a retry.
+    /// The number of appended events; 0 for a retry.
     pub appended: usize,
-    /// What was appended costs so much.
+    /// The cost of the appended events.
     pub cost: u32,
 }
 
-/// What the store loads of the past that a rewind returns to.
+/// The past to which a rewind returns, as loaded by the store.
 #[derive(Debug)]
 pub struct Past {
     pub to: i64,
     /// The log begins here.
     pub base: i64,
-    /// The invocation that the event names: of the first event that is taken back, and of the first that is copied.
+    /// The invocation that the event names: that of the first event that is taken back, and of the first copy.
     pub invocation: String,
     /// The first event that readers take back: see [`taken_from`].
     pub from: i64,
-    /// What stays of what they take back.
+    /// Those of the events taken back that have to stay.
     pub copied: Vec<StoredEvent>,
     /// The session keys that differ from then.
     pub differences: Vec<Difference>,
@@ -131,20 +131,17 @@ pub struct Past {
 pub enum Decision {
     /// A retry: the event was appended before.
     Replayed,
-    /// The append of the event that rewinds, to be decided on what is loaded.
+    /// The append of the event that rewinds, to be decided on the loaded data.
     Append(Append),
 }
 
-/// Decides a rewind of a session that is locked, given what was loaded of it and of its past; `None` where there is no past to
-/// return to. As for an append, idempotency comes before the lease and the precondition.
-///
-/// # Errors
-/// Why it cannot be made.
+/// Decides a rewind of a locked session; `past` is `None` if there is nothing to return to. As for an append, idempotency comes
+/// before the lease and the precondition.
 pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) -> Result<Decision, Refusal> {
     let head = loaded.sessions.get(&request.key).filter(|head| head.is_live(request.now));
     let (Some(head), Some(tag)) = (head, loaded.tag(&request.key)) else { return Err(Refusal::SessionNotFound) };
     if let Some(known) = loaded.known.get(&request.key).and_then(|known| known.get(&request.event_id)) {
-        // What a rewind that was trimmed went back to is not known any more.
+        // The target of a trimmed rewind is not known any more.
         return match known.event.trimmed || request.target.is_of(&known.event.body) {
             true => Ok(Decision::Replayed),
             false => Err(Refusal::EventIdConflict),
@@ -189,22 +186,23 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
     }))
 }
 
-/// The text of the events that a rewind may copy.
+/// The most bytes of events that a rewind copies.
 pub const MAX_COPIED_BYTES: usize = 64 << 20;
 
-/// The first event that readers take back with a rewind to the middle of an invocation, whose first event is `first`: ADK knows
-/// whole invocations alone. A rewind within what is taken back would be taken back, too, and what it hides, be there again; so
-/// that begins no later than what such a rewind hides. `hidden` are the ranges that were hidden at the target.
+/// The first event that readers take back for a rewind into the middle of an invocation with the first event `first`: ADK takes
+/// back whole invocations only. If the range contained an earlier rewind, that rewind would be taken back, too, and the events
+/// that it hides would reappear. So the range begins no later than the events hidden by such a rewind. `hidden` are the ranges
+/// that were hidden at the target.
 pub fn taken_from(first: i64, hidden: &[(i64, i64)]) -> i64 {
     hidden.iter().fold(first, |from, &(after, last)| if last >= from { from.min(after + 1) } else { from })
 }
 
-/// Whether an event was hidden, given the ranges.
+/// Whether an event is in the hidden ranges.
 pub fn is_hidden(sequence: i64, hidden: &[(i64, i64)]) -> bool {
     hidden.iter().any(|&(after, last)| (after + 1..=last).contains(&sequence))
 }
 
-/// An event once more: what it says, without what it did to the state.
+/// A copy of an event: its content, without its changes of state.
 fn copy(event: &StoredEvent, id: EventId, now: Micros) -> Result<NewEvent, Rejected> {
     let source = Json::trusted(&event.body);
     let of = source.get("id").map_or("null", Json::text);
@@ -236,17 +234,17 @@ fn copy(event: &StoredEvent, id: EventId, now: Micros) -> Result<NewEvent, Rejec
     Ok(draft.seal(id, now))
 }
 
-/// The id of the `n`th copy: a UUIDv7 of the same millisecond as `id`, which no client can foresee.
+/// The id of the `n`th copy: a UUIDv7 of the same millisecond as `id`. No client can predict it.
 fn copy_id(id: Uuid, n: usize) -> EventId {
     let hash: [u8; 32] = Sha256::new().chain_update(id.as_bytes()).chain_update(n.to_be_bytes()).finalize().into();
     let mut bytes = *id.as_bytes();
     bytes[7..].copy_from_slice(&hash[..9]);
-    // The variant of the layout stays.
+    // Keeps the variant bits.
     bytes[8] = bytes[8] & 0x3f | 0x80;
     Uuid::from_bytes(bytes).into()
 }
 
-/// The event that rewinds: it sets and removes what differs from then.
+/// The event that rewinds: it sets and removes the keys that differ.
 fn event(invocation_id: &str, target: &RewindTarget, past: &Past) -> EventDraft {
     let (mut sets, mut removed) = (Vec::new(), Vec::new());
     for difference in &past.differences {
@@ -268,9 +266,9 @@ fn event(invocation_id: &str, target: &RewindTarget, past: &Past) -> EventDraft 
     EventDraft::of_rewind(invocation_id, change, (BEFORE, &past.invocation), metadata.as_deref())
 }
 
-/// Which events a reader leaves out: ranges of sequences, the first exclusive, the last inclusive, from the last to the
-/// first. `rewinds` are the sequences of the events that rewind, ascending, each with the last one before those that it
-/// takes back. As in ADK, one that was taken back itself takes nothing back.
+/// The events that readers skip, as ranges of sequences (first exclusive, last inclusive), the last range first. `rewinds` are
+/// the sequences of the events that rewind, ascending, each with the sequence to which it goes back. As in ADK, a rewind that was
+/// taken back itself takes nothing back.
 pub fn hidden(rewinds: &[(i64, i64)]) -> Vec<(i64, i64)> {
     let mut hidden: Vec<(i64, i64)> = Vec::new();
     for &(sequence, to) in rewinds.iter().rev() {

@@ -3,7 +3,7 @@
 /// Longest state key as stored (without its prefix), in bytes.
 pub const MAX_KEY_BYTES: usize = 512;
 
-/// Where a state key lives. `temp:` keys live nowhere and have no variant.
+/// Where a state key is stored. `temp:` keys are not stored and have no variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     Session,
@@ -12,10 +12,10 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Those that sessions share, in the order in which they are locked.
+    /// The scopes that sessions share, in the order of their locks.
     pub const SHARED: [Self; 2] = [Self::User, Self::App];
 
-    /// What a reader of the merged state sees in front of this scope's keys.
+    /// The prefix of this scope's keys in the merged state.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Session => "",
@@ -41,7 +41,7 @@ pub fn split(key: &str) -> Option<(Scope, &str)> {
 /// Checks a key as stored.
 ///
 /// # Errors
-/// The rule that it breaks, fit for a client.
+/// The broken rule, in words for a client.
 pub fn check_key(key: &str) -> Result<(), &'static str> {
     if key.len() > MAX_KEY_BYTES {
         Err("a state key must be at most 512 bytes")

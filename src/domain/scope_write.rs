@@ -20,7 +20,7 @@ pub struct ScopeWrite {
     pub scope: ScopeKey,
     pub edit: Edit,
     pub if_match: Option<IfMatch>,
-    /// Remembered beside the scope, so that a retry changes nothing twice.
+    /// Stored beside the scope, so that a retry changes nothing twice.
     pub request: Option<RequestKey>,
     pub limits: Limits,
     pub now: Micros,
@@ -37,11 +37,8 @@ impl ScopeWrite {
     }
 }
 
-/// Decides a change of a shared scope on its own, at `revision`, after which comes `next`, given the keys that it needs: what to
-/// write.
-///
-/// # Errors
-/// A precondition or an operator refuses.
+/// Decides a change of a shared scope on its own, given the values of the keys that it needs, the scope's revision, and its next
+/// one.
 pub fn decide_scope<'a>(
     values: &HashMap<StateAddress, StateEntry>,
     write: &'a ScopeWrite,

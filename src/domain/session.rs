@@ -1,4 +1,4 @@
-//! A session: what is known of it beside its state and events, what creates it, and its metadata.
+//! A session: its head, its creation, and its metadata.
 
 use std::borrow::Cow;
 
@@ -19,38 +19,38 @@ pub const MAX_LABELS: usize = 64;
 const MAX_LABEL_NAME: usize = 63;
 const MAX_LABEL_VALUE: usize = 256;
 
-/// Everything about a session but its state and its events, as of one moment.
+/// The head of a session at one moment: everything except its state and events.
 #[derive(Debug, Clone)]
 pub struct SessionInfo {
     pub key: SessionKey,
     pub incarnation: i64,
-    /// Where it was read.
+    /// The timeline on which it was read.
     pub timeline: Timeline,
     pub revision: i64,
     pub metadata_revision: i64,
-    /// Where the log begins: the events up to here were trimmed.
+    /// The log begins after this revision: the events up to it were trimmed.
     pub base_revision: i64,
-    /// Revisions of the user and app state that belong to the same moment.
+    /// Revisions of user and app state at the same moment.
     pub user_revision: i64,
     pub app_revision: i64,
     pub create_time: Micros,
-    /// The last event's timestamp (in ADK's sense, so it can go backwards), else the creation.
+    /// The last event's timestamp, which can go backwards as in ADK; without events the time of creation.
     pub update_time: Timestamp,
-    /// A JSON string and a JSON object, as given.
+    /// JSON text, as given: a string and an object.
     pub display_name: Option<RawJson>,
     pub labels: Option<RawJson>,
     pub expire_time: Option<Micros>,
-    /// The session of the same user, and its revision, of which this one is a fork.
+    /// If it is a fork: the source, a session of the same user, and the revision.
     pub forked_from: Option<(SessionId, i64)>,
 }
 
 impl SessionInfo {
-    /// The incarnation's mark, to which page tokens are bound.
+    /// The incarnation's mark; page tokens contain it.
     pub fn mark(&self) -> i64 {
         self.timeline.mark(self.incarnation)
     }
 
-    /// What a change of metadata changes, as a JSON object.
+    /// The metadata that clients can change, as a JSON object.
     pub fn metadata_json(&self) -> String {
         let mut object = ObjectText::default();
         let text = |value: &Option<RawJson>, none| value.as_ref().map_or(none, RawJson::text).to_owned();
@@ -72,7 +72,7 @@ impl SessionInfo {
     }
 }
 
-/// When a session expires, as a client gives it.
+/// The expiry of a session, as a client gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
     At(Micros),
@@ -81,7 +81,7 @@ pub enum Expiry {
 }
 
 impl Expiry {
-    /// Takes `ttl` or `expireTime`, of which `null` clears it.
+    /// Takes `ttl` or `expireTime`; `null` clears the expiry.
     pub fn take(fields: &mut Fields<'_>) -> Option<Option<Self>> {
         let mut expiry = None;
         let ttl = fields.take_nullable("ttl");
@@ -114,14 +114,14 @@ impl Expiry {
         }
     }
 
-    /// The time from which it was counted, if it was.
+    /// The time from which a `ttl` was counted.
     pub fn counted_from(self, now: Micros) -> Option<Micros> {
         matches!(self, Self::In(_)).then_some(now)
     }
 }
 
 impl SessionId {
-    /// Takes the field that names a session to be created; a blank one means: generate an id.
+    /// Takes the field with the id of a session to be created; a blank one asks for a generated id.
     pub fn take(fields: &mut Fields<'_>) -> Option<Self> {
         let id = fields.take_str("sessionId").filter(|id| !id.trim().is_empty())?;
         Self::parse(&id).map_err(|message| fields.refuse("sessionId", message)).ok()
@@ -140,17 +140,14 @@ pub struct SessionDraft {
 }
 
 impl SessionDraft {
-    /// What its events and its state cost.
+    /// The cost of its events and its state.
     pub fn cost(&self) -> u32 {
         let state = self.state.iter().map(|change| change.key.len() + change.value.text().len()).sum();
         self.events.iter().map(EventDraft::cost).fold(cost_beside(state), u32::saturating_add)
     }
 
-    /// Reads `{sessionId?, state?, events?, displayName?, labels?, ttl? | expireTime?}`; `sessionId` only
-    /// where nothing else names the session.
-    ///
-    /// # Errors
-    /// Every fault of the body.
+    /// Reads `{sessionId?, state?, events?, displayName?, labels?, ttl? | expireTime?}`; `sessionId` only if the path does not
+    /// have it.
     pub fn parse(json: Json<'_>, takes_id: bool, limits: &Limits) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let session_id = if takes_id { SessionId::take(&mut fields) } else { None };
@@ -179,7 +176,7 @@ impl SessionDraft {
 /// Reads a list of events.
 ///
 /// # Errors
-/// Not an array, too many events or state keys, or what [`EventDraft::parse`] refuses.
+/// Not an array, too many events or state keys, or an error of [`EventDraft::parse`].
 pub fn parse_events(
     json: Json<'_>,
     pointer: &str,
@@ -222,9 +219,6 @@ pub struct MetadataPatch {
 
 impl MetadataPatch {
     /// Reads `{displayName?, labels?, ttl? | expireTime?}`.
-    ///
-    /// # Errors
-    /// Every fault of the body.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let patch = Self::take(&mut fields);
@@ -293,7 +287,7 @@ pub fn check_label_name(name: &str) -> Result<(), &'static str> {
 }
 
 /// # Errors
-/// Over 256 bytes, or holding U+0000, which the filter could not compare in every database.
+/// Over 256 bytes, or with U+0000, which the filter cannot compare in every database.
 pub fn check_label_value(value: &str) -> Result<(), &'static str> {
     if value.len() > MAX_LABEL_VALUE {
         Err("values of labels are at most 256 bytes")
@@ -307,7 +301,7 @@ pub fn check_label_value(value: &str) -> Result<(), &'static str> {
 /// A duration in microseconds: seconds as a number, or as a string like `"3600s"` (protobuf's JSON form).
 ///
 /// # Errors
-/// Something else, or none that is positive.
+/// Not a duration, or not a positive one.
 pub fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
     const NOT_A_TTL: &str = "must be a positive number of seconds, or a string like \"3600s\"";
     let text = match json.kind() {
@@ -322,7 +316,7 @@ pub fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
         }
         _ => return Err(NOT_A_TTL),
     };
-    // The same exact reading as for a moment: seconds since 1970 and seconds from now are both just seconds.
+    // Read like a moment: seconds since 1970 and seconds from now are both seconds.
     let micros = Micros::from_number(&text).map_err(|_| "is too long")?;
     if micros.0 > 0 { Ok(micros.0) } else { Err(NOT_A_TTL) }
 }
@@ -332,13 +326,13 @@ pub fn parse_ttl(json: Json<'_>) -> Result<i64, &'static str> {
 pub enum IfExists {
     /// The creation is refused.
     Refuse,
-    /// It is returned, untouched.
+    /// The existing session is returned unchanged.
     Return,
-    /// Its absence was a precondition, which failed.
+    /// A precondition required its absence, and failed.
     Mismatch,
 }
 
-/// A session to be created, complete. A retry of the same creation is recognised by its incarnation.
+/// A complete command to create a session. A retry of the same creation is recognised by its incarnation.
 #[derive(Debug)]
 pub struct Creation {
     pub key: SessionKey,
@@ -350,19 +344,19 @@ pub struct Creation {
     pub labels: Option<RawJson>,
     pub expiry: Option<Expiry>,
     pub if_exists: IfExists,
-    /// The session remembers it, so that a retry is answered with what the request made.
+    /// Stored with the session, so that a retry returns the same session.
     pub request: Option<RequestKey>,
-    /// The limits hold for the results of the events' operators, too.
+    /// The limits apply to the results of the events' operators, too.
     pub limits: Limits,
 }
 
 impl Creation {
-    /// By the clock that `now` is of.
+    /// By the clock of `now`.
     pub fn expire_time(&self) -> Option<Micros> {
         self.expiry.map(|expiry| expiry.at(self.now))
     }
 
-    /// Whether it can share a transaction with other creations: it is small, and writes nothing that their answers show.
+    /// Whether it can share a transaction with other creations: it is small, and changes nothing that their answers show.
     pub fn is_simple(&self) -> bool {
         const SMALL: usize = 16 << 10;
         self.events.is_empty()

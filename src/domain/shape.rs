@@ -1,8 +1,8 @@
-//! The shape of an event below its own fields, as google-adk reads it: which names it knows there, and what it takes as a value.
+//! The shape of an event below its own fields, as google-adk reads it: the known names and their types.
 //!
-//! Two things follow from it. Names that ADK knows and a client gave in snake_case are stored in camelCase ([`renamed`]), as
-//! ADK's own server answers them and as its ports in other languages read them; data within keeps its names. And on the paths
-//! of ADK's server nothing is shown that its clients could not read ([`read`]).
+//! It has two uses. Names that ADK knows and a client gave in snake_case are stored in camelCase ([`renamed`]), as ADK's own
+//! server returns them and its ports in other languages read them; names within data stay. And the paths of ADK's server show
+//! nothing that its clients cannot read ([`read`]).
 
 mod kinds;
 #[rustfmt::skip]
@@ -20,8 +20,8 @@ use super::json::{Json, Kind, ObjectText, push_string};
 /// The parts of a content.
 const PARTS: Shape = Shape::List(&Shape::Object(&models::PART));
 
-/// The value of a field of an event, or of its `actions`, with the names that ADK knows in camelCase; else to the byte as given.
-/// A content whose parts ADK could not read stays as it is.
+/// The value of a field of an event, or of its `actions`, with the names that ADK knows in camelCase, otherwise byte for byte. A
+/// content with parts that ADK cannot read is unchanged.
 ///
 /// # Errors
 /// A name that is given in both spellings, each below `pointer`.
@@ -51,7 +51,7 @@ pub fn renamed<'a>(json: Json<'a>, of: Of, name: &str, pointer: &str) -> Result<
     Ok(Cow::Owned(out))
 }
 
-/// Whose fields are meant.
+/// The object that has the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     Event,
@@ -69,9 +69,9 @@ impl Of {
 
 /// Names to replace.
 struct Renames {
-    /// Where the text is.
+    /// The address of the text, from which offsets count.
     start: usize,
-    /// Where a quoted name begins, how long it is, and what takes its place.
+    /// Offset and length of each quoted name, and its replacement.
     edits: Vec<(usize, usize, &'static str)>,
     twice: Vec<FieldError>,
 }
@@ -120,20 +120,20 @@ impl Renames {
     }
 }
 
-/// Whether ADK can read these parts, but for names in both spellings.
+/// Whether ADK can read these parts, apart from names in both spellings.
 fn is_readable(parts: Json<'_>) -> bool {
     let mut unread = Unread::default();
     value(parts, &PARTS, &mut unread).is_some() && unread.found.iter().all(|found| found.why == Why::Twice)
 }
 
-/// What ADK reads of the value of a field, with its names in camelCase; `None`, if it cannot read it at all. What of it is left
-/// out is added to `unread`.
+/// The part of a field's value that ADK reads, with names in camelCase; `None` if ADK cannot read any. Omitted parts are added to
+/// `unread`.
 pub fn read<'a>(json: Json<'a>, of: Of, name: &str, unread: &mut Unread) -> Option<Cow<'a, str>> {
     let Some((_, presence, shape)) = of.object().field(name) else { return Some(Cow::Borrowed(json.text())) };
     unread.within(name, |unread| field(json, *presence, shape, unread))
 }
 
-/// Values that are not of ADK's shape.
+/// Values that do not have ADK's shape.
 #[derive(Debug, Default)]
 pub struct Unread {
     place: String,
@@ -151,9 +151,9 @@ struct Found {
 enum Why {
     /// It has another type.
     Type,
-    /// Nothing of this name is known.
+    /// The name is unknown.
     Name,
-    /// It stands there already, in another spelling.
+    /// The same name is there in the other spelling.
     Twice,
 }
 
@@ -171,7 +171,7 @@ impl Unread {
         self.found.append(&mut other.found);
     }
 
-    /// An object of the places and what stands there. A place is the way through the event, as `content.parts.1`.
+    /// An object from places to values. A place is a path in the event, such as `content.parts.1`.
     pub fn to_json(&self) -> String {
         let mut object = ObjectText::default();
         for found in &self.found {
@@ -196,7 +196,7 @@ impl Unread {
     }
 }
 
-/// A value that is left out alone if it cannot be read.
+/// A value that is omitted by itself if it cannot be read.
 fn field<'a>(json: Json<'a>, presence: Presence, shape: &Shape, unread: &mut Unread) -> Option<Cow<'a, str>> {
     let read = match (json.is_null(), presence) {
         (true, Presence::Nullable) => Some(Cow::Borrowed(json.text())),
@@ -238,7 +238,7 @@ fn value<'a>(json: Json<'a>, shape: &Shape, unread: &mut Unread) -> Option<Cow<'
         Shape::Map(shape) => {
             let (mut out, mut is_changed) = (ObjectText::default(), false);
             for member in json.as_object()? {
-                // Of any value, there is nothing to look for.
+                // Any value is readable.
                 if matches!(shape, Shape::Any) {
                     break;
                 }
@@ -296,21 +296,21 @@ fn object<'a>(json: Json<'a>, shape: &'static Object, unread: &mut Unread) -> Op
     let text = if is_changed { Cow::Owned(out.close()) } else { Cow::Borrowed(json.text()) };
     is_read &= shape.rule.is_none_or(|rule| rule(Json::trusted(&text)));
     if !is_read {
-        // It is named as a whole.
+        // The whole value is reported.
         unread.found.truncate(before);
         return None;
     }
     Some(text)
 }
 
-/// Whether a number is an integer by its value, within what a reader of floats takes for one.
+/// Whether a number has an integer value, as a reader of floats sees it.
 fn is_integer(number: &str) -> bool {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let is_written = number.bytes().all(|b| b.is_ascii_digit() || b == b'-');
     is_written || number.parse().is_ok_and(|value: f64| value.fract() == 0.0 && value.abs() <= EXACT)
 }
 
-/// Whether a text is base64: of one alphabet, of a whole number of bytes, padded or not.
+/// Whether a text is base64 in either alphabet, padded or not, of a whole number of bytes.
 fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
@@ -331,7 +331,7 @@ fn is_base64(text: &str) -> bool {
     ends && (is_of(b"+/") || is_of(b"-_"))
 }
 
-/// Any object is a scheme of its own, if its type is a text.
+/// Any object with a `type` that is a string is a custom scheme.
 fn is_scheme(json: Json<'_>) -> bool {
     let is_text = |name: &str| json.get(name).map(|value| value.kind() == Kind::String);
     json.kind() == Kind::Object && is_text("type").or_else(|| is_text("scheme")).unwrap_or(true)

@@ -4,32 +4,32 @@ use std::fmt;
 
 use super::scope::Scope;
 
-/// The history that a database is on: PostgreSQL's timeline, or 0 where the database has none. It grows with every event
-/// that may have lost acknowledged commits: a failover to a standby that lags, or a restore to an earlier moment.
+/// The timeline of the database: PostgreSQL's, or 0 where the database has none. It grows whenever acknowledged commits may have
+/// been lost: by a failover to a standby that lags, or a restore to an earlier moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timeline(pub u32);
 
 impl Timeline {
-    /// The mark of an incarnation of a session: it differs from those of all others, and from its own on another timeline,
-    /// where the same revisions may stand for other content.
+    /// The mark of an incarnation of a session on this timeline. It differs on another timeline, where the same revisions may
+    /// have other content.
     pub fn mark(self, incarnation: i64) -> i64 {
-        // Incarnations are random, and all bits of them count.
+        // Incarnations are random in all bits.
         incarnation ^ i64::from(self.0)
     }
 }
 
-/// What identifies one moment of one session: `"R.U.A.I"`, where I is its [mark](Timeline::mark).
+/// Identifies one moment of one session: `"R.U.A.I"`, where I is its [mark](Timeline::mark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     /// Revisions of the session, of its user's state and of its app's state.
     pub revision: i64,
     pub user: i64,
     pub app: i64,
-    /// Random per creation, so that a session made anew never matches an old tag.
+    /// Random for each creation, so that a session created anew never matches an old tag.
     pub incarnation: i64,
     pub timeline: Timeline,
-    /// Changes of metadata. Shown (after a `-`) so that a cached answer with the old metadata is not taken for
-    /// current; ignored by [`IfMatch`], because nothing that the merged state shows has changed.
+    /// Counts changes of metadata. Shown (after a `-`) so that a cached answer with old metadata is not taken for current;
+    /// [`IfMatch`] ignores it, as the merged state has not changed.
     pub metadata: i64,
 }
 
@@ -75,17 +75,17 @@ impl fmt::Display for Tag {
 /// One member of an [`IfMatch`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Want {
-    /// `*`: whatever is there.
+    /// `*`: any.
     Any,
-    /// `"R"`: this revision of the session, or of the scope that is addressed.
+    /// `"R"`: this revision of the addressed session or scope.
     Revision(i64),
-    /// `"R.U.A.I"`: nothing that the merged state shows has changed.
+    /// `"R.U.A.I"`: the merged state has not changed.
     Whole { revision: i64, user: i64, app: i64, mark: i64 },
-    /// A foreign tag, or a weak one of a revision alone.
+    /// A foreign tag, or a weak tag of a revision alone.
     Never,
 }
 
-/// A precondition on the entity tag: a list of tags, one of which must match what is there.
+/// A precondition on the entity tag: a list of tags, one of which must match the current one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IfMatch(Vec<Want>);
 
@@ -99,8 +99,8 @@ impl IfMatch {
     fn want(tag: Written<'_>) -> Want {
         match tag {
             Written::Any => Want::Any,
-            // A proxy that compresses weakens the tag of what it compressed, and no other way leads to such a whole one: what it
-            // stands for is the same. Of `W/"7"`, nothing is known.
+            // A proxy that compresses an answer makes its tag weak. A weak whole tag can only come from there, and its state is
+            // the same. `W/"7"` is not one of ours.
             Written::Weak(text) => match Self::want(Written::Strong(text)) {
                 whole @ Want::Whole { .. } => whole,
                 _ => Want::Never,
@@ -149,14 +149,13 @@ impl IfMatch {
         })
     }
 
-    /// Whether the result depends on the revisions of app and user state, so that a writer must hold them.
-    pub fn looks_at_scopes(&self) -> bool {
+    /// Whether the result depends on the revisions of app and user state, so that they must not change until the commit.
+    pub fn depends_on_scopes(&self) -> bool {
         self.0.iter().any(|want| matches!(want, Want::Whole { .. }))
     }
 }
 
-/// Whether a list of tags, those of what a reader has, names `current` (a quoted tag): by the weak comparison, over the whole
-/// tag.
+/// Whether a reader's list of tags contains `current` (a quoted tag), by the weak comparison, over the whole tag.
 ///
 /// # Errors
 /// It is neither `*` nor a list of quoted entity tags.
@@ -174,7 +173,7 @@ enum Written<'a> {
     Strong(&'a str),
 }
 
-/// Splits a list of entity tags. Members may be empty (RFC 9110, 5.6.1.2), and a tag may hold a comma.
+/// Splits a list of entity tags. Members may be empty (RFC 9110, 5.6.1.2), and a tag may contain a comma.
 fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
     const NOT_TAGS: &str = "must be `*` or a list of quoted entity tags";
     if list.trim() == "*" {
@@ -198,7 +197,7 @@ fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
     }
 }
 
-/// A tag without what Apache (`"x-gzip"`) and Jetty (`"x--gzip"`) add to that of an answer which they compress.
+/// A tag without the suffix that Apache (`"x-gzip"`) and Jetty (`"x--gzip"`) add when they compress an answer.
 fn without_coding(text: &str) -> &str {
     const CODINGS: [&str; 4] = ["gzip", "br", "zstd", "deflate"];
     let coded = text.rsplit_once('-').filter(|(_, coding)| CODINGS.contains(coding));
@@ -283,9 +282,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_form_looks_at_the_scopes() {
-        assert!(IfMatch::parse("\"7.2.0.abc\"").unwrap().looks_at_scopes());
-        assert!(!IfMatch::parse("\"7\"").unwrap().looks_at_scopes());
+    fn only_the_whole_form_depends_on_the_scopes() {
+        assert!(IfMatch::parse("\"7.2.0.abc\"").unwrap().depends_on_scopes());
+        assert!(!IfMatch::parse("\"7\"").unwrap().depends_on_scopes());
         assert!(IfMatch::parse("\"2\"").unwrap().holds_for_scope(2));
         assert!(!IfMatch::parse("\"7.2.0.abc\"").unwrap().holds_for_scope(7));
     }

@@ -1,14 +1,13 @@
 //! Instruction templates: text in which `{key}` stands for a value of the state, as in ADK (`docs/templates.md`).
 //!
-//! What counts is a run of `{`, then a name, then a run of `}`, with neither `$` nor `\` before them. Everything else stays
-//! as it is, whatever braces it is in. The name has as many pairs of braces as the shorter run has; what is left over of
-//! the longer one is text. Of several pairs,
+//! A placeholder is a run of `{`, a name, and a run of `}`, without `$` or `\` before it. Everything else is text, braces
+//! included. The name has as many pairs of braces as the shorter run; the rest of the longer run is text. With several pairs,
 //!
 //! - [`Braces::Adk`] makes one placeholder: `{k}`, `{{k}}` and `{{{k}}}` all are the value;
 //! - [`Braces::Literal`] makes two into one of text: `{{k}}` is the text `{k}`, and `{{{k}}}` is the value in braces.
 //!
-//! A template is read in one pass for each question that is asked of it, and no list of its pieces is kept: that of
-//! `{a}{a}{a}…` would be many times as large as the template. What is filled in is never read as a template.
+//! Each operation reads the template in one pass and keeps no list of its pieces: the list for `{a}{a}{a}…` would be many times
+//! as large as the template. Values that are filled in are never read as a template.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -21,10 +20,10 @@ use super::Rejected;
 use super::json::{Json, Kind};
 use super::scope::split;
 
-/// How many names one template may hold, each counted once: they are looked up in the state together.
+/// The most different names in one template: all are read from the state together.
 pub const MAX_NAMES: usize = 10_000;
 
-/// What doubled braces mean.
+/// The meaning of doubled braces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Braces {
     /// The same as single ones, as in ADK's code.
@@ -37,8 +36,6 @@ pub enum Braces {
 impl Braces {
     pub const WORDS: &[&str] = &["adk", "literal"];
 
-    /// # Errors
-    /// It is none of [`Braces::WORDS`].
     pub fn parse(word: &str) -> Result<Self, &'static str> {
         match word {
             "adk" => Ok(Self::Adk),
@@ -48,23 +45,21 @@ impl Braces {
     }
 }
 
-/// What becomes of a placeholder whose key is not there. One that ends in `?` always becomes nothing.
+/// The result of a placeholder with a missing key. One that ends in `?` is always removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Missing {
-    /// The whole template is refused.
+    /// The template is refused.
     #[default]
     Error,
-    /// It becomes nothing.
+    /// The placeholder is removed.
     Empty,
-    /// It stays as it is, braces included.
+    /// The placeholder stays, braces included.
     Keep,
 }
 
 impl Missing {
     pub const WORDS: &[&str] = &["error", "empty", "keep"];
 
-    /// # Errors
-    /// It is none of [`Missing::WORDS`].
     pub fn parse(word: &str) -> Result<Self, &'static str> {
         match word {
             "error" => Ok(Self::Error),
@@ -83,7 +78,7 @@ pub struct Template<'a> {
 }
 
 impl<'a> Template<'a> {
-    /// Reads a template, which any text is.
+    /// Reads a template. Any text is one.
     ///
     /// # Errors
     /// `TooLarge` if it has more than [`MAX_NAMES`] different names.
@@ -109,12 +104,12 @@ impl<'a> Template<'a> {
         &self.keys
     }
 
-    /// The text with the values of `state` filled in, which is an object that holds those of [`Template::keys`] that
-    /// there are. Strings go in raw, `null` as nothing, everything else as compact JSON.
+    /// The text with values filled in from `state`, an object with the existing keys among [`Template::keys`]. Strings are filled
+    /// in raw, `null` as nothing, everything else as compact JSON.
     ///
     /// # Errors
-    /// `Invalid`, naming every key that is missing, if `missing` says so. `TooLarge` if the text would be longer than
-    /// `limit` bytes, of which no more are built.
+    /// `Invalid` with every missing key, if `missing` says so. `TooLarge` if the text would be longer than `limit` bytes; no more
+    /// are built.
     pub fn render(&self, state: Json<'_>, missing: Missing, limit: usize) -> Result<String, Rejected> {
         let members = state.as_object().into_iter().flatten();
         let values: HashMap<Cow<'_, str>, Cow<'_, str>> = members.map(|m| (m.key, filled_in(m.value))).collect();
@@ -159,7 +154,7 @@ impl<'a> Template<'a> {
     }
 }
 
-/// How a value goes into a text.
+/// A value as it is filled in.
 fn filled_in(value: Json<'_>) -> Cow<'_, str> {
     match value.kind() {
         Kind::Null => "".into(),
@@ -169,7 +164,7 @@ fn filled_in(value: Json<'_>) -> Cow<'_, str> {
     }
 }
 
-/// The value without the white space between its tokens, otherwise byte for byte as it was written.
+/// The value without white space between its tokens, otherwise byte for byte.
 fn compact(value: Json<'_>) -> String {
     let (mut in_string, mut escaped) = (false, false);
     let is_kept = |c: &char| {
@@ -184,7 +179,7 @@ fn compact(value: Json<'_>) -> String {
     value.text().chars().filter(is_kept).collect()
 }
 
-/// Names what is missing, cut to a length that fits an error.
+/// The missing key, cut to a length that fits an error.
 fn are_missing(names: &[&str]) -> String {
     const MOST_BYTES: usize = 8 << 10;
     const MOST_OF_A_NAME: usize = 512;
@@ -209,11 +204,11 @@ enum Piece<'a> {
 }
 
 struct Placeholder<'a> {
-    /// As it stands in the template, with its braces.
+    /// Its text in the template, with braces.
     written: &'a str,
     /// With its prefix and without `?`.
     name: &'a str,
-    /// Whether the state can have it: `temp:` keys are never stored, and artifacts are not state.
+    /// Whether the state can have the key: `temp:` keys are never stored, and artifacts are not state.
     is_stored: bool,
     is_optional: bool,
 }
@@ -222,9 +217,9 @@ struct Placeholder<'a> {
 struct Pieces<'a> {
     text: &'a str,
     braces: Braces,
-    /// Where what was not given yet begins.
+    /// The offset of the rest.
     at: usize,
-    /// What comes before that: the inside of a group whose left side was given.
+    /// A piece to return before the rest: the inside of a group after its left side.
     pending: Option<Piece<'a>>,
 }
 
@@ -241,7 +236,7 @@ impl<'a> Iterator for Pieces<'a> {
             from = inside.end + closing;
             let Some((name, is_optional)) = name_of(&self.text[inside.clone()]) else { continue };
             let pairs = opening.min(closing);
-            // Of the pairs, those of a placeholder, and those that stay as text; a doubled one is two, of which one stays.
+            // How many pairs belong to the placeholder, and how many are text. One of the two pairs of a doubled brace is text.
             let (taken, kept) = match self.braces {
                 Braces::Adk => (pairs, 0),
                 Braces::Literal => (pairs % 2, pairs / 2),
@@ -298,7 +293,7 @@ fn name_of(inside: &str) -> Option<(&str, bool)> {
     (is_artifact(name) || is_state_name(name)).then_some((name, name.len() < inside.len()))
 }
 
-/// The text of an artifact, whose name may be anything. There are no artifacts yet, so each is missing.
+/// An artifact, with any name. There are no artifacts yet, so each is missing.
 fn is_artifact(name: &str) -> bool {
     name.starts_with("artifact.")
 }

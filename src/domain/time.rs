@@ -14,7 +14,7 @@ const END: i64 = 253_402_300_800_000_000;
 const OUT_OF_RANGE: &str = "must lie within the years 1 to 9999 (Unix seconds, not milliseconds)";
 const NOT_A_TIME: &str = "must be Unix seconds as a number, or an RFC 3339 string";
 
-/// A moment, in whole microseconds since the Unix epoch. What orders and filters compare.
+/// A moment, in whole microseconds since the Unix epoch; orders and filters compare it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Micros(pub i64);
 
@@ -32,10 +32,10 @@ impl Micros {
         out
     }
 
-    /// Reads the text of a JSON number, exactly (no float in between); what is finer than a microsecond is floored.
+    /// Reads the text of a JSON number exactly, without floats; fractions of a microsecond are rounded down.
     ///
     /// # Errors
-    /// A text that is no JSON number, and a moment outside of the years 1 to 9999.
+    /// Not a JSON number, or a moment outside of the years 1 to 9999.
     pub fn from_number(text: &str) -> Result<Self, &'static str> {
         let bytes = text.as_bytes();
         if !bytes.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-') || !bytes.is_ascii() {
@@ -73,14 +73,14 @@ impl Micros {
     }
 
     /// # Errors
-    /// A text that is not RFC 3339, and a moment outside of the years 1 to 9999.
+    /// Not RFC 3339, or a moment outside of the years 1 to 9999.
     pub fn from_rfc3339(text: &str) -> Result<Self, &'static str> {
         let moment = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| NOT_A_TIME)?;
         let micros = moment.unix_timestamp_nanos().div_euclid(1000);
         Self::checked(i64::try_from(micros).map_err(|_| OUT_OF_RANGE)?)
     }
 
-    /// Reads a time that is not JSON: Unix seconds or RFC 3339.
+    /// Reads a time outside of JSON: Unix seconds or RFC 3339.
     ///
     /// # Errors
     /// As for [`Micros::from_number`] and [`Micros::from_rfc3339`].
@@ -95,18 +95,18 @@ impl Micros {
         if (FIRST..END).contains(&micros) { Ok(Self(micros)) } else { Err(OUT_OF_RANGE) }
     }
 
-    /// This moment moved by `by` microseconds, held within the range that can be written.
+    /// This moment moved by `by` microseconds, clamped to the range that can be written.
     pub fn plus(self, by: i64) -> Self {
         Self(self.0.saturating_add(by).clamp(FIRST, END - 1))
     }
 }
 
-/// The exponent of a number; beyond 64 bits only its sign matters.
+/// The exponent of a number, clamped to 64 bits.
 fn exponent(digits: &str) -> i64 {
     digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX })
 }
 
-/// A moment together with the JSON number that shows it: the very text that a client gave.
+/// A moment with its JSON number, in the client's own text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timestamp {
     pub micros: Micros,

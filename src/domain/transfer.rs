@@ -1,5 +1,4 @@
-//! The lines of an export: sessions with all that belongs to them, as text that an import takes back byte for byte (contract,
-//! section 12).
+//! The lines of an export: sessions and shared state as text, which an import restores byte for byte (contract, section 12).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,10 +18,10 @@ use super::session::{MetadataPatch, SessionInfo};
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
 
-/// The version of the lines.
+/// The version of the format.
 const FORMAT: &str = "1";
 
-/// What an export is of.
+/// The source of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     App(AppName),
@@ -39,7 +38,7 @@ impl Source {
         }
     }
 
-    /// What binds a cursor to it: elsewhere the same place is behind other sessions.
+    /// Binds a cursor to this source: in another one the same position is after other sessions.
     fn mark(&self) -> String {
         let (user, session) = match self {
             Self::App(_) => (None, None),
@@ -49,45 +48,45 @@ impl Source {
         let mut hash = Sha256::new();
         for name in [Some(self.app().as_str()), user.map(UserId::as_str), session.map(SessionId::as_str)] {
             hash.update(name.unwrap_or_default());
-            // No name has it, and none is empty.
+            // No name contains it, and none is empty.
             hash.update([0]);
         }
         hex(&hash.finalize()[..8])
     }
 }
 
-/// What to read of a session that is exported: its log after one sequence, up to another, up to a limit of rows and bytes.
+/// The query for a page of a session's export: its log after one sequence, up to another, within limits of rows and bytes.
 #[derive(Debug, Clone)]
 pub struct ExportQuery {
     pub key: SessionKey,
     pub now: Micros,
     pub after: i64,
-    /// All, and the state, if it is `None`: the first page.
+    /// `None` for the first page, which has no end and includes the state.
     pub through: Option<i64>,
     pub max_rows: usize,
     pub max_bytes: usize,
 }
 
-/// A part of a session, of one moment.
+/// A part of a session at one moment.
 #[derive(Debug, Clone)]
 pub struct Exported {
     pub head: SessionInfo,
-    /// The session keys at the base, and the revisions of user and app state that were seen there.
+    /// The session's own state at the base, and the revisions of user and app state that the base saw.
     pub base_state: RawJson,
     pub base_saw: (i64, i64),
     pub lost: Lost,
-    /// Where it was imported from: what was its incarnation there, and the digest of its lines.
+    /// If it was imported: its incarnation there, and the digest of its lines.
     pub origin: Option<String>,
     pub imported_digest: Option<Vec<u8>>,
-    /// The session keys, on the first page.
+    /// The session's own state, on the first page.
     pub state: Option<String>,
     pub rows: Vec<LogRow>,
     /// There are more rows.
     pub more: bool,
 }
 
-/// Of an imported session: the sequences between which what user and app state were, when events saw them, did not come along. The
-/// base counts as an event.
+/// The ranges of sequences of an imported session for which the user and app state that the events saw is unknown. The base
+/// counts as an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lost {
     pub user: Option<(i64, i64)>,
@@ -95,13 +94,13 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Whether the user state, and the app state, of that sequence are lost.
+    /// Whether the user state and the app state that this event saw are unknown.
     pub fn at(&self, sequence: i64) -> (bool, bool) {
         let holds = |range: Option<(i64, i64)>| range.is_some_and(|(from, to)| (from..=to).contains(&sequence));
         (holds(self.user), holds(self.app))
     }
 
-    /// Those of another one, too: in one range, which may have more.
+    /// Merges the ranges of another one; each becomes one range, which may cover more.
     pub fn add(&mut self, other: &Self) {
         for (range, other) in [(&mut self.user, other.user), (&mut self.app, other.app)] {
             *range = match (*range, other) {
@@ -140,87 +139,87 @@ impl Lost {
     }
 }
 
-/// What changed shared state at one revision.
+/// The change of shared state at one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastChange {
     pub revision: i64,
     pub time: Micros,
-    /// It is all the state that there was, and nothing is known of what was before.
+    /// It is the whole state; the history before it is unknown.
     pub is_base: bool,
-    /// In the order of keys, as the rest.
+    /// In the order of keys, as `removed`.
     pub set: Vec<(String, RawJson)>,
     pub removed: Vec<String>,
 }
 
 impl PastChange {
-    /// Whether both left the same, whenever that was.
+    /// Whether both are the same change, apart from the time.
     pub fn same(&self, other: &Self) -> bool {
         self.revision == other.revision && self.set == other.set && self.removed == other.removed
     }
 }
 
-/// What to read of the past of shared state.
+/// The query for a page of the history of shared state.
 #[derive(Debug, Clone)]
 pub struct PastQuery {
     pub scope: ScopeKey,
-    /// The first page, with the present state, if it is `None`; else the changes after this revision.
+    /// `None` for the first page, which includes the present state; else the changes after this revision.
     pub after: Option<i64>,
-    /// Up to this one; to the present one on the first page.
+    /// Up to this revision; the first page goes up to the present one.
     pub through: i64,
     pub max_rows: usize,
     pub max_bytes: usize,
 }
 
-/// A part of that past, of one moment.
+/// A page of that history, at one moment.
 #[derive(Debug)]
 pub struct PastPage {
     /// The present state, on the first page.
     pub view: Option<ScopeView>,
-    /// What was before this revision is not known.
+    /// The history before this revision is unknown.
     pub floor: i64,
     pub changes: Vec<PastChange>,
     /// There are more changes.
     pub more: bool,
 }
 
-/// Where a shared scope stands that an import may give its past.
+/// The head of a shared scope whose history an import may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScopeHead {
     pub revision: i64,
     pub floor: i64,
-    /// The revision at which an import took it, until its past has come.
+    /// The revision at which an import created it, until its history is complete.
     pub imported: i64,
 }
 
-/// What an imported scope was before the revision at which it was taken. Nobody sees it until [`PastEnd`].
+/// A part of the history of an imported scope. It is invisible until [`PastEnd`].
 #[derive(Debug)]
 pub struct PastRows {
     pub scope: ScopeKey,
     pub subject: Option<Subject>,
     pub since: i64,
-    /// The revision at which the scope was taken.
+    /// The revision at which the scope was imported.
     pub revision: i64,
     pub changes: Vec<PastChange>,
-    /// Values that were overwritten or removed: the key, and from when to when it held.
+    /// Values that were overwritten or removed: the key, and the revisions from and to which it was current.
     pub spans: Vec<(String, i64, i64)>,
 }
 
-/// Makes the past of an imported scope visible.
+/// Makes the history of an imported scope visible.
 #[derive(Debug)]
 pub struct PastEnd {
     pub scope: ScopeKey,
     pub subject: Option<Subject>,
     pub since: i64,
     pub revision: i64,
-    /// When the last change was made.
+    /// The time of the last change.
     pub time: Micros,
-    /// Where the past begins.
+    /// The first revision of the history.
     pub floor: i64,
-    /// The values that held at `revision` and were older: the key, the value and the revision that wrote it.
+    /// The values at `revision` that were written before: the key, the value and the revision that wrote it.
     pub held: Vec<(String, RawJson, i64)>,
 }
 
-/// An event, or what a trim left of one.
+/// An event, or the stub that a trim left of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRow {
     pub sequence: i64,
@@ -231,11 +230,11 @@ pub struct LogRow {
     /// The revisions of user and app state that it saw.
     pub saw: (i64, i64),
     pub digest: [u8; 32],
-    /// `None` of a stub.
+    /// `None` for a stub.
     pub body: Option<String>,
 }
 
-/// An export begins with this.
+/// The first line of an export.
 pub fn first_line(source: &Source, now: Micros) -> String {
     let mut line = typed("export");
     line.push("format", FORMAT);
@@ -290,12 +289,12 @@ pub fn change_line(user: Option<&UserId>, change: &PastChange) -> String {
     closed(line)
 }
 
-/// A session begins with this.
+/// The first line of a session.
 pub fn session_line(session: &Exported) -> String {
     session_line_with(session, true)
 }
 
-/// How it began before it had `saw`.
+/// The first line of a session in the format before `saw`.
 pub fn old_session_line(session: &Exported) -> String {
     session_line_with(session, false)
 }
@@ -351,14 +350,14 @@ pub fn row_line(row: &LogRow) -> String {
         line.push("event", &event);
     }
     line.push("saw", &saw);
-    // That of what a client gave, where the body shows what its operators came to.
+    // The digest of the client's content, if the body has the results of its operators instead.
     if stored_digest(body) != Some(row.digest) {
         line.push_str("digest", &hex(&row.digest));
     }
     closed(line)
 }
 
-/// A session ends with this; `sha256` is that of its lines before.
+/// The last line of a session; `sha256` is the digest of its lines before.
 pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, lost: &Lost, sha256: [u8; 32]) -> String {
     let mut line = typed("session.end");
     line.push_str("id", head.key.session.as_str());
@@ -377,7 +376,7 @@ pub fn last_line(totals: Totals) -> String {
     closed(line)
 }
 
-/// A whole export of a database that has no app.
+/// The export of a database without apps.
 pub fn empty_export(now: Micros) -> String {
     let mut line = typed("export");
     line.push("format", FORMAT);
@@ -387,25 +386,25 @@ pub fn empty_export(now: Micros) -> String {
     closed(line) + &last_line(Totals::default())
 }
 
-/// The scope of an export that is of no app.
+/// The `scope` of an export without an app.
 const DATABASE: &str = "database";
 
-/// JSON may have line breaks between its tokens (RFC 8259, section 2), and nowhere else.
+/// JSON may have line breaks between its tokens only (RFC 8259, section 2).
 fn has_line_break(json: &str) -> bool {
     json.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
-/// The same JSON with spaces for line breaks.
+/// The same JSON with spaces instead of line breaks.
 fn on_one_line(json: &str) -> String {
     json.replace(['\n', '\r'], " ")
 }
 
-/// What a member is called that has, as a JSON string, the exact text of another one.
+/// The name of the member that has the exact text of another one, as a JSON string.
 fn raw_name(name: &str) -> String {
     format!("{name}Raw")
 }
 
-/// Adds stored JSON to a line. If it has line breaks, readers get it on one line, and imports its exact text beside that.
+/// Adds stored JSON to a line. If it has line breaks, they become spaces, and a second member has the exact text for imports.
 fn push_value(line: &mut ObjectText, name: &str, json: &str) {
     if has_line_break(json) {
         line.push(name, &on_one_line(json));
@@ -415,7 +414,7 @@ fn push_value(line: &mut ObjectText, name: &str, json: &str) {
     }
 }
 
-/// A value of a line as it was stored: what the line shows, or the exact text beside it.
+/// The stored text of a value: the exact text if the line has it, else the value itself.
 fn exact(name: &str, shown: Option<RawJson>, raw: Option<Cow<'_, str>>) -> Result<Option<RawJson>, Rejected> {
     let Some(raw) = raw else { return Ok(shown) };
     let exact = Json::parse(raw.as_bytes(), MAX_BODY_DEPTH)?.to_raw();
@@ -442,7 +441,7 @@ fn closed(line: ObjectText) -> String {
     text
 }
 
-/// Where an export of this source goes on behind this session.
+/// The cursor at which an export of this source continues after this session.
 fn cursor(source: &Source, head: &SessionInfo) -> String {
     let key = &head.key;
     let parts = [key.user.user.as_str(), &head.create_time.0.to_string(), key.session.as_str()];
@@ -452,7 +451,7 @@ fn cursor(source: &Source, head: &SessionInfo) -> String {
 /// Reads the cursor of a `session.end`.
 ///
 /// # Errors
-/// It is none, or one of an export of something else.
+/// It is not a cursor, or not one of this source.
 pub fn parse_cursor(source: &Source, text: &str) -> Result<ListPosition, &'static str> {
     const NO_CURSOR: &str = "must be the cursor of a `session.end` of this very export";
     let part = |part: &str| unhex(part).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(NO_CURSOR);
@@ -528,7 +527,7 @@ impl ImportedRow {
     }
 }
 
-/// A value that held in a session from one revision up to, not including, another.
+/// A value that was current in a session from one revision up to, not including, another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastValue {
     pub key: String,
@@ -537,22 +536,22 @@ pub struct PastValue {
     pub value: RawJson,
 }
 
-/// Rows of a session that is not visible yet.
+/// Rows of a session that is still invisible.
 #[derive(Debug)]
 pub struct ImportRows {
     pub key: SessionKey,
     pub incarnation: i64,
     pub subject: Subject,
-    /// How many erasures the app had when the import began.
+    /// The number of erasures of the app when the import began.
     pub since: i64,
-    /// The first of them: else the import must be known, or it was given up, or the user was erased.
+    /// The first rows of the session. For later rows the import must still exist: the sweep or an erasure may have removed it.
     pub begins: bool,
     pub rows: Vec<ImportedRow>,
     pub past: Vec<PastValue>,
     pub now: Micros,
 }
 
-/// The session whose rows these are, to be made visible.
+/// Makes an imported session visible.
 #[derive(Debug)]
 pub struct ImportEnd {
     pub key: SessionKey,
@@ -560,12 +559,12 @@ pub struct ImportEnd {
     pub begin: SessionLine,
     pub subject: Subject,
     pub since: i64,
-    /// The revisions of user and app state that were seen at the base.
+    /// The revisions of user and app state that the base saw.
     pub base_saw: (i64, i64),
     pub lost: Lost,
     pub revision: i64,
     pub update_time: Timestamp,
-    /// The latest at which one of its events was committed, stubs included; 0 without one.
+    /// The latest commit time of its events, stubs included; 0 without events.
     pub commit_time: Micros,
     /// Key, value, and the revision that wrote it.
     pub state: Vec<(String, RawJson, i64)>,
@@ -573,13 +572,13 @@ pub struct ImportEnd {
     pub now: Micros,
 }
 
-/// The state of an app or a user, taken only where there is none.
+/// Imports the state of an app or a user that has none.
 #[derive(Debug)]
 pub struct ScopeImport {
     pub scope: ScopeKey,
     /// Of a user.
     pub subject: Option<Subject>,
-    /// How many erasures the app had when the import began.
+    /// The number of erasures of the app when the import began.
     pub since: i64,
     pub revision: i64,
     pub state: Vec<(String, RawJson)>,
@@ -587,7 +586,7 @@ pub struct ScopeImport {
 }
 
 impl ScopeImport {
-    /// Whether it is to be taken, beside what the scope has: not if that is there.
+    /// Whether it is to be written, given the scope's present state: not if that is the same.
     ///
     /// # Errors
     /// `OtherState`.
@@ -600,7 +599,7 @@ impl ScopeImport {
     }
 }
 
-/// Whether a JSON object has these keys with these very texts, and no others.
+/// Whether a JSON object has exactly these keys and texts.
 pub fn is_object(state: &[(String, RawJson)], object: &str) -> bool {
     let own: BTreeMap<&str, &str> = state.iter().map(|(key, value)| (&**key, value.text())).collect();
     let members: Vec<_> = Json::trusted(object).as_object().into_iter().flatten().collect();
@@ -611,7 +610,7 @@ pub fn is_object(state: &[(String, RawJson)], object: &str) -> bool {
 /// A line of an import.
 #[derive(Debug)]
 pub enum Line {
-    /// Of a database that has no app, if it is of none.
+    /// Without an app, the export of a database without apps.
     Export {
         app: Option<AppName>,
     },
@@ -642,11 +641,11 @@ pub enum Line {
     End(Totals),
 }
 
-/// How many there are in an export.
+/// The totals of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     pub sessions: u64,
-    /// Without stubs.
+    /// Stubs are not counted.
     pub events: u64,
 }
 
@@ -660,17 +659,17 @@ impl Totals {
     }
 }
 
-/// What begins a session.
+/// The first line of a session.
 #[derive(Debug)]
 pub struct SessionLine {
     pub user: UserId,
     pub id: SessionId,
-    /// The incarnation that it had where it comes from.
+    /// Its incarnation in the source.
     pub origin: String,
     pub create_time: Micros,
     pub base: i64,
     pub base_state: RawJson,
-    /// The revisions of user and app state that were seen at the base, if it is known.
+    /// The revisions of user and app state that the base saw, if known.
     pub saw: Option<(i64, i64)>,
     pub display_name: Option<RawJson>,
     pub labels: Option<RawJson>,
@@ -684,9 +683,9 @@ pub struct EventLine {
     pub commit_time: Micros,
     pub event: NewEvent,
     pub saw: (i64, i64),
-    /// The digest that tells a retry.
+    /// The digest that recognises a retry.
     pub digest: [u8; 32],
-    /// The revision that a rewind names.
+    /// The target revision of a rewind.
     pub rewound_to: Option<i64>,
 }
 
@@ -694,7 +693,7 @@ impl Line {
     /// Reads a line, without its line feed.
     ///
     /// # Errors
-    /// Not JSON, not a line of an export, or an event that is not as this service stores events.
+    /// Not JSON, not a line of an export, or an event that this service would not store.
     pub fn parse(line: &[u8], limits: &Limits) -> Result<Self, Rejected> {
         let json = Json::parse(line, MAX_BODY_DEPTH)?;
         let kind = json.get("type").and_then(Json::as_str).unwrap_or_default();
@@ -842,10 +841,10 @@ fn stub(fields: &mut Fields<'_>) -> Option<LogRow> {
 }
 
 impl SessionLine {
-    /// The state with which the log begins.
+    /// The state at the beginning of the log.
     ///
     /// # Errors
-    /// A rule of state; a key that no session holds: of another scope, or `temp:`.
+    /// A broken rule for state, or a key of another scope or `temp:`.
     pub fn base_state(&self) -> Result<Vec<(String, RawJson)>, Rejected> {
         let json = self.base_state.json();
         let is_own = |key: &str| matches!(scope::split(key), Some((Scope::Session, _)));
@@ -859,7 +858,7 @@ impl SessionLine {
     fn take(fields: &mut Fields<'_>) -> Result<Option<Self>, Rejected> {
         let user = fields.take_str_with("userId", UserId::parse);
         let id = fields.take_str_with("id", SessionId::parse);
-        // Of any form: what comes from elsewhere has no incarnation, and a mark of its own that tells it from others.
+        // In any form: an export of another system has no incarnation, but a mark of its own.
         let origin = fields.take_str_with("incarnation", |text| match text.len() {
             1..=64 if text.bytes().all(|b| b.is_ascii_graphic()) => Ok(text.to_owned()),
             _ => Err("must be 1 to 64 visible ASCII characters"),
@@ -925,7 +924,7 @@ impl EventLine {
         let stored = StoredEvent::new(sequence, commit_time.micros, event.body.clone());
         let mut text = String::new();
         stored.write_json(&mut text);
-        // Names that a version before this one kept in snake_case become what every reader knows.
+        // An earlier version stored some names in snake_case; they become camelCase.
         if text != given.text() && text != with_known_names(given) {
             return Err(not_stored());
         }

@@ -1,5 +1,5 @@
-//! Trimming: a session begins at a later revision. What was before is its base state, and stubs by which retries are
-//! recognised (contract, section 12).
+//! Trimming: a session's log begins at a later revision. Before it there are only the base state, and stubs that recognise
+//! retries (contract, section 12).
 
 use super::Rejected;
 use super::envelope::Fields;
@@ -9,22 +9,22 @@ use super::json::{Json, Kind};
 use super::tag::Tag;
 use super::time::{Micros, Timestamp};
 
-/// Where a session is to be cut.
+/// The target of a trim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// The log begins with this sequence.
     Before(i64),
-    /// So many events stay.
+    /// The last so many events stay.
     Keep(i64),
     /// The log begins with the first event that was not committed earlier.
     BeforeTime(Micros),
 }
 
 impl Cut {
-    /// Reads one of `{beforeSequence}`, `{keepLast}` and `{beforeTime}`. Integers may be of any length.
+    /// Reads one of `{beforeSequence}`, `{keepLast}` and `{beforeTime}`. Integers may have any length.
     ///
     /// # Errors
-    /// None or several of them, a negative number, another type, any other field.
+    /// None or several of them, a negative number, another type, or any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let integer = |fields: &mut Fields<'_>, name| {
@@ -54,12 +54,12 @@ impl Cut {
     }
 }
 
-/// The base of a session at `base` and `revision` that is asked to begin behind the event `wanted`: it never goes back.
+/// The new base of a session for a wanted one: it never goes back, nor beyond the last revision.
 pub fn new_base(wanted: i64, base: i64, revision: i64) -> i64 {
     wanted.clamp(0, revision).max(base)
 }
 
-/// A trim of a session. The same again changes nothing more.
+/// A trim of a session. It is idempotent.
 #[derive(Debug)]
 pub struct Trim {
     pub key: SessionKey,
@@ -72,9 +72,9 @@ pub struct Trim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trimmed {
     pub base: i64,
-    /// How many events this trim took.
+    /// The number of events that this trim removed.
     pub events: i64,
-    /// The moment after it.
+    /// The tag after it.
     pub tag: Tag,
 }
 

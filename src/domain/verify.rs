@@ -1,9 +1,9 @@
 //! Whether the stored state follows from the events: each session is recomputed from its events, each shared scope from its
 //! log.
 //!
-//! Nothing here reads a database. A store feeds a [`SessionCheck`] the events of a session in order, looks up what the
-//! check [wants](Wanted) on the way, and then feeds it the rows of the state; a [`ScopeCheck`] likewise. What does not
-//! agree becomes a line of [`Findings`]. Lines name keys, events and revisions, never a value.
+//! Nothing here reads a database. A store passes the events of a session to a [`SessionCheck`] in order, looks up the rows that
+//! the check [wants](Wanted) on the way, and then passes the rows of the state; the same for a [`ScopeCheck`]. Each difference
+//! becomes a line of [`Findings`]. Lines name keys, events and revisions, never a value.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,19 +16,19 @@ use super::json::Json;
 use super::scope::{Scope, split};
 use super::time::{Micros, Timestamp};
 
-/// How many differences of one session, or of one scope, are put into words; further ones are counted.
+/// How many differences of a session or scope are described; further ones are only counted.
 pub const MAX_LINES: usize = 20;
 
-/// How many lookups a check collects before it asks for them: entries, and bytes of their values.
+/// How many lookups a check collects before it requests them: entries, and bytes of their values.
 const FULL_COUNT: usize = 500;
 const FULL_BYTES: usize = 1 << 20;
 
-/// Differences between what is stored and what should be.
+/// Differences between the stored rows and the expected ones.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// The first ones, one line each.
+    /// The first differences, one line each.
     pub lines: Vec<String>,
-    /// All of them.
+    /// The number of all differences.
     pub count: u64,
 }
 
@@ -54,32 +54,32 @@ impl Seen {
     }
 }
 
-/// A session's row, and the scopes as they are at the same moment.
+/// A session's row, and the revisions of its scopes at the same moment.
 #[derive(Debug, Clone)]
 pub struct SessionRow {
     pub revision: i64,
-    /// Events up to this one were trimmed: of them there are stubs at most.
+    /// Events up to this one were trimmed: at most their stubs are left.
     pub base: i64,
     pub create_time: Micros,
     pub update_time: Micros,
     pub update_time_number: String,
-    /// Whether the list by last update has it at that time.
+    /// Whether the list by last update has it with its update time.
     pub listed: bool,
     /// A JSON object: the state at `base`.
     pub initial_state: String,
     pub created: Seen,
     pub now: Seen,
-    /// What the shared scopes were before these revisions is not known.
+    /// The history of the shared scopes before these revisions is unknown.
     pub floors: Seen,
     /// If the session is a fork: its events up to this one are copies.
     pub forked_revision: Option<i64>,
-    /// If the session was imported: the shared scopes that the events up to this one saw are of another database.
+    /// If the session was imported: the events up to this one saw shared state of another database.
     pub imported_revision: Option<i64>,
-    /// Whether the columns of the lease agree: nobody has a part of one, and whoever holds it was granted it.
+    /// Whether the columns of the lease agree: all or none are set, and a holder has an epoch.
     pub lease_agrees: bool,
 }
 
-/// An event's row. Texts as clients see them, without what a database needs to keep them.
+/// An event's row, with texts as clients see them.
 #[derive(Debug, Clone)]
 pub struct EventRow {
     pub sequence: i64,
@@ -94,18 +94,18 @@ pub struct EventRow {
     pub body: String,
 }
 
-/// A value that was overwritten or removed, with the revisions between which it held; its row, or what that should be.
+/// A value that was overwritten or removed, with the revisions between which it was current; stored, or expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub node: i64,
     pub key: Box<str>,
     pub from: i64,
     pub to: i64,
-    /// In a session only; that of a shared scope is in its log.
+    /// For a session only; values of a shared scope are in its log.
     pub value: Option<Box<str>>,
 }
 
-/// What a request left at a key of a shared scope, which that scope's log has at this revision.
+/// The result of a request at a key of a shared scope, which the scope's log has at this revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     pub key: Box<str>,
@@ -116,13 +116,13 @@ pub struct Logged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
     Value(Box<str>),
-    /// Removed; without a trace if it was not there before.
+    /// Removed. If the key was missing before, the log has no row.
     Nothing,
     /// An unknown change.
     Something,
 }
 
-/// What is to be looked up for a [`SessionCheck`]: a bounded number of rows.
+/// The rows to look up for a [`SessionCheck`], in a bounded number.
 #[derive(Debug, Default)]
 pub struct Wanted {
     pub spans: Vec<Span>,
@@ -146,14 +146,14 @@ pub struct LogValue {
     pub value: Option<Box<str>>,
 }
 
-/// What the fold says of one key.
+/// The expected state of one key.
 #[derive(Debug)]
-struct StateEntry {
+struct ExpectedEntry {
     revision: i64,
     value: Box<str>,
 }
 
-/// What the events of one request, so far, did to a shared scope.
+/// The changes of a shared scope by the events of one request, so far.
 #[derive(Debug, Default)]
 struct Request {
     revision: i64,
@@ -161,7 +161,7 @@ struct Request {
 }
 
 impl Request {
-    /// The request is over: a later one changes the scope, or the log ends.
+    /// Ends the request: a later one changes the scope, or the log ends.
     fn settle(&mut self, wanted: &mut Vec<Logged>, bytes: &mut usize) {
         let revision = self.revision;
         for (key, left) in std::mem::take(&mut self.changes) {
@@ -178,8 +178,8 @@ impl Request {
 pub struct SessionCheck {
     row: SessionRow,
     findings: Findings,
-    state: BTreeMap<Box<str>, StateEntry>,
-    /// The sequence that comes next.
+    state: BTreeMap<Box<str>, ExpectedEntry>,
+    /// The next sequence.
     next: i64,
     saw: Seen,
     /// The last event's time, if it could be read.
@@ -201,7 +201,7 @@ impl SessionCheck {
                 for member in members {
                     state.insert(
                         member.key.into(),
-                        StateEntry { revision: row.base, value: member.value.text().into() },
+                        ExpectedEntry { revision: row.base, value: member.value.text().into() },
                     );
                 }
             }
@@ -271,7 +271,7 @@ impl SessionCheck {
         }
     }
 
-    /// The revisions of the shared scopes, as the events of a session see them, never go back.
+    /// The revisions of the shared scopes that the events of a session saw never go back.
     fn revisions(&mut self, event: &EventRow) {
         let n = event.sequence;
         if self.row.imported_revision.is_some_and(|last| n <= last) {
@@ -290,7 +290,7 @@ impl SessionCheck {
         self.saw = event.saw;
     }
 
-    /// The columns that were taken out of the body.
+    /// Compares the columns with the body.
     fn columns(&mut self, event: &EventRow, body: &Body<'_>) {
         let n = event.sequence;
         let time = body.timestamp.as_ref().map(|time| time.micros);
@@ -300,7 +300,7 @@ impl SessionCheck {
             ("author", body.author.as_deref().unwrap_or_default() == event.author),
             ("invocationId", body.invocation_id.as_deref().unwrap_or_default() == event.invocation_id),
             ("branch", body.branch.as_deref() == event.branch.as_deref()),
-            // That of an event with operators is of what was given, and the body shows what that came to.
+            // For an event with operators the digest is of the client's content, and the body has the results.
             ("digest", body.resolved || stored_digest(&event.body).is_some_and(|digest| digest == *event.digest)),
         ] {
             if !agrees {
@@ -338,7 +338,7 @@ impl SessionCheck {
             request.settle(wanted, bytes);
             request.revision = revision;
         }
-        // A fork may begin in the middle of a request, whose later events are not in this log.
+        // The copied part of a fork may end in the middle of a request, whose later events are not in this log.
         let copied = self.row.forked_revision.is_some_and(|last| event.sequence <= last);
         let left = match value {
             Some(_) if copied => Left::Something,
@@ -351,14 +351,14 @@ impl SessionCheck {
 
     fn change_session(&mut self, revision: i64, key: &str, value: Option<&str>) {
         let before = match value {
-            Some(value) => self.state.insert(key.into(), StateEntry { revision, value: value.into() }),
+            Some(value) => self.state.insert(key.into(), ExpectedEntry { revision, value: value.into() }),
             None => self.state.remove(key),
         };
         if let Some(before) = before
             && before.revision < revision
         {
             if before.revision == self.row.base && before.revision > 0 {
-                // Which event wrote it is not known, so its span can only be counted.
+                // The event that wrote it is unknown, so its span can only be counted.
                 self.found_spans += 1;
                 return;
             }
@@ -369,25 +369,24 @@ impl SessionCheck {
         }
     }
 
-    /// What is to be looked up, if that is much by now; answered with [`Self::found`].
+    /// The rows to look up, if there are many by now; answered with [`Self::found`].
     pub fn wanted_if_full(&mut self) -> Option<Wanted> {
         self.wanted.is_full().then(|| self.wanted())
     }
 
-    /// What is to be looked up; answered with [`Self::found`].
+    /// The rows to look up; answered with [`Self::found`].
     pub fn wanted(&mut self) -> Wanted {
         std::mem::take(&mut self.wanted)
     }
 
-    /// The rows that were found, in any order: spans with the nodes and keys of the wanted ones, and rows of the logs with
-    /// their keys and revisions.
+    /// The rows found, in any order: spans by nodes and keys of the wanted ones, and rows of the logs by keys and revisions.
     pub fn found(&mut self, wanted: &Wanted, spans: &[Span], user_log: &[LogValue], app_log: &[LogValue]) {
         self.found_spans += compare_spans(&mut self.findings, &wanted.spans, spans);
         compare_log(&mut self.findings, "user", self.row.floors.user, &wanted.user_log, user_log);
         compare_log(&mut self.findings, "app", self.row.floors.app, &wanted.app_log, app_log);
     }
 
-    /// After the last event: how the log ends.
+    /// After the last event: checks the end of the log.
     pub fn end_of_events(&mut self) {
         self.missing(self.row.revision);
         let Wanted { user_log, app_log, bytes, .. } = &mut self.wanted;
@@ -397,7 +396,7 @@ impl SessionCheck {
             let created = Timestamp::from(self.row.create_time);
             self.row.update_time == created.micros && self.row.update_time_number == created.number.text()
         } else {
-            // An event that is missing, or that cannot be read, is a fault of its own.
+            // A missing or unreadable event is reported by itself.
             let whole = self.next > self.row.revision && self.row.revision > self.row.base;
             self.last_time.as_ref().filter(|_| whole).is_none_or(|last| {
                 self.row.update_time == last.micros && self.row.update_time_number == last.number.text()
@@ -415,24 +414,23 @@ impl SessionCheck {
     pub fn state(&mut self, key: &str, value: &str, revision: i64) {
         match self.state.remove(key) {
             None => self.findings.note(|| format!("key {key:?}: it is in the state, and should not be")),
-            Some(held) => {
-                let by = Writer { revision: held.revision, base: self.row.base };
-                let is_base = held.revision == self.row.base && (0..=self.row.base).contains(&revision);
-                if *held.value != *value {
+            Some(expected) => {
+                let by = WrittenBy { revision: expected.revision, base: self.row.base };
+                let is_base = expected.revision == self.row.base && (0..=self.row.base).contains(&revision);
+                if *expected.value != *value {
                     self.findings.note(|| format!("key {key:?}: the state has not the value of {by}"));
                 }
-                if held.revision != revision && !is_base {
+                if expected.revision != revision && !is_base {
                     self.findings.note(|| format!("key {key:?}: the state has revision {revision}, not that of {by}"));
                 }
             }
         }
     }
 
-    /// After the last row of state, and the last answer; `spans` is how many rows of spans the session has that ended after
-    /// its base.
+    /// After the last row of state, and the last answer; `spans` is the number of the session's spans that end after its base.
     pub fn finish(mut self, spans: i64) -> Findings {
-        for (key, held) in &self.state {
-            let by = Writer { revision: held.revision, base: self.row.base };
+        for (key, expected) in &self.state {
+            let by = WrittenBy { revision: expected.revision, base: self.row.base };
             self.findings.note(|| format!("key {key:?}: the state lacks it, as it was left by {by}"));
         }
         more_spans(&mut self.findings, spans - self.found_spans);
@@ -441,12 +439,12 @@ impl SessionCheck {
 }
 
 /// Who wrote a session's key last.
-struct Writer {
+struct WrittenBy {
     revision: i64,
     base: i64,
 }
 
-impl fmt::Display for Writer {
+impl fmt::Display for WrittenBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.revision {
             0 => f.write_str("the creation"),
@@ -456,7 +454,7 @@ impl fmt::Display for Writer {
     }
 }
 
-/// What a stored event says of itself.
+/// The content of a stored event.
 struct Body<'a> {
     id: Option<Cow<'a, str>>,
     timestamp: Option<Timestamp>,
@@ -465,11 +463,11 @@ struct Body<'a> {
     branch: Option<Cow<'a, str>>,
     /// It has operators.
     resolved: bool,
-    /// It names an invocation to rewind to.
+    /// Whether it names an invocation to rewind to.
     rewinds: bool,
-    /// The revision that it says it rewinds to, where the invocation has no name.
+    /// The revision to which it rewinds, if the invocation has no name.
     rewound_to: Option<Json<'a>>,
-    /// Removed before `set` is set, as readers do it.
+    /// Applied before `set`, as readers do.
     removed: BTreeSet<Cow<'a, str>>,
     set: Vec<(Cow<'a, str>, Json<'a>)>,
 }
@@ -526,7 +524,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Compares the spans that there should be with their rows; how many rows there were.
+/// Compares the expected spans with their rows; returns the number of rows.
 fn compare_spans(findings: &mut Findings, wanted: &[Span], found: &[Span]) -> i64 {
     let found: HashMap<(i64, &str), &Span> = found.iter().map(|span| ((span.node, &*span.key), span)).collect();
     for Span { node, key, from, to, value } in wanted {
@@ -541,7 +539,7 @@ fn compare_spans(findings: &mut Findings, wanted: &[Span], found: &[Span]) -> i6
     found.len() as i64
 }
 
-/// Compares what requests left with the rows of a scope's log. What is up to its floor may be gone.
+/// Compares the results of requests with the rows of a scope's log. Rows up to its floor may be missing.
 fn compare_log(findings: &mut Findings, scope: &str, floor: i64, wanted: &[Logged], found: &[LogValue]) {
     let found: HashMap<(&str, i64), &LogValue> = found.iter().map(|row| ((&*row.key, row.revision), row)).collect();
     for Logged { key, revision, left } in wanted {
@@ -566,7 +564,7 @@ fn more_spans(findings: &mut Findings, count: i64) {
     }
 }
 
-/// A row of a shared scope's log, with what the state has at its key.
+/// A row of a shared scope's log, with the state at its key.
 #[derive(Debug, Clone)]
 pub struct LogRow {
     pub key: String,
@@ -583,7 +581,7 @@ pub struct ScopeCheck {
     /// `None` if it is not known.
     revision: Option<i64>,
     floor: i64,
-    /// What is before this revision is a past that an import is still writing, or gave up.
+    /// The history before this revision is incomplete: an import is still writing it, or was interrupted.
     imported: i64,
     last: Option<LogRow>,
     /// The revisions in the log, one bit each, 64 to an entry.
@@ -594,8 +592,8 @@ pub struct ScopeCheck {
 }
 
 impl ScopeCheck {
-    /// `revision` is that of the scope's row, if there is one. Of what is before `floor`, the log need not tell, and what it has before
-    /// `imported` need not be whole.
+    /// `revision` is that of the scope's row, if there is one. The log may lack rows before `floor`, and may be incomplete before
+    /// `imported`.
     pub fn new(revision: Option<i64>, floor: i64, imported: i64) -> Self {
         let mut findings = Findings::default();
         if revision.is_none() {
@@ -637,7 +635,7 @@ impl ScopeCheck {
         self.last = Some(row);
     }
 
-    /// The last row of a key is what the state has.
+    /// The last row of a key must agree with the state.
     fn conclude(&mut self, last: Option<LogRow>) {
         let Some(LogRow { key, revision, removed, state }) = last else { return };
         self.keys += u64::from(!removed);
@@ -657,7 +655,7 @@ impl ScopeCheck {
         std::mem::take(&mut self.spans)
     }
 
-    /// The rows that were found with the nodes and keys of the wanted ones, in any order.
+    /// The rows found by the nodes and keys of the wanted ones, in any order.
     pub fn found(&mut self, wanted: &[Span], found: &[Span]) {
         self.found_spans += compare_spans(&mut self.findings, wanted, found);
     }
@@ -680,12 +678,12 @@ impl ScopeCheck {
         self.logged.get(&(revision / 64)).is_some_and(|bits| bits >> (revision % 64) & 1 == 1)
     }
 
-    /// A key of the state of which the log has no row at all.
+    /// A key of the state without any row in the log.
     pub fn unlogged(&mut self, key: &str) {
         self.findings.note(|| format!("key {key:?}: it is in the state, and not in the log"));
     }
 
-    /// After the last answer; `spans` is how many rows of spans the scope has. The number of its keys comes with it.
+    /// After the last answer; `spans` is the number of the scope's spans.
     pub fn finish(mut self, spans: i64) -> (Findings, u64) {
         more_spans(&mut self.findings, spans - self.found_spans);
         (self.findings, self.keys)

@@ -1,26 +1,26 @@
-//! In whose name a request writes, and what that forbids.
+//! Who writes, and what that forbids.
 
 use super::fault::Rejected;
 use super::json::Json;
 use super::scope::Scope;
 
-/// In whose name a request writes.
+/// Who writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Writer {
     #[default]
     Anyone,
-    /// A client of role `user`: it may neither speak as the agent nor do what only an agent does.
+    /// A client of role `user`: it may not write as the agent, nor use the agent's actions.
     User,
 }
 
 impl Writer {
-    /// The author of events that name none.
+    /// The author of events without one.
     pub fn default_author(self) -> Option<&'static str> {
         (self == Self::User).then_some(USER)
     }
 
     /// # Errors
-    /// Another author than the writer may name.
+    /// An author that the writer may not name.
     pub fn check_author(self, author: &str) -> Result<(), Rejected> {
         let is_allowed = self == Self::Anyone || author == USER;
         if is_allowed {
@@ -37,10 +37,10 @@ impl Writer {
         if is_allowed { Ok(()) } else { Err(denied("the role `user` may not name `app:` keys; `agent` could")) }
     }
 
-    /// A member of an event's actions beside those that change state.
+    /// Checks a member of an event's actions other than those that change state.
     ///
     /// # Errors
-    /// It asks for something.
+    /// It is not empty, and only an agent may use it.
     pub fn check_action(self, value: Json<'_>) -> Result<(), Rejected> {
         let is_empty = || value.is_null() || matches!(value.canonical().as_ref(), "{}" | "[]" | "\"\"");
         let is_allowed = self == Self::Anyone || is_empty();
@@ -52,7 +52,7 @@ impl Writer {
     }
 }
 
-/// The author of what a user says, as in ADK.
+/// The author of a user's messages, as in ADK.
 const USER: &str = "user";
 
 fn denied(detail: &'static str) -> Rejected {

@@ -1,4 +1,4 @@
-//! What a decision changes: the rows that the store writes.
+//! The rows that a decision writes.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,7 @@ pub struct EventWrite<'a> {
     pub key: &'a SessionKey,
     pub incarnation: i64,
     pub sequence: i64,
-    /// Revisions of the shared scopes after this transaction's changes: what the event saw.
+    /// The revisions of the shared scopes that the event saw: after this transaction's changes.
     pub user_revision: i64,
     pub app_revision: i64,
     pub commit_time: Micros,
@@ -35,11 +35,11 @@ pub struct SessionUpdate<'a> {
     pub update_time: &'a Timestamp,
     /// The session's head before the batch; `None` if the batch creates it.
     pub was: Option<SessionHead>,
-    /// The epoch that an append of the batch names: it must still be the present one, and its lease is extended.
+    /// The lease's epoch that an append of the batch names. It must still be the present one, and the lease is extended.
     pub lease: Option<i64>,
     /// An append of the batch names no lease, so none may exclude it.
     pub side: bool,
-    /// When the last of them arrived: the time of the write, where the database has no clock of its own.
+    /// When the last append arrived: the time of the write, where the database has no clock.
     pub now: Micros,
 }
 
@@ -47,7 +47,7 @@ pub struct SessionUpdate<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScopeUpdate {
     pub was: i64,
-    /// The first that the batch makes.
+    /// The first new revision of the batch.
     pub first: i64,
     pub revision: i64,
 }
@@ -57,13 +57,13 @@ pub struct ScopeUpdate {
 pub struct StateWrite<'a> {
     /// `None` if it is removed.
     pub value: Option<Cow<'a, RawJson>>,
-    /// The revision that replaced the value from before the batch.
+    /// The revision that replaced the value before the batch.
     pub first: i64,
     /// The revision that wrote it last.
     pub revision: i64,
 }
 
-/// A value that a batch wrote and then replaced: it held from `from` up to, not including, `to`.
+/// A value that a batch wrote and then replaced: it was current from `from` up to, not including, `to`.
 #[derive(Debug, Clone)]
 pub struct Passed<'a, K> {
     pub key: K,
@@ -72,7 +72,7 @@ pub struct Passed<'a, K> {
     pub value: Option<Cow<'a, RawJson>>,
 }
 
-/// The state rows of one scope that a batch changes, each once, in key order, and the values that did not outlast it.
+/// The state rows that a batch changes, each once, in key order, and the values that did not outlast it.
 #[derive(Debug)]
 pub struct StateWrites<'a, K> {
     pub rows: BTreeMap<K, StateWrite<'a>>,
@@ -91,7 +91,7 @@ impl<'a, K: Ord + Clone> StateWrites<'a, K> {
         let mut first = revision;
         if let Some(before) = self.rows.remove(&key) {
             first = before.first;
-            // Of two writes at one revision the first was never visible.
+            // If both have the same revision, the first value was never visible.
             if before.revision < revision {
                 let passed = Passed { key: key.clone(), from: before.revision, to: revision, value: before.value };
                 self.passed.push(passed);
@@ -101,37 +101,37 @@ impl<'a, K: Ord + Clone> StateWrites<'a, K> {
     }
 }
 
-/// A part of what one transaction committed: for those who wait for it, and for the change feed.
+/// A part of a commit, for subscribers and for the change feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Committed {
     /// Events of one session: the sequences from `first` to `last`.
     Events { key: SessionKey, incarnation: i64, first: i64, last: i64 },
-    /// Something else of a session.
+    /// Another change of a session.
     Session { key: SessionKey, incarnation: i64, change: SessionChange },
     /// State of an app or a user: the revisions from `first` to `last`.
     Scope { key: ScopeKey, first: i64, last: i64 },
-    /// A user was erased. The sessions are told of one by one.
+    /// A user was erased. Each of the sessions has an entry of its own.
     Erased { app: AppName, subject: Subject, erasure: String },
 }
 
 /// What happened to a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionChange {
-    /// With events up to this revision, which are told of by themselves; of a fork, its source.
+    /// With events up to this revision, which have an entry of their own; for a fork with its source.
     Created {
         revision: i64,
         forked_from: Option<(SessionId, i64)>,
     },
-    /// Its metadata are this JSON object.
+    /// Its new metadata, as a JSON object.
     Updated(String),
-    /// Its log begins behind this revision.
+    /// Its log begins after this revision.
     Trimmed(i64),
     Deleted(Removal),
-    /// Its lease: nothing that the feed shows.
+    /// Its lease changed, which the feed does not show.
     Leased,
 }
 
-/// Why a session is gone.
+/// Why a session was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
     Deleted,
@@ -152,7 +152,7 @@ impl Removal {
     }
 }
 
-/// A change as the feed's table has it.
+/// A row of the feed's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeRow<'a> {
     pub kind: ChangeKind,
@@ -162,7 +162,7 @@ pub struct ChangeRow<'a> {
     pub session: Option<(&'a SessionId, i64)>,
     pub first: i64,
     pub last: i64,
-    /// Of a creation its source, of an update the metadata, of a deletion the reason, of an erasure its id and subject.
+    /// For a fork its source, for an update the metadata, for a deletion the reason, for an erasure its id and subject.
     pub detail: Option<Cow<'a, str>>,
 }
 
@@ -174,7 +174,7 @@ impl<'a> ChangeRow<'a> {
 }
 
 impl Committed {
-    /// What the feed shows of it.
+    /// Its row in the feed, if the feed shows it.
     pub fn row(&self) -> Option<ChangeRow<'_>> {
         Some(match self {
             Self::Events { key, incarnation, first, last } => {
@@ -201,7 +201,7 @@ impl Committed {
                 SessionChange::Trimmed(base) => {
                     ChangeRow { last: *base, ..ChangeRow::of(ChangeKind::SessionTrimmed, key, *incarnation) }
                 }
-                // The erasure stands for it, and nothing names the user any more.
+                // The erasure has a row of its own, and nothing may name the user.
                 SessionChange::Leased | SessionChange::Deleted(Removal::Erased) => return None,
                 SessionChange::Deleted(removal) => {
                     let detail = Some(Cow::Borrowed(removal.as_str()));
@@ -238,7 +238,7 @@ pub struct Writes<'a> {
 }
 
 impl Writes<'_> {
-    /// What it commits: the events by session, in the order of their sequences, and the shared scopes that it changes.
+    /// Its commit: the events by session, in the order of their sequences, and the changed shared scopes.
     pub fn committed(&self) -> Vec<Committed> {
         let mut committed: Vec<Committed> = Vec::new();
         let mut places: HashMap<&SessionKey, usize> = HashMap::new();

@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use crate::domain::time::Micros;
 
-/// What the rules take as arguments and tests replace.
+/// Time, ids and randomness, which the rules take as arguments and tests replace.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Micros;
-    /// A UUIDv7: unique, and sorted by the time of its making.
+    /// A UUIDv7: unique, and sorted by creation time.
     fn fresh_id(&self) -> Uuid;
-    /// A positive number that no two creations share, but by a chance of one in 2^63.
+    /// A random positive number of 63 bits.
     fn incarnation(&self) -> i64;
     /// A random time of at most `limit`, so that callers that failed together do not retry together.
     fn jitter(&self, limit: Duration) -> Duration;

@@ -1,4 +1,4 @@
-//! Erasures: made, read, finished with a receipt, and replayed on a database that was restored.
+//! Erasures: create, read, finish with a receipt, and replay on a restored database.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -18,19 +18,19 @@ use crate::domain::refusal::Refusal;
 use crate::store::backend::Scrubbed;
 use crate::store::error::{Failure, StoreError};
 
-/// How many rows one look takes.
+/// How many rows one read takes.
 const ROWS: usize = 1000;
 
-/// What a replay of a ledger came to.
+/// The result of the replay of a ledger.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Replayed {
-    /// Erasures that the database did not know of.
+    /// Erasures that were new to the database.
     pub noted: u64,
-    /// Of these, those of users who were there again.
+    /// How many of these users had data again.
     pub erased: u64,
 }
 
-/// Which erasures a grant reaches: they do not name their users, so it takes names to find them, and a prefix finds none.
+/// Which erasures a grant covers. An erasure does not name its user, so only exact names can find it; a prefix finds none.
 struct Within<'a> {
     grant: &'a Grant,
     salt: &'a [u8; 32],
@@ -67,9 +67,6 @@ impl Reader {
     }
 
     /// A page of erasures within this grant, the oldest first, and whether there are more.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
     pub async fn erasures(
         &self,
         after: &str,
@@ -82,10 +79,10 @@ impl Reader {
         let mut page = Vec::new();
         let mut after = after.to_owned();
         loop {
-            let looked = self.read(deadline, || self.reads.erasures(&after, ROWS, deadline)).await?;
-            let is_last = looked.len() < ROWS;
-            let last = looked.last().map(|erasure| erasure.id.clone());
-            page.extend(looked.into_iter().filter(|erasure| within.has(erasure)));
+            let found = self.read(deadline, || self.reads.erasures(&after, ROWS, deadline)).await?;
+            let is_last = found.len() < ROWS;
+            let last = found.last().map(|erasure| erasure.id.clone());
+            page.extend(found.into_iter().filter(|erasure| within.has(erasure)));
             if page.len() > rows {
                 page.truncate(rows);
                 return Ok((page, true));
@@ -99,18 +96,15 @@ impl Reader {
 }
 
 impl Service {
-    /// The hash that stands for a user.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
+    /// The hash that replaces a user's name.
     pub async fn subject(&self, user: &UserKey, deadline: Instant) -> Result<Subject> {
         Ok(Subject::of(&self.store.erasure_salt(deadline).await?, user))
     }
 
-    /// Erases a user, or finds the erasure that an earlier request of the same id made; whether it did.
+    /// Erases a user, or returns the erasure that an earlier request with the same id made; `true` in that case.
     ///
     /// # Errors
-    /// `ErasureConflict`: the request was for another user, of whom this grant lets one know.
+    /// `ErasureConflict`: the id was used for another user, whom this grant may see.
     pub async fn erase(
         &self,
         user: UserKey,
@@ -136,7 +130,7 @@ impl Service {
             self.to_sweep.notify_one();
             return match outcome {
                 Ok((made, erasure)) => Ok((made == Made::Before, erasure)),
-                // Nothing was written. Whose erasure it is would be told: to these, ids are of a user.
+                // Nothing was written. A conflict would reveal the other user, so for this grant each user has its own ids.
                 Err(Refusal::ErasureConflict(other)) if of_user.is_some() && !Within::new(grant, &salt).has(&other) => {
                     erasing.request = of_user.take();
                     continue;
@@ -146,10 +140,7 @@ impl Service {
         }
     }
 
-    /// What verifies the receipts of this database.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
+    /// The keys that verify the receipts of this database.
     pub async fn receipt_key(&self, deadline: Instant) -> Result<PublicKey> {
         Ok(self.signer(deadline).await?.public())
     }
@@ -159,7 +150,7 @@ impl Service {
         self.signer.get_or_try_init(stored).await
     }
 
-    /// Signs the receipts of erasures of which nothing is left; `false` if some have to wait for a reader of the file.
+    /// Signs the receipts of erasures whose rows are all removed; `false` if some wait for a reader of the file.
     pub(super) async fn finish_erasures(&self, deadline: Instant) -> std::result::Result<bool, StoreError> {
         loop {
             let gone = self.store.erasures_to_finish(ROWS, deadline).await?;
@@ -187,7 +178,7 @@ impl Service {
         }
     }
 
-    /// So many erasures have to wait for a reader of the file, which keeps what was removed in its log.
+    /// Logs how many erasures wait for a reader of the SQLite file, which keeps removed pages in the WAL.
     fn erasures_wait(&self, count: usize) {
         self.metrics.erasures_wait(count);
         let waits = count > 0;
@@ -201,25 +192,22 @@ impl Service {
         }
     }
 
-    /// Why an erasure of which no row is left may still run.
+    /// Why an erasure may still be running although its rows are removed.
     pub fn why_erasures_wait(&self) -> Option<&'static str> {
         let waits = self.erasures_wait.load(Ordering::Relaxed);
         waits.then_some("a reader of the database file, such as a replicator or an open sqlite3, holds its log (-wal), where removed rows are still: end that reader")
     }
 
-    /// What tells this database from others, also after a restore.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
+    /// Identifies this database among others, also after a restore.
     pub async fn instance(&self, deadline: Instant) -> Result<String> {
         Ok(instance(&self.store.erasure_salt(deadline).await?))
     }
 
-    /// Makes those erasures again that this database does not know of, in their order: everything of these users goes. `limit` is
-    /// for each transaction.
+    /// Repeats, in order, the erasures that this database does not have, and so removes all data of these users. `limit` is the
+    /// time for each transaction.
     ///
     /// # Errors
-    /// Only [`Error::Store`]; what was done by then is done.
+    /// [`Error::Store`]; the erasures that were repeated before it stay.
     pub async fn replay(&self, ledger: &[Erasing], limit: std::time::Duration) -> Result<Replayed> {
         let deadline = || Instant::now() + limit;
         let mut replayed = Replayed::default();

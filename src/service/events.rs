@@ -1,4 +1,4 @@
-//! The event log of a session: appends, of events as clients give them and of the events of state changes, and reads.
+//! The event log of a session: appends and reads.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub enum Answered {
 }
 
 impl Answered {
-    /// What it costs, if this request stored it.
+    /// Its cost, if this request stored it.
     pub fn cost(&self) -> u32 {
         match self {
             Self::Stored { event, replayed: false } => cost(event.body.len()),
@@ -113,8 +113,8 @@ impl Service {
         };
         let Tried { value, unclear } = self.attempt(Repeat::Safe, deadline, write).await?;
         let mut answer = value.map_err(|refusal| match refusal {
-            // The session has an event of this id, and events stay. So an earlier try, which writes all of its events or
-            // none, changed nothing of it. If the session was made anew meanwhile, only shared state could tell.
+            // The session has an event of this id, and events stay. So an earlier try, which writes all of its events or none,
+            // wrote nothing. If the session was created anew meanwhile, an earlier try could have changed shared state only.
             Refusal::EventIdConflict if append.scopes().is_empty() => Error::EventIdConflict,
             refusal => self.refusal(refusal, unclear),
         })?;

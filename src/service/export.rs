@@ -1,5 +1,4 @@
-//! Exports: sessions whole, as lines, however many there are and however long they are. What is in memory is the beginning of one
-//! session, and one page.
+//! Exports: whole sessions as lines. Memory is bounded whatever is exported: the beginning of one session, and one page.
 
 use std::sync::Arc;
 
@@ -15,31 +14,32 @@ use crate::domain::transfer::{
     end_of_session, first_line, last_line, old_session_line, row_line, session_line, state_line,
 };
 
-/// Rows of a page, and names of users and sessions that are read at a time.
+/// Rows of a page; also how many names of users and sessions are read at a time.
 const PAGE_ROWS: usize = 500;
 const PAGE_BYTES: usize = 1 << 20;
 
-/// A session whose lines are no longer is read whole before any is given: if it is trimmed meanwhile, it is read anew, so often.
-const HELD_BYTES: usize = 4 << 20;
+/// A session with at most this many bytes of lines is buffered before its first line is returned. If it is trimmed meanwhile, it
+/// is read again, up to `TRIES` times.
+const BUFFERED_BYTES: usize = 4 << 20;
 const TRIES: u32 = 10;
 
-/// An export under way. [`Export::next`] gives its lines, in parts.
+/// A running export. [`Export::next`] returns its lines, in parts.
 pub struct Export {
     service: Arc<Reader>,
     source: Source,
-    /// Where it goes on: behind this session.
+    /// It continues after this session.
     after: Option<ListPosition>,
     users: Vec<UserId>,
     /// The user of the sessions.
     user: Option<UserKey>,
     sessions: Vec<SessionKey>,
-    /// The last one of them in the order of the list.
+    /// The position of the last one in the list.
     last: Option<ListPosition>,
-    /// A scope of which the past was read up to a revision, and the last one of it.
+    /// The scope whose history is being read: up to which revision it was read, and its last revision.
     past: Option<(ScopeKey, i64, i64)>,
-    /// A session of which a part was read.
-    open: Option<Open>,
-    /// How often the next session was begun in vain.
+    /// The session that is partly read.
+    open: Option<PartialSession>,
+    /// How often reading the next session was restarted.
     tries: u32,
     step: Step,
     totals: Totals,
@@ -54,21 +54,21 @@ enum Step {
     Over,
 }
 
-struct Open {
+struct PartialSession {
     head: SessionInfo,
     state: String,
     lost: Lost,
     digest: LinesDigest,
     sequence: i64,
     events: u64,
-    /// What was read, and not given.
-    held: String,
-    /// Nothing of it was given.
+    /// Lines that were read and not returned yet.
+    buffered: String,
+    /// None of its lines was returned.
     is_new: bool,
 }
 
 impl Reader {
-    /// Begins an export, behind the session of a cursor if there is one.
+    /// Begins an export, after the session of a cursor if there is one.
     pub fn export(self: &Arc<Self>, source: Source, after: Option<ListPosition>) -> Export {
         Export {
             service: self.clone(),
@@ -86,13 +86,13 @@ impl Reader {
         }
     }
 
-    /// A whole export of a database that has no app.
+    /// The export of a database without apps.
     pub fn empty_export(&self) -> String {
         empty_export(self.clock.now())
     }
 
-    /// The digests of the lines that an export of a session would have: as it is, and as it was before its first line had `saw`;
-    /// none if it is not there.
+    /// The digests of the lines of a session's export, in the present format and in the one before `saw`; `None` if there is no
+    /// such session.
     pub(super) async fn export_digests(&self, key: &SessionKey, deadline: Instant) -> Result<Option<[[u8; 32]; 2]>> {
         let Some(mut page) = self.export_page(key, None, 0, deadline).await? else { return Ok(None) };
         let mut digests = [LinesDigest::default(), LinesDigest::default()];
@@ -113,7 +113,7 @@ impl Reader {
         }
     }
 
-    /// The digest of the lines that a session was imported from, if it was.
+    /// The digest of the lines that a session was imported from, if it was imported.
     pub(super) async fn imported_digest(&self, key: &SessionKey, deadline: Instant) -> Result<Option<Vec<u8>>> {
         let query = ExportQuery {
             key: key.clone(),
@@ -140,23 +140,22 @@ impl Reader {
     }
 }
 
-/// Whose state it is, if it is not the app's.
+/// The user whose state it is; `None` for the app's.
 fn user_of(scope: &ScopeKey) -> Option<&UserId> {
     scope.user().map(|key| &key.user)
 }
 
 impl Export {
-    /// How many sessions and events were exported so far.
+    /// The number of sessions and events exported so far.
     pub fn counts(&self) -> (u64, u64) {
         (self.totals.sessions, self.totals.events)
     }
 
-    /// The next lines; `None` after the last. If it fails, it may be tried again.
+    /// The next lines; `None` after the last. May be retried after an error.
     ///
     /// # Errors
-    /// `SessionCut` if a session of which a part was given is gone, or was trimmed: what was given is no whole export. So it is
-    /// with one that is trimmed again and again.
-    /// [`Error::Store`].
+    /// `SessionCut` if a partly exported session was deleted or trimmed, or if a session is trimmed again and again: the export
+    /// is incomplete. [`Error::Store`].
     pub async fn next(&mut self, deadline: Instant) -> Result<Option<String>> {
         if self.open.is_some() {
             return self.go_on(deadline).await.map(Some);
@@ -206,7 +205,7 @@ impl Export {
         self.step = Step::Sessions;
     }
 
-    /// The state of a scope, if it ever had one, and the beginning of its past.
+    /// The state of a scope, if it ever had one, and the beginning of its history.
     async fn scope(&mut self, scope: &ScopeKey, deadline: Instant) -> Result<String> {
         let page = self.past_page(scope, None, 0, deadline).await?;
         let Some(view) = page.view.as_ref().filter(|view| view.revision > 0) else { return Ok(String::new()) };
@@ -220,7 +219,7 @@ impl Export {
     async fn next_past(&mut self, scope: ScopeKey, after: i64, through: i64, deadline: Instant) -> Result<String> {
         let page = self.past_page(&scope, Some(after), through, deadline).await?;
         let Some(last) = page.changes.last().filter(|_| page.floor <= after) else {
-            // It was forgotten meanwhile, or erased.
+            // Its history was removed meanwhile, by a policy or an erasure.
             return Err(Error::SessionCut);
         };
         let lines = page.changes.iter().map(|change| change_line(user_of(&scope), change)).collect();
@@ -247,7 +246,7 @@ impl Export {
         let app = self.source.app().clone();
         if self.users.is_empty() {
             let begun = self.user.as_ref().map(|user| user.user.as_str().to_owned());
-            // The user of the cursor is gone through again.
+            // The user of the cursor is listed again.
             if let (None, Some(after)) = (&begun, &self.after) {
                 let user = UserKey { app, user: after.user.clone() };
                 self.enter(user);
@@ -307,17 +306,17 @@ impl Export {
         }
         // Gone since it was listed.
         let Some(page) = page else { return Ok(String::new()) };
-        let mut open = Open {
+        let mut open = PartialSession {
             state: page.state.clone().unwrap_or_default(),
             lost: page.lost,
             digest: LinesDigest::default(),
             sequence: 0,
             events: 0,
-            held: session_line(&page),
+            buffered: session_line(&page),
             is_new: true,
             head: page.head.clone(),
         };
-        open.digest.add(open.held.as_bytes());
+        open.digest.add(open.buffered.as_bytes());
         Ok(self.page(open, &page))
     }
 
@@ -343,22 +342,22 @@ impl Export {
         }
     }
 
-    /// Adds a page to a session; the lines that can be given.
-    fn page(&mut self, mut open: Open, page: &Exported) -> String {
+    /// Adds a page to a session; returns the lines that are ready.
+    fn page(&mut self, mut open: PartialSession, page: &Exported) -> String {
         for row in &page.rows {
             let line = row_line(row);
             open.digest.add(line.as_bytes());
             open.sequence = row.sequence;
             open.events += u64::from(row.body.is_some());
-            open.held.push_str(&line);
+            open.buffered.push_str(&line);
         }
-        if page.more && open.is_new && open.held.len() < HELD_BYTES {
+        if page.more && open.is_new && open.buffered.len() < BUFFERED_BYTES {
             self.open = Some(open);
             return String::new();
         }
         self.tries = 0;
         self.totals.events += std::mem::take(&mut open.events);
-        let mut lines = std::mem::take(&mut open.held);
+        let mut lines = std::mem::take(&mut open.buffered);
         if page.more {
             open.is_new = false;
             self.open = Some(open);

@@ -1,4 +1,4 @@
-//! The change feed: who follows it, and how they hear of changes.
+//! The change feed: reads, subscriptions, and the ticks that make commits visible.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,38 +13,38 @@ use crate::domain::feed::Change;
 use crate::domain::feed::{FeedPage, FeedPosition, FeedQuery, FeedScope};
 use crate::domain::ids::UserKey;
 
-/// How long one request looks for changes that its reader wants, among others.
-const LOOK: Duration = Duration::from_millis(500);
+/// How long one request searches for changes that match its filter.
+const SEARCH: Duration = Duration::from_millis(500);
 
-/// The time between two ticks: while somebody follows a feed, and else, so that ticks stay small.
+/// The time between two ticks: while somebody follows a feed, and otherwise, so that ticks stay small.
 const TICK: Duration = Duration::from_millis(50);
 const IDLE_TICK: Duration = Duration::from_secs(1);
 
-/// How often all who follow a feed look, whether there is something for them or not: so nobody falls behind by more ticks than that.
+/// How often all followers are woken, with or without news for them, so that none falls further behind than this.
 const REFRESH: Duration = Duration::from_secs(30);
 
-/// How long one tick may take, and the pause after one that failed.
+/// The time limit of a tick, and the pause after a failed one.
 const TICK_LIMIT: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Changes, in order.
 #[derive(Debug)]
 pub struct Changes {
-    /// Each with what stands for its user where nothing names one.
+    /// Each change with the hash of its user, if it has one.
     pub changes: Vec<(Change, Option<Subject>)>,
-    /// Behind them.
+    /// The position after them.
     pub position: FeedPosition,
-    /// There was nothing behind it.
+    /// There were no changes after it.
     pub up_to_date: bool,
 }
 
 impl Reader {
-    /// Changes behind a position.
+    /// Changes after a position.
     ///
     /// # Errors
-    /// `FeedDisabled`; `FeedGone`, if the position is not in the feed, or not any more.
+    /// `FeedDisabled`; `FeedGone`, if the feed does not have the position, or no longer.
     pub async fn feed(&self, query: &FeedQuery, deadline: Instant) -> Result<Changes> {
-        let until = deadline.min(Instant::now() + LOOK);
+        let until = deadline.min(Instant::now() + SEARCH);
         match self.reads.feed(query, until, deadline).await? {
             FeedPage::Disabled => Err(Error::FeedDisabled),
             FeedPage::Gone { oldest } => Err(Error::FeedGone { oldest }),
@@ -61,17 +61,14 @@ impl Reader {
         }
     }
 
-    /// Waits for changes of a scope, from now on: must come before the first read.
+    /// Subscribes to changes of a scope. Call it before the first read, or changes in between are missed.
     pub fn subscribe_feed(&self, scope: &FeedScope) -> FeedSubscription {
         FeedSubscription { news: self.live.enter_feed(scope), live: self.live.clone(), scope: scope.clone() }
     }
 }
 
 impl Service {
-    /// Makes all that is committed by now part of the feed, so that the next read has it. Otherwise it comes with the next tick.
-    ///
-    /// # Errors
-    /// The database's.
+    /// Adds a tick at once, so that the next read shows everything committed by now.
     pub async fn refresh_feed(&self, deadline: Instant) -> Result<()> {
         if self.store.feeds() && self.store.shape().is_shared() {
             self.store.tick(i64::MAX, true, deadline).await?;
@@ -79,17 +76,17 @@ impl Service {
         Ok(())
     }
 
-    /// Makes what any process commits part of the feed, where that takes ticks, and wakes who waits for it. Runs until it is dropped;
-    /// ends at once if there is no feed, or only this process commits.
+    /// Adds ticks, which make the commits of all processes visible in the feed, and wakes its followers. Runs until it is
+    /// dropped; returns at once if there is no feed, or if only this process commits.
     pub async fn tick_forever(&self) {
         if !self.store.feeds() || !self.store.shape().is_shared() {
             return;
         }
-        // Nobody waits for what was there before.
+        // Nobody waits for earlier changes.
         let (mut last, mut failed) = (i64::MAX, false);
         let mut refreshed = Instant::now();
         loop {
-            // Where nobody listens, nobody needs the names.
+            // The names are needed only to wake followers.
             let after = if self.live.follows_feeds() { last } else { i64::MAX };
             match self.store.tick(after, false, Instant::now() + TICK_LIMIT).await {
                 Ok((tick, scopes)) => {
@@ -103,7 +100,7 @@ impl Service {
                 }
                 Err(error) => {
                     self.metrics.failed("feed");
-                    // Once: the database is away for everybody.
+                    // Logged once: every request that fails meanwhile has its own line.
                     if !std::mem::replace(&mut failed, true) {
                         tracing::warn!(cause = ?error.cause, error = %error, "the change feed stands still, and is tried again");
                     }
@@ -113,7 +110,7 @@ impl Service {
         }
     }
 
-    /// Removes what is too old for the feed.
+    /// Removes changes that are older than the feed keeps them.
     pub(super) async fn prune_feed(&self, limit: Duration) -> std::result::Result<(), crate::store::error::StoreError> {
         loop {
             let begun = Instant::now();
@@ -125,7 +122,7 @@ impl Service {
     }
 }
 
-/// Somebody who waits for changes.
+/// A subscription to changes of a feed.
 pub struct FeedSubscription {
     live: Arc<Live>,
     scope: FeedScope,

@@ -1,8 +1,8 @@
-//! Following a session: what a watcher gets, in which order.
+//! Following a session: which items a watcher gets, in which order.
 //!
-//! A [`Follower`] is a place in an event log, and what its client knows of the rest. [`Follower::read`] returns what comes next and moves
-//! on; [`Follower::changed`] waits until there may be more. Neither keeps anything for later, so a follower takes the same memory however
-//! far behind it is.
+//! A [`Follower`] is a position in an event log, and what its client knows of metadata and state. [`Follower::read`] returns the
+//! next items and moves on; [`Follower::changed`] waits until there may be more. Nothing is queued, so a follower takes the same
+//! memory however far behind it is.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -25,92 +25,91 @@ use crate::domain::tag::{Tag, Timeline};
 use crate::domain::time::Micros;
 use crate::domain::writes::Removal;
 
-/// The most that is read, and sent, at a time.
+/// How much is read, and sent, at a time.
 const PAGE_ROWS: usize = 100;
 const PAGE_BYTES: usize = 256 << 10;
 
-/// How soon a session is looked at again that should have expired: the clock of the database decides, and may be behind.
+/// How soon a session is read again that should have expired: the database's clock decides, and may be behind.
 const EXPIRY_RETRY: Duration = Duration::from_millis(250);
-const LONGEST_LOOK: Duration = Duration::from_secs(3600);
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// Where a watch begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
-    /// With the first event that there is.
+    /// With the first event of the log.
     Start,
     Now,
     At(Position),
 }
 
-/// What comes next in a watch.
+/// An item of a watch.
 #[derive(Debug)]
 pub enum Item {
     Event(MarkedEvent),
-    /// The metadata, at the beginning and after each change: a JSON object.
+    /// The metadata as a JSON object, at the beginning and after each change.
     Metadata(String),
-    /// The whole merged state: one JSON object.
+    /// The whole merged state as one JSON object.
     State {
         tag: Tag,
         state: String,
     },
-    /// What has changed in the shared scopes since the last such item: the values that are new or other, as a JSON object, and the names
-    /// of those that are gone. With prefixes.
+    /// The changes of shared state since the last item of state: keys with new values, and removed keys. Keys have prefixes.
     Change {
         tag: Tag,
         set: Vec<(String, String)>,
         removed: Vec<String>,
     },
-    /// The log begins behind this event: the first item of a watch from the start, if anything was trimmed.
+    /// The log begins after this event: the first item of a watch from the start, if anything was trimmed.
     Begins(i64),
-    /// A trim has overtaken the follower: the log begins behind this event now. Nothing follows.
+    /// The last item: a trim removed events that the follower had not read. The log now begins after this event.
     Trimmed(i64),
-    /// All that was committed by then was sent. The revision is that of the follower's cursor.
+    /// Everything that was committed at the time of the read was sent, up to the follower's cursor.
     CaughtUp,
-    /// The session is gone, or another one has its id; why, as far as it is known. Nothing follows.
+    /// The last item: the session is gone, or another one has its id. The reason is the best known one.
     Deleted(Removal),
-    /// The log is not the one that was followed: the database has lost what it had acknowledged, or may have. Nothing follows. Whoever
-    /// begins again at its cursor learns whether it is still in the log.
+    /// The last item: the database has lost acknowledged commits, or may have. A client that begins again at its cursor learns
+    /// whether the log still has it.
     Lost,
 }
 
 /// The shared state that a client knows.
-struct Shared {
+struct KnownState {
     user: i64,
     app: i64,
     /// A digest of each value, by key.
     values: HashMap<String, [u8; 32]>,
-    /// Bytes of that in memory, about.
-    held: usize,
+    /// Its approximate size in memory, in bytes.
+    memory: usize,
 }
 
-/// What a key of [`Shared`] takes in memory beside its text.
+/// The memory that a key of [`KnownState`] takes beside its text.
 const KEY_BYTES: usize = 120;
 
-/// Somebody who follows a session.
+/// A position in the log of a session, for one client.
 pub struct Follower {
     service: Arc<Reader>,
     subscription: Subscription,
     incarnation: i64,
     timeline: Timeline,
-    /// Behind this event, all is still to be sent.
+    /// The last event that was sent.
     sequence: i64,
     event: EventMark,
-    /// Where the log begins, until that was sent.
+    /// Where the log begins, until this was sent.
     trimmed: Option<i64>,
     with_state: bool,
     /// `None` until the state was sent.
-    shared: Option<Shared>,
-    /// The revision up to which changes of metadata were looked at, and a digest of what was sent.
+    shared: Option<KnownState>,
+    /// The metadata revision that was read last, and a digest of the metadata that was sent.
     metadata: Option<(i64, [u8; 32])>,
-    /// A part of what is behind was sent, and there is more.
+    /// The log has more events than the last page.
     is_behind: bool,
     caught_up: bool,
     ended: bool,
     /// [`News::other`] at the last read.
     other: u64,
     expire_time: Option<Micros>,
-    /// When to look whether it has expired.
-    look: Option<Instant>,
+    /// When to read whether it has expired.
+    expiry_check: Option<Instant>,
     is_due: bool,
     page: (usize, usize),
 }
@@ -127,7 +126,7 @@ impl Reader {
         with_state: bool,
         deadline: Instant,
     ) -> Result<Follower> {
-        // Before the first read, so that nothing is missed between it and the first wait.
+        // Before the first read, so that no change between it and the first wait is missed.
         let subscription = self.subscribe(key, with_state);
         let view = match begin {
             Begin::At(position) => {
@@ -145,7 +144,7 @@ impl Reader {
             Begin::Now => loop {
                 let head = self.head(key, deadline).await?;
                 let view = self.at(key, head.revision, deadline).await?;
-                // Else it was made anew in between, and has less.
+                // Otherwise it was created anew in between, and has fewer events.
                 if view.head.incarnation == head.incarnation {
                     break SessionView { head, ..view };
                 }
@@ -171,7 +170,7 @@ impl Reader {
             ended: false,
             other: 0,
             expire_time: None,
-            look: None,
+            expiry_check: None,
             is_due: false,
             page: (self.limits.page_rows.min(PAGE_ROWS), self.limits.page_bytes.min(PAGE_BYTES)),
             service: self.clone(),
@@ -179,12 +178,12 @@ impl Reader {
         })
     }
 
-    /// When to look whether a session has expired: in an hour at the latest, and again and again if the clock of the database, which
-    /// decides, is behind.
+    /// When to read whether a session has expired. At the latest in an hour; repeatedly, if the database's clock, which decides,
+    /// is behind.
     pub fn look_for_expiry(&self, expire_time: Option<Micros>) -> Option<Instant> {
         let left = expire_time?.0.saturating_sub(self.clock.now().0);
         let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
-        Some(Instant::now() + left.clamp(EXPIRY_RETRY, LONGEST_LOOK))
+        Some(Instant::now() + left.clamp(EXPIRY_RETRY, LONGEST_WAIT))
     }
 
     /// The session with the event of this sequence, if it has one.
@@ -195,32 +194,32 @@ impl Reader {
     }
 }
 
-/// No part of the state. With it, a read of events is one statement.
+/// No part of the state; reading events with it is one statement.
 fn nothing() -> StateFilter {
     StateFilter::keys(std::iter::empty())
 }
 
 impl Follower {
-    /// Bytes in memory, about, of what its client knows of shared state.
+    /// The approximate memory, in bytes, that it takes to know the client's shared state.
     pub fn held(&self) -> usize {
-        self.shared.as_ref().map_or(0, |shared| shared.held)
+        self.shared.as_ref().map_or(0, |shared| shared.memory)
     }
 
-    /// Where it stands: behind all that [`Follower::read`] has returned.
+    /// The position after everything that [`Follower::read`] has returned.
     pub fn cursor(&self) -> Cursor {
         Cursor { sequence: self.sequence, incarnation: self.timeline.mark(self.incarnation), event: self.event }
     }
 
-    /// That of an event that [`Follower::read`] returned.
+    /// The position after an event that [`Follower::read`] returned.
     pub fn cursor_of(&self, marked: &MarkedEvent) -> Cursor {
         Cursor { sequence: marked.event.sequence, event: marked.mark, ..self.cursor() }
     }
 
     /// Waits until there may be something to read. Cancel-safe.
     pub async fn changed(&mut self) {
-        let look = self.look;
+        let check = self.expiry_check;
         let due = async {
-            match look {
+            match check {
                 Some(at) => sleep_until(at).await,
                 None => pending().await,
             }
@@ -231,10 +230,7 @@ impl Follower {
         }
     }
 
-    /// What comes next: nothing, if it is not known of anything new. If it fails, it may be tried again.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
+    /// The next items; none if there is no news. May be retried after an error.
     pub async fn read(&mut self, deadline: Instant) -> Result<Vec<Item>> {
         let news = self.subscription.latest();
         if self.ended || !self.is_interested(news) {
@@ -247,7 +243,7 @@ impl Follower {
         self.take(batch, news, deadline).await
     }
 
-    /// Whether the client does not know it all.
+    /// Whether there may be something that the client does not have.
     fn is_interested(&self, news: News) -> bool {
         !self.caught_up
             || self.is_behind
@@ -264,8 +260,9 @@ impl Follower {
     }
 
     fn reason(&self) -> Removal {
-        let told = self.subscription.session_news().removed.filter(|(incarnation, _)| *incarnation == self.incarnation);
-        match (told, self.expire_time) {
+        let removed =
+            self.subscription.session_news().removed.filter(|(incarnation, _)| *incarnation == self.incarnation);
+        match (removed, self.expire_time) {
             (Some((_, removal)), _) => removal,
             (None, Some(at)) if at <= self.service.clock.now() => Removal::Expired,
             _ => Removal::Deleted,
@@ -277,10 +274,10 @@ impl Follower {
         vec![last]
     }
 
-    /// The head, and events behind the cursor. `None` if the session is gone.
+    /// The head, and events after the cursor. `None` if the session is gone.
     async fn batch(&self, news: News, deadline: Instant) -> Result<Option<Batch>> {
-        // News of shared state is not of one session, so what was read after it is not known.
-        // Nor is a session that should have expired: no news comes of that.
+        // A read cannot be shared if it is for news of shared state, which other sessions have, too, or for an expiry, of which
+        // there is no news.
         let may_share = self.caught_up
             && !self.is_behind
             && !self.is_due
@@ -291,7 +288,7 @@ impl Follower {
             self.subscription.observe(found.as_ref().map(|view| &view.head));
             return Ok(found.map(batch_of));
         }
-        // One reads, and the others wait for it.
+        // One follower reads, and the others wait for its result.
         let topic = self.subscription.topic.clone();
         let mut recent = topic.recent.lock().await;
         let news = self.subscription.session_news();
@@ -319,7 +316,7 @@ impl Follower {
         }
     }
 
-    /// Turns what was read into items, and moves on.
+    /// Turns a read into items, and moves on.
     async fn take(&mut self, batch: Batch, news: News, deadline: Instant) -> Result<Vec<Item>> {
         if batch.head.timeline != self.timeline && self.is_still_there(deadline).await? {
             self.timeline = batch.head.timeline;
@@ -348,7 +345,7 @@ impl Follower {
             state = view.state.take();
             Batch { head, events, more } = batch_of(view);
         }
-        // Nothing can fail from here on.
+        // Nothing below can fail.
         self.is_due = false;
         self.other = news.other;
         let mut items: Vec<Item> = Vec::with_capacity(events.len() + 4);
@@ -366,7 +363,7 @@ impl Follower {
             let metadata = head.metadata_json();
             let digest = Sha256::digest(&metadata).into();
             let before = self.metadata.replace((head.metadata_revision, digest));
-            // A trim counts as a change, and so does one to what is there.
+            // A trim raises the revision too, and a change may set the same values.
             if before.is_none_or(|(_, sent)| sent != digest) {
                 items.push(Item::Metadata(metadata));
             }
@@ -381,8 +378,8 @@ impl Follower {
         Ok(items)
     }
 
-    /// Whether the database, which has failed over, still has the event behind which all is to be sent. Shared state may have lost
-    /// changes that were sent, so whoever follows that begins again.
+    /// Whether the database still has the last sent event after a failover. A client that follows state has to begin again:
+    /// shared state may have lost changes that were sent.
     async fn is_still_there(&self, deadline: Instant) -> Result<bool> {
         if self.with_state {
             return Ok(false);
@@ -394,7 +391,7 @@ impl Follower {
         }
     }
 
-    /// Whether the session is another one, or its log not the one that was followed, or begins further on.
+    /// The last item, if the session was replaced, or its log is another one or begins after the cursor.
     fn end_of(&self, head: &SessionInfo) -> Option<Item> {
         if head.incarnation != self.incarnation {
             Some(Item::Deleted(self.reason()))
@@ -409,10 +406,10 @@ impl Follower {
 
     fn note_expiry(&mut self, head: &SessionInfo) {
         self.expire_time = head.expire_time;
-        self.look = self.service.look_for_expiry(head.expire_time);
+        self.expiry_check = self.service.look_for_expiry(head.expire_time);
     }
 
-    /// The whole state, or what has changed in the shared part of it.
+    /// The whole state, or the changes of shared state.
     fn state(&mut self, head: &SessionInfo, state: String) -> Item {
         let tag = head.tag();
         let mut values = HashMap::new();
@@ -428,8 +425,9 @@ impl Follower {
             }
             values.insert(key.into_owned(), digest);
         }
-        let held = values.keys().map(|key: &String| key.len() + KEY_BYTES).sum();
-        let before = self.shared.replace(Shared { user: head.user_revision, app: head.app_revision, values, held });
+        let memory = values.keys().map(|key: &String| key.len() + KEY_BYTES).sum();
+        let before =
+            self.shared.replace(KnownState { user: head.user_revision, app: head.app_revision, values, memory });
         match before {
             None => Item::State { tag, state },
             Some(before) => {

@@ -1,5 +1,5 @@
-//! Imports: the lines of an export become sessions again, each whole or not at all. What is in memory is a part of one session, its
-//! state, the names of its invocations, and a digest of each of its events' ids: [`Import::held`] says how much.
+//! Imports: the lines of an export become sessions again, each whole or not at all. In memory are a part of one session, its
+//! state, the names of its invocations, and a digest of each event id: [`Import::held`] says how much.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,22 +26,22 @@ use crate::domain::transfer::{
 };
 use crate::domain::{Limits, Rejected};
 
-/// What one transaction writes.
+/// The most that one transaction writes.
 const CHUNK_ROWS: usize = 500;
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// What a value, or the name of an invocation, takes in memory beside its text.
+/// The memory that a value or the name of an invocation takes beside its text.
 const ENTRY_BYTES: usize = 200;
 
-/// Why a line is not read.
+/// Why a line was skipped unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unread {
     TooLong,
-    /// There is no memory for it now.
+    /// There was no memory for it.
     NoRoom,
 }
 
-/// What to do with a session of which there is another one.
+/// What to do with a session if its id is taken by another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnConflict {
     #[default]
@@ -49,17 +49,16 @@ pub enum OnConflict {
     Skip,
 }
 
-/// How to import.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
     pub on_conflict: OnConflict,
-    /// The name that the app gets.
+    /// The name for the imported app.
     pub app: Option<AppName>,
-    /// Judge everything, and write nothing.
+    /// Check everything and write nothing.
     pub dry_run: bool,
 }
 
-/// What became of a part.
+/// The result of one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
     pub of: Part,
@@ -70,16 +69,16 @@ pub struct Imported {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Session(UserId, String),
-    /// The state of a user or, without one, of the app. It is told of only if it was not taken.
+    /// The state of a user or, without one, of the app. Reported only if it was not imported.
     State(Option<UserId>),
-    /// Not even which it is could be read.
+    /// A session whose first line could not be read.
     Unread,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportResult {
     Created,
-    /// This very session is there already.
+    /// The same session exists already.
     Unchanged,
     Skipped {
         code: &'static str,
@@ -92,7 +91,7 @@ pub enum ImportResult {
 }
 
 impl Imported {
-    /// The line of an answer.
+    /// Its line in the answer.
     pub fn to_line(&self) -> String {
         let mut line = ObjectText::default();
         match &self.of {
@@ -124,45 +123,45 @@ impl Imported {
     }
 }
 
-/// An import under way: takes lines with [`Import::line`], and ends with [`Import::finish`]. Dropped before, it leaves nothing that
-/// anybody sees.
+/// A running import: takes lines with [`Import::line`], and ends with [`Import::finish`]. If it is dropped before that, no part
+/// of an unfinished session is visible.
 pub struct Import {
     service: Arc<Service>,
     options: ImportOptions,
-    /// What whoever imports may do.
+    /// The grant of the importing client.
     grant: Grant,
     patience: Duration,
     app: Option<AppName>,
-    /// How many erasures each app had when this began; `None` before the first line.
+    /// The number of erasures of each app when the import began; `None` before the first line.
     since: Option<HashMap<AppName, i64>>,
-    /// The shared state whose past comes next.
-    past: Option<Past>,
-    /// What of the past of the app, and of which user, is here as it was there.
-    app_known: Known,
-    user_known: Option<(UserId, Known)>,
-    open: Option<Open>,
-    /// The lines of a session that failed are read over.
+    /// The shared state whose history is being read.
+    past: Option<ScopeHistory>,
+    /// Which revisions of app and user state are the same here as in the export.
+    app_known: SameRange,
+    user_known: Option<(UserId, SameRange)>,
+    open: Option<OpenSession>,
+    /// The session failed; its remaining lines are skipped.
     failed: bool,
     ended: bool,
-    /// What was read of an export; `None` if a line of it could not be.
+    /// The totals read so far; `None` if a line could not be read.
     read: Option<Totals>,
     counts: (u64, u64),
-    /// For whom something was stored, and what that costs, since it was last asked.
+    /// The user for whom something was stored, and its cost, since [`Import::take_stored`] was last called.
     stored: Option<(UserKey, u32)>,
 }
 
-/// A session of which lines were read.
-struct Open {
+/// A session that is partly read.
+struct OpenSession {
     key: SessionKey,
     begin: SessionLine,
     incarnation: i64,
     subject: Subject,
-    /// Nothing of it is written yet.
+    /// None of its rows is written yet.
     begins: bool,
     digest: LinesDigest,
-    /// The last sequence.
+    /// The last sequence read.
     sequence: i64,
-    /// The first row that a log has, if it has one.
+    /// The first row of its log, if it has one.
     first: Option<i64>,
     events: u64,
     update_time: Timestamp,
@@ -171,24 +170,24 @@ struct Open {
     rows: Vec<ImportedRow>,
     past: Vec<PastValue>,
     bytes: usize,
-    /// Bytes in memory beside those, about: of values, present and past, and of invocations.
-    held: usize,
+    /// The approximate memory, in bytes, of its values, present and past, and of its invocations.
+    memory: usize,
     /// The first event of each invocation, for rewinds.
     invocations: HashMap<String, i64>,
     ids: HashSet<IdDigest>,
-    /// Another session of this id is there: this one is only compared.
+    /// A session of this id exists: the lines are only compared with it.
     exists: bool,
-    /// What of the past of the user and the app is here.
-    known: (Known, Known),
+    /// Which revisions of user and app state are known here.
+    known: (SameRange, SameRange),
     lost: Lost,
     /// The revisions of user and app state that were seen at the base.
     base_saw: Option<(i64, i64)>,
 }
 
-/// The beginning of a digest of an event's id, long enough that no two are the same.
+/// A digest of an event id, cut to a length at which no two are the same.
 type IdDigest = [u8; 16];
 
-impl Open {
+impl OpenSession {
     fn saw_id(&mut self, id: &EventId) -> std::result::Result<(), Fault> {
         let mut digest = IdDigest::default();
         digest.copy_from_slice(&Sha256::digest(id.as_str())[..16]);
@@ -201,26 +200,26 @@ impl Open {
     fn saw_invocation(&mut self, invocation: &str, sequence: i64) {
         if !invocation.is_empty() && !self.invocations.contains_key(invocation) {
             self.invocations.insert(invocation.to_owned(), sequence);
-            self.held += invocation.len() + ENTRY_BYTES;
+            self.memory += invocation.len() + ENTRY_BYTES;
         }
     }
 
-    /// Notes whether what an event saw of shared state is known here.
+    /// Notes whether the shared state that an event saw is known here.
     fn saw(&mut self, sequence: i64, saw: (i64, i64)) {
-        let range = |known: Known, saw: i64| (!known.has(saw)).then_some((sequence, sequence));
+        let range = |known: SameRange, saw: i64| (!known.has(saw)).then_some((sequence, sequence));
         self.lost.add(&Lost { user: range(self.known.0, saw.0), app: range(self.known.1, saw.1) });
     }
 
-    /// Sets a key, or removes it, at a revision; what held before is kept if it held at all.
+    /// Sets or removes a key at a revision. A value that lasted for at least one revision becomes part of the past.
     fn set(&mut self, key: &str, value: Option<RawJson>, to: i64) {
-        self.held += value.as_ref().map_or(0, |value| weight(key, value));
+        self.memory += value.as_ref().map_or(0, |value| weight(key, value));
         let before = match value {
             Some(value) => self.state.insert(key.to_owned(), (to, value)),
             None => self.state.remove(key),
         };
         match before {
             Some((from, value)) if from < to => self.past.push(PastValue { key: key.to_owned(), from, to, value }),
-            Some((_, value)) => self.held -= weight(key, &value),
+            Some((_, value)) => self.memory -= weight(key, &value),
             None => {}
         }
     }
@@ -230,37 +229,37 @@ fn weight(key: &str, value: &RawJson) -> usize {
     key.len() + value.text().len() + ENTRY_BYTES
 }
 
-/// From which revision to which one what shared state was is here as it was where a session comes from.
+/// The range of revisions of shared state that are the same here as in the export.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known(Option<(i64, i64)>);
+struct SameRange(Option<(i64, i64)>);
 
-impl Known {
+impl SameRange {
     fn has(self, revision: i64) -> bool {
         // Before the first change there was no state.
         revision == 0 || self.0.is_some_and(|(from, to)| (from..=to).contains(&revision))
     }
 }
 
-/// What becomes of the past of shared state.
+/// What to do with the history of shared state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// It is read over.
+    /// Skip it.
     Ignore,
-    /// It is written below the revision at which this import, or one that was cut, took the state.
+    /// Write it, below the revision at which this import, or an interrupted one, took the state.
     Fill,
-    /// It is compared with what is here.
+    /// Compare it with the history here.
     Compare,
 }
 
-/// Shared state of which the past is read.
-struct Past {
+/// Shared state whose history is being read.
+struct ScopeHistory {
     user: Option<UserId>,
     mode: Mode,
     import: Option<ScopeImport>,
     head: ScopeHead,
-    /// What the state was here at the revision of the file's.
+    /// The state here at the revision that the export has.
     then: Option<String>,
-    /// The revision of the first line, if it is a base, and of the last one.
+    /// The revision of the first line if it is a base, and of the last line.
     base: i64,
     last: Option<i64>,
     time: Micros,
@@ -269,14 +268,14 @@ struct Past {
     spans: Vec<(String, i64, i64)>,
     rows: usize,
     bytes: usize,
-    held: usize,
-    /// The first state that both know, there.
+    memory: usize,
+    /// The export's state at the first revision that both have.
     first: Option<Vec<(String, RawJson)>>,
-    /// From where to where it is the same here.
+    /// The range of revisions in which both are the same.
     same: Option<(i64, i64)>,
 }
 
-impl Past {
+impl ScopeHistory {
     fn new(user: Option<UserId>) -> Self {
         Self {
             user,
@@ -292,13 +291,13 @@ impl Past {
             spans: Vec::new(),
             rows: 0,
             bytes: 0,
-            held: 0,
+            memory: 0,
             first: None,
             same: None,
         }
     }
 
-    /// The first revision that both know; while it is filled, there is nothing else to know.
+    /// The first revision that both have; in [`Mode::Fill`] there is only the export's.
     fn from(&self) -> i64 {
         let floor = if self.mode == Mode::Compare { self.head.floor } else { 0 };
         floor.max(self.base).max(1)
@@ -315,17 +314,17 @@ impl Past {
             Mode::Compare
         };
         let user = import.scope.user().map(|key| key.user.clone());
-        let held = import.state.iter().map(|(key, value)| weight(key, value)).sum();
-        Self { mode, head, then: then.filter(|_| is_same), held, import: Some(import), ..Self::new(user) }
+        let memory = import.state.iter().map(|(key, value)| weight(key, value)).sum();
+        Self { mode, head, then: then.filter(|_| is_same), memory, import: Some(import), ..Self::new(user) }
     }
 
-    /// Whether the changes came to this state.
+    /// Whether the changes so far result in this state.
     fn is_at(&self, state: &[(String, RawJson)]) -> bool {
-        let has = |(key, value): &(String, RawJson)| self.state.get(key).is_some_and(|(_, held)| held == value);
+        let has = |(key, value): &(String, RawJson)| self.state.get(key).is_some_and(|(_, known)| known == value);
         self.state.len() == state.len() && state.iter().all(has)
     }
 
-    /// Adds the next change to what was read.
+    /// Adds the next change.
     fn add(&mut self, change: PastChange) -> std::result::Result<(), Fault> {
         let Some(import) = &self.import else { return Ok(()) };
         let mut text = ObjectText::default();
@@ -344,9 +343,9 @@ impl Past {
         }
         (self.last, self.time) = (Some(revision), change.time);
         for (key, value) in &change.set {
-            self.held += weight(key, value);
+            self.memory += weight(key, value);
             if let Some((from, before)) = self.state.insert(key.clone(), (revision, value.clone())) {
-                self.held -= weight(key, &before);
+                self.memory -= weight(key, &before);
                 self.spans.push((key.clone(), from, revision));
             }
         }
@@ -354,12 +353,12 @@ impl Past {
             let Some((from, before)) = self.state.remove(key) else {
                 return Err(Fault::invalid(format!("the change of revision {revision} removes what was not there")));
             };
-            self.held -= weight(key, &before);
+            self.memory -= weight(key, &before);
             self.spans.push((key.clone(), from, revision));
         }
         if self.mode == Mode::Compare && self.first.is_none() && self.same.is_none() && revision == self.from() {
             let state: Vec<_> = self.state.iter().map(|(key, (_, value))| (key.clone(), value.clone())).collect();
-            self.held += state.iter().map(|(key, value)| weight(key, value)).sum::<usize>();
+            self.memory += state.iter().map(|(key, value)| weight(key, value)).sum::<usize>();
             self.first = Some(state);
         }
         self.rows += change.set.len() + change.removed.len();
@@ -371,7 +370,7 @@ impl Past {
 }
 
 impl Service {
-    /// Begins an import. Each write has `patience`.
+    /// Begins an import. `patience` is the time limit of each write.
     pub fn import(self: &Arc<Self>, options: ImportOptions, grant: Grant, patience: Duration) -> Import {
         Import {
             service: self.clone(),
@@ -381,7 +380,7 @@ impl Service {
             app: None,
             since: None,
             past: None,
-            app_known: Known::default(),
+            app_known: SameRange::default(),
             user_known: None,
             open: None,
             failed: false,
@@ -393,7 +392,7 @@ impl Service {
     }
 }
 
-/// Why a session is not imported.
+/// Why a session was not imported.
 struct Fault {
     code: &'static str,
     detail: String,
@@ -421,7 +420,7 @@ impl From<Rejected> for Fault {
     }
 }
 
-/// A line is refused, or the database fails.
+/// A line was refused, or the database failed.
 enum Failed {
     Line(Fault),
     Service(Error),
@@ -434,14 +433,14 @@ impl<T: Into<Fault>> From<T> for Failed {
 }
 
 impl Import {
-    /// The lines from here on are judged by this.
+    /// The grant for the lines from here on.
     pub fn set_grant(&mut self, grant: &Grant) {
         if self.grant != *grant {
             self.grant = grant.clone();
         }
     }
 
-    /// Whether whoever imports may write there: to what is a user's, or to what an app shares.
+    /// Whether the grant allows writes for this user or, without one, to app state.
     fn check_grant(&self, app: &AppName, user: Option<&UserId>) -> std::result::Result<(), Fault> {
         match self.grant.reaches(user.map_or(Place::App(app), |user| Place::User(app, user))) {
             true => Ok(()),
@@ -449,21 +448,21 @@ impl Import {
         }
     }
 
-    /// Sessions and events that were created so far.
+    /// The number of sessions and events created so far.
     pub fn counts(&self) -> (u64, u64) {
         self.counts
     }
 
-    /// For whom something was stored since this was last asked, and what that costs.
+    /// The user for whom something was stored since the last call, and its cost.
     pub fn take_stored(&mut self) -> Option<(UserKey, u32)> {
         self.stored.take()
     }
 
-    /// Takes a line, without its line feed; what became of a session that it ends. What other systems put around lines is no part
-    /// of it: a carriage return, and a byte order mark.
+    /// Takes a line without its line feed; returns the result of a session that it ends. A carriage return at its end and a byte
+    /// order mark are ignored.
     ///
     /// # Errors
-    /// Only [`Error::Store`]. The import may go on with the next line, or be begun again.
+    /// [`Error::Store`]. The import may continue with the next line, or begin again.
     pub async fn line(&mut self, line: &[u8]) -> Result<Vec<Imported>> {
         let mut results = Vec::new();
         let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
@@ -481,16 +480,16 @@ impl Import {
         }
     }
 
-    /// Bytes in memory, about, between two lines.
+    /// The approximate memory that it takes between two lines, in bytes.
     pub fn held(&self) -> usize {
-        let past = self.past.as_ref().map_or(0, |past| past.held + past.bytes);
-        past + self.open.as_ref().map_or(0, |open| open.bytes + open.held + 2 * size_of::<IdDigest>() * open.ids.len())
+        let past = self.past.as_ref().map_or(0, |past| past.memory + past.bytes);
+        past + self
+            .open
+            .as_ref()
+            .map_or(0, |open| open.bytes + open.memory + 2 * size_of::<IdDigest>() * open.ids.len())
     }
 
-    /// A line that was not read.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
+    /// Notes a line that was skipped unread.
     pub async fn unread(&mut self, why: Unread) -> Result<Option<Imported>> {
         self.read = None;
         let (code, detail) = match why {
@@ -500,19 +499,16 @@ impl Import {
         self.fail(Fault::new(code, detail)).await
     }
 
-    /// After the last line; what became of a session that was cut.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
+    /// Ends the import; returns the result of a session that was cut off.
     pub async fn finish(&mut self) -> Result<Option<Imported>> {
         const CUT: &str = "the lines end before the session does; import the whole file again";
-        let mut told = Vec::new();
-        match self.end_past(&mut told).await {
+        let mut results = Vec::new();
+        match self.end_past(&mut results).await {
             Ok(()) => {}
             Err(Failed::Line(fault)) => return self.fail(fault).await,
             Err(Failed::Service(error)) => return Err(error),
         }
-        if let Some(first) = told.into_iter().next() {
+        if let Some(first) = results.into_iter().next() {
             return Ok(Some(first));
         }
         if self.open.is_some() {
@@ -521,7 +517,7 @@ impl Import {
         Ok(None)
     }
 
-    /// Whether the lines had their last one: else they were cut, between two sessions perhaps.
+    /// Whether the last line of the export was read: otherwise lines are missing at its end.
     pub fn is_whole(&self) -> bool {
         self.ended
     }
@@ -533,15 +529,15 @@ impl Import {
                 self.abandon(&open).await?;
                 Part::Session(open.begin.user, open.key.session.to_string())
             }
-            // Lines after one that failed are read over.
+            // The remaining lines of a failed session are skipped.
             None if was_failed => return Ok(None),
             None => Part::Unread,
         };
         Ok(Some(Imported { of, result: fault.into() }))
     }
 
-    async fn abandon(&self, open: &Open) -> Result<()> {
-        // Nothing is written before it begins.
+    async fn abandon(&self, open: &OpenSession) -> Result<()> {
+        // Nothing was written before.
         if open.exists || open.begins || self.options.dry_run {
             return Ok(());
         }
@@ -575,12 +571,12 @@ impl Import {
             Line::Export { app } => {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
                 let app = self.options.app.clone().or(app);
-                // One that was cut may be followed by its rest.
+                // The rest of a session that was cut off may follow.
                 if !self.ended && self.app.is_some() && self.app != app {
                     results.push(unnamed("the last line, `end`, of the export before is missing: it was cut"));
                 }
                 if self.ended || self.app != app {
-                    self.app_known = Known::default();
+                    self.app_known = SameRange::default();
                     self.user_known = None;
                 }
                 self.app = app;
@@ -631,7 +627,7 @@ impl Import {
         }
     }
 
-    /// Notes which erasures there were when the import began: what those that follow erase does not come back by it.
+    /// Notes the number of erasures at the beginning: the import must not bring back what a later erasure removes.
     async fn begun(&mut self) -> std::result::Result<(), Failed> {
         if self.since.is_none() {
             let deadline = self.deadline();
@@ -653,7 +649,7 @@ impl Import {
             .ok_or_else(|| Fault::invalid("the first line is not that of an export"))
     }
 
-    /// Takes the state of a scope, if it has none; what became of it, if it is not there then.
+    /// Imports the state of a scope that has none. Returns a result only if it was not imported.
     async fn scope(
         &mut self,
         user: Option<UserId>,
@@ -662,11 +658,11 @@ impl Import {
     ) -> std::result::Result<Option<Imported>, Failed> {
         let app = self.named()?;
         let of = Part::State(user.clone());
-        // Until it is taken, or found to be the same, changes that follow are read over.
-        self.past = Some(Past::new(user.clone()));
+        // Changes that follow are skipped until it is imported, or found to be the same.
+        self.past = Some(ScopeHistory::new(user.clone()));
         match &user {
-            Some(user) => self.user_known = Some((user.clone(), Known::default())),
-            None => self.app_known = Known::default(),
+            Some(user) => self.user_known = Some((user.clone(), SameRange::default())),
+            None => self.app_known = SameRange::default(),
         }
         if let Err(fault) = self.check_grant(&app, user.as_ref()) {
             return Ok(Some(Imported { of, result: fault.into() }));
@@ -696,7 +692,7 @@ impl Import {
         if matches!(taken, Ok(()) | Err(Refusal::OtherState)) {
             let found = self.service.read(deadline, || store.scope_at(&import.scope, revision, deadline)).await;
             let (head, then) = found.map_err(Failed::Service)?;
-            self.past = Some(Past::of(import, head, then, self.options.dry_run));
+            self.past = Some(ScopeHistory::of(import, head, then, self.options.dry_run));
         }
         let result = match taken {
             Ok(()) => return Ok(None),
@@ -709,7 +705,7 @@ impl Import {
         Ok(Some(Imported { of, result }))
     }
 
-    /// A change of shared state, which belongs behind that state.
+    /// A change of shared state, whose line must follow that state's.
     async fn change(
         &mut self,
         user: Option<&UserId>,
@@ -732,7 +728,7 @@ impl Import {
         self.past_failed(done, results)
     }
 
-    /// Tells of a past that does not come along; its other lines are read over.
+    /// Reports a history that is not imported; its remaining lines are skipped.
     fn past_failed(
         &mut self,
         done: std::result::Result<(), Failed>,
@@ -741,7 +737,7 @@ impl Import {
         match done {
             Err(Failed::Line(fault)) => {
                 let user = self.past.as_ref().and_then(|past| past.user.clone());
-                self.past = Some(Past::new(user.clone()));
+                self.past = Some(ScopeHistory::new(user.clone()));
                 results.push(Imported { of: Part::State(user), result: fault.into() });
                 Ok(())
             }
@@ -749,7 +745,7 @@ impl Import {
         }
     }
 
-    /// After the last line of a past.
+    /// Ends the history of a scope.
     async fn end_past(&mut self, results: &mut Vec<Imported>) -> std::result::Result<(), Failed> {
         let Some(past) = &self.past else { return Ok(()) };
         let Some(import) = &past.import else {
@@ -758,7 +754,7 @@ impl Import {
         };
         let revision = import.revision;
         let done = match past.last {
-            // It has none: what is known is the state itself.
+            // It has none: only the state itself is known.
             None => {
                 let is_here = past.then.is_some();
                 self.know(is_here.then_some((revision, revision)));
@@ -777,12 +773,12 @@ impl Import {
 
     fn know(&mut self, range: Option<(i64, i64)>) {
         match self.past.as_ref().and_then(|past| past.user.clone()) {
-            Some(user) => self.user_known = Some((user, Known(range))),
-            None => self.app_known = Known(range),
+            Some(user) => self.user_known = Some((user, SameRange(range))),
+            None => self.app_known = SameRange(range),
         }
     }
 
-    /// Writes, or compares, the changes that were read.
+    /// Writes or compares the changes read so far.
     async fn flush_past(&mut self, is_end: bool) -> std::result::Result<(), Failed> {
         let deadline = self.deadline();
         let Some(past) = &mut self.past else { return Ok(()) };
@@ -800,7 +796,7 @@ impl Import {
             let rows = PastRows { scope: scope.clone(), subject, since, revision, changes, spans };
             let write = |_| service.store.import_past(&rows, deadline);
             let outcome = service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
-            // Somebody else has written it by now: then it is compared.
+            // Another import has written it meanwhile: compare it.
             if !taken(outcome)? {
                 past.mode = Mode::Compare;
             }
@@ -813,12 +809,12 @@ impl Import {
         }
         let same = past.same.filter(|_| past.mode != Mode::Ignore);
         if past.mode != Mode::Fill {
-            // What is below a floor that stays is answered to nobody.
+            // Nobody can read below a floor that stays.
             let stays = past.head.imported == 0 && past.head.floor >= past.base;
             self.know(same.map(|(from, to)| (if stays { 1 } else { from }, to)));
             return Ok(());
         }
-        // What is below the revision at which it was taken may be of another file, whose import was cut.
+        // Rows below the imported revision may come from another file, whose import was interrupted.
         if same.is_none_or(|(_, to)| to + 1 < revision) {
             self.know(Some((revision, revision)));
             return Ok(());
@@ -843,7 +839,7 @@ impl Import {
         let mut digest = LinesDigest::default();
         digest.add(line);
         digest.add(b"\n");
-        let mut open = Open {
+        let mut open = OpenSession {
             incarnation: self.service.clock.incarnation(),
             subject: self.service.subject(&key.user, self.deadline()).await.map_err(Failed::Service)?,
             begins: true,
@@ -857,7 +853,7 @@ impl Import {
             rows: Vec::new(),
             past: Vec::new(),
             bytes: 0,
-            held: 0,
+            memory: 0,
             invocations: HashMap::new(),
             ids: HashSet::new(),
             exists: true,
@@ -872,10 +868,10 @@ impl Import {
         }
         let (base, expire_time) = (open.begin.base, open.begin.expire_time);
         let (base_state, key) = (open.begin.base_state(), open.key.clone());
-        // From here on, its name is known to a failure.
+        // From here on a failure can name the session.
         if let Ok(state) = &base_state {
             open.state = state.iter().map(|(key, value)| (key.clone(), (base, value.clone()))).collect();
-            open.held =
+            open.memory =
                 state.iter().map(|(key, value)| weight(key, value)).sum::<usize>() + open.begin.base_state.text().len();
         }
         self.open = Some(open);
@@ -934,7 +930,7 @@ impl Import {
         let Some(open) = &mut self.open else { return Ok(()) };
         let base = open.begin.base;
         let next = open.sequence.max(base) + 1;
-        // Stubs may be missing from the beginning on, and only as a whole up to the base.
+        // Stubs may be missing at the beginning only, or all of them up to the base.
         let stubs_end = open.first.is_none() || open.sequence >= base;
         if line.sequence != next || !stubs_end {
             return Err(Fault::invalid(format!("the event of sequence {next} is not in its place")).into());
@@ -956,10 +952,10 @@ impl Import {
             open.set(&change.key, Some(change.value.clone()), sequence);
         }
         let mut rewind_to = rewound_to;
-        // What it names decides, as for every reader of ADK; the revision, where that has no name.
+        // As for readers of ADK, the invocation decides; the revision, if it has no name.
         if let Some(Rewind::Before(invocation)) = &event.rewind {
             let first = open.invocations.get(invocation).copied();
-            // An unknown invocation takes nothing back.
+            // A rewind to an unknown invocation takes nothing back.
             rewind_to = Some(first.unwrap_or(sequence) - 1);
         }
         open.saw_invocation(&event.invocation_id, sequence);
@@ -973,13 +969,13 @@ impl Import {
         if is_full { self.flush().await } else { Ok(()) }
     }
 
-    /// Writes the rows that were read.
+    /// Writes the rows read so far.
     async fn flush(&mut self) -> std::result::Result<(), Failed> {
         let deadline = self.deadline();
         let Some(open) = &mut self.open else { return Ok(()) };
         open.bytes = 0;
         let (rows, past) = (std::mem::take(&mut open.rows), std::mem::take(&mut open.past));
-        open.held -= past.iter().map(|past| weight(&past.key, &past.value)).sum::<usize>();
+        open.memory -= past.iter().map(|past| weight(&past.key, &past.value)).sum::<usize>();
         if open.exists || self.options.dry_run {
             return Ok(());
         }
@@ -1030,7 +1026,7 @@ impl Import {
             let state = open.state.into_iter().map(|(key, (revision, value))| (key, value, revision)).collect();
             let mut unknown = open.lost;
             if open.base_saw.is_none() {
-                // What is not known of the base is not known of either.
+                // Without the base's revisions the state that it saw is unknown.
                 let base = Some((open.begin.base, open.begin.base));
                 unknown.add(&Lost { user: base, app: base });
             }
@@ -1074,7 +1070,7 @@ impl Import {
         Ok(Imported { of, result })
     }
 
-    /// What becomes of a session of which there is another one, or the same.
+    /// The result for a session whose id is taken.
     async fn compared(&self, key: &SessionKey, sha256: [u8; 32], deadline: Instant) -> Result<ImportResult> {
         let was_imported = self.service.imported_digest(key, deadline).await? == Some(sha256.to_vec());
         let is_same = |digests: Option<[[u8; 32]; 2]>| digests.is_some_and(|digests| digests.contains(&sha256));
@@ -1089,21 +1085,21 @@ impl Import {
     }
 }
 
-/// Compares changes, which follow those that were compared before, with what is here; `past.same` says how far it is the same.
-async fn compare(service: &Service, past: &mut Past, changes: &[PastChange], deadline: Instant) -> Result<()> {
+/// Compares the next changes with the history here; `past.same` is the range in which both are the same.
+async fn compare(service: &Service, past: &mut ScopeHistory, changes: &[PastChange], deadline: Instant) -> Result<()> {
     let (Some(import), Some(first), Some(last)) = (&past.import, changes.first(), changes.last()) else {
         return Ok(());
     };
     let scope = &import.scope;
     let from = past.from();
-    // While it is filled, it is what was written, and stands whole at the revision at which it was taken.
+    // In [`Mode::Fill`] it was just written, so it is the same up to the imported revision.
     let here = if past.mode == Mode::Fill { import.revision - 1 } else { past.head.revision };
     let mut after = match past.same {
         Some((_, to)) if to + 1 == first.revision => to,
         Some(_) => return Ok(()),
         None if past.mode == Mode::Fill => from - 1,
         None => {
-            // The first state that both know is compared as a whole.
+            // The first state that both have is compared as a whole.
             let Some(state) = past.first.take() else { return Ok(()) };
             let (_, then) = service.read(deadline, || service.store.scope_at(scope, from, deadline)).await?;
             if !then.is_some_and(|then| is_object(&state, &then)) {
@@ -1140,7 +1136,7 @@ async fn compare(service: &Service, past: &mut Past, changes: &[PastChange], dea
     Ok(())
 }
 
-/// Why lines came to nothing whose write was refused.
+/// The error of a session whose write was refused.
 fn failed(refusal: Refusal) -> Failed {
     match refusal {
         Refusal::ImportLost => lost().into(),
@@ -1150,7 +1146,7 @@ fn failed(refusal: Refusal) -> Failed {
     }
 }
 
-/// As [`failed`], where the import goes on with the next part.
+/// As [`failed`], if the import continues with the next part.
 fn skipped(refusal: Refusal) -> std::result::Result<ImportResult, Failed> {
     match failed(refusal) {
         Failed::Line(fault) => Ok(fault.into()),
@@ -1177,7 +1173,7 @@ impl From<Fault> for ImportResult {
     }
 }
 
-/// What became of sessions that nobody can name.
+/// The result of sessions whose names are unknown.
 fn unnamed(detail: &str) -> Imported {
     Imported { of: Part::Unread, result: Fault::invalid(detail).into() }
 }
@@ -1186,7 +1182,7 @@ fn no_session() -> Fault {
     Fault::invalid("a line is not within a session")
 }
 
-/// Whether a JSON object has these keys with these very texts, and no others.
+/// Whether a JSON object has exactly these keys and texts.
 fn is_state(state: &BTreeMap<String, (i64, RawJson)>, given: &RawJson) -> bool {
     let mut members = 0;
     let same = given.json().as_object().into_iter().flatten().all(|member| {

@@ -10,11 +10,11 @@ use crate::domain::lease::{Held, LeaseChange, LeaseDone, LeaseDraft, LeaseMark, 
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 
-/// What a request for a lease came to.
+/// The result of a request for a lease.
 #[derive(Debug)]
 pub enum Taken {
     Granted(Granted),
-    /// Someone else has it, and it has not expired: nothing was changed.
+    /// Somebody else holds it, and it has not expired: nothing was changed.
     Held(Held),
 }
 
@@ -36,7 +36,7 @@ impl Reader {
         self.read(deadline, || self.reads.lease(key, now, deadline)).await?.ok_or(Error::SessionNotFound)
     }
 
-    /// When to look whether a lease is free that expires then: releases by other processes wake nobody here.
+    /// When to try again for a lease that expires then. Releases by other processes wake nobody here.
     pub fn look_for_lease(&self, expire_time: Micros) -> Micros {
         const EVERY: i64 = 250_000;
         if self.reads.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
@@ -44,7 +44,7 @@ impl Reader {
 }
 
 impl Service {
-    /// Grants a lease, once: that it is held is an outcome, after which the same request may be made again.
+    /// Tries once to take a lease. If somebody else holds it, the same request may be repeated.
     ///
     /// # Errors
     /// `SessionNotFound`.
@@ -69,7 +69,7 @@ impl Service {
         }
     }
 
-    /// Lets a lease last until `ttl` microseconds from now.
+    /// Renews a lease until `ttl` microseconds from now.
     ///
     /// # Errors
     /// `SessionNotFound`; `Lease` if it was superseded or released.
@@ -86,7 +86,7 @@ impl Service {
         Ok(view)
     }
 
-    /// Releases a lease; that it was superseded or released is fine.
+    /// Releases a lease; succeeds also if it was superseded or released before.
     ///
     /// # Errors
     /// `SessionNotFound`.
@@ -99,7 +99,7 @@ impl Service {
         Ok(())
     }
 
-    /// A retry finds the lease as the first try left it, unless others changed it meanwhile.
+    /// Retried even if unclear: a retry finds the lease as the first try left it, unless others changed it meanwhile.
     async fn change_lease(
         &self,
         key: &SessionKey,

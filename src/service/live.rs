@@ -1,8 +1,9 @@
-//! Who waits for a session to change, and how they hear of it.
+//! Subscriptions to changes of sessions, and how they are woken.
 //!
-//! What is told is a hint to read, and never the data. So nothing is queued for whoever waits, and nobody is too slow: a watcher that is
-//! woken reads from where it stands. Commits of this process wake at once, from the one place that knows of them
-//! ([`OnCommit`](crate::store::run::OnCommit)). Those of other processes are found by [`Reader::poll_forever`](super::Reader::poll_forever).
+//! News is a hint to read, never the data. So nothing is queued, and no subscriber is too slow: a watcher that is woken reads
+//! from its own position. Commits of this process wake at once, from the one place that knows of them
+//! ([`OnCommit`](crate::store::run::OnCommit)). Those of other processes are found by
+//! [`Reader::poll_forever`](super::Reader::poll_forever).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,10 +19,10 @@ use crate::domain::ids::{AppName, ScopeKey, ScopeRef, SessionKey, UserId, UserKe
 use crate::domain::session::SessionInfo;
 use crate::domain::writes::Committed;
 
-/// A session that is waited for.
+/// A session with subscribers.
 pub(super) struct Topic {
     news: watch::Sender<News>,
-    /// What was read last, for all who wait for the same.
+    /// The last read, shared by its followers.
     pub recent: tokio::sync::Mutex<Recent>,
 }
 
@@ -34,7 +35,7 @@ impl Topic {
     }
 }
 
-/// Things that are waited for, by how many each. Ordered: those of an app side by side.
+/// Topics with the number of their subscribers, in the order of their keys.
 struct Topics<K, T>(BTreeMap<K, (usize, Arc<T>)>);
 
 impl<K, T> Default for Topics<K, T> {
@@ -66,7 +67,7 @@ impl<K: Ord + Clone, T> Topics<K, T> {
 #[derive(Default)]
 struct All {
     sessions: Topics<SessionKey, Topic>,
-    /// Revisions of app and user state, for those who wait for state.
+    /// Revisions of app and user state, for subscribers that follow state.
     scopes: Topics<ScopeKey, watch::Sender<i64>>,
     feeds: Topics<FeedScope, watch::Sender<()>>,
 }
@@ -76,23 +77,23 @@ impl All {
         let user = user.map(|user| FeedScope::User(UserKey { app: app.clone(), user: user.clone() }));
         for scope in [Some(FeedScope::All), Some(FeedScope::App(app.clone())), user].into_iter().flatten() {
             if let Some(topic) = self.feeds.get(&scope) {
-                // Nobody listens any more: it is about to be left.
+                // Its last subscriber is about to leave.
                 let _ = topic.send(());
             }
         }
     }
 }
 
-/// All that is waited for in this process.
+/// All subscriptions of this process.
 #[derive(Default)]
 pub struct Live {
     all: Mutex<All>,
-    /// How many wait: without any, a commit costs one look at this.
+    /// The number of subscriptions: without any, a commit costs one load of this.
     waiting: AtomicUsize,
     pub(super) first: Notify,
     /// The first follower of a feed.
     first_feed: Notify,
-    /// What is committed is not in the feed before a tick.
+    /// Commits are not in the feed before a tick.
     has_ticks: bool,
 }
 
@@ -105,7 +106,7 @@ impl Live {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes whoever waits for a part of what was committed.
+    /// Wakes the subscribers of a commit.
     pub fn committed(&self, committed: &[Committed]) {
         if self.waiting.load(Ordering::SeqCst) == 0 {
             return;
@@ -139,13 +140,13 @@ impl Live {
         }
     }
 
-    /// Waits for news of a session, and `with_scopes` of its app's and its user's state. What is committed from now on wakes.
+    /// Subscribes to a session, and `with_scopes` to its app's and user's state. Every commit from now on wakes.
     pub fn subscribe(self: &Arc<Self>, key: &SessionKey, with_scopes: bool) -> Subscription {
         let new = || Topic { news: watch::Sender::new(News::default()), recent: tokio::sync::Mutex::default() };
-        // Before anything is registered: a commit that sees none waiting was over before this began.
+        // First, so that a commit that sees no subscriptions was over before this one began.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let mut all = self.all();
-        // Under the lock: whoever then finds that nothing is waited for is woken, now or later.
+        // Under the lock: if `poll_forever` has just found no session, this ends its wait, or the next one at once.
         if all.sessions.0.is_empty() {
             self.first.notify_one();
         }
@@ -159,7 +160,7 @@ impl Live {
         Subscription { live: self.clone(), key: key.clone(), news: topic.news.subscribe(), topic, scopes }
     }
 
-    /// Waits for changes of a feed.
+    /// Subscribes to a feed.
     pub fn enter_feed(&self, scope: &FeedScope) -> watch::Receiver<()> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let mut all = self.all();
@@ -174,12 +175,12 @@ impl Live {
         self.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether somebody waits for changes of a feed.
+    /// Whether a feed has subscribers.
     pub fn follows_feeds(&self) -> bool {
         !self.all().feeds.0.is_empty()
     }
 
-    /// Wakes who waits for feeds: for these apps and users, or for any.
+    /// Wakes the subscribers of these feeds, or of all.
     pub fn tell_feeds(&self, scopes: Option<&[FeedScope]>) {
         let all = self.all();
         match scopes {
@@ -192,7 +193,7 @@ impl Live {
         }
     }
 
-    /// Waits for as long as is due: if somebody follows a feed, and if nobody does, unless somebody begins to.
+    /// Waits for `followed` if a feed has subscribers, else for `idle` or until it gets one.
     pub async fn until_feed(&self, followed: Duration, idle: Duration) {
         if self.follows_feeds() {
             sleep(followed).await;
@@ -201,7 +202,7 @@ impl Live {
         }
     }
 
-    /// All that is waited for.
+    /// All topics.
     pub(super) fn watched(&self) -> (Vec<SessionKey>, Vec<Arc<Topic>>, Vec<ScopeKey>) {
         let all = self.all();
         let sessions = all.sessions.0.iter().map(|(key, (_, topic))| (key.clone(), topic.clone()));
@@ -210,7 +211,7 @@ impl Live {
     }
 }
 
-/// Somebody who waits for a session to change.
+/// A subscription to changes of a session.
 pub struct Subscription {
     live: Arc<Live>,
     key: SessionKey,
@@ -224,7 +225,7 @@ impl Subscription {
         &self.key
     }
 
-    /// Waits until there is something that [`Subscription::latest`] has not told. Cancel-safe.
+    /// Waits until there is news that [`Subscription::latest`] has not returned. Cancel-safe.
     pub async fn changed(&mut self) {
         // No sender ends before its subscriptions.
         match &mut self.scopes {
@@ -237,7 +238,7 @@ impl Subscription {
         }
     }
 
-    /// The latest news; what comes after it wakes again.
+    /// The latest news; later news wakes again.
     pub fn latest(&mut self) -> News {
         let mut news = *self.news.borrow_and_update();
         if let Some([(_, user), (_, app)]) = &mut self.scopes {
@@ -247,7 +248,7 @@ impl Subscription {
         news
     }
 
-    /// Tells all who wait for the session what was read of it.
+    /// Passes what was read of the session to all its subscribers.
     pub fn observe(&self, head: Option<&SessionInfo>) {
         self.topic.tell(head.map(News::of));
     }
@@ -257,14 +258,14 @@ impl Subscription {
         *self.topic.news.borrow()
     }
 
-    /// The news that a read came after, which began after `before` and found this head, and was [observed](Self::observe).
+    /// The news that a read includes: the read began after `before`, found this head, and was [observed](Self::observe).
     pub(super) fn news_after(&self, before: News, head: &SessionInfo) -> News {
         let mut found = before;
         found.add(News::of(head));
         if found == self.session_news() { found } else { before }
     }
 
-    /// Whether others wait for the same session.
+    /// Whether the session has other subscribers.
     pub(super) fn is_shared(&self) -> bool {
         self.topic.news.receiver_count() > 1
     }

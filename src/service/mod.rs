@@ -1,8 +1,7 @@
 //! The use cases of the API, in terms of the domain and the store.
 //!
-//! It owns the clock, the limits and the retries, and is the only caller of [`Store`]. What only reads is in [`Reader`], the rest in
-//! [`Service`]. It does not know HTTP: another interface
-//! (ADK's own paths, a command) calls the same methods. One file for each resource:
+//! It owns the clock, the limits and the retries, and is the only caller of [`Store`]. Reads are in [`Reader`], writes in
+//! [`Service`]. It does not know HTTP: ADK's own paths and the commands call the same methods. One file for each resource:
 //!
 //! - `sessions`: create, read, list, change, delete; apps and users
 //! - `events`: append and read
@@ -11,10 +10,10 @@
 //! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
 //! - `export`, `import`: sessions as lines, and back
 //! - `policy`: how long the data of an app is kept
-//! - `live`: who waits for a session to change; `follow`: what a watcher gets, in which order;
-//!   `poll`: what other processes commit; `news`: what was heard and read of a session; `feed`: the change feed
-//! - `sweep`: what runs in the background
-//! - `erasure`: users are erased; `receipts`: what tells of it is signed
+//! - `live`: subscriptions to changes of sessions; `follow`: the items of a watch, in their order;
+//!   `poll`: commits of other processes; `news`: news and the last read of a session; `feed`: the change feed
+//! - `sweep`: background work
+//! - `erasure`: users are erased; `receipts`: receipts of it are signed
 //! - `retry`: how a transaction is retried
 
 mod clock;
@@ -75,7 +74,7 @@ pub use live::Subscription;
 pub use news::MarkedEvent;
 pub use state::{StateChange, StoredValue};
 
-/// Why a request was not served. The error table says what that means in HTTP.
+/// Why a request failed. The error table maps it to HTTP.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the input was refused")]
@@ -125,7 +124,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Transient: a failure of the database, after which the same request may succeed.
+    /// A transient failure of the database: the same request may succeed later.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Store(error) if error.cause.may_pass())
     }
@@ -164,8 +163,7 @@ impl From<Rejected> for Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be read. It has no writes: what lies outside of a client's grant is read from one over [`Nowhere`], and a write there
-/// does not compile.
+/// All reads. Outside of a client's grant a reader over [`Nowhere`] answers; it has no writes, so a write there does not compile.
 pub struct Reader {
     reads: Arc<dyn Reads>,
     clock: Arc<dyn Clock>,
@@ -174,15 +172,15 @@ pub struct Reader {
     live: Arc<Live>,
 }
 
-/// What can be read and written.
+/// All writes, and the reader.
 pub struct Service {
     reader: Arc<Reader>,
     store: Arc<dyn Store>,
-    /// Something was deleted: there are rows to remove.
+    /// Wakes the sweep after a deletion.
     to_sweep: Notify,
     /// Signs receipts; the same for every process.
     signer: OnceCell<Signer>,
-    /// For a reader of the file.
+    /// Waits for a reader of the file.
     erasures_wait: AtomicBool,
 }
 
@@ -194,12 +192,12 @@ impl Deref for Service {
     }
 }
 
-/// A change that was made, and what is there after it.
+/// A change, and the result after it.
 #[derive(Debug)]
 pub struct Changed<T> {
-    /// By an earlier request, of which this one is a retry.
+    /// An earlier request made it, and this one is a retry.
     pub replayed: bool,
-    /// What was stored costs so much, see [`cost`](crate::domain::event::cost).
+    /// The [`cost`](crate::domain::event::cost) of what was stored.
     pub cost: u32,
     pub after: T,
 }
@@ -207,15 +205,15 @@ pub struct Changed<T> {
 impl Service {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
         let reader = Arc::new(Reader::new(store.clone(), clock, limits, metrics));
-        let told = reader.live.clone();
-        store.watch_commits(Box::new(move |committed| told.committed(committed)));
+        let live = reader.live.clone();
+        store.watch_commits(Box::new(move |committed| live.committed(committed)));
         let now = reader.clock.clone();
         store.set_clock(Arc::new(move || now.now()));
         let (to_sweep, signer, erasures_wait) = (Notify::new(), OnceCell::new(), AtomicBool::new(false));
         Self { reader, store, to_sweep, signer, erasures_wait }
     }
 
-    /// Closes the database, once nothing is under way.
+    /// Closes the database when nothing uses it any more.
     pub async fn close(&self) {
         self.store.close().await;
     }
@@ -227,15 +225,12 @@ impl Reader {
         Self { reads, clock, limits, metrics, live }
     }
 
-    /// The same of a store that holds nothing.
+    /// A reader over an empty store.
     pub fn nowhere(&self) -> Self {
         Self::new(Arc::new(Nowhere), self.clock.clone(), self.limits, self.metrics.clone())
     }
 
-    /// What time it is for the database: its own clock's where it has one, else this process's.
-    ///
-    /// # Errors
-    /// Of the database.
+    /// The time by the database's clock or, if it has none, by this process's.
     async fn time(&self, deadline: Instant) -> std::result::Result<Micros, StoreError> {
         Ok(match self.reads.clock(deadline).await? {
             DatabaseClock::Own(earliest, _) => earliest,
@@ -257,15 +252,12 @@ impl Reader {
         &self.limits
     }
 
-    /// Whether requests can be served: the database answers and is migrated. And whether a standby has what is acknowledged.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`]: they cannot.
+    /// Checks that requests can be served: the database answers and is migrated. Returns whether commits wait for a standby.
     pub async fn ready(&self, deadline: Instant) -> Result<Standby> {
         Ok(self.reads.check(deadline).await?)
     }
 
-    /// The nodes of a distributed database, as they were when [`Reader::ready`] asked last.
+    /// The nodes of a distributed database, as of the last [`Reader::ready`].
     pub fn database_nodes(&self) -> Option<Nodes> {
         self.reads.nodes()
     }

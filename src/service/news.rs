@@ -1,4 +1,4 @@
-//! What this process has heard of a session, and what was read of it after that.
+//! News of a session from commits and polls, and the last read of it.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::writes::{Removal, SessionChange};
 
-/// What is kept of the last read for others who follow the same session.
+/// How much of the last read is kept for other followers of the session.
 const RECENT_BYTES: usize = 64 << 10;
 
-/// The latest that this process has heard of a session: revisions of one incarnation on one timeline, which only grow.
+/// The latest news of a session: revisions of one incarnation on one timeline, which only grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct News {
     pub incarnation: i64,
@@ -21,10 +21,10 @@ pub struct News {
     pub metadata: i64,
     pub user: i64,
     pub app: i64,
-    /// Grows with what the revisions do not tell: the session is gone, or another one; its log may
-    /// have lost its end; its lease has changed.
+    /// Grows with changes that the revisions do not show: the session was deleted or replaced; its log may have lost its end; its
+    /// lease changed.
     pub other: u64,
-    /// The last incarnation of which this process has heard why it is gone.
+    /// The last incarnation that this process saw removed, and why.
     pub removed: Option<(i64, Removal)>,
     is_gone: bool,
 }
@@ -47,7 +47,7 @@ impl News {
         Self { incarnation, timeline, revision, metadata, ..Self::default() }
     }
 
-    /// Adds what was heard later, or at the same time; whether it is news.
+    /// Adds later or simultaneous news; returns whether anything changed.
     pub fn add(&mut self, heard: Self) -> bool {
         let before = *self;
         if (self.incarnation, self.timeline) != (heard.incarnation, heard.timeline) {
@@ -63,7 +63,7 @@ impl News {
         *self != before
     }
 
-    /// Adds that this process has committed events up to this sequence; whether it is news.
+    /// Adds events up to this sequence that this process committed; returns whether anything changed.
     pub fn add_events(&mut self, incarnation: i64, last: i64) -> bool {
         match self.incarnation == incarnation {
             true => self.add(Self { revision: last, ..*self }),
@@ -71,7 +71,7 @@ impl News {
         }
     }
 
-    /// Adds that this process has changed something else of it.
+    /// Adds another change that this process committed.
     pub fn add_change(&mut self, incarnation: i64, change: &SessionChange) {
         self.other += 1;
         if let SessionChange::Deleted(removal) = change {
@@ -79,7 +79,7 @@ impl News {
         }
     }
 
-    /// Notes that there is no such session; whether it is news.
+    /// Notes that there is no such session; returns whether anything changed.
     pub fn lose(&mut self) -> bool {
         let is_new = !self.is_gone;
         self.is_gone = true;
@@ -101,7 +101,7 @@ impl MarkedEvent {
     }
 }
 
-/// What was read of a session: its head, and events behind some place.
+/// A read of a session: its head, and events after a position.
 #[derive(Clone)]
 pub(super) struct Batch {
     pub head: SessionInfo,
@@ -110,10 +110,10 @@ pub(super) struct Batch {
     pub more: bool,
 }
 
-/// What was last read of a session, for all who follow it.
+/// The last read of a session, for all its followers.
 #[derive(Default)]
 pub(super) struct Recent {
-    /// The news that the read came after.
+    /// The news that the read includes.
     as_of: News,
     head: Option<SessionInfo>,
     /// The last events up to the head.
@@ -122,7 +122,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// What is behind `sequence`, if it was read after this news, and all of it is here.
+    /// The events after `sequence`, if the read includes this news and has all of them.
     pub fn behind(&self, sequence: i64, incarnation: i64, news: News) -> Option<Batch> {
         let head = self.head.as_ref().filter(|head| head.incarnation == incarnation && self.as_of == news)?;
         let first = self.events.front().map_or(head.revision, |first| first.event.sequence - 1);

@@ -16,7 +16,7 @@ impl Reader {
     /// The merged state as it was when event `revision` had committed (0: at creation), and the tag of that moment.
     ///
     /// # Errors
-    /// `SessionNotFound`, `Trimmed`, `Forgotten`; `Rejected` if the session has not come to that revision.
+    /// `SessionNotFound`, `Trimmed`, `Forgotten`; `Rejected` if the session has not reached that revision.
     pub async fn state_at(
         &self,
         key: SessionKey,
@@ -34,7 +34,7 @@ impl Reader {
         }
     }
 
-    /// What a fork of the session costs: what it copies.
+    /// The cost of a fork of the session: that of the events that it copies.
     ///
     /// # Errors
     /// `SessionNotFound`.
@@ -45,11 +45,11 @@ impl Reader {
 }
 
 impl Service {
-    /// Creates a session that has the past of another one, up to `at` or all of it, under `id` or a fresh one. It remembers
-    /// `request`.
+    /// Creates a session with the past of another one, up to `at` or all of it, under `id` or a fresh id. It stores `request`.
     ///
     /// # Errors
-    /// `SessionNotFound`, `Trimmed`, `SessionAlreadyExists`, `CreationKeyConflict`, `LimitReached`; `Rejected` if the source has not come to `at`.
+    /// `SessionNotFound`, `Trimmed`, `SessionAlreadyExists`, `CreationKeyConflict`, `LimitReached`; `Rejected` if the source has
+    /// not reached `at`.
     pub async fn fork(
         &self,
         source: SessionKey,
@@ -64,8 +64,8 @@ impl Service {
         Ok(self.transact(Repeat::Safe, deadline, |_| self.store.fork(&fork, deadline)).await?.value)
     }
 
-    /// Appends an event that restores the session's own state and takes events back, and copies of what has to stay of an
-    /// invocation that it cuts in two, and shows the session afterwards. `id` is that of the event.
+    /// Appends an event that restores the session's own state and takes events back, and copies of the events that stay of an
+    /// invocation cut in two. Returns the session afterwards. `id` is the event's.
     ///
     /// # Errors
     /// `SessionNotFound`, `InvocationNotFound`, `Trimmed`, `EventIdConflict`, `Lease`, `RevisionMismatch`;

@@ -12,10 +12,7 @@ use crate::domain::policy::{Counts, Forget, Found, Policy, PolicyWrite, Scopes, 
 use crate::store::error::StoreError;
 
 impl Reader {
-    /// The policy of an app; none if it has none.
-    ///
-    /// # Errors
-    /// Of the database.
+    /// The policy of an app, if it has one.
     pub async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
         self.read(deadline, || self.reads.policy(app, deadline)).await
     }
@@ -31,7 +28,7 @@ impl Service {
         Ok(self.transact(Repeat::UnlessUnclear, deadline, write).await?.value)
     }
 
-    /// What a sweep would remove now if this were the policy, and the policy that there is.
+    /// Counts what a sweep would remove now under this policy; also returns the present policy.
     ///
     /// # Errors
     /// `RevisionMismatch`.
@@ -51,10 +48,10 @@ impl Service {
         Ok((stored, counts))
     }
 
-    /// Applies a policy of an app once. One that is changed meanwhile counts the next time.
+    /// Applies a policy of an app once. A change of it meanwhile takes effect the next time.
     ///
     /// # Errors
-    /// Of the database; what was removed by then stays removed.
+    /// Of the database; rows that were removed before it stay removed.
     pub(super) async fn apply_policy(
         &self,
         app: AppName,

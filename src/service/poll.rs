@@ -1,4 +1,4 @@
-//! What other processes commit is found by asking, while somebody waits.
+//! Polls for the commits of other processes while there are subscriptions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::domain::ids::{ScopeKey, SessionKey};
 use crate::domain::writes::Committed;
 use crate::store::error::StoreError;
 
-/// The keys that one look asks for.
+/// How many keys one query has.
 const KEYS_AT_ONCE: usize = 1000;
 
-/// The pause after a look that failed.
+/// The pause after a failed poll.
 const POLL_RETRY: Duration = Duration::from_secs(1);
 
-/// How long one look may take.
+/// The time limit of a query.
 const POLL_LIMIT: Duration = Duration::from_secs(5);
 
 impl Reader {
-    /// Waits for news of a session: see [`Live::subscribe`](super::live::Live::subscribe). Must come before the first read.
+    /// As [`Live::subscribe`](super::live::Live::subscribe). Call it before the first read, or changes in between are missed.
     pub fn subscribe(&self, key: &SessionKey, with_scopes: bool) -> Subscription {
         self.live.subscribe(key, with_scopes)
     }
 
-    /// Looks, while somebody waits, for what other processes have committed. Runs until it is dropped; ends at once where no other
-    /// process can write.
+    /// Polls for the commits of other processes while there are subscriptions. Runs until it is dropped; returns at once where no
+    /// other process can write.
     pub async fn poll_forever(&self, every: Duration) {
         if !self.reads.shape().is_shared() {
             return;
@@ -42,14 +42,14 @@ impl Reader {
             }
             let began = Instant::now();
             match self.poll(&keys, &topics, &scopes).await {
-                // At most half of the time is spent on it, however many sessions are watched.
+                // Polling takes at most half of the time, however many sessions are watched.
                 Ok(()) => {
                     failed = false;
                     sleep_until(began + every.max(began.elapsed() * 2)).await;
                 }
                 Err(error) => {
                     self.metrics.failed("watch_poll");
-                    // Once: every request that fails meanwhile has a line of its own.
+                    // Logged once: every request that fails meanwhile has its own line.
                     if !std::mem::replace(&mut failed, true) {
                         tracing::warn!(cause = ?error.cause, error = %error, "looking for changes of watched sessions failed");
                     }
@@ -59,7 +59,7 @@ impl Reader {
         }
     }
 
-    /// App by app, in the order of the keys: where one cannot be asked, others can. An error is of the last that could not.
+    /// Asks app by app, in the order of the keys, so that one app's failure does not affect others. The error is the last one.
     async fn poll(&self, keys: &[SessionKey], topics: &[Arc<Topic>], scopes: &[ScopeKey]) -> Result<(), StoreError> {
         let mut polled = Ok(());
         let mut rest = topics;

@@ -1,4 +1,4 @@
-//! The key that signs receipts of erasures (Ed25519), and those that verify them.
+//! The keys that sign and verify receipts of erasures (Ed25519).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -25,7 +25,7 @@ impl Signer {
     }
 
     /// # Errors
-    /// It is no key that was drawn here.
+    /// It is not a key as [`Signer::draw`] returns it.
     pub fn stored(key: &[u8]) -> Result<Self, StoreError> {
         let odd = |_| StoreError::new(Cause::Internal, "the stored key of receipts is none");
         Ed25519KeyPair::from_pkcs8(key).map(Self).map_err(odd)
@@ -35,13 +35,13 @@ impl Signer {
         PublicKey(self.0.public_key().as_ref().to_vec())
     }
 
-    /// The receipt that says this.
+    /// The signed receipt.
     pub fn sign(&self, statement: &str) -> String {
         receipt::signed(statement, self.0.sign(&receipt::bytes(statement)).as_ref())
     }
 }
 
-/// What verifies receipts.
+/// Verifies receipts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey(Vec<u8>);
 
@@ -62,7 +62,7 @@ impl PublicKey {
         hex(Sha256::digest(&self.0).get(..8).unwrap_or_default())
     }
 
-    /// Whether the owner of this key signed the receipt, as it is.
+    /// Whether this key signed the receipt unchanged.
     pub fn verifies(&self, receipt: &Receipt) -> bool {
         let key = UnparsedPublicKey::new(&ED25519, &self.0);
         receipt.key_id == self.id() && key.verify(&receipt.signed_bytes(), &receipt.signature).is_ok()

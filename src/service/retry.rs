@@ -1,4 +1,4 @@
-//! Retries of transactions, and the answer after a try whose outcome is not known.
+//! Retries of transactions, and the answer after a try with an unknown outcome.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::Refusal;
 use crate::store::error::{Cause, Failure, StoreError};
 
-/// Tries of one transaction, the first included.
+/// The most tries of a transaction, the first included.
 const MAX_TRIES: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -18,9 +18,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// Whether a transaction may be retried although an earlier try of it may have committed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeat {
-    /// It recognises what an earlier try wrote (by event ids, or the incarnation), or is idempotent.
+    /// It recognises the writes of an earlier try (by event ids, or the incarnation), or is idempotent.
     Safe,
-    /// A retry could overwrite what another writer committed in between: the client has to decide.
+    /// A retry could overwrite another writer's commit in between: the client has to decide.
     UnlessUnclear,
 }
 
@@ -33,9 +33,6 @@ pub(super) struct Tried<T> {
 
 impl Reader {
     /// Runs a transaction that only reads, with retries.
-    ///
-    /// # Errors
-    /// The last failure.
     pub(super) async fn read<'a, T>(
         &'a self,
         deadline: Instant,
@@ -63,7 +60,7 @@ impl Reader {
         Ok(Tried { value, unclear })
     }
 
-    /// As [`Reader::transact`], for who has something else to do about a refusal.
+    /// As [`Reader::transact`], but returns a refusal to the caller.
     ///
     /// # Errors
     /// The last failure; unclear if any try was.
@@ -101,8 +98,8 @@ impl Reader {
         }
     }
 
-    /// The answer when a transaction refuses. After a try whose outcome is unclear it may refuse because of what that try
-    /// wrote, or of what others wrote after it: then the answer is that the outcome is unknown.
+    /// The error for a refusal. After an unclear try, the refusal may be due to what that try wrote, or to what others wrote
+    /// after it: then the error says that the outcome is unknown.
     pub(super) fn refusal(&self, refusal: Refusal, unclear: bool) -> Error {
         if matches!(refusal, Refusal::Lease(LeaseRefusal::Fenced { .. })) {
             self.metrics.fenced();

@@ -1,4 +1,4 @@
-//! Sessions themselves, and the names of the apps and users that have some.
+//! Sessions, and the names of apps and users.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Reader {
         self.read(deadline, || self.reads.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)
     }
 
-    /// Events of a session that was read before, as of now.
+    /// Events, as they are now, of a session that was read before.
     ///
     /// # Errors
     /// `SessionNotFound` if it is gone, a session of another incarnation took its place, or the database has failed over.
@@ -58,26 +58,17 @@ impl Reader {
     }
 
     /// A page of sessions, without events.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
     pub async fn list_sessions(&self, query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
         let now = self.clock.now();
         self.read(deadline, || self.reads.sessions(&query, now, deadline)).await
     }
 
     /// Names of apps, in byte order, after `after`: those within a grant.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
     pub async fn apps(&self, after: &str, limit: usize, within: &Names, deadline: Instant) -> Result<Vec<AppName>> {
         self.read(deadline, || self.reads.apps(after, limit, within, deadline)).await
     }
 
     /// Names of an app's users, in byte order, after `after`: those within a grant.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
     pub async fn users(
         &self,
         app: &AppName,
@@ -91,7 +82,7 @@ impl Reader {
 }
 
 impl Service {
-    /// Creates a session under `id`, a given or a fresh one; whether it was created or found, and the session. It remembers
+    /// Creates a session under `id`, a given or a fresh one; returns it, and whether it was created or found. It stores
     /// `request`.
     ///
     /// # Errors
@@ -129,7 +120,7 @@ impl Service {
         Ok((made, view))
     }
 
-    /// Changes metadata; the answer is the session with the first of its events.
+    /// Changes metadata; returns the session with its first page of events.
     ///
     /// # Errors
     /// `SessionNotFound`, `Lease`, `RevisionMismatch`.
@@ -141,12 +132,12 @@ impl Service {
         deadline: Instant,
     ) -> Result<SessionView> {
         let update = MetadataUpdate { key, patch, guard, now: self.clock.now() };
-        // Retried even if unclear: fields are set, not computed, and of two concurrent PATCHes either may be the last.
+        // Retried even if unclear: fields are set, not computed, and either of two concurrent PATCHes may be the last.
         let write = |_| self.store.update_metadata(&update, deadline);
         Ok(self.transact(Repeat::Safe, deadline, write).await?.value)
     }
 
-    /// Deletes a session; that there is none is fine.
+    /// Deletes a session; succeeds also if there is none.
     ///
     /// # Errors
     /// `Lease`, `RevisionMismatch`.

@@ -18,7 +18,7 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::template::{Missing, Template};
 
-/// A state change without an event: the session, and what the composed event gets besides.
+/// A state change for which the server composes the event: the session, and the other fields of the event.
 #[derive(Debug)]
 pub struct StateChange<'a> {
     pub key: SessionKey,
@@ -28,7 +28,7 @@ pub struct StateChange<'a> {
     pub guard: Guard,
 }
 
-/// A value of the merged state as an event holds it.
+/// A value of the merged state, with the text that the event has.
 #[derive(Debug)]
 pub struct StoredValue {
     pub tag: Tag,
@@ -36,7 +36,7 @@ pub struct StoredValue {
 }
 
 impl Reader {
-    /// One value of the merged state, with its session's head.
+    /// One value of the merged state, and the session's head.
     ///
     /// # Errors
     /// `SessionNotFound`, `StateKeyNotFound` (always for a `temp:` key: none is ever stored).
@@ -51,7 +51,7 @@ impl Reader {
         Ok((head, value.ok_or(Error::StateKeyNotFound)?))
     }
 
-    /// A template filled in with the merged state, and the tag of the moment that it shows.
+    /// A template filled in with the merged state, and the tag of that state.
     ///
     /// # Errors
     /// `SessionNotFound`; `Rejected` as [`Template::render`] has it, with the limit of a page.
@@ -70,9 +70,6 @@ impl Reader {
     }
 
     /// App or user state on its own.
-    ///
-    /// # Errors
-    /// Only [`Error::Store`].
     pub async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
         self.read(deadline, || self.reads.scope(scope, deadline)).await
     }
@@ -80,9 +77,6 @@ impl Reader {
 
 impl Service {
     /// Changes state through one appended event, and shows the merged state afterwards.
-    ///
-    /// # Errors
-    /// As [`Service::append`].
     pub async fn patch_state(
         &self,
         edit: WrittenEdit<'_>,
@@ -95,11 +89,8 @@ impl Service {
         Ok(Changed { replayed, cost, after: committed.view.ok_or(Error::SessionNotFound)? })
     }
 
-    /// Sets one key of the merged state through an appended event; with `if_absent` only if there is no such key. Shows the
-    /// value as the event holds it, which for a replay may be written otherwise than in this request.
-    ///
-    /// # Errors
-    /// As [`Service::append`].
+    /// Sets one key of the merged state through an appended event; with `if_absent` only if there is no such key. Returns the
+    /// value as the event has it: the text of a replayed event may differ from this request's.
     pub async fn put_value(
         &self,
         (scope, key): (Scope, &str),
@@ -126,9 +117,6 @@ impl Service {
 
     /// Removes one key of the merged state through an appended event, or does nothing if it is missing. Returns the tag
     /// afterwards.
-    ///
-    /// # Errors
-    /// As [`Service::append`].
     pub async fn delete_value(
         &self,
         (scope, key): (Scope, &str),
@@ -146,14 +134,13 @@ impl Service {
         let StateChange { key, id, author, invocation_id, guard } = change;
         let now = self.clock.now();
         let events = self.seal(std::iter::once(EventDraft::of_change(id, author, invocation_id, edit)), now);
-        // The client's limits speak of what it sent, the value or the body, and not of the event around it.
+        // The limit is for what the client sent, the value or the body, and not for the event around it.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
         Append { key, events, guard, only_if_present: None, limits, now, with_state: false }
     }
 
-    /// Changes app or user state on its own, and shows it afterwards. There is no event and so no event id: without a
-    /// `request` to recognise it by, if the answer to the commit is lost, the error says that the outcome is unknown, and the
-    /// client decides.
+    /// Changes app or user state on its own, and returns it afterwards. There is no event id to recognise a retry by. So without
+    /// a `request`, the error after a lost commit says that the outcome is unknown, and the client decides.
     ///
     /// # Errors
     /// `RevisionMismatch`, `PatchKeyConflict`.

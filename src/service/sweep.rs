@@ -1,4 +1,4 @@
-//! What runs in the background: rows are removed of what was deleted or has expired.
+//! Background work: removes the rows of deleted and expired sessions.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::store::backend::DatabaseClock;
 use crate::store::error::StoreError;
 use crate::store::limits::CLOCK_TOLERANCE;
 
-/// Writers go first: a sweep takes a seventh of the time at most, also of a database that has one writer.
+/// Writers go first: a sweep takes at most a seventh of the time, also where a database has one writer.
 pub(super) async fn rest(since: Instant) {
     sleep(since.elapsed() * 6).await;
 }
 
 impl Service {
-    /// Removes what has expired or was deleted, now and then, and at once after a deletion. Runs until it is dropped.
+    /// Removes the rows of expired and deleted sessions periodically, and at once after a deletion. Runs until it is dropped.
     pub async fn sweep_forever(&self, interval: Duration, limit: Duration) {
-        /// The pause after a sweep that failed, or has to wait: what is left to do does not wait for the next round.
+        /// The pause after a sweep that failed or has to wait. It does not wait for the next round.
         const PAUSE: Duration = Duration::from_secs(5);
         let mut agreed = None;
         let mut applied: Option<Instant> = None;
@@ -26,7 +26,7 @@ impl Service {
             let swept = async {
                 let agrees = self.compare_clocks(agreed, Instant::now() + limit).await?;
                 agreed = Some(agrees);
-                // A deletion asks for a sweep, too, and that is no reason to go through all sessions again.
+                // A sweep after a deletion does not apply policies to all sessions.
                 if agrees && applied.is_none_or(|at| at.elapsed() >= interval) {
                     applied = Some(Instant::now());
                     self.apply_policies(limit).await?;
@@ -60,7 +60,7 @@ impl Service {
         }
     }
 
-    /// Applies the policy of each app. One that fails does not keep the others from it.
+    /// Applies the policy of each app; continues after a failure.
     async fn apply_policies(&self, limit: Duration) -> Result<(), StoreError> {
         const PAGE: usize = 100;
         let mut after = String::new();
@@ -80,10 +80,10 @@ impl Service {
         }
     }
 
-    /// Whether this process and the database agree on what time it is, as far as they can: one of them is wrong otherwise, and
-    /// what a sweep removes is gone for good. `before` is what came of the last time; the log tells of changes.
+    /// Whether the clocks of this process and of the database agree. If not, one of them is wrong, and a sweep could remove
+    /// sessions that have not expired. `before` is the last result; a change of it is logged.
     async fn compare_clocks(&self, before: Option<bool>, deadline: Instant) -> Result<bool, StoreError> {
-        /// A file that nobody has written to for this long, or that seems to be from so far ahead.
+        /// The time since the last write, or its lead over the clock, that is reported.
         const DAY: i64 = 24 * 3600 * 1_000_000;
         let asked = self.clock.now();
         let theirs = match self.store.clock(deadline).await? {
@@ -99,7 +99,7 @@ impl Service {
                 return Ok(true);
             }
         };
-        // The answer took its time, and was true at some moment of it.
+        // The database read its clock at some moment between the question and the answer.
         let answered = self.clock.now().0.max(asked.0);
         let skews = theirs.map(|theirs| theirs.0 - theirs.0.clamp(asked.0, answered));
         let skew = skews.into_iter().max_by_key(|skew| skew.abs()).unwrap_or(0);

@@ -8,7 +8,7 @@ use crate::domain::ids::SessionKey;
 use crate::domain::trim::{Cut, Trim, Trimmed};
 
 impl Service {
-    /// Lets a session begin at a later revision.
+    /// Trims a session, whose log then begins at a later revision.
     ///
     /// # Errors
     /// `SessionNotFound`, `Lease`, `RevisionMismatch`.

@@ -1,18 +1,18 @@
-//! How the shape of a value is written down.
+//! The types that describe the shape of a value.
 
 use crate::domain::envelope::to_camel;
 use crate::domain::json::Json;
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Debug)]
 pub enum Shape {
     Any,
     Text,
-    /// Of any size; also a number that is one by its value, as `1E2`.
+    /// Of any size, also with an exponent, such as `1E2`.
     Integer,
     Number,
     Bool,
-    /// Of either alphabet, padded or not.
+    /// Base64 in either alphabet, padded or not.
     Base64,
     /// One of these texts.
     OneOf(&'static [&'static str]),
@@ -20,9 +20,9 @@ pub enum Shape {
     /// An object whose names are data.
     Map(&'static Shape),
     Object(&'static Object),
-    /// An object that is one of these, or anything that is no object.
+    /// An object of one of these shapes, or any value that is not an object.
     ObjectOrAny(&'static Object),
-    /// A way of authentication of OpenAPI.
+    /// A security scheme of OpenAPI.
     Scheme,
     Either(&'static [Shape]),
 }
@@ -41,9 +41,9 @@ pub struct Object {
     pub fields: &'static [(&'static str, Presence, Shape)],
     /// Whether it may have other members.
     pub open: bool,
-    /// A field that cannot be read costs all of it.
+    /// If one field cannot be read, the whole object cannot.
     pub whole: bool,
-    /// What holds between its fields.
+    /// A condition between its fields.
     pub rule: Option<fn(Json<'_>) -> bool>,
 }
 
