@@ -34,7 +34,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A server that all tests share, on each database."""
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp(request.param)
-        url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else stack.enter_context(postgres.database())
+        url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else postgres.database()
         server = Server(url, folder / "sessiond.log")
         stack.callback(server.stop)
         yield server

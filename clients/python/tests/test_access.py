@@ -49,7 +49,7 @@ class Closed:
 def closed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp(request.param)
-        url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else stack.enter_context(postgres.database())
+        url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else postgres.database()
         file = folder / "admin.key"
         file.write_text(secrets.token_urlsafe(32) + "\n", encoding="utf-8")
         server = Server(url, folder / "sessiond.log", "--admin-key-file", str(file))

@@ -43,8 +43,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseSessi
         case "database":
             yield DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
         case "postgres":
-            with postgres.database() as url:
-                yield DatabaseSessionService("postgresql+asyncpg://" + url.partition("://")[2])
+            yield DatabaseSessionService("postgresql+asyncpg://" + postgres.database().partition("://")[2])
         case _:
             path.touch()
             yield importer.open_service(f"sqlite:///{path}")

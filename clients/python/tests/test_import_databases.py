@@ -6,10 +6,8 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable
-from contextlib import ExitStack
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -29,7 +27,7 @@ from sqlalchemy import create_engine
 from sessiond_adk._exact import Encoder, camel, encode, read, read_exactly, read_plain, same
 from sessiond_adk._lines import SessionLines, StoredEvent, StoredSession
 
-from .support import postgres
+from .support import postgres, process
 from .support.process import Server
 from .test_import import assert_same, fill, said
 
@@ -39,9 +37,8 @@ PORTS = Path(__file__).parent.parent / ".venv/ports"
 
 def run(server: Server | None, uri: str, *options: str, zone: str = "UTC") -> subprocess.CompletedProcess[str]:
     """Runs the importer against a server, or writes the lines."""
-    command = [sys.executable, "-m", "sessiond_adk.import", "--from", uri, "--to", server.url if server else "-"]
-    environment = {**os.environ, "TZ": zone}
-    return subprocess.run([*command, *options], env=environment, capture_output=True, text=True, check=False)
+    command = ["-m", "sessiond_adk.import", "--from", uri, "--to", server.url if server else "-"]
+    return process.run(*command, *options, env={"TZ": zone})
 
 
 def counts(done: subprocess.CompletedProcess[str]) -> str:
@@ -70,33 +67,32 @@ def state_of(server: Server, app: str, user: str, id: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["sqlite", "database", "postgres"])
 async def test_a_database_of_python(kind: str, server: Server, tmp_path: Path) -> None:
     app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
-    with ExitStack() as stack:
-        if kind == "postgres":
-            uri = "postgresql+asyncpg://" + stack.enter_context(postgres.database()).partition("://")[2]
-            source: BaseSessionService = DatabaseSessionService(uri)
-        else:
-            uri = f"sqlite:///{path}"
-            source = (
-                DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
-                if kind == "database"
-                else SqliteSessionService(str(path))
-            )
-        names = await fill(source, app)
-        await fill(source, f"{app}_2")
-        before = path.read_bytes() if path.exists() else b""
-        assert counts(run(server, uri, "--app", app, "--dry-run")) == "5 created, 0 unchanged, 0 skipped, 0 failed"
-        assert counts(run(server, uri, "--app", app)) == "5 created, 0 unchanged, 0 skipped, 0 failed"
-        assert counts(run(server, uri)) == "5 created, 5 unchanged, 0 skipped, 0 failed"
-        assert (path.read_bytes() if path.exists() else b"") == before
-        await assert_same(source, server, app, names)
-        session = await source.get_session(app_name=app, user_id="bob", session_id="s1")
-        assert session is not None
-        await source.append_event(session, said("e9", 2000.0, {}))
-        again = run(server, uri, "--app", app)
-        assert (again.returncode, counts(again)) == (1, "0 created, 4 unchanged, 0 skipped, 1 failed")
-        assert run(server, uri, "--app", app, "--skip-existing").returncode == 0
-        if isinstance(source, DatabaseSessionService):
-            await source.close()
+    if kind == "postgres":
+        uri = "postgresql+asyncpg://" + postgres.database().partition("://")[2]
+        source: BaseSessionService = DatabaseSessionService(uri)
+    else:
+        uri = f"sqlite:///{path}"
+        source = (
+            DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
+            if kind == "database"
+            else SqliteSessionService(str(path))
+        )
+    names = await fill(source, app)
+    await fill(source, f"{app}_2")
+    before = path.read_bytes() if path.exists() else b""
+    assert counts(run(server, uri, "--app", app, "--dry-run")) == "5 created, 0 unchanged, 0 skipped, 0 failed"
+    assert counts(run(server, uri, "--app", app)) == "5 created, 0 unchanged, 0 skipped, 0 failed"
+    assert counts(run(server, uri)) == "5 created, 5 unchanged, 0 skipped, 0 failed"
+    assert (path.read_bytes() if path.exists() else b"") == before
+    await assert_same(source, server, app, names)
+    session = await source.get_session(app_name=app, user_id="bob", session_id="s1")
+    assert session is not None
+    await source.append_event(session, said("e9", 2000.0, {}))
+    again = run(server, uri, "--app", app)
+    assert (again.returncode, counts(again)) == (1, "0 created, 4 unchanged, 0 skipped, 1 failed")
+    assert run(server, uri, "--app", app, "--skip-existing").returncode == 0
+    if isinstance(source, DatabaseSessionService):
+        await source.close()
 
 
 def planned(app: str) -> list[dict[str, Any]]:

@@ -1,27 +1,22 @@
 """A PostgreSQL of the tests, in a temporary folder; or databases on the server that TEST_DATABASE_URL names."""
 
+import atexit
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from .process import free_port
 
 
-@contextmanager
-def database() -> Iterator[str]:
+def database() -> str:
     """Gives the URL of a fresh database. It goes with the server; on that of TEST_DATABASE_URL it stays."""
-    if given := os.environ.get("TEST_DATABASE_URL"):
-        yield _create_database(given)
-    else:
-        with _server() as url:
-            yield _create_database(url)
+    return _create_database(os.environ.get("TEST_DATABASE_URL") or _server())
 
 
 def _create_database(server: str) -> str:
@@ -50,8 +45,9 @@ cd / && rm -rf "$3"
 """
 
 
-@contextmanager
-def _server() -> Iterator[str]:
+@cache
+def _server() -> str:
+    """Starts the server, which all tests of this process share: its URL."""
     # PostgreSQL refuses to run as root.
     user = "postgres" if os.geteuid() == 0 else None
     folder = tempfile.mkdtemp(prefix="sessiond-adk-pg-")
@@ -68,13 +64,11 @@ def _server() -> Iterator[str]:
         encoding="utf-8",
         start_new_session=True,
     )
-    try:
-        assert guard.stdout
-        said = guard.stdout.readline()
-        assert said == "started\n", said + guard.stdout.read()
-        yield f"postgres://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        guard.communicate()
+    atexit.register(guard.communicate)
+    assert guard.stdout
+    said = guard.stdout.readline()
+    assert said == "started\n", said + guard.stdout.read()
+    return f"postgres://postgres@127.0.0.1:{port}/postgres"
 
 
 def _bin() -> Path:

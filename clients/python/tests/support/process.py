@@ -144,8 +144,26 @@ class Program:
         self.wait()
 
 
+def run(*command: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs such a program to its end."""
+    program = Program(*command, env=env)
+    code = program.wait()
+    return subprocess.CompletedProcess(command, code, program.output, program.errors)
+
+
 _forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["tests.support.process", "google.adk.runners", "google.adk.cli.cli_tools_click"])
+_forks.set_forkserver_preload(
+    [
+        "tests.support.process",
+        "google.adk.runners",
+        "google.adk.cli.cli_tools_click",
+        # What the importer and its databases need.
+        "sessiond_adk",
+        "google.adk.sessions.database_session_service",
+        "sqlalchemy.dialects.sqlite.aiosqlite",
+        "sqlalchemy.dialects.postgresql.asyncpg",
+    ]
+)
 
 
 def _run(command: Sequence[str], cwd: str, env: dict[str, str], streams: Sequence[str]) -> None:
@@ -157,6 +175,7 @@ def _run(command: Sequence[str], cwd: str, env: dict[str, str], streams: Sequenc
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
+    time.tzset()
     sys.path[:0] = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     try:
         if command[0] == "-m":
