@@ -14,7 +14,6 @@ __all__ = ["Browser", "Keys", "Page"]
 
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run"]
 
-
 class Browser:
     def __init__(self):
         options = webdriver.ChromeOptions()
@@ -25,14 +24,20 @@ class Browser:
         self.driver = webdriver.Chrome(options=options, service=Service(os.environ["CHROMEDRIVER"]))
         self.driver.set_script_timeout(30)
         # It stays open, so that the browser does when all pages are closed.
-        self.home = self.driver.current_window_handle
+        self.home = self.current = self.driver.current_window_handle
         self.origins = set()
 
     def page(self, server, width=1280, height=800, dark=False, kind="tab", credential=""):
         """A new page that is empty yet. Of the tabs of a window only the last one is visible; each window is."""
         self.driver.switch_to.new_window(kind)
+        self.current = self.driver.current_window_handle
         self.origins.add(server.url)
         return Page(self, server, width, height, dark, credential)
+
+    def switch(self, handle):
+        if self.current != handle:
+            self.driver.switch_to.window(handle)
+            self.current = handle
 
     def new_faults(self):
         """Errors of scripts and breaches of the content security policy since the last call."""
@@ -49,9 +54,9 @@ class Browser:
         """Closes all pages and forgets what they stored."""
         for handle in self.driver.window_handles:
             if handle != self.home:
-                self.driver.switch_to.window(handle)
+                self.switch(handle)
                 self.driver.close()
-        self.driver.switch_to.window(self.home)
+        self.switch(self.home)
         for origin in self.origins:
             self.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
         self.origins.clear()
@@ -65,7 +70,7 @@ class Page:
 
     def __init__(self, browser, server, width, height, dark, credential):
         self.browser, self.server = browser, server
-        self.handle = browser.driver.current_window_handle
+        self.handle = browser.current
         self.resize(width, height)
         scheme = "dark" if dark else "light"
         self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -75,8 +80,7 @@ class Page:
 
     @property
     def driver(self):
-        if self.browser.driver.current_window_handle != self.handle:
-            self.browser.driver.switch_to.window(self.handle)
+        self.browser.switch(self.handle)
         return self.browser.driver
 
     def cdp(self, command, **arguments):
@@ -101,7 +105,7 @@ class Page:
 
     def close(self):
         self.driver.close()
-        self.browser.driver.switch_to.window(self.browser.home)
+        self.browser.switch(self.browser.home)
 
     def js(self, script, *arguments):
         """Runs a script; `return` gives its result."""
