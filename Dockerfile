@@ -20,17 +20,17 @@ COPY .cargo .cargo
 RUN mkdir src \
  && touch src/lib.rs \
  && echo 'fn main() {}' > src/main.rs \
- && cargo build --locked --release --bin sessiond \
- && cargo clean --locked --release -p sessiond \
+ && cargo build --locked --profile dist --bin sessiond \
+ && cargo clean --locked --profile dist -p sessiond \
  && rm -r src
 
 # Whatever .dockerignore lets through: src, and what it embeds: the console and the migrations.
 COPY . .
 # The line tables stay, so that a backtrace names files and lines, but compressed, which std's symboliser reads.
 # /out/data is the seed of the volume: the final stage has no shell to make a directory with.
-RUN cargo build --locked --release --bin sessiond \
+RUN cargo build --locked --profile dist --bin sessiond \
  && mkdir -p /out/data \
- && objcopy --compress-debug-sections=zlib target/release/sessiond /out/sessiond
+ && objcopy --compress-debug-sections=zlib target/dist/sessiond /out/sessiond
 
 # -- run --------------------------------------------------------------------------------------------------------------------
 # glibc, libgcc and the public CA certificates (TLS to a managed PostgreSQL reads them from the system); no shell, no package

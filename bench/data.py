@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What it costs to trim, to export, to import and to sweep.
 
-    cargo build --release && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
-    bench/data.py --sessiond target/release/sessiond --programs target/bench/release
+    cargo build --profile dist && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
+    bench/data.py --sessiond target/dist/sessiond --programs target/bench/release
 
 Prints as JSON, for SQLite and for PostgreSQL, over one session of --events events:
 

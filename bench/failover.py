@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What clients see of a failover, and what is lost by it.
 
-    cargo build --release
-    bench/failover.py --sessiond target/release/sessiond    (or scripts/bench --failover)
+    cargo build --profile dist
+    bench/failover.py --sessiond target/dist/sessiond    (or scripts/bench --failover)
 
 A primary, a synchronous and an asynchronous standby; two sessiond behind an address that moves, with and without PgBouncer.
 While writers append and watchers follow, the primary is killed, a standby is promoted, and the address moves. Each of the four

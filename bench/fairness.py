@@ -4,8 +4,8 @@
 A quiet app appends at half of --rate, in an open loop: alone, and beside a noisy app that asks for ten times --rate, in turns. Prints
 the p99 of the quiet app's appends, in microseconds, as the median of the rounds, and the ratio of both, as JSON.
 
-    cargo build --release && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
-    bench/fairness.py --sessiond target/release/sessiond --load target/bench/release/sessiond-load
+    cargo build --profile dist && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
+    bench/fairness.py --sessiond target/dist/sessiond --load target/bench/release/sessiond-load
     bench/fairness.py ... --no-limit     without --rate-limit-app: by fair turns alone
 """
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What the change feed costs those who append, and how far it is behind.
 
-    cargo build --release && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
-    bench/feed.py --sessiond target/release/sessiond --programs target/bench/release
+    cargo build --profile dist && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
+    bench/feed.py --sessiond target/dist/sessiond --programs target/bench/release
 
 Prints as JSON:
 

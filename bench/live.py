@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How long an event takes from its commit to those who follow its session, and what they cost.
 
-    cargo build --release && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
-    bench/live.py --sessiond target/release/sessiond --programs target/bench/release
+    cargo build --profile dist && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
+    bench/live.py --sessiond target/dist/sessiond --programs target/bench/release
 
 Prints as JSON, for SQLite and for PostgreSQL:
 

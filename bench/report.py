@@ -370,7 +370,7 @@ class Report:
             "8 kB written and synchronised (pg_test_fsync)": sync,
             "kernel, file system": f"{facts['kernel']}, {facts['filesystem']}",
             "PostgreSQL": f"{facts['postgresql']}, {settings}, `wal_sync_method={facts['sync_method']}`",
-            "sessiond": f"{facts['sessiond']}, release build, {facts['rustc']}",
+            "sessiond": f"{facts['sessiond']}, profile `dist`, {facts['rustc']}",
             "google-adk, adk-rust": f"{facts['google_adk'] or 'not there'}, {facts['adk_rust'] or 'not there'}",
             "load average just before": f"{facts['load_average']:.2f}",
         }
