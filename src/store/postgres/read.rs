@@ -1,111 +1,266 @@
 //! PostgreSQL: sessions with their merged states and the ranges of their events, many in one statement.
+//!
+//! A statement is quick or careful. The quick one leaves out what is seldom needed: it neither bounds the bytes of a small page
+//! nor writes keys as JSON. Its rows show whether that was enough ([`ReadRow::view`]); if not, the careful one follows.
 
-use sqlx::query_builder::QueryBuilder;
-use sqlx::{FromRow, Postgres};
+use std::sync::LazyLock;
 
-use super::statement::Statement;
+use sqlx::postgres::PgArguments;
+use sqlx::query::QueryAs;
+use sqlx::{AssertSqlSafe, FromRow, Postgres};
+
 use super::words::{clock, pinned};
 use crate::domain::event::StoredEvent;
+use crate::domain::json::push_string;
 use crate::domain::query::{EventQuery, SessionQuery, SessionView, StateFilter};
+use crate::domain::scope;
 use crate::domain::time::Micros;
 use crate::store::error::StoreError;
 use crate::store::sql::columns::HEAD_COLUMNS;
-use crate::store::sql::rows::ViewRow;
+use crate::store::sql::rows::HeadRow;
+
+/// The scopes in the order of a merged state: prefix, table, and whose rows.
+const SCOPES: [(&str, &str, &str); 3] = [
+    ("app:", "app_state", "t.app_name = $1"),
+    ("user:", "user_state", "t.app_name = $1 and t.user_id = s.user_id"),
+    (
+        "",
+        "session_state",
+        "t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation",
+    ),
+];
+
+/// How many events a page may have to be read whole and measured afterwards.
+const FEW: i64 = 64;
+
+/// What separates the entries of a state, and in each the value from its key. JSON text has neither; a key may have both.
+const ENTRY: char = '\u{1e}';
+const KEY: char = '\u{1f}';
+
+/// Which events a statement reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Events {
+    None,
+    /// A page of up to [`FEW`] rows, without the bodies of those that are larger than an equal share of the page.
+    Few,
+    /// A page with a bound of bytes. The first event always fits.
+    Page,
+}
+
+impl Events {
+    fn of(query: &SessionQuery) -> Self {
+        match &query.events {
+            None => Self::None,
+            Some(events) if rows(events) <= FEW => Self::Few,
+            Some(_) => Self::Page,
+        }
+    }
+}
+
+/// How many events may be in the answer.
+fn rows(events: &EventQuery) -> i64 {
+    events.last.unwrap_or(i64::MAX).clamp(1, i64::try_from(events.max_rows).unwrap_or(i64::MAX).max(1))
+}
+
+/// The form of a statement.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    /// One query, whose values are parameters of their own; else arrays.
+    one: bool,
+    events: Events,
+    quick: bool,
+}
+
+impl Form {
+    /// By their [`Form::place`].
+    fn all() -> impl Iterator<Item = Self> {
+        let events = [Events::None, Events::Few, Events::Page];
+        let forms = move |one| events.map(|events| [false, true].map(|quick| Self { one, events, quick }));
+        [false, true].into_iter().flat_map(forms).flatten()
+    }
+
+    fn place(self) -> usize {
+        (usize::from(self.one) * 3 + self.events as usize) * 2 + usize::from(self.quick)
+    }
+
+    /// The statement, `$1` being the app. With `wanted`, only the keys of a parameter: of app, user and session.
+    ///
+    /// The indexes return state keys and events in order, so nothing is sorted, and as sequences are dense nothing is counted.
+    fn text(self, wanted: [Option<usize>; 3]) -> String {
+        let [user, id, now, after, before, last, most_rows, most_bytes] = if self.one {
+            ["$2", "$3", "$4::bigint", "$5::bigint", "$6::bigint", "$7::bigint", "$8::bigint", "$9::bigint"]
+        } else {
+            ["q.user_id", "q.id", "q.now", "q.after", "q.before", "q.last", "q.most_rows", "q.most_bytes"]
+        };
+        let states = SCOPES.iter().zip(wanted).map(|((prefix, table, of), wanted)| {
+            let wanted = wanted.map(|place| format!(" and t.key = any(${place})")).unwrap_or_default();
+            let (member, state) = if self.quick {
+                ("t.value || e'\\x1f' || t.key".to_owned(), "count(*) || e'\\x1e' || string_agg(member, e'\\x1e')")
+            } else {
+                (format!("to_json('{prefix}' || t.key)::text || ':' || t.value"), "string_agg(member, ',')")
+            };
+            format!(
+                ", (select {state} from (select {member} as member from {table} t where {of}{wanted} order by t.key) \
+                 as members) as {table}"
+            )
+        });
+        let columns = HEAD_COLUMNS.to_owned() + &states.collect::<String>();
+        let page = format!(
+            "from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
+               and e.incarnation = s.incarnation \
+               and e.sequence > greatest({after}, s.base_revision, s.revision - {last}) and e.sequence < {before} \
+             order by e.sequence limit {most_rows}"
+        );
+        let (shown, events) = match self.events {
+            Events::None => ("", String::new()),
+            Events::Few => (
+                ", p.*",
+                format!(
+                    " cross join lateral (select min(sequence) as first, array_agg(commit_time) as commit_times, \
+                       array_agg(octet_length(body)) as sizes, \
+                       string_agg(body, '') filter (where octet_length(body) + 80 <= {most_bytes}) as bodies \
+                     from (select sequence, commit_time, body {page}) as page) as p"
+                ),
+            ),
+            Events::Page => (
+                ", p.*",
+                format!(
+                    " cross join lateral (select min(sequence) as first, array_agg(commit_time) as commit_times, \
+                       array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies \
+                     from (select sequence, commit_time, body, size, \
+                             sum(size) over (order by sequence rows unbounded preceding) as size_so_far \
+                           from (select sequence, commit_time, body, octet_length(body) + 80 as size {page}) as page) as sized \
+                     where size_so_far <= {most_bytes} or size_so_far = size) as p"
+                ),
+            ),
+        };
+        let live = |s: &str| format!("({s}.expire_time is null or {s}.expire_time > coalesce({now}, {}))", clock!());
+        if self.one {
+            format!(
+                "select {columns}{shown} from sessions s{events} \
+                 where s.app_name = $1 and s.user_id = {user} and s.id = {id} and {}",
+                live("s")
+            )
+        } else {
+            format!(
+                "with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], \
+                   $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[]) with ordinality \
+                   as r(user_id, id, now, after, before, last, most_rows, most_bytes, n)) \
+                 select q.n, {columns}{shown} from q cross join lateral (select * from sessions l where l.app_name = $1 \
+                   and l.user_id = {user} and l.id = {id} and {} offset 0) as s{events}",
+                live("l")
+            )
+        }
+    }
+}
+
+/// The statements that read whole states, by [`Form::place`].
+static WHOLE: LazyLock<Vec<String>> = LazyLock::new(|| Form::all().map(|form| form.text([None; 3])).collect());
 
 /// The statement for [plain](SessionQuery::is_plain) queries of one app. Several queries must each ask for the whole state.
-///
-/// The indexes return state keys and events in order, so nothing is sorted, and as sequences are dense nothing is counted. The
-/// first event always fits.
-pub fn read_statement(queries: &[&SessionQuery]) -> Option<QueryBuilder<Postgres>> {
-    let mut statement = Statement::of_app(queries.first()?.key.app());
-    let rows = queries.iter();
-    let number = |part: fn(&EventQuery) -> i64, none: i64| {
-        rows.clone().map(move |query| query.events.as_ref().map_or(none, part))
+pub fn read_statement<'q>(
+    queries: &[&'q SessionQuery],
+    quick: bool,
+) -> Option<QueryAs<'q, Postgres, ReadRow, PgArguments>> {
+    let first = *queries.first()?;
+    let events = queries.iter().map(|query| Events::of(query)).max()?;
+    let events = if events == Events::Few && !quick { Events::Page } else { events };
+    let form = Form { one: queries.len() == 1, events, quick };
+    let filter = first.state.as_ref().filter(|filter| form.one && !filter.is_whole());
+    let filters =
+        filter.map_or([None; 3], |StateFilter { app, user, session }| [app, user, session].map(Option::as_ref));
+    let statement = if filter.is_some() {
+        let mut places = 10..;
+        let wanted = filters.map(|keys| keys.and_then(|_| places.next()));
+        sqlx::query_as(AssertSqlSafe(form.text(wanted)))
+    } else {
+        sqlx::query_as(AssertSqlSafe(WHOLE.get(form.place())?.as_str()))
     };
-    let names = "n, user_id, id, now, after, before, last, most_rows, most_bytes";
-    statement.rows("q", names, queries.len(), |columns| {
-        columns
-            .numbers(0..queries.len() as i64)
-            .texts(rows.clone().map(|query| query.key.user.user.as_str()))
-            .texts(rows.clone().map(|query| query.key.session.as_str()))
-            .add("bigint", rows.clone().map(|query| pinned(query.now)))
-            .numbers(number(|events| events.after, 0))
-            .numbers(number(|events| events.before, 0))
-            .add("bigint", rows.clone().map(|query| query.events.as_ref().and_then(|events| events.last)))
-            .numbers(number(|events| events.max_rows as i64, 0))
-            .numbers(number(|events| events.max_bytes as i64, 0));
-    });
-    let mut sql = statement.end()?;
-    sql.push(" select q.n, ").push(HEAD_COLUMNS);
-    let filter = match queries {
-        [query] => query.state.clone().unwrap_or_default(),
-        _ => StateFilter::default(),
+    let number = |part: fn(&EventQuery) -> i64| move |query: &SessionQuery| query.events.as_ref().map_or(0, part);
+    let after = number(|events| events.after);
+    let before = number(|events| events.before);
+    let last = |query: &SessionQuery| query.events.as_ref().and_then(|events| events.last);
+    let most_rows = number(|events| i64::try_from(events.max_rows).unwrap_or(i64::MAX));
+    let most_bytes = |query: &SessionQuery| {
+        let share = if events == Events::Few { query.events.as_ref().map_or(1, rows) } else { 1 };
+        number(|events| i64::try_from(events.max_bytes).unwrap_or(i64::MAX))(query) / share
     };
-    let scopes = [
-        ("app:", "app_state", "t.app_name = $1", filter.app),
-        ("user:", "user_state", "t.app_name = $1 and t.user_id = s.user_id", filter.user),
-        (
-            "",
-            "session_state",
-            "t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id \
-               and t.incarnation = s.incarnation",
-            filter.session,
-        ),
-    ];
-    for (prefix, table, of, keys) in scopes {
-        sql.push(format_args!(
-            ", (select string_agg(member, ',') from (select to_json('{prefix}' || t.key)::text || ':' || t.value as member \
-               from {table} t where {of}"
-        ));
-        if let Some(keys) = keys {
-            sql.push(" and t.key = any(").push_bind(keys).push(")");
-        }
-        sql.push(format_args!(" order by t.key) as members) as {table}"));
+    let statement = statement.bind(first.key.app().as_str());
+    if form.one {
+        let statement = statement
+            .bind(first.key.user.user.as_str())
+            .bind(first.key.session.as_str())
+            .bind(pinned(first.now))
+            .bind(after(first))
+            .bind(before(first))
+            .bind(last(first))
+            .bind(most_rows(first))
+            .bind(most_bytes(first));
+        return Some(filters.into_iter().flatten().fold(statement, |statement, keys| statement.bind(keys)));
     }
-    sql.push(
-        ", p.first, p.commit_times, p.sizes, p.bodies \
-         from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = q.user_id \
-           and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, ",
+    fn each<'q, T>(queries: &[&'q SessionQuery], part: impl Fn(&'q SessionQuery) -> T) -> Vec<T> {
+        queries.iter().map(|query| part(query)).collect()
+    }
+    Some(
+        statement
+            .bind(each(queries, |query| query.key.user.user.as_str()))
+            .bind(each(queries, |query| query.key.session.as_str()))
+            .bind(each(queries, |query| pinned(query.now)))
+            .bind(each(queries, after))
+            .bind(each(queries, before))
+            .bind(each(queries, last))
+            .bind(each(queries, most_rows))
+            .bind(each(queries, most_bytes)),
     )
-    .push(clock!())
-    .push(
-        ")) offset 0) as s cross join lateral ( \
-           select min(sequence) as first, array_agg(commit_time) as commit_times, \
-             array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies \
-           from (select sequence, commit_time, body, size, \
-                   sum(size) over (order by sequence rows unbounded preceding) as size_so_far \
-                 from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e \
-                       where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
-                         and e.incarnation = s.incarnation \
-                         and e.sequence > greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence < q.before \
-                       order by e.sequence limit q.most_rows) as page) as sized \
-           where size_so_far <= q.most_bytes or size_so_far = size) as p",
-    );
-    Some(sql)
 }
 
 /// A row of the statement.
 #[derive(FromRow)]
 pub struct ReadRow {
-    /// Which of the queries it answers.
-    pub n: i64,
+    /// Which of several queries it answers, from 1 on.
+    #[sqlx(default)]
+    n: i64,
     #[sqlx(flatten)]
-    view: ViewRow,
+    head: HeadRow,
+    app_state: Option<String>,
+    user_state: Option<String>,
+    session_state: Option<String>,
     /// Of the events: the first sequence, and of each the commit time and the bytes of its body in `bodies`. Null if there
     /// are none.
+    #[sqlx(default)]
     first: Option<i64>,
+    #[sqlx(default)]
     commit_times: Option<Vec<i64>>,
+    #[sqlx(default)]
     sizes: Option<Vec<i32>>,
+    #[sqlx(default)]
     bodies: Option<String>,
 }
 
 impl ReadRow {
+    /// The place of its query.
+    pub fn place(&self) -> usize {
+        usize::try_from(self.n - 1).unwrap_or(0)
+    }
+
+    /// The answer to its query, or that the careful statement has to find it.
+    ///
     /// # Errors
     /// Stored ids that break the rules: something else wrote them.
-    pub fn view(self, query: &SessionQuery) -> Result<Option<SessionView>, StoreError> {
-        let Self { view, first, commit_times, sizes, bodies, .. } = self;
+    pub fn view(self, query: &SessionQuery, quick: bool) -> Result<Read, StoreError> {
+        let Self { head, app_state, user_state, session_state, first, commit_times, sizes, bodies, .. } = self;
         let (commit_times, sizes) = (commit_times.unwrap_or_default(), sizes.unwrap_or_default());
         let mut rest = bodies.as_deref().unwrap_or_default();
+        if rest.len() as i64 != sizes.iter().map(|size| i64::from(*size)).sum::<i64>() {
+            return Ok(Read::Unfinished);
+        }
+        let parts = [app_state, user_state, session_state];
+        let state = if quick {
+            let Some(state) = merged(&parts) else { return Ok(Read::Unfinished) };
+            state
+        } else {
+            scope::join(parts.iter().map(Option::as_deref))
+        };
         let events = (first.unwrap_or(0)..)
             .zip(commit_times.into_iter().zip(sizes))
             .map(|(sequence, (commit_time, size))| {
@@ -114,6 +269,95 @@ impl ReadRow {
                 StoredEvent::new(sequence, Micros(commit_time), body)
             })
             .collect();
-        view.with_events(query, events)
+        Ok(Read::Done(head.with_events(query, state, events)?))
+    }
+}
+
+/// What a row comes to.
+pub enum Read {
+    Done(Option<SessionView>),
+    Unfinished,
+}
+
+/// The merged state of the scopes' entries; `None` if a key has what separates entries.
+fn merged(parts: &[Option<String>; 3]) -> Option<String> {
+    let mut out = String::with_capacity(2 + parts.iter().flatten().map(|part| part.len() + 64).sum::<usize>());
+    out.push('{');
+    let mut name = String::new();
+    for ((prefix, ..), part) in SCOPES.iter().zip(parts) {
+        let Some((count, entries)) = part.as_deref().and_then(|part| part.split_once(ENTRY)) else { continue };
+        let mut found = 0;
+        for entry in entries.split(ENTRY) {
+            let (value, key) = entry.split_once(KEY)?;
+            if out.len() > 1 {
+                out.push(',');
+            }
+            name.clear();
+            name.push_str(prefix);
+            name.push_str(key);
+            push_string(&mut out, &name);
+            out.push(':');
+            out.push_str(value);
+            found += 1;
+        }
+        if count.parse::<usize>() != Ok(found) {
+            return None;
+        }
+    }
+    out.push('}');
+    Some(out)
+}
+
+/// The statements, with names.
+#[cfg(test)]
+pub fn composed() -> impl Iterator<Item = (String, String)> {
+    let is_sent = |form: &Form| form.quick || form.events != Events::Few;
+    let named = |form: Form| {
+        let many = if form.one { "read_session" } else { "read_sessions" };
+        let events = ["_state", "", "_page"].get(form.events as usize).unwrap_or(&"");
+        let careful = if form.quick { "" } else { "_carefully" };
+        (format!("{many}{events}{careful}"), form.text([None; 3]))
+    };
+    let keys = Form { one: true, events: Events::None, quick: true }.text([Some(10), Some(11), Some(12)]);
+    Form::all().filter(is_sent).map(named).chain([("read_session_keys".to_owned(), keys)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::scope::join;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_form_is_at_its_place() {
+        assert!(Form::all().enumerate().all(|(n, form)| form.place() == n));
+    }
+
+    /// The text that the quick statement makes of the members of a scope.
+    fn entries(members: &[(String, String)]) -> Option<String> {
+        let entries: Vec<String> = members.iter().map(|(key, value)| format!("{value}{KEY}{key}")).collect();
+        (!members.is_empty()).then(|| format!("{}{ENTRY}{}", members.len(), entries.join("\u{1e}")))
+    }
+
+    proptest! {
+        /// What comes of entries is what PostgreSQL would have written, or nothing: of keys that look like entries.
+        #[test]
+        fn entries_are_members_or_are_refused(
+            scopes in prop::array::uniform3(prop::collection::vec(("[a\u{1e}\u{1f}\"\\\\0-9é]{0,6}", "[0-9]{1,3}|\"[a-z]{0,3}\""), 0..4))
+        ) {
+            let members = scopes.iter().zip(SCOPES).map(|(members, (prefix, ..))| {
+                let member = |(key, value): &(String, String)| {
+                    let mut out = String::new();
+                    push_string(&mut out, &format!("{prefix}{key}"));
+                    format!("{out}:{value}")
+                };
+                members.iter().map(member).collect::<Vec<_>>().join(",")
+            });
+            let members: Vec<String> = members.collect();
+            let parts = [0, 1, 2].map(|n| entries(&scopes[n]));
+            let is_refused = scopes.iter().flatten().any(|(key, _)| key.contains(ENTRY));
+            let expected = (!is_refused).then(|| join(members.iter().map(|part| Some(&**part))));
+            prop_assert_eq!(merged(&parts), expected);
+        }
     }
 }

@@ -8,7 +8,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::{Arguments as _, PgConnection, Row as _};
 
 use super::ours::look;
-use super::read::{ReadRow, read_statement};
+use super::read::{Read, read_statement};
 use super::statements::{
     CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP,
     LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, NEXT_BURIED_UNLOCKED,
@@ -190,13 +190,20 @@ impl Tx for PgTx {
             return Ok(vec![view::in_parts(self, query, pinned(query.now)).await?]);
         }
         let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
-        let Some(mut statement) = read_statement(queries) else { return Ok(views) };
-        let rows: Vec<ReadRow> =
-            statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        for row in rows {
-            let at = usize::try_from(row.n).unwrap_or(usize::MAX);
-            if let (Some(query), Some(view)) = (queries.get(at), views.get_mut(at)) {
-                *view = row.view(query)?;
+        for quick in [true, false] {
+            let Some(statement) = read_statement(queries, quick) else { return Ok(views) };
+            let mut is_finished = true;
+            for row in statement.persistent(self.persistent).fetch_all(&mut *self.conn).await? {
+                let at = row.place();
+                if let (Some(query), Some(view)) = (queries.get(at), views.get_mut(at)) {
+                    match row.view(query, quick)? {
+                        Read::Done(read) => *view = read,
+                        Read::Unfinished => is_finished = false,
+                    }
+                }
+            }
+            if is_finished {
+                break;
             }
         }
         Ok(views)

@@ -328,17 +328,16 @@ fn counted_from(creation: &Creation) -> Option<i64> {
 /// The statements that are put together for each request, over one row and over two, with their names.
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
-    use super::read::read_statement;
+    use super::read;
     use crate::domain::Limits;
     use crate::domain::erasure::Subject;
     use crate::domain::ids::{SessionId, SessionKey, UserId, UserKey};
-    use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
     use crate::domain::session::IfExists;
 
     let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
     let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
     let creation = Creation {
-        key: key.clone(),
+        key,
         incarnation: 1,
         now: Micros(0),
         state: Vec::new(),
@@ -357,16 +356,6 @@ pub fn composed() -> Vec<(String, String)> {
         update_time: None,
         initial_state: String::new(),
     };
-    let query = SessionQuery {
-        key: key.clone(),
-        now: Micros(0),
-        incarnation: None,
-        timeline: None,
-        state: Some(StateFilter::default()),
-        events: Some(EventQuery::all()),
-    };
-    let some = StateFilter::keys(["k", "user:k", "app:k"].into_iter());
-    let keys = SessionQuery { state: Some(some), ..query.clone() };
     let statements = [
         ("insert_session", insert_sessions(&[&insert()])),
         ("insert_sessions", insert_sessions(&[&insert(), &insert()])),
@@ -374,12 +363,9 @@ pub fn composed() -> Vec<(String, String)> {
         ("distributed_insert_sessions", insert_unlisted(&[&insert(), &insert()])),
         ("create_session", create_sessions(&[&insert()], false)),
         ("create_sessions", create_sessions(&[&insert(), &insert()], true)),
-        ("read_session", read_statement(&[&query])),
-        ("read_session_keys", read_statement(&[&keys])),
-        ("read_sessions", read_statement(&[&query, &query])),
     ];
     let composed = statements
         .into_iter()
         .filter_map(|(name, statement)| Some((name.to_owned(), statement?.sql().as_str().to_owned())));
-    composed.chain([("write".to_owned(), CALL.to_owned())]).collect()
+    composed.chain(read::composed()).chain([("write".to_owned(), CALL.to_owned())]).collect()
 }

@@ -39,6 +39,28 @@ pub struct HeadRow {
     app_revision: i64,
 }
 
+impl HeadRow {
+    /// The answer to a [plain](SessionQuery::is_plain) query, given state and events; `None` if it asks for another incarnation.
+    ///
+    /// # Errors
+    /// Stored ids that break the rules: something else wrote them.
+    pub fn with_events(
+        self,
+        query: &SessionQuery,
+        state: String,
+        events: Vec<StoredEvent>,
+    ) -> Result<Option<SessionView>, StoreError> {
+        let head = SessionInfo::try_from(self)?;
+        if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
+            return Ok(None);
+        }
+        // Sequences are dense, so nothing has to be counted.
+        let end = query.events.as_ref().map_or(0, |events| events.before);
+        let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
+        Ok(Some(SessionView { head, state: Some(state), events: EventPage { events, more } }))
+    }
+}
+
 impl TryFrom<HeadRow> for SessionInfo {
     type Error = StoreError;
 
@@ -85,23 +107,16 @@ impl ViewRow {
         events.after.max(self.head.base_revision).max(before_last) + 1
     }
 
-    /// The answer to a [plain](SessionQuery::is_plain) query, given its events; `None` if it asks for another incarnation.
+    /// As [`HeadRow::with_events`].
     ///
     /// # Errors
-    /// Stored ids that break the rules: something else wrote them.
+    /// As there.
     pub fn with_events(
         self,
         query: &SessionQuery,
         events: Vec<StoredEvent>,
     ) -> Result<Option<SessionView>, StoreError> {
-        let head = SessionInfo::try_from(self.head)?;
-        if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
-            return Ok(None);
-        }
-        // Sequences are dense, so nothing has to be counted.
-        let end = query.events.as_ref().map_or(0, |events| events.before);
-        let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
-        Ok(Some(SessionView { head, state: Some(self.state.merged()), events: EventPage { events, more } }))
+        self.head.with_events(query, self.state.merged(), events)
     }
 }
 
