@@ -203,6 +203,30 @@ on_both_databases! {
         }
     }
 
+    async fn keys_of_any_characters_and_events_of_any_size_are_read_together(server: &TestServer) {
+        let keys = ["", "a", "\u{1e}", "a\u{1f}b", "1\u{1f}a\u{1e}\"x\"\u{1f}b", "\"\\/\u{7f}", "é\u{1}"];
+        let state: serde_json::Map<_, _> = keys
+            .iter()
+            .flat_map(|key| ["", "user:", "app:"].map(|prefix| (format!("{prefix}{key}"), (*key).into())))
+            .filter(|(key, _)| !key.is_empty())
+            .collect();
+        let state = serde_json::Value::Object(state);
+        server.put(ONE).json(serde_json::json!({ "state": state }).to_string()).await.expect(201);
+        // On either side of an equal share of a page of 64 events, and of a whole page.
+        for (n, size) in [10, 16_000, 17_000, 300_000, 10, 900_000, 900_000].into_iter().enumerate() {
+            let text = "x".repeat(size);
+            let event = format!(r#"{{"id":"e{n}","content":{{"parts":[{{"text":"{text}"}}]}}}}"#);
+            server.post(EVENTS).json(event).await.expect(201);
+        }
+        for (count, ids) in [(64, "e0 e1 e2 e3 e4 e5 e6"), (3, "e4 e5 e6"), (1, "e6"), (99, "e0 e1 e2 e3 e4 e5 e6")] {
+            let session = server.get(format!("{ONE}?numRecentEvents={count}")).await.expect(200).json();
+            assert_eq!(session["state"], state, "{count}");
+            let found = session["events"].as_array().unwrap().iter().map(|event| event["id"].as_str().unwrap());
+            assert_eq!(found.collect::<Vec<_>>().join(" "), ids);
+        }
+        assert_eq!(server.get(STATE).await.expect(200).json(), state);
+    }
+
     async fn members_of_an_event_keep_their_order(server: &TestServer) {
         server.create("{}").await;
         let event = server
