@@ -198,17 +198,17 @@ select digest from user_patches where app_name = $1 and user_id = $2 and request
 -- app_patch
 select digest from app_patches where app_name = $1 and request_key = $2;
 
--- remember_user_patch
+-- user_remember_patch
 insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, $5);
 
--- remember_app_patch
+-- app_remember_patch
 insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, $4);
 
--- forget_user_patches
+-- user_forget_patches
 delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
     user_patches where time < $1 - $2 order by time limit 0 + $3);
 
--- forget_app_patches
+-- app_forget_patches
 delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
     time < $1 - $2 order by time limit 0 + $3);
 
@@ -407,12 +407,12 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     id, update_time) select app_name, user_id, id, update_time from sessions where changes() = 1 and app_name =
     $1 and user_id = $2 and id = $3;
 
--- set_user_revision
-insert into user_scopes (app_name, user_id, revision, floor, emptied, began, imported) values ($1, $2, $3, $3,
-    $3, $4, $3) on conflict (app_name, user_id) do update set revision = excluded.revision, floor =
-    excluded.floor, emptied = excluded.emptied, began = excluded.began, imported = excluded.imported;
+-- user_take
+insert into user_scopes (app_name, user_id, revision, floor, emptied, imported, began) values ($1, $2, $3, $3,
+    $3, $3, $4) on conflict (app_name, user_id) do update set revision = excluded.revision, floor =
+    excluded.floor, emptied = excluded.emptied, imported = excluded.imported, began = excluded.began;
 
--- set_app_revision
+-- app_take
 insert into app_scopes (app_name, revision, floor, emptied, imported) values ($1, $2, $2, $2, $2) on conflict
     (app_name) do update set revision = excluded.revision, floor = excluded.floor, emptied = excluded.emptied,
     imported = excluded.imported;
@@ -460,10 +460,10 @@ select revision, key, value, time, total from (select revision, key, value, time
     from app_log where app_name = $1 and revision > $2 and revision <= $3 order by revision, key limit 0 + $4)
     as page) as sized where size_so_far <= $5 or place = 1 order by revision, key;
 
--- time_user_log
+-- user_set_time
 update user_log set time = $4 where app_name = $1 and user_id = $2 and revision = $3;
 
--- time_app_log
+-- app_set_time
 update app_log set time = $3 where app_name = $1 and revision = $2;
 
 -- user_keys_at
@@ -472,10 +472,10 @@ select key from user_state where app_name = $1 and user_id = $2 and revision = $
 -- app_keys_at
 select key from app_state where app_name = $1 and revision = $2;
 
--- settle_user_past
+-- user_settle_past
 update user_scopes set floor = $3, emptied = $3, imported = 0 where app_name = $1 and user_id = $2;
 
--- settle_app_past
+-- app_settle_past
 update app_scopes set floor = $2, emptied = $2, imported = 0 where app_name = $1;
 
 -- any_api_key
@@ -586,7 +586,15 @@ select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (selec
     l.app_name = $1 and l.user_id = s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l)
     end as last from user_scopes s where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
 
--- locked_history_of_app
+-- user_locked_history
+select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
+    $5 - $4 then l.revision end) from (select l.revision, l.time from user_log l where l.app_name = $1 and
+    l.user_id = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as young, case when
+    s.floor < s.revision then (select max(l.revision) from (select l.revision, l.time from user_log l where
+    l.app_name = $1 and l.user_id = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as
+    last from user_scopes s where s.app_name = $1 and s.user_id = $2;
+
+-- app_locked_history
 select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
     $4 - $3 then l.revision end) from (select l.revision, l.time from app_log l where l.app_name = $1 and
     l.revision > s.floor order by l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision
@@ -594,24 +602,16 @@ select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (s
     l.revision > s.floor order by l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name
     = $1;
 
--- locked_history_of_user
-select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >= $5 -
-    $4 then l.revision end) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id
-    = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as young, case when s.floor <
-    s.revision then (select max(l.revision) from (select l.revision, l.time from user_log l where l.app_name =
-    $1 and l.user_id = $2 and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as last from
-    user_scopes s where s.app_name = $1 and s.user_id = $2;
-
--- raise_user_floor
+-- user_raise_floor
 update user_scopes set floor = $3 where app_name = $1 and user_id = $2 and floor < $3;
 
--- raise_app_floor
+-- app_raise_floor
 update app_scopes set floor = $2 where app_name = $1 and floor < $2;
 
--- set_user_emptied
+-- user_set_emptied
 update user_scopes set emptied = $3 where app_name = $1 and user_id = $2;
 
--- set_app_emptied
+-- app_set_emptied
 update app_scopes set emptied = $2 where app_name = $1;
 
 -- user_values_before
@@ -622,35 +622,35 @@ select node, key, valid_from from user_spans where app_name = $1 and user_id = $
 select node, key, valid_from from app_spans where app_name = $1 and node <= $2 and valid_to <= $2 order by
     node, key limit 0 + $3;
 
--- purge_user_log
+-- user_purge_log
 delete from user_log where app_name = $1 and user_id = $2 and (key, revision) in (select p.text, p.number from
     (select texts.value as text, numbers.value as number from json_each($3) texts join json_each($4) numbers on
     numbers.key = texts.key) as p);
 
--- purge_app_log
+-- app_purge_log
 delete from app_log where app_name = $1 and (key, revision) in (select p.text, p.number from (select
     texts.value as text, numbers.value as number from json_each($2) texts join json_each($3) numbers on
     numbers.key = texts.key) as p);
 
--- purge_user_spans
+-- user_purge_spans
 delete from user_spans where app_name = $1 and user_id = $2 and valid_to <= $3 and (node, key) <= ($4, $5);
 
--- purge_app_spans
+-- app_purge_spans
 delete from app_spans where app_name = $1 and valid_to <= $2 and (node, key) <= ($3, $4);
 
--- last_user_removal
+-- user_last_removal
 select max(revision), count(*) from (select revision from user_log where app_name = $1 and user_id = $2 and
     revision > $3 and revision <= $4 and value is null order by revision limit 0 + $5) as r;
 
--- last_app_removal
+-- app_last_removal
 select max(revision), count(*) from (select revision from app_log where app_name = $1 and revision > $2 and
     revision <= $3 and value is null order by revision limit 0 + $4) as r;
 
--- purge_user_removals
+-- user_purge_removals
 delete from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 and value is
     null;
 
--- purge_app_removals
+-- app_purge_removals
 delete from app_log where app_name = $1 and revision > $2 and revision <= $3 and value is null;
 
 -- sessions_of_user
@@ -791,17 +791,17 @@ select sequence, commit_time, body from events where app_name = $1 and user_id =
     incarnation = $4 and sequence >= $5 and sequence <= $6 and sequence > (select s.base_revision from sessions
     s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4) order by sequence;
 
--- feed_user_state
-select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 and revision
-    <= $4 order by revision, key;
-
--- feed_app_state
-select revision, key, value from app_log where app_name = $1 and revision >= $2 and revision <= $3 order by
-    revision, key;
-
 -- feed_forget_user
 update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null where
     app_name = $1 and user_id = $2;
+
+-- user_feed_state
+select revision, key, value from user_log where app_name = $1 and user_id = $2 and revision >= $3 and revision
+    <= $4 order by revision, key;
+
+-- app_feed_state
+select revision, key, value from app_log where app_name = $1 and revision >= $2 and revision <= $3 order by
+    revision, key;
 
 -- list_of_app_by_update
 select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
