@@ -1,5 +1,5 @@
-//! What handlers and the pipeline share: the service, the settings, the limits of what is under way, and what is derived
-//! from the table of endpoints.
+//! State that handlers and the pipeline share: the service, the settings, the limits on concurrent work, and data
+//! derived from the table of endpoints.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -19,27 +19,27 @@ use crate::metrics::Metrics;
 use crate::service::{Clock, Reader, Service};
 use crate::traces::Traces;
 
-/// The description of the API, made from the table of endpoints.
+/// The API description, built from the table of endpoints.
 pub struct Description {
     /// As YAML.
     pub openapi: LazyLock<String>,
-    /// That of the paths of ADK.
+    /// The description of ADK's paths.
     pub openapi_adk: LazyLock<String>,
     /// Both as a page of HTML.
     pub docs: LazyLock<String>,
 }
 
-/// What tells of requests beside the log.
+/// Sinks that record requests, besides the log.
 pub struct Observers {
     pub audit: Option<Arc<Audit>>,
     pub traces: Option<Arc<Traces>>,
 }
 
-/// What handlers share.
+/// State that handlers share.
 pub struct App {
-    /// Not for handlers: theirs is [`Call::service`](crate::http::call::Call).
+    /// Private: handlers use [`Call::service`](crate::http::call::Call).
     service: Arc<Service>,
-    /// A store that holds nothing.
+    /// Reads of an empty store.
     nowhere: Arc<Reader>,
     pub authenticator: Arc<Authenticator>,
     pub audit: Option<Arc<Audit>>,
@@ -51,10 +51,10 @@ pub struct App {
     pub places: Places,
     pub memory: Memory,
     pub rates: Rates,
-    /// When a failure was last told of that a client without a credential met.
+    /// When the log last reported a failure of a request without a credential.
     last_failure: Mutex<Option<Instant>>,
     stopping: AtomicBool,
-    /// Watches and waits are to end.
+    /// `true` once watches and waits must end.
     ending: watch::Sender<bool>,
 }
 
@@ -90,22 +90,22 @@ impl App {
         })
     }
 
-    /// What a request reads: what is stored or, outside of its client's grant, what looks as if nothing were, and asks no database.
+    /// The reads for a request. Outside of the client's grant they find nothing and do not query the database.
     pub fn reader(&self, is_within: bool) -> &Arc<Reader> {
         if is_within { &self.service } else { &self.nowhere }
     }
 
-    /// What writes, to whatever it is given: handlers that write names of their path have `Call::writer`.
+    /// The writes, without a check of the grant. Handlers whose path names the target use `Call::writer`.
     pub fn writer(&self) -> &Arc<Service> {
         &self.service
     }
 
-    /// From now on the server is not ready, so that a load balancer sends its requests elsewhere.
+    /// Makes the server report that it is not ready, so that a load balancer sends requests elsewhere.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the log is to tell of a failure that a client without a credential met: once a second.
+    /// Whether to log a failure of a request without a credential: at most once a second.
     pub fn tells_of_failure(&self, now: Instant) -> bool {
         let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= Duration::from_secs(1));
@@ -115,12 +115,12 @@ impl App {
         is_due
     }
 
-    /// From now on watches and waits end.
+    /// Ends all watches and waits.
     pub fn end_watches(&self) {
         self.ending.send_replace(true);
     }
 
-    /// Is `true` once watches and waits are to end.
+    /// Becomes `true` when watches and waits must end.
     pub fn ending(&self) -> watch::Receiver<bool> {
         self.ending.subscribe()
     }

@@ -1,4 +1,4 @@
-//! How an endpoint is described: by values that its own code reads, too.
+//! Descriptions of endpoints: the same values drive the code that serves them.
 //!
 //! The routes and `openapi.yaml` are built from the same list of endpoints, and a handler parses its query with the [`Param`]s of
 //! its [`Operation`]. So the description of paths, methods and queries cannot differ from what is served. A header that asks a
@@ -22,59 +22,60 @@ pub struct Operation {
     /// CommonMark.
     pub description: &'static str,
     pub query: &'static [Param],
-    /// The conditional headers that it takes. A write refuses the others.
+    /// The conditional headers that it accepts. A write refuses the others.
     pub headers: &'static [Header],
     pub body: Option<Body>,
     pub answers: &'static [Reply],
-    /// Errors beyond those that every operation of its kind can meet.
+    /// Errors in addition to those that every operation of its kind can return.
     pub errors: &'static [Code],
 }
 
-/// Which clients an operation is for (contract, section 11). The names are those of its path.
+/// Which clients may use an operation (contract, section 11). The names are those in its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// All, without a credential.
+    /// Everyone, without a credential.
     Open,
-    /// All with a valid credential.
+    /// Every client with a valid credential.
     Known,
-    /// Those with this role or a higher one. Outside of a client's grant it is as if nothing were there.
+    /// Clients with this role or a higher one. Outside of the client's grant, reads find nothing.
     Read(Role),
-    /// As `Read`; a path that names an app and no user is for clients of any of its users, who see what is theirs.
+    /// As `Read`. A path that names an app but no user is open to clients of any of its users; each sees its own data.
     ReadShared(Role),
-    /// Those with this role or a higher one. Outside of a client's grant it is refused.
+    /// Clients with this role or a higher one. Writes outside of the client's grant are refused.
     Write(Role),
 }
 
-/// Which of the rules for all requests hold for an operation.
+/// Which of the rules for all requests apply to an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Serving {
-    /// Served beyond the limits of admission: however many requests are under way, and on connections beyond their limit.
+    /// Exempt from admission: served even when the limits on requests and connections are reached.
     pub always: bool,
-    /// It asks the database, so it can fail with it.
+    /// It uses the database, so it can fail with it.
     pub database: bool,
-    /// A path that fits but for an empty segment is refused as such, rather than not found. Holds for all paths with the same
-    /// first segment.
+    /// A path with an empty segment is refused as a bad path instead of answered with 404. Applies to all paths with
+    /// the same first segment.
     pub strict_path: bool,
-    /// Query parameters that the operation does not know are refused.
+    /// Unknown query parameters are refused.
     pub strict_query: bool,
-    /// A page for people, to which other sites may link. It shows nothing that is stored.
+    /// A page for people, to which other sites may link. It shows no stored data.
     pub page: bool,
-    /// It takes a user token as `access_token` in its query: a browser cannot send a header with a stream of events.
+    /// It accepts a user token as `access_token` in its query, because a browser cannot send headers with an
+    /// `EventSource`.
     pub token_in_query: bool,
     pub charge: Charge,
 }
 
-/// What a request costs the rates of its app, its key and its user.
+/// The cost of a request for the rates of its app, its key and its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charge {
     Nothing,
-    /// One event, before anything else is done with it; what it stores beyond, by its handler:
-    /// [`Call::charge`](crate::http::call::Call::charge). It is given back if the answer is 401 or 403.
+    /// One event, taken before the request is handled, and given back if the answer is 401 or 403. The handler charges
+    /// what it stores beyond that: [`Call::charge`](crate::http::call::Call::charge).
     Request,
 }
 
 impl Serving {
-    /// What is stored, in the API's own forms.
+    /// Stored data, in the API's own form.
     pub const NATIVE: Self = Self {
         always: false,
         database: true,
@@ -86,9 +87,9 @@ impl Serving {
     };
     /// A stream of events.
     pub const WATCH: Self = Self { token_in_query: true, ..Self::NATIVE };
-    /// What is stored, in ADK's forms.
+    /// Stored data, in ADK's form.
     pub const ADK: Self = Self { strict_path: false, strict_query: false, ..Self::NATIVE };
-    /// What the process knows by itself.
+    /// Data of the process itself, without the database.
     pub const PROCESS: Self =
         Self { always: false, database: false, strict_path: false, charge: Charge::Nothing, ..Self::NATIVE };
 }
@@ -102,7 +103,7 @@ pub struct Param {
 
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// An integer of at least `min`; what is above `max` is refused.
+    /// An integer of at least `min`. A value above `max` is refused.
     Integer {
         min: i64,
         max: i64,
@@ -126,18 +127,18 @@ pub enum Kind {
     Labels,
 }
 
-/// A request header that makes a request conditional, or safe to send again.
+/// A request header that makes a request conditional or safe to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Header {
     IfMatch,
-    /// Of a read: the tags of what the client has.
+    /// Of a read: the tags that the client has.
     IfNoneMatch,
-    /// `If-None-Match: *` of a write: only if there is none yet.
+    /// `If-None-Match: *` of a write: create only, never replace.
     CreateOnly,
     IdempotencyKey,
-    /// Of a stream of events: where it goes on.
+    /// Of a stream of events: where to resume.
     LastEventId,
-    /// The lease that a write is made under.
+    /// The lease under which a write is made.
     Lease,
 }
 
@@ -152,7 +153,7 @@ impl Header {
         }
     }
 
-    /// As documents write it.
+    /// The spelling in documents.
     pub fn title(self) -> &'static str {
         match self {
             Self::IfMatch => "If-Match",
@@ -166,23 +167,23 @@ impl Header {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Body {
-    /// A name among the schemas of `openapi.rs`.
+    /// The name of a schema in `base.yaml`.
     pub schema: &'static str,
     pub required: bool,
 }
 
-/// A successful answer, as it is described.
+/// A successful answer in the description.
 #[derive(Debug, Clone, Copy)]
 pub struct Reply {
     pub status: StatusCode,
     pub about: &'static str,
-    /// A name among the schemas of `openapi.rs`; `None` for an empty answer.
+    /// The name of a schema in `base.yaml`; `None` for an empty answer.
     pub schema: Option<&'static str>,
-    /// Which of the named response headers it carries.
+    /// The response headers that it carries.
     pub headers: &'static [&'static str],
 }
 
-/// Where a stream takes a user token.
+/// The query parameter with a user token, for streams.
 pub const QUERY_TOKEN: &str = "access_token";
 
 pub const WAIT: Param = Param {

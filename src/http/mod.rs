@@ -1,4 +1,4 @@
-//! HTTP: the table of endpoints, of which the router and the description of the API are made.
+//! HTTP: the table of endpoints. The router and the API description are built from it.
 
 mod adk;
 mod app;
@@ -116,7 +116,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/docs" => docs::docs, DOCS;
 };
 
-/// Pages for people: no part of the API, nor of its description.
+/// Pages for people. They are not part of the API or its description.
 const HOME: &[Endpoint] = endpoints! {
     GET "/" => home::home, HOME;
     GET "/docs/" => docs::docs_with_slash, DOCS_WITH_SLASH;
@@ -127,14 +127,14 @@ const CONSOLE: &[Endpoint] = endpoints! {
     GET "/console/{file}" => console::file, PART;
 };
 
-/// Each is made when it is first asked for.
+/// Each document is built on first use.
 static DESCRIPTION: Description = Description {
     openapi: LazyLock::new(|| openapi::yaml(ENDPOINTS)),
     openapi_adk: LazyLock::new(|| openapi::adk_yaml(ENDPOINTS)),
     docs: LazyLock::new(|| openapi::page(ENDPOINTS)),
 };
 
-/// What all requests share.
+/// Builds the state that all requests share.
 pub fn app(
     service: Arc<Service>,
     authenticator: Arc<Authenticator>,
@@ -152,7 +152,7 @@ pub fn router(app: Arc<App>) -> Router {
     pipeline::router(app, resources(ENDPOINTS.iter().chain(HOME).chain(console)))
 }
 
-/// Paths that are served however many requests are under way, and on connections beyond their limit too.
+/// Paths that are served even when the limits on requests and connections are reached.
 pub fn always_served() -> &'static [&'static str] {
     static ALWAYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         ENDPOINTS.iter().filter(|endpoint| endpoint.operation.serving.always).map(|endpoint| endpoint.path).collect()
@@ -160,12 +160,12 @@ pub fn always_served() -> &'static [&'static str] {
     &ALWAYS
 }
 
-/// The description of the API: what `openapi.yaml` at the root of the repository holds.
+/// The API description. `openapi.yaml` at the root of the repository is a copy.
 pub fn openapi_yaml() -> &'static str {
     &DESCRIPTION.openapi
 }
 
-/// The description of the paths of ADK: what `openapi-adk.yaml` holds.
+/// The description of ADK's paths. `openapi-adk.yaml` is a copy.
 pub fn openapi_adk_yaml() -> &'static str {
     &DESCRIPTION.openapi_adk
 }
@@ -196,11 +196,11 @@ mod tests {
             let reads =
                 matches!(operation.access, Access::Read(_) | Access::ReadShared(_) | Access::Known | Access::Open);
             assert_eq!(reads, *method == Method::GET || path.ends_with("/render"), "{method} {path}");
-            // A name in a path is always judged.
+            // A path with a name must be authorized.
             assert!(!path.contains('{') || !matches!(operation.access, Access::Open | Access::Known), "{path}");
 
             assert_eq!(operation.serving.strict_path, path.starts_with("/v1/"), "{path}");
-            // What has a parameter of the path shows what is stored.
+            // An operation whose path has a parameter reads the database.
             assert!(operation.serving.database || !path.contains('{'), "{path}");
         }
     }

@@ -1,8 +1,8 @@
-//! The paths of ADK's own server, `adk api_server` 2.13: its shapes, over the same service. `docs/adk.md` says where
-//! they differ from it, and why.
+//! The paths of ADK's own server, `adk api_server` 2.13: its forms, on the same service. `docs/adk.md` lists the
+//! differences and their reasons.
 //!
-//! What that server overlooks, unknown parameters and fields of a body, is overlooked here, so that its clients work
-//! unchanged; otherwise the conventions of the rest of the API hold.
+//! Unknown parameters and fields of a body are ignored, as that server ignores them, so that its clients work
+//! unchanged. Otherwise the conventions of the rest of the API apply.
 
 mod restored;
 mod secrets;
@@ -36,7 +36,7 @@ use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::cost_of_creation;
 use crate::service::{self, Changed, Guard, Made, Reader, StateChange};
 
-/// Sessions of ADK's evaluations, which its lists leave out.
+/// Sessions of ADK's evaluations, which ADK's lists omit.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
 
 const SESSION: &[Reply] = &[Reply {
@@ -74,7 +74,7 @@ pub async fn create(mut call: Call) -> Result<Answer, Problem> {
     created(call, user, None, draft, request).await
 }
 
-/// A body that may be missing, or `null`.
+/// The body, which may be absent or `null`.
 fn given(body: Option<&Received>) -> Result<Option<Json<'_>>, Problem> {
     Ok(body.map(Received::json).transpose()?.filter(|json| !json.is_null()))
 }
@@ -144,7 +144,7 @@ async fn created(
     call.charge(cost)?;
     let created = call.writer()?.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
     let (made, view) = created.map_err(|error| match error {
-        // Not the advice of the native API: there is no PUT here.
+        // The native API's advice does not apply: there is no PUT here.
         service::Error::SessionAlreadyExists => {
             Problem::new(Code::SessionAlreadyExists, "the session exists and was left as it is")
         }
@@ -213,7 +213,7 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     let limits = &call.limits();
     let edit = delta.map(|delta| WrittenEdit::of_delta(delta, &pointer, limits)).transpose()?.unwrap_or_default();
     let invocation_id = match &id {
-        // A retry is the same event.
+        // A retry appends the same event.
         Some(id) => format!("p-{id}"),
         None => format!("p-{}", call.app.clock.fresh_id()),
     };
@@ -222,7 +222,7 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     call.charge(body.cost())?;
     let Changed { replayed, cost, after: mut view } = call.writer()?.patch_state(edit, change, call.deadline).await?;
     call.costs(cost);
-    // Of the events, nothing has been read yet.
+    // No event has been read yet.
     view.events.more = true;
     Ok(session(&call, Answer::ok().replayed(replayed), view))
 }
@@ -313,7 +313,8 @@ pub async fn apps(call: Call) -> Result<Answer, Problem> {
     array(call, Pages::Apps { after: String::new(), within }).await
 }
 
-/// What ADK lists without pages, and is read by page all the same, so that memory does not grow with it.
+/// The lists that ADK returns without pages. They are read page by page all the same, so that memory does not grow with
+/// them.
 enum Pages {
     Sessions(ListQuery),
     Apps { after: String, within: Names },
@@ -351,7 +352,7 @@ impl Pages {
     }
 }
 
-/// An array of all that the pages hold; beyond the first one, streamed.
+/// An array of all pages. Pages after the first one are streamed.
 async fn array(call: Call, mut pages: Pages) -> Result<Answer, Problem> {
     let (elements, more) = pages.next(&call.service, call.deadline).await?;
     let mut text = format!("[{}", elements.join(","));
@@ -371,11 +372,11 @@ async fn array(call: Call, mut pages: Pages) -> Result<Answer, Problem> {
     Ok(Answer::ok().streamed(body::Body::from_stream(stream::once(async { Ok(text) }).chain(rest))))
 }
 
-/// What is still to be sent of an array.
+/// The rest of an array that is being streamed.
 struct Rest {
     service: Arc<Reader>,
     client: Watched,
-    /// The time for one page.
+    /// The time limit for reading one page.
     page_limit: Duration,
     pages: Pages,
     /// No element has been sent yet.

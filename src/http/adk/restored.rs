@@ -1,24 +1,23 @@
-//! Events that come with a new session. `adk api_server` takes what was said, and nothing that an agent alone may
-//! claim to have done: no actions, no long-running calls, none of ADK's own function calls. Neither does this, since
-//! whoever may call one may call the other.
+//! Events that a client sends with a new session. Like `adk api_server`, this accepts messages but nothing that only an
+//! agent may claim: no actions, no long-running calls, none of ADK's own function calls. A client that may call one
+//! server may call the other.
 
 use super::shape::public_metadata;
 use crate::domain::envelope::{Fields, pointer_to, to_camel};
 use crate::domain::event::ACTION_DEFAULTS;
 use crate::domain::json::{Json, Kind, ObjectText};
 
-/// Function calls by which ADK speaks to a person.
+/// Function calls with which ADK asks a person.
 const PROTOCOL_CALLS: &[&str] = &["adk_request_confirmation", "adk_request_credential", "adk_request_input"];
 
-/// Arguments of the constructor of ADK's `Event` in Python, which are no fields of it.
+/// Arguments of the constructor of ADK's `Event` in Python that are not fields of it.
 const CONSTRUCTOR_ARGUMENTS: &[&str] = &["message", "node_path", "route", "state"];
 
-/// Marks an event as restored, for ADK's plugin that checks tool calls: it cannot know where those of such an event come
-/// from.
+/// Marks an event as restored, for ADK's plugin that checks tool calls: it cannot verify the calls of such an event.
 const MARK: &str = "__adk_internal_restored_event";
 
-/// Checks the `n`th event of a request, and marks it as restored. What is no event stays as it is, for the one who
-/// reads events to refuse.
+/// Checks the `n`th event of a request and marks it as restored. A value that is not an object is returned unchanged;
+/// the event parser refuses it.
 pub fn restored(event: Json<'_>, n: usize, fields: &mut Fields<'_>) -> String {
     let Some(members) = event.as_object() else { return event.text().to_owned() };
     let mut object = ObjectText::default();
@@ -51,7 +50,7 @@ pub fn restored(event: Json<'_>, n: usize, fields: &mut Fields<'_>) -> String {
     object.close()
 }
 
-/// Nothing, or an empty container of this kind.
+/// Whether it is null or an empty container of this kind.
 fn is_empty(json: Json<'_>, kind: Kind) -> bool {
     let mut children =
         (json.as_object().into_iter().flatten().map(drop)).chain(json.as_array().into_iter().flatten().map(drop));

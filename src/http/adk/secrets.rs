@@ -1,12 +1,12 @@
-//! Credentials are stored like everything else, but `adk api_server` shows no secret of one to its clients: nor does
-//! this. The rules and the names are those of google-adk 2.13 (`auth_credential._redact_credential_secrets`), with one
-//! liberty: what carries a credential has all of its secrets taken out, also in a corner that ADK overlooks.
+//! Credentials are stored like other data, but neither `adk api_server` nor this shows their secrets to clients. The
+//! rules and the names are those of google-adk 2.13 (`auth_credential._redact_credential_secrets`), with one
+//! difference: in a credential all secrets are removed, even where ADK misses some.
 
 use std::borrow::Cow;
 
 use crate::domain::json::{Json, Kind, ObjectText};
 
-/// What is taken out of a credential.
+/// The secret members of a credential.
 const SECRETS: &[&str] = &[
     "accessToken",
     "access_token",
@@ -34,7 +34,7 @@ const SECRETS: &[&str] = &[
     "token",
 ];
 
-/// Members with credentials in them.
+/// Members that contain credentials.
 const CARRIERS: &[&str] = &[
     "exchangedAuthCredential",
     "exchanged_auth_credential",
@@ -44,7 +44,7 @@ const CARRIERS: &[&str] = &[
     "requested_auth_configs",
 ];
 
-/// An object with such a type is a credential.
+/// An object with one of these types is a credential.
 const AUTH_TYPES: &[&str] = &[
     "API_KEY",
     "HTTP",
@@ -61,12 +61,12 @@ const AUTH_TYPES: &[&str] = &[
     "service_account",
 ];
 
-/// The function call that asks a user for a credential; its arguments and its response hold one.
+/// The function call that asks a user for a credential. Its arguments and its response contain one.
 const REQUEST_CREDENTIAL: &str = "adk_request_credential";
 
-/// A value without secrets of credentials; what has none is left as it is, to the byte.
+/// A value without the secrets of credentials. If it has none, it is returned unchanged, byte for byte.
 pub fn without_secrets(json: Json<'_>) -> Cow<'_, str> {
-    // Every name that makes a credential has one of the first two in it, unless it is written with escapes.
+    // Every name that marks a credential contains one of the first two, unless it is written with escapes.
     let suspect = ["uth", REQUEST_CREDENTIAL, "\\u"].iter().any(|mark| json.text().contains(mark));
     match suspect.then(|| redacted(json, false)).flatten() {
         Some(text) => Cow::Owned(text),
@@ -74,12 +74,12 @@ pub fn without_secrets(json: Json<'_>) -> Cow<'_, str> {
     }
 }
 
-/// The members of a credential.
+/// A credential without its secrets.
 pub fn of_credential(json: Json<'_>) -> Cow<'_, str> {
     redacted(json, true).map_or(Cow::Borrowed(json.text()), Cow::Owned)
 }
 
-/// The text of a value without secrets, if it has any; `in_credential`, if it stands within one.
+/// The value without secrets, if it has any. `in_credential`: it is part of a credential.
 fn redacted(json: Json<'_>, in_credential: bool) -> Option<String> {
     match json.kind() {
         Kind::Object => object(json, in_credential),

@@ -1,4 +1,4 @@
-//! The shapes of google-adk 2.13: what a session and an event look like to its clients.
+//! The forms of sessions and events in google-adk 2.13.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,10 @@ use crate::http::reply::Form;
 
 pub const FORM: Form = Form { session: session_object, event: write_event };
 
-/// Keys of an event's `customMetadata` that ADK keeps to itself.
+/// The prefix of keys in an event's `customMetadata` that ADK keeps to itself.
 pub const INTERNAL_PREFIX: &str = "__adk_internal_";
 
-/// What ADK always shows of an event, with what stands there if the event says nothing.
+/// Fields that ADK always shows of an event, with their defaults.
 pub const EVENT_DEFAULTS: &[(&str, &str)] =
     &[("invocationId", "\"\""), ("author", "\"\""), ("nodeInfo", "{\"path\":\"\"}")];
 
@@ -37,7 +37,7 @@ pub fn summary(view: &SessionView) -> String {
     object.close()
 }
 
-/// Where what an event has that ADK could not read is named, with what stands there.
+/// The metadata key that lists the parts of an event that ADK could not read, with their values.
 const REFUSED: &str = "sessiond_refused";
 
 fn write_event(event: &StoredEvent, out: &mut String) {
@@ -74,7 +74,7 @@ fn write_event(event: &StoredEvent, out: &mut String) {
     out.push_str(&object.close());
 }
 
-/// What ADK reads of a value.
+/// The part of a value that ADK can read.
 fn read<'a>(value: Cow<'a, str>, of: Of, name: &str, unread: &mut Unread) -> Option<Cow<'a, str>> {
     match value {
         Cow::Borrowed(text) => shape::read(Json::trusted(text), of, name, unread),
@@ -85,7 +85,7 @@ fn read<'a>(value: Cow<'a, str>, of: Of, name: &str, unread: &mut Unread) -> Opt
     }
 }
 
-/// Metadata that names what is left out of the event.
+/// Metadata that also lists the parts that were left out of the event.
 fn with_refused<'a>(metadata: Cow<'a, str>, unread: &Unread) -> Cow<'a, str> {
     if unread.is_empty() {
         return metadata;
@@ -121,7 +121,7 @@ fn actions(json: Json<'_>, unread: &mut Unread) -> String {
     object.close()
 }
 
-/// Members that ADK knows and that say something.
+/// Members that ADK knows and shows, without those that are null.
 fn shown<'a>(json: Json<'a>, fields: &'static [&'static str]) -> impl Iterator<Item = Member<'a>> {
     let is_shown = |member: &Member<'_>| {
         let key = &*member.key;
@@ -130,7 +130,7 @@ fn shown<'a>(json: Json<'a>, fields: &'static [&'static str]) -> impl Iterator<I
     json.as_object().into_iter().flatten().filter(is_shown)
 }
 
-/// Metadata without ADK's own, if anything is left of it.
+/// Metadata without ADK's own keys, if any other is left.
 fn custom_metadata(json: Json<'_>) -> Option<Cow<'_, str>> {
     let is_internal = |member: &Member<'_>| member.key.starts_with(INTERNAL_PREFIX);
     let Some(mut members) = json.as_object() else { return Some(without_secrets(json)) };

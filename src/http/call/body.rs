@@ -1,4 +1,4 @@
-//! Bodies: read under the limits of size, memory and time.
+//! Request bodies: read within limits of size, memory and time.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -15,10 +15,11 @@ use crate::http::limits::admission::Held;
 use crate::http::limits::memory::Claim;
 use crate::http::reply::{Code, Problem};
 
-/// Reads the whole body; `None` if there is none. While it comes, `place` may be taken back for another user of the app.
+/// Reads the whole body; `None` if there is none. While it arrives, the request's place may be revoked for another user
+/// of the app.
 ///
 /// # Errors
-/// It is not what it must be, comes too slowly or has no room; the place was taken back.
+/// The body is invalid, arrives too slowly or does not fit in memory; the place was revoked.
 pub async fn receive(
     app: &App,
     headers: &HeaderMap,
@@ -100,14 +101,14 @@ pub async fn receive(
     Ok(Some(Received { bytes: bytes.freeze(), _memory: memory }))
 }
 
-/// A body in memory, counted against what all bodies together may take until it is dropped.
+/// A body in memory. It counts against the limit for all bodies together until it is dropped.
 pub struct Received {
     bytes: Bytes,
     _memory: Claim,
 }
 
 impl Received {
-    /// What an event of so many bytes costs.
+    /// The cost of an event of this many bytes.
     pub fn cost(&self) -> u32 {
         event::cost(self.bytes.len())
     }
@@ -119,7 +120,7 @@ impl Received {
     }
 }
 
-/// What a body may be of.
+/// The media type of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaType {
     Json,
@@ -136,15 +137,15 @@ impl MediaType {
     }
 
     /// # Errors
-    /// The body is of another type, or in a content coding.
+    /// The body has another type or a content coding.
     pub fn check(self, headers: &HeaderMap) -> Result<(), Problem> {
         check_content_encoding(headers)?;
         check_content_type(headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), self)
     }
 }
 
-/// Only this type, in UTF-8. That is more than tidiness: a web page may send any other type to a server on its user's machine
-/// without asking it first.
+/// Accepts only this type, in UTF-8. This is a defence: a web page may send some other types to a server on its user's
+/// machine without a preflight.
 fn check_content_type(value: Option<&[u8]>, media_type: MediaType) -> Result<(), Problem> {
     let refuse = |detail: String| Err(Problem::new(Code::UnsupportedMediaType, detail));
     let wanted = media_type.as_str();
@@ -168,11 +169,11 @@ fn check_content_type(value: Option<&[u8]>, media_type: MediaType) -> Result<(),
     if parts.any(foreign) { refuse("the body must be in UTF-8".to_owned()) } else { Ok(()) }
 }
 
-/// Only bodies that are not compressed: how much a compressed one holds is known too late.
+/// Refuses compressed bodies: their real size is known too late.
 fn check_content_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     let is_identity = |value: &HeaderValue| {
         value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii).all(|coding| {
-            // RFC 9110 section 8.4.1 keeps the word out of this header; some clients send it, and it does no harm.
+            // RFC 9110 section 8.4.1 keeps the word out of this header, but some clients send it, harmlessly.
             coding.is_empty() || coding.eq_ignore_ascii_case(b"identity")
         })
     };

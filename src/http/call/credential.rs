@@ -1,4 +1,4 @@
-//! The credential of a request, and the answers to one that has none that holds.
+//! The credential of a request, and the answers if it is missing or invalid.
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Uri};
@@ -9,7 +9,7 @@ use crate::http::app::App;
 use crate::http::describe::QUERY_TOKEN;
 use crate::http::reply::{Code, Problem};
 
-/// The answer to a request whose client cannot be established.
+/// The answer to a request that cannot be authenticated.
 pub fn turned_away(app: &App, refusal: Refusal) -> Problem {
     match refusal {
         Refusal::Unauthenticated(reason) => {
@@ -23,7 +23,7 @@ pub fn turned_away(app: &App, refusal: Refusal) -> Problem {
     }
 }
 
-/// One answer for all reasons.
+/// The same answer for every reason, so that it tells nothing about credentials.
 pub fn unauthenticated() -> Problem {
     Problem::over(
         "credential",
@@ -32,11 +32,11 @@ pub fn unauthenticated() -> Problem {
     )
 }
 
-/// The credential of a request (RFC 6750). Logs and histories keep queries, so none is taken there, but where a browser has no
-/// other way (`takes_token`): then the token of a user, which is short-lived, and nothing else.
+/// The credential of a request (RFC 6750). Logs and browser histories keep queries, so a query may carry one only where
+/// a browser has no other way (`takes_token`), and then only a user token, which is short-lived.
 ///
 /// # Errors
-/// It has two, or one in its query that is not taken there.
+/// There are two credentials, or one in a query that must not have any.
 pub fn credential(uri: &Uri, headers: &HeaderMap, takes_token: bool) -> Result<Option<String>, Problem> {
     let refuse = |detail| Err(Problem::new(Code::InvalidRequest, detail));
     let query = uri.query().unwrap_or_default();
@@ -56,7 +56,7 @@ pub fn credential(uri: &Uri, headers: &HeaderMap, takes_token: bool) -> Result<O
         return refuse("the request has two credentials");
     }
     if let Some(token) = token {
-        // Any other credential is no better than garbage here.
+        // Other credentials are invalid here.
         return Ok(Some(if is_user_token(&token) { token } else { String::new() }));
     }
     let Some(text) = first.map(|value| value.to_str().unwrap_or_default()) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The headers that make a request conditional, or safe to send again.
+//! The headers that make a request conditional or safe to retry.
 
 use axum::http::{HeaderMap, HeaderName, header};
 
@@ -10,12 +10,11 @@ use crate::http::describe::{Header, Operation};
 use crate::http::reply::Problem;
 use crate::service::Guard;
 
-/// The headers of a request.
 pub struct Headers(HeaderMap);
 
 impl Headers {
     /// # Errors
-    /// Of a write, a header that asks for safety which its operation cannot give: no client relies on one in vain.
+    /// A write has a safety header that its operation cannot honour: no client may rely on one in vain.
     pub fn read(headers: HeaderMap, of_write: bool, operation: &Operation) -> Result<Self, Problem> {
         if of_write {
             check(operation, &headers)?;
@@ -23,7 +22,6 @@ impl Headers {
         Ok(Self(headers))
     }
 
-    /// All of them.
     pub fn all(&self) -> &HeaderMap {
         &self.0
     }
@@ -47,33 +45,33 @@ impl Headers {
         self.parsed(Header::IfMatch, IfMatch::parse)
     }
 
-    /// The lease that a write is made under.
+    /// The lease under which a write is made.
     pub fn lease(&self) -> Result<Option<LeaseMark>, Problem> {
         self.parsed(Header::Lease, LeaseMark::parse)
     }
 
-    /// What a write of a session is judged by.
+    /// The conditions of a write to a session.
     pub fn guard(&self) -> Result<Guard, Problem> {
         Ok(Guard { lease: self.lease()?, if_match: self.if_match()? })
     }
 
-    /// Whether the write asks that nothing be there yet.
+    /// Whether the write may only create.
     pub fn is_create_only(&self) -> Result<bool, Problem> {
         Ok(self.parsed(Header::CreateOnly, parse_create_only)?.is_some())
     }
 
-    /// Where a stream of events goes on. An empty header is none: a browser sends it before its first event.
+    /// Where a stream of events resumes. An empty header counts as absent: a browser sends it before its first event.
     pub fn last_event_id<T>(&self, parse: impl Fn(&str) -> Result<T, &'static str>) -> Result<Option<T>, Problem> {
         let position = |text: &str| (!text.is_empty()).then(|| parse(text)).transpose();
         Ok(self.parsed(Header::LastEventId, position)?.flatten())
     }
 
-    /// Whether the client has what `tag` (quoted) stands for.
+    /// Whether the client already has the version with this `tag` (quoted).
     pub fn has_current(&self, tag: &str) -> Result<bool, Problem> {
         Ok(self.parsed(Header::IfNoneMatch, |header| none_match_hits(header, tag))?.unwrap_or(false))
     }
 
-    /// The `Idempotency-Key`, as the id of the event that the request appends.
+    /// The `Idempotency-Key` as an event id, for a request that appends one event.
     pub fn idempotency_key(&self) -> Result<Option<EventId>, Problem> {
         self.parsed(Header::IdempotencyKey, EventId::parse)
     }
@@ -87,13 +85,13 @@ impl Headers {
         self.0.contains_key(header::IF_NONE_MATCH)
     }
 
-    /// The values of a header that may come in several parts.
+    /// All values of a header that may be repeated.
     pub fn list(&self, name: &HeaderName) -> impl Iterator<Item = &str> {
         let texts = self.0.get_all(name).iter().filter_map(|value| value.to_str().ok());
         texts.flat_map(|text| text.split(',')).map(str::trim).filter(|part| !part.is_empty())
     }
 
-    /// The host and port that the client asked, as it wrote them.
+    /// The `Host` header: host and port, as the client wrote them.
     pub fn host(&self) -> Option<&str> {
         self.0.get(header::HOST).and_then(|host| host.to_str().ok())
     }

@@ -1,4 +1,4 @@
-//! Reading a request: path, query, headers, body. Parse, don't validate: what leaves here is of the domain's types.
+//! Reading a request: path, query, headers, body. They are parsed into types of the domain; nothing is validated later.
 
 mod body;
 mod credential;
@@ -37,30 +37,30 @@ pub use names::check_path;
 pub use passage::{ClientGone, Passage};
 pub use query::Query;
 
-/// A body that took longer has its client judged again. With the 3 s for which a credential is remembered, what is revoked holds
-/// for no write within 5 s, however slowly its body comes.
+/// After a body that took longer than this, the client is authorized again. Together with the 3 s for which credentials
+/// are cached, a revoked credential cannot write after 5 s, however slowly its body arrives.
 const JUDGED_FOR: Duration = Duration::from_millis(1500);
 
-/// A request as handlers see it: its names and its query are read, and its client may do what the operation does with them.
+/// A request as handlers see it: path and query are parsed, and the client is authorized for the operation.
 pub struct Call {
     pub app: Arc<App>,
-    /// What the client may see: nothing, if it reads outside of its grant.
+    /// The reads that the client may do. Outside of its grant they find nothing.
     pub service: Arc<Reader>,
     pub client: Arc<Client>,
-    /// What the client showed. Streams and waits have it judged again and again.
+    /// The credential, which streams and waits check again regularly.
     pub credential: Option<Arc<str>>,
     pub deadline: Instant,
-    /// Its place among the requests, which one that waits gives back.
+    /// Its place among the concurrent requests. A request that waits gives it back.
     pub place: Held,
     pub gone: ClientGone,
     pub is_head: bool,
     pub names: Names,
     pub headers: Headers,
-    /// When the client was judged at last.
+    /// When the client was last authorized.
     judged: Instant,
-    /// Its names are within the client's grant.
+    /// The names in the path are within the client's grant.
     is_within: bool,
-    /// What it took from its rates.
+    /// Its charge to the rates.
     paid: Arc<Mutex<Paid>>,
     operation: &'static Operation,
     path: Vec<(&'static str, String)>,
@@ -68,7 +68,7 @@ pub struct Call {
     body: Body,
 }
 
-/// What a client was let in for: for those whose requests last, to be judged again.
+/// The permission that a long request began with, to check again later.
 pub struct Standing {
     access: Access,
     names: Names,
@@ -77,9 +77,10 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Whether the client may still do what it does.
+    /// Whether the client still has this permission.
     pub fn still_holds(&self, client: &Client) -> bool {
-        // What the path does not name, a read takes from the grant as it began; what is written is judged name by name.
+        // If the path names no app or user, the request reads the client's whole grant, which must not have shrunk.
+        // Writes are checked name by name.
         let (then, now) = (&self.client.grant, &client.grant);
         let reads = !matches!(self.access, Access::Write(_));
         let has_less = (self.names.app.is_none() && !now.apps.contains(&then.apps))
@@ -90,12 +91,12 @@ impl Standing {
 }
 
 impl Call {
-    /// Reads path and query, and asks whether the client may do what the operation does: in this order, so that the answer
-    /// tells nothing of what is stored. `path` has the names of the path's template, with what stands there, decoded.
+    /// Parses path and query, then authorizes the client. In this order the answer reveals nothing about stored data.
+    /// `path` has the parameters of the template with their decoded values.
     ///
     /// # Errors
-    /// A path or a query that breaks a rule; what the client may not do; a header that asks a write for safety which this
-    /// operation cannot give; a rate that is used up.
+    /// The path or the query is invalid; the client may not do this; a write has a safety header that this operation
+    /// cannot honour; a rate is used up.
     pub fn new(
         app: Arc<App>,
         operation: &'static Operation,
@@ -139,18 +140,16 @@ impl Call {
         Ok(call)
     }
 
-    /// The answer of its handler. What the client may not do costs nothing, also where that is found in the body. What is refused
-    /// stored nothing, and costs 1.
-    ///
-    /// # Errors
-    /// Those of the handler.
+    /// Runs the handler. A request that is not permitted costs nothing, even if only its body shows that. Any other
+    /// refused request stored nothing and costs 1.
     pub async fn answered<F>(self, handler: fn(Self) -> F) -> Result<Answer, Problem>
     where
         F: Future<Output = Result<Answer, Problem>>,
     {
         let (app, paid, role) = (self.app.clone(), self.paid.clone(), self.client.grant.role);
         let answer = handler(self).await.map_err(|problem| match problem.code {
-            // Who was erased is for those who act for the app, not for whoever has a credential of the user.
+            // Only clients that act for the whole app may learn that a user was erased, not clients with that user's
+            // credential.
             Code::UserErased if role <= Role::User => {
                 Problem::over("grant", Code::PermissionDenied, "the credential is not for this app and user")
             }
@@ -167,34 +166,33 @@ impl Call {
         answer
     }
 
-    /// Whether a rate applies to the request.
     pub fn pays(&self) -> bool {
         !self.paid.lock().unwrap_or_else(PoisonError::into_inner).is_nothing()
     }
 
-    /// Takes what the request will store from what the app and the user of the path, and the client's key, may ask for: so much in
-    /// all, with the 1 that was taken at its head.
+    /// Charges the rates of the path's app and user and of the client's key for what the request will store. `cost` is
+    /// the total, including the 1 that was charged at the start.
     ///
     /// # Errors
-    /// 429 `rate_limited`, and no more was taken.
+    /// 429 `rate_limited`; then nothing more was charged.
     pub fn charge(&self, cost: u32) -> Result<(), Problem> {
         let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
         self.app.rates.raise(&mut paid, cost.max(1), Instant::now()).map_err(|limited| self.limited(&limited))
     }
 
-    /// What the request stored costs so much. A request that stored nothing costs 1.
+    /// Corrects the charge to the actual cost of what was stored. A request that stored nothing costs 1.
     pub fn costs(&self, cost: u32) {
         let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
         self.app.rates.settle(&mut paid, cost.max(1), Instant::now());
     }
 
     fn payers<'a>(&'a self, user: Option<&'a UserKey>) -> Payers<'a> {
-        // What is outside of the grant pays nothing, or its answers would tell how busy it is.
+        // Outside of the grant only the key is charged, or the answers would reveal how busy the app is.
         let app = self.names.app.as_ref().filter(|_| self.is_within);
         Payers { app, key: self.paying_key(), user: user.filter(|_| self.is_within) }
     }
 
-    /// The key that pays: a token pays what its key pays.
+    /// The key that is charged. A token charges the key that issued it.
     pub fn paying_key(&self) -> Option<&str> {
         self.client.id.as_deref().filter(|_| self.client.kind != ClientKind::Jwt)
     }
@@ -203,14 +201,13 @@ impl Call {
         limited.problem(|limit| self.app.clock.jitter(limit))
     }
 
-    /// The limits on what the client may write.
     pub fn limits(&self) -> Limits {
         let writer = if self.client.grant.role == Role::User { Writer::User } else { Writer::Anyone };
         Limits { writer, ..*self.service.limits() }
     }
 
-    /// Who shares places with others: the app of the path or, where it names none, the client; and the user of the path or, where it
-    /// names none, the only one that the client may be.
+    /// Whose share of places the request uses: the path's app, or else the client; and the path's user, or else the
+    /// only user of the client's grant.
     pub fn sharer(&self) -> Asker {
         let places = &self.app.places;
         let app = match &self.names.app {
@@ -230,10 +227,10 @@ impl Call {
         }
     }
 
-    /// The client, judged by what its credential is worth now: what it is about to make could outlive what was remembered.
+    /// Authorizes the client again without the cache, for an operation whose result could outlive the cached answer.
     ///
     /// # Errors
-    /// The credential does not hold any more; the client may not do this any more.
+    /// The credential is no longer valid, or no longer allows this.
     pub fn client_now(&self) -> impl Future<Output = Result<Arc<Client>, Problem>> + Send + use<> {
         let (app, credential, deadline) = (self.app.clone(), self.credential.clone(), self.deadline);
         let (access, names) = (self.operation.access, self.names.clone());
@@ -245,34 +242,34 @@ impl Call {
         }
     }
 
-    /// What page tokens of a list of this kind are bound to, beside its query: what the client may see.
+    /// The binding of page tokens to this kind of list and to the client's grant. The query is added to it.
     pub fn binding(&self, kind: &str) -> Binding {
         Binding::of(kind).with(&format!("{:?}", self.client.grant))
     }
 
-    /// The query, for the handler to keep.
+    /// Moves the query out, for the handler to keep.
     pub fn take_query(&mut self) -> Query {
         mem::take(&mut self.query)
     }
 
-    /// The name of a file, in a path that has one.
+    /// The file name in the path, if it has one.
     pub fn file(&self) -> Option<&str> {
         self.path.iter().find(|(name, _)| *name == "file").map(|(_, file)| file.as_str())
     }
 
-    /// The `Idempotency-Key` of a request that appends no event, with what tells a retry: the operation, its path, and the
-    /// fields of its body.
+    /// The `Idempotency-Key` of a request that appends no event, with a fingerprint of operation, path and body, which
+    /// identifies a retry.
     pub fn request_key(&self, body: Option<Json<'_>>) -> Result<Option<RequestKey>, Problem> {
         let path = self.path.iter().map(|(_, segment)| segment.as_str());
         let key = self.headers.request_key()?;
         Ok(key.map(|key| RequestKey::new(key, iter::once(self.operation.id).chain(path), body)))
     }
 
-    /// Reads the whole body, `None` if there is none: also of a request that announces one in chunks and sends none, whatever type
-    /// it says. The client of one that took long is judged again: from here on, the request is what it may do now.
+    /// Reads the whole body. `None` if it is empty, even if a chunked one was announced, of whatever type. If it took
+    /// long, the client is authorized again.
     ///
     /// # Errors
-    /// The body is not what it must be; the client may not do this any more.
+    /// The body is invalid; the client may not do this any more.
     pub async fn body(&mut self) -> Result<Option<Received>, Problem> {
         let body = mem::take(&mut self.body);
         let received = body::receive(&self.app, self.headers.all(), body, &self.place, self.deadline).await?;
@@ -282,29 +279,29 @@ impl Call {
         Ok(received)
     }
 
-    /// Reads a body that there must be.
+    /// Reads the body; a missing one is an error.
     pub async fn required_body(&mut self) -> Result<Received, Problem> {
         self.body().await?.ok_or_else(|| Problem::new(Code::InvalidJson, "a JSON body is required, and there is none"))
     }
 
-    /// The body, of this type, for the handler to read part by part.
+    /// Moves the body out, for the handler to read in parts.
     ///
     /// # Errors
-    /// Another type, or a content coding.
+    /// The body has another type or a content coding.
     pub fn body_of(&mut self, media_type: MediaType) -> Result<Body, Problem> {
         media_type.check(self.headers.all())?;
         Ok(mem::take(&mut self.body))
     }
 
-    /// What writes: outside of the client's grant there is nothing to write to.
+    /// The service with its writes, if the path is within the client's grant.
     ///
     /// # Errors
-    /// The names of the path are outside.
+    /// The path is outside of the client's grant.
     pub fn writer(&self) -> Result<&Arc<Service>, Problem> {
         if self.is_within { Ok(self.app.writer()) } else { Err(outside()) }
     }
 
-    /// Finds out anew who the client is and what it may do.
+    /// Authenticates and authorizes the client again.
     async fn judge_again(&mut self) -> Result<(), Problem> {
         let client = self.app.authenticator.client(self.credential.as_deref(), self.deadline).await;
         self.client = client.map_err(|refusal| turned_away(&self.app, refusal))?;

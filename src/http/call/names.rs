@@ -1,4 +1,4 @@
-//! The names in a path, and whether they are within the client's grant.
+//! The names in a path, and whether the client's grant covers them.
 
 use percent_encoding::percent_decode_str;
 
@@ -9,24 +9,23 @@ use crate::domain::scope;
 use crate::http::describe::Access;
 use crate::http::reply::{Code, Problem};
 
-/// The names in a path.
 #[derive(Debug, Default, Clone)]
 pub struct Names {
     pub app: Option<AppName>,
     pub user: Option<UserId>,
     session: Option<SessionId>,
     event: Option<EventId>,
-    /// A key of the merged state, prefix included.
+    /// A key of the merged state, with its prefix.
     key: Option<String>,
-    /// The id of an API key or of an erasure; `None` also for what can be none.
+    /// The id of an API key or of an erasure; `None` also if the text cannot be one.
     id: Option<String>,
 }
 
 impl Names {
-    /// From the names of the path's template and what stands there.
+    /// Parses the parameters of a path from the names in its template and their decoded values.
     ///
     /// # Errors
-    /// What can be no such name.
+    /// A value cannot be such a name.
     pub fn read(path: &[(&str, String)]) -> Result<Self, Problem> {
         let mut names = Self::default();
         for (name, value) in path {
@@ -59,7 +58,7 @@ impl Names {
         self.event.clone().ok_or_else(no_such_name)
     }
 
-    /// A key of the merged state, prefix included.
+    /// A key of the merged state, with its prefix.
     pub fn state_key(&self) -> Result<String, Problem> {
         self.key.clone().ok_or_else(no_such_name)
     }
@@ -75,7 +74,7 @@ fn parsed<T>(field: &str, parsed: Result<T, &'static str>) -> Result<T, Problem>
     parsed.map_err(|message| Problem::field(field, message))
 }
 
-/// A handler asks for a name that its path does not have.
+/// A bug: a handler asks for a name that its path does not have.
 fn no_such_name() -> Problem {
     Problem::panicked()
 }
@@ -83,7 +82,7 @@ fn no_such_name() -> Problem {
 /// Whether the names are within the client's grant. Reads outside of it find nothing.
 ///
 /// # Errors
-/// The client may not do this: its role may not, or it would write outside of its grant.
+/// The client's role does not allow this, or it would write outside of its grant.
 pub fn is_within(client: &Client, access: Access, names: &Names) -> Result<bool, Problem> {
     let role = match access {
         Access::Open | Access::Known => return Ok(true),
@@ -110,13 +109,13 @@ pub fn outside() -> Problem {
     Problem::over("grant", Code::PermissionDenied, "the credential is not for this app and user")
 }
 
-/// A key of the merged state, prefix included.
+/// Checks a key of the merged state, with its prefix.
 pub fn check_state_key(key: &str) -> Result<(), &'static str> {
     scope::check_key(scope::split(key).map_or(key, |(_, stored)| stored))
 }
 
-/// Refuses a path that no route can mean: a bad percent escape, a segment that is not UTF-8 or, below one of
-/// `strict_roots`, empty.
+/// Refuses a path that cannot match any route: it has a bad percent escape, a segment that is not UTF-8 or, below one
+/// of `strict_roots`, an empty segment.
 pub fn check_path(path: &str, strict_roots: &[&str]) -> Result<(), Problem> {
     check_escapes(path).map_err(|message| Problem::field("path", message))?;
     let mut segments = path.split('/').skip(1);

@@ -1,4 +1,4 @@
-//! What is known of a request before its path is read: what the way to its handler found out.
+//! What the pipeline knows about a request before its handler runs.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use crate::access::Client;
 use crate::http::limits::admission::Held;
 use crate::server::HalfClosed;
 
-/// What a request brings to its handler, beside what the client sent.
+/// The pipeline's part of a request.
 pub struct Passage {
-    /// Who sent it: nobody, if what it asks for is open to all.
+    /// The client, or nobody for an open endpoint.
     pub client: Arc<Client>,
-    /// The credential that it showed.
     pub credential: Option<Arc<str>>,
-    /// Until when it is to be answered.
+    /// When the request times out.
     pub deadline: Instant,
     pub place: Held,
     pub gone: ClientGone,
 }
 
-/// Tells that the client does not wait for the answer any more, or sends nothing more: whether it is still there cannot be told then.
+/// Signals that the client has disconnected, or has closed its sending side, after which a disconnect cannot be
+/// detected.
 #[derive(Debug, Clone)]
 pub struct ClientGone {
     here: watch::Receiver<()>,
@@ -29,7 +29,7 @@ pub struct ClientGone {
 }
 
 impl ClientGone {
-    /// `here` closes when the answer is not awaited any more.
+    /// `here` closes when nobody awaits the answer any more.
     pub fn new(here: watch::Receiver<()>, half_closed: HalfClosed) -> Self {
         Self { here, half_closed }
     }
@@ -42,7 +42,7 @@ impl ClientGone {
         }
     }
 
-    /// What still tells it once the answer has begun.
+    /// The part of this signal that still works once the answer has begun.
     pub fn half_closed(&self) -> HalfClosed {
         self.half_closed.clone()
     }

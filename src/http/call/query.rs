@@ -1,4 +1,4 @@
-//! Queries, read as their operation describes them.
+//! Queries, parsed as their operation describes them.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::domain::{FieldError, Limits};
 use crate::http::describe::{Kind, Operation, PAGE_SIZE, Param, QUERY_TOKEN, WAIT};
 use crate::http::reply::Problem;
 
-/// Rows of a page that does not say how many it wants.
+/// The page size if the request does not set one.
 const DEFAULT_PAGE_ROWS: usize = 100;
 
-/// A parsed query: each parameter of the operation at most once, of its type; labels as often as they come, and a
-/// session must have them all.
+/// A parsed query. Each parameter of the operation occurs at most once and has its type. Labels may be repeated; a
+/// session must have all of them.
 #[derive(Debug, Default)]
 pub struct Query {
     values: Vec<(&'static str, String)>,
@@ -25,7 +25,8 @@ pub struct Query {
 }
 
 impl Query {
-    /// Reads the query as the operation describes it. What it does not know is refused, at paths of others overlooked.
+    /// Parses the query as the operation describes it. Unknown parameters are refused or, if the operation is not
+    /// strict, ignored.
     pub fn of(query: &str, operation: &Operation) -> Result<Self, Problem> {
         let serving = operation.serving;
         if serving.strict_query && !serving.token_in_query {
@@ -105,12 +106,12 @@ impl Query {
         self.text(param).and_then(|text| Micros::from_text(text).ok())
     }
 
-    /// For how long to wait; `None` if it was not asked for.
+    /// How long to wait; `None` if the query does not say.
     pub fn wait(&self) -> Option<Duration> {
         self.text(&WAIT).and_then(|text| wait(text).ok())
     }
 
-    /// An epoch, which is required.
+    /// A required epoch.
     pub fn epoch(&self, param: &Param) -> i64 {
         self.text(param).and_then(|text| parse_epoch(text).ok()).unwrap_or_default()
     }
@@ -119,7 +120,7 @@ impl Query {
         self.text(param).and_then(|text| parse_incarnation(text).ok())
     }
 
-    /// How many rows a page is to have.
+    /// The page size.
     pub fn page_rows(&self, limits: &Limits) -> Result<usize, Problem> {
         match self.integer(&PAGE_SIZE).map(|rows| usize::try_from(rows).unwrap_or(usize::MAX)) {
             None => Ok(DEFAULT_PAGE_ROWS.min(limits.page_rows)),
@@ -135,7 +136,7 @@ impl Query {
 
 fn decode(text: &str) -> Option<String> {
     check_escapes(text).ok()?;
-    // As forms write it, and as HTTP clients encode queries.
+    // `+` is a space: forms and HTTP clients encode queries like this.
     Some(percent_decode_str(&text.replace('+', " ")).decode_utf8().ok()?.into_owned())
 }
 
@@ -166,7 +167,7 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
     }
 }
 
-/// So many seconds, with or without an `s`.
+/// Seconds, with or without an `s`.
 fn wait(text: &str) -> Result<Duration, &'static str> {
     const LONGEST: u64 = 60;
     let digits = text.strip_suffix('s').unwrap_or(text);
@@ -176,7 +177,7 @@ fn wait(text: &str) -> Result<Duration, &'static str> {
     }
 }
 
-/// An integer of any length, held within 64 bits: beyond, only its side matters.
+/// An integer of any length, clamped to 64 bits: beyond them only the sign matters.
 fn saturating(digits: &str) -> i64 {
     digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX })
 }

@@ -1,9 +1,9 @@
-//! Admission: places for requests, streams, watches and transfers, room for answers, and the answer to a request for which there
-//! is none.
+//! Admission: places for requests, streams, watches and transfers, memory for answers, and the answer to a request that
+//! is not admitted.
 //!
-//! Under overload, refusals are the most frequent answer, so they must be cheap: each is made without a task, from a
-//! prepared text, and is not logged on its own; [`report_refusals`] logs once a second how many there were. It tells of what is
-//! beyond a [rate](crate::http::limits::rates), too.
+//! Under overload, refusals are the most frequent answer, so they must be cheap. Each is made without a task from a
+//! prepared text and is not logged on its own: [`report_refusals`] logs their number once a second. It also counts
+//! refusals by a [rate](crate::http::limits::rates).
 
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -23,8 +23,8 @@ use crate::http::limits::shares::{Asker, Pool, Revocation, Share};
 use crate::http::reply::{Answer, Code, Ids, Outcome, Problem, REQUEST_ID, Throttle, is_write};
 use crate::metrics::{InFlight, Metrics};
 
-/// The limits that refuse the more, the more is asked, as the metrics know them: of what is under way in this process, of
-/// rates, and of those without a credential.
+/// The limits whose refusals are counted instead of logged, because their number grows with the load: limits on
+/// concurrent work, rates, and missing credentials. These are their names in the metrics.
 const COUNTED: [&str; 10] = [
     "connections",
     "in_flight",
@@ -38,88 +38,91 @@ const COUNTED: [&str; 10] = [
     "credential",
 ];
 
-/// The connections of refused requests are left alone for so long at least, and then come back one by one, so that all
-/// refusals together take little of the time in which others are served, however many clients insist.
+/// The least time for which the connection of a refused request is ignored, and the least time between two connections
+/// that are served again. So refusals take little time from other requests, however fast clients retry.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 const BETWEEN_TWO: Duration = Duration::from_micros(500);
 
-/// None is left alone for longer than it was told by `Retry-After`.
+/// No connection is ignored for longer than `Retry-After` said.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Exports and imports at a time. Each goes through all that there is, for as long as it takes.
+/// Exports and imports at a time. Each reads or writes everything, for as long as it takes.
 const MAX_TRANSFERS: usize = 4;
 
-/// Of long-lived places, an app that is alone may take all but one part in so many.
+/// Of long-lived places, a lone app may take all but 1/8.
 const KEPT: usize = 8;
 
-/// An answer, or a part of one, up to this size takes no room: the kernel has taken it before anybody else waits for it.
+/// An answer, or a part of one, up to this size needs no reservation: it fits in the kernel's buffer.
 const SMALL: usize = 64 * 1024;
 
-/// The unit in which the room for answers is counted.
+/// The unit in which memory for answers is counted.
 const UNIT: usize = 1024;
 
-/// How soon a streamed answer looks again for room for its next part. The idle timeout of its connection ends that.
+/// How soon a streamed answer tries again to reserve memory for its next part. The idle timeout of its connection
+/// limits this.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// The places that there are.
+/// All places, and who has them.
 pub struct Places {
     requests: Pool,
-    /// Makes numbers of apps' names. Which names share one is nothing that a client can find out.
+    /// Hashes the names of apps and users. No client can find out which names collide.
     numbers: RandomState,
     streams: Pool,
     watchers: Pool,
     transfers: Pool,
-    /// Room for answers that wait for their readers.
+    /// Memory for answers that wait for their readers.
     answers: Pool,
-    /// The most that a part of a streamed answer has, but for a single state that is larger.
+    /// The largest part of a streamed answer, unless a single state is larger.
     largest_part: usize,
-    /// When the last of the refused connections comes back.
+    /// When the last of the ignored connections is served again.
     last_return: Mutex<Instant>,
 }
 
-/// A request's place, and its part of what the metrics show as in flight. Dropping it gives both back.
+/// A request's place, counted in the metrics as in flight. Dropping it gives both back.
 pub struct Place {
     asker: Asker,
     share: Held,
     in_flight: InFlight,
 }
 
-/// The share of a request, for its handler to give back early. `None` within for a request that is always served.
+/// A request's share of the places, which its handler may give back early. `None` for a request that is exempt from
+/// admission.
 #[derive(Clone)]
 pub struct Held(Arc<Mutex<Option<Share>>>);
 
 impl Held {
-    /// The request waits from now on: others may be served.
+    /// Gives the share back before the request waits, so that others can be served.
     pub fn give_back(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// While the request only waits for its body, its share may be taken back for another user of the app; what tells of that.
+    /// Allows the share to be revoked for another user of the app, while the request waits for its body. The result
+    /// signals that.
     pub fn revocable(&self) -> Option<Arc<Revocation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(Share::revocable)
     }
 
-    /// From now on the request is served; `false` if its share was taken back.
+    /// Ends that permission. `false` if the share was revoked.
     pub fn settle(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().is_none_or(Share::settle)
     }
 }
 
-/// A place of a watch, or of a request that waits. Dropping it gives it back.
+/// The place of a watch or of a request that waits. Dropping it gives it back.
 pub struct Watching {
-    /// Tells that the place was taken back for another user of the app.
+    /// Signals that the place was revoked for another user of the app.
     pub revocation: Arc<Revocation>,
     _share: Share,
     _counted: InFlight,
 }
 
 impl Place {
-    /// What the handler may give back.
+    /// The share, for the handler to give back.
     pub fn held(&self) -> Held {
         self.share.clone()
     }
 
-    /// There is no share: the request is always served, or its handler has given the share back, to wait.
+    /// There is no share: the request is exempt from admission, or its handler gave the share back in order to wait.
     pub fn has_no_share(&self) -> bool {
         self.share.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
@@ -140,12 +143,13 @@ impl Places {
         }
     }
 
-    /// The number of an app, of a client whose request names none, or of a user.
+    /// The hash of an app's name, of the client if the request names no app, or of a user's name.
     pub fn number(&self, name: impl Hash) -> u64 {
         self.numbers.hash_one(name)
     }
 
-    /// A place for a request with this path, if there is one for its app and user. One that is `always` served takes none.
+    /// A place for a request with this path, if its app and user may have one. A request that is `always` served needs
+    /// none.
     pub fn take(&self, metrics: &Metrics, route: Option<&str>, path: &str, always: bool) -> Option<Place> {
         let named = |name| route.and_then(|route| name_of(name, route, path));
         let asker = Asker { app: self.number(named("{app}")), user: named("{user}").map(|user| self.number(user)) };
@@ -153,10 +157,10 @@ impl Places {
         Some(Place { asker, share: Held(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
     }
 
-    /// A place for a watch, or for a request that waits.
+    /// A place for a watch or for a request that waits.
     ///
     /// # Errors
-    /// All that the app, or its user, may have are taken.
+    /// The app or its user has all the places that it may have.
     pub fn watch(&self, metrics: &Metrics, asker: Asker) -> Result<Watching, Problem> {
         let Some(mut share) = self.watchers.take(asker, 1) else {
             let throttle = Throttle { limit: "watchers", retry_after: "1".to_owned(), fields: None };
@@ -169,19 +173,19 @@ impl Places {
     /// A place for an export or an import.
     ///
     /// # Errors
-    /// All that the app, or its user, may have are taken.
+    /// The app or its user has all the places that it may have.
     pub fn transfer(&self, asker: Asker) -> Result<Share, Problem> {
         let detail = "as many exports and imports are under way as there may be; try again";
         self.transfers.take(asker, 1).ok_or_else(|| Problem::over("transfers", Code::Overloaded, detail))
     }
 
-    /// Room among the answers for so many bytes, unless they are few; `None` if there is none.
+    /// Memory among the answers for this many bytes, if they need any. `None`: there is not enough.
     #[expect(clippy::option_option, reason = "no room, and none needed")]
     pub fn room(&self, asker: Asker, bytes: usize) -> Option<Option<Share>> {
         if bytes <= SMALL { Some(None) } else { self.answers.take(asker, units(bytes)).map(Some) }
     }
 
-    /// The bytes, which take room until they are written; `None` if there is none.
+    /// The bytes, which reserve memory until they are written. `None`: there is not enough.
     pub fn counted(&self, asker: Asker, bytes: Bytes) -> Option<Bytes> {
         Some(match self.room(asker, bytes.len())? {
             Some(room) => counted(bytes, room),
@@ -189,12 +193,12 @@ impl Places {
         })
     }
 
-    /// The answer, with its place. If it is complete, the place is given back, and what is large takes room until it is
-    /// written. If its body is still to be made, the place is exchanged for one among the streams, which it keeps until its
-    /// last byte is taken, and room for one part at a time.
+    /// The answer, which from now on holds what it needs. A complete answer gives its place back; if it is large, it
+    /// reserves memory until it is written. A streamed answer exchanges its place for one among the streams, which it
+    /// keeps until its last byte is sent, and reserves memory for one part at a time.
     ///
     /// # Errors
-    /// There is no place for a stream, or no room.
+    /// There is no place for a stream, or not enough memory.
     pub fn hold(&self, place: Place, method: &Method, answer: Answer) -> Result<Answer, Problem> {
         let Place { asker, share, in_flight } = place;
         // hyper drops the body of an answer to HEAD at once.
@@ -203,7 +207,7 @@ impl Places {
             return Ok(answer);
         }
         let overloaded = |limit, detail| {
-            // It is done, and its client is not told what came of it.
+            // The request is done, but its client does not learn the result.
             let mut problem = Problem::over(limit, Code::Overloaded, detail);
             if is_write(method) {
                 problem.outcome = Outcome::Unknown;
@@ -214,7 +218,7 @@ impl Places {
         let Answer { body, is_watch, .. } = answer;
         let answer = Answer { body: Body::empty(), ..answer };
         if size.is_some() {
-            // It is there already, in one piece.
+            // It is complete and in memory.
             let Some(Ok(whole)) = body.collect().now_or_never() else { return Err(Problem::panicked()) };
             let body = self.counted(asker, whole.to_bytes()).ok_or_else(full)?;
             return Ok(answer.body(body));
@@ -243,7 +247,7 @@ impl Places {
         Ok(answer.body(held_by(Body::from_stream(parts), (stream, in_flight))))
     }
 
-    /// For the connection of a request that is refused now.
+    /// How long to ignore the connection of a request that is refused now.
     pub fn pause(&self) -> Duration {
         let now = Instant::now();
         let mut last = self.last_return.lock().unwrap_or_else(PoisonError::into_inner);
@@ -256,7 +260,7 @@ fn units(bytes: usize) -> usize {
     bytes.div_ceil(UNIT)
 }
 
-/// Room for the next part of an answer, as soon as there is.
+/// Reserves memory for the next part of an answer, as soon as there is enough.
 async fn room_for(answers: &Pool, asker: Asker, part: usize) -> Share {
     loop {
         match answers.take(asker, part) {
@@ -266,7 +270,7 @@ async fn room_for(answers: &Pool, asker: Asker, part: usize) -> Share {
     }
 }
 
-/// The bytes, which take this room until they are written.
+/// The bytes, which hold this reservation until they are written.
 fn counted(bytes: Bytes, room: Share) -> Bytes {
     struct Counted(Bytes, #[expect(dead_code, reason = "for its drop")] Share);
     impl AsRef<[u8]> for Counted {
@@ -277,7 +281,7 @@ fn counted(bytes: Bytes, room: Share) -> Bytes {
     Bytes::from_owner(Counted(bytes, room))
 }
 
-/// The body, which keeps `held` until its end.
+/// The body, which keeps `held` alive until its end.
 fn held_by(body: Body, held: impl Send + 'static) -> Body {
     Body::new(body.map_frame(move |frame| {
         let _held = &held;
@@ -285,23 +289,23 @@ fn held_by(body: Body, held: impl Send + 'static) -> Body {
     }))
 }
 
-/// The bytes of the name of the app, or the user, in a path that this route matched. Nobody has asked yet who may say it.
+/// The app's or the user's name in a path that matched this route, as bytes. The client is not authorized yet.
 fn name_of(name: &str, route: &str, path: &str) -> Option<Vec<u8>> {
     let (_, segment) = route.split('/').zip(path.split('/')).find(|(template, _)| *template == name)?;
     Some(percent_decode_str(segment).collect())
 }
 
-/// When the connection of a request that is refused now comes back, if the last one does then.
+/// When the connection of a request that is refused now is served again, if the last one is at `last`.
 fn next_return(last: Instant, now: Instant) -> Instant {
     (last + BETWEEN_TWO).clamp(now + LEAST_PAUSE, now + LONGEST_PAUSE)
 }
 
-/// Whether [`report_refusals`] tells of the problem: its request needs no line of its own in the log.
+/// Whether [`report_refusals`] counts this problem, so that its request needs no log line.
 pub fn is_counted(problem: &Problem) -> bool {
     problem.limit.is_some_and(|limit| COUNTED.contains(&limit))
 }
 
-/// The answer to a request for which there is no place.
+/// The answer to a request that is not admitted.
 pub fn refused(request_id: &str, of_write: bool) -> Response {
     static READ: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(false));
     static WRITE: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(true));
@@ -309,14 +313,14 @@ pub fn refused(request_id: &str, of_write: bool) -> Response {
     prepared.answer(request_id)
 }
 
-/// The refusal but for the request's id, with which its document ends.
+/// The refusal without the request's id, which ends the document.
 struct Prepared {
     problem: Problem,
     headers: HeaderMap,
     text: String,
 }
 
-/// What follows the id in the document.
+/// The rest of the document after the id.
 const AFTER_ID: &str = "\"}\n";
 
 impl Prepared {
@@ -332,7 +336,7 @@ impl Prepared {
     fn answer(&self, request_id: &str) -> Response {
         let mut text = String::with_capacity(self.text.len() + request_id.len() + AFTER_ID.len());
         text.push_str(&self.text);
-        // Visible ASCII: see `request_id`.
+        // The id is visible ASCII: see `request_id`.
         for character in request_id.chars() {
             if matches!(character, '"' | '\\') {
                 text.push('\\');
@@ -350,7 +354,8 @@ impl Prepared {
     }
 }
 
-/// Says once a second how much was refused because too much was under way or asked, or for want of a credential, if anything was. Never returns.
+/// Logs once a second how many requests were refused by a limit, by a rate, or for lack of a credential, if there were
+/// any. Never returns.
 pub async fn report_refusals(metrics: Arc<Metrics>) {
     let count = || COUNTED.map(|limit| metrics.rejections(limit));
     let mut before = count();

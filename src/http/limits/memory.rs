@@ -1,4 +1,4 @@
-//! The memory that request bodies may take together. What has arrived counts: what was only announced costs nothing.
+//! The memory of all request bodies together. Only bytes that have arrived count, not the announced length.
 
 use std::sync::Arc;
 
@@ -7,33 +7,33 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The unit in which memory is counted.
 const UNIT: usize = 1024;
 
-/// A body up to this size has a share of its own, which large ones cannot use up.
+/// Bodies up to this size have a share that larger ones cannot use up.
 const SMALL: usize = 64 * 1024;
 
-/// The share of small bodies is the whole divided by this, or less if the largest body needs it.
+/// The share of small bodies is this fraction of the whole, or less if the largest body needs it.
 const SMALL_SHARE: usize = 8;
 
-/// What there is for all bodies.
+/// The memory for all bodies.
 pub struct Memory {
     common: Arc<Semaphore>,
     small: Arc<Semaphore>,
 }
 
 impl Memory {
-    /// For `bytes` in all, of which one body of `largest` has room beside the share of small ones.
+    /// For `bytes` in total. One body of `largest` fits beside the share of small ones.
     pub fn new(bytes: usize, largest: usize) -> Self {
         let share = (bytes / SMALL_SHARE).min(bytes.saturating_sub(largest)) / UNIT * UNIT;
         let units = |bytes: usize| Arc::new(Semaphore::new(bytes.div_ceil(UNIT).min(Semaphore::MAX_PERMITS)));
         Self { common: units(bytes - share), small: units(share) }
     }
 
-    /// For one body, which has nothing yet.
+    /// The reservation of one body, empty at first.
     pub fn claim(&self) -> Claim {
         Claim { common: self.common.clone(), small: self.small.clone(), units: 0, held: None, held_small: None }
     }
 }
 
-/// What one body holds; dropping it gives it back.
+/// The memory that one body has reserved. Dropping it frees it.
 pub struct Claim {
     common: Arc<Semaphore>,
     small: Arc<Semaphore>,
@@ -43,7 +43,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The body has grown to so many bytes; whether there is memory for that. Never waits.
+    /// Grows the reservation to this size. `false` if there is not enough memory. Never waits.
     #[must_use]
     pub fn grow_to(&mut self, bytes: usize) -> bool {
         let units = bytes.div_ceil(UNIT);
@@ -57,7 +57,7 @@ impl Claim {
         taken
     }
 
-    /// There are so many bytes now, more or fewer; whether there is memory for that. Never waits.
+    /// Sets the reservation to this size. `false` if there is not enough memory. Never waits.
     #[must_use]
     pub fn set(&mut self, bytes: usize) -> bool {
         let mut fewer = self.units.saturating_sub(bytes.div_ceil(UNIT));
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(free(&Memory::new(8 * KIB, 8 * KIB)), (8, 0));
         assert_eq!(free(&Memory::new(9 * KIB, 8 * KIB)), (8, 1));
         assert_eq!(free(&Memory::new(10 * KIB, 8 * KIB)), (9, 1));
-        // Less than a unit is still room for one.
+        // A partial unit still fits.
         assert!(Memory::new(100, 100).claim().grow_to(100));
         assert!(Memory::new(8 * KIB + 100, 8 * KIB + 100).claim().grow_to(8 * KIB + 100));
     }

@@ -1,4 +1,4 @@
-//! What is under way at a time, and how much may be asked: by all, by an app, by a user.
+//! Limits on concurrent work and on rates: of all, of an app, of a user.
 
 pub mod admission;
 pub mod memory;

@@ -1,14 +1,14 @@
 //! Rates: how many events per second the requests of an app, a key and a user may cost, in this process (contract,
 //! section 11).
 //!
-//! Each has a bucket that holds 2 s worth and fills at its rate (GCRA, the generic cell rate algorithm: a bucket is one number,
-//! the time at which it is full). A request takes its cost from all its buckets, or from none and is refused. One that costs
-//! more than a full bucket passes when the bucket is full, and leaves a debt that has to be filled up first. So over any time
-//! T, at most the larger of 2 s worth and of its largest request passes, and T's worth. What turns out to cost nothing is
-//! given back, and does not count.
+//! Each has a bucket that holds 2 s worth of its rate and fills at that rate (GCRA, the generic cell rate algorithm: a
+//! bucket is one number, the time when it is full). A request takes its cost from all its buckets, or is refused and
+//! takes nothing. A request that costs more than a full bucket passes when the bucket is full, and leaves a debt. So in
+//! any time T, at most T's worth passes, plus the larger of 2 s worth and the largest request. A request that turns out
+//! to cost nothing gives its cost back.
 //!
-//! Not the `governor` crate (0.10): it refuses for ever what costs more than a full bucket, and it takes from one bucket before
-//! it judges the next.
+//! The `governor` crate (0.10) does not fit: it always refuses a cost above a full bucket, and it takes from one bucket
+//! before it judges the next.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher as _, RandomState};
@@ -21,45 +21,46 @@ use crate::config::{Rate, RateLimits};
 use crate::domain::ids::{AppName, UserKey};
 use crate::http::reply::{Problem, RateFields, Throttle};
 
-/// Time since the process began to count, or a length of time, in nanoseconds: enough for 584 years.
+/// Nanoseconds since the process started to count, or a duration: enough for 584 years.
 type Nanos = u64;
 
-/// A full bucket holds what comes in this time.
+/// A full bucket holds this much time's worth.
 const BURST: Nanos = 2_000_000_000;
 
-/// The buckets of one limit that are kept. Beyond, the one that is full soonest is forgotten, which forgives the least: to have
-/// a debt forgotten takes so many others that are deeper in debt.
+/// How many buckets are kept per limit. Beyond that, the one that is full soonest is dropped: it has the smallest debt.
+/// To get rid of a debt, a client would have to create this many larger ones.
 const MOST: usize = 100_000;
 
-/// Each request adds a bucket at most, and drops so many that are full: they never pile up, and no request pays for many.
+/// A request adds at most one bucket per limit and drops up to this many full ones: they never pile up, and no request
+/// cleans up many.
 const DROPPED_AT_ONCE: usize = 2;
 
-/// A wait longer than this gets up to a quarter more, so that clients that were refused together do not return together.
+/// A longer wait gets up to a quarter more, so that clients that were refused together do not return together.
 const JITTER_BEYOND: Duration = Duration::from_secs(3);
 
-/// What a request is charged to, as far as it names it.
+/// Who pays for a request, as far as it names them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Payers<'a> {
     pub app: Option<&'a AppName>,
-    /// The id of the key that it shows.
+    /// The id of the client's key.
     pub key: Option<&'a str>,
     /// The user of the path.
     pub user: Option<&'a UserKey>,
 }
 
-/// The rates of a process, and what is left of them.
+/// The rates of a process, and the state of their buckets.
 #[derive(Debug)]
 pub struct Rates {
     began: Instant,
     limits: RateLimits,
-    /// Makes numbers of names, so that the buckets hold no names and are of one size. No client can find two names of one
-    /// number, and by chance hardly two of 100,000 share one (1 : 10^9).
+    /// Hashes names, so that all buckets have the same small size. No client can find two names that collide, and among
+    /// 100,000 names a collision is unlikely (1 : 10^9).
     numbers: RandomState,
-    /// By [`Limit`]. Held for a few look-ups, and not touched where there is no limit.
+    /// By [`Limit`]. Locked for a few look-ups, and not at all if there is no limit.
     buckets: Mutex<[Buckets; 3]>,
 }
 
-/// Which limit refused.
+/// Which limit refused a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     App,
@@ -70,7 +71,7 @@ pub enum Limit {
 impl Limit {
     const ALL: [Self; 3] = [Self::App, Self::Key, Self::User];
 
-    /// As answers call it.
+    /// The name in answers.
     fn name(self) -> &'static str {
         match self {
             Self::App => "app",
@@ -79,7 +80,7 @@ impl Limit {
         }
     }
 
-    /// As the metrics call it.
+    /// The name in metrics.
     fn metric(self) -> &'static str {
         match self {
             Self::App => "rate_app",
@@ -89,11 +90,11 @@ impl Limit {
     }
 }
 
-/// What a request took from its buckets.
+/// The charge of a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Paid([Option<Part>; 3]);
 
-/// What a judgement does to the buckets.
+/// How a judgement changes the buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Take {
     IfItFits,
@@ -101,30 +102,29 @@ enum Take {
     Always,
 }
 
-/// What was taken from one bucket.
+/// The charge to one bucket.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     number: u64,
     cost: Nanos,
     at: Nanos,
-    /// When the bucket was full then, had nothing ever been given back since it was last full.
+    /// When the bucket would be full, had nothing been given back since it was last full.
     full_at: Nanos,
 }
 
-/// A refusal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limited {
     pub limit: Limit,
-    /// After this time the request passes, if nothing else was taken from its buckets meanwhile.
+    /// The request passes after this time, unless others take from its buckets meanwhile.
     pub retry_after: Duration,
-    /// Events that the bucket still holds; a request that costs more is refused all the same.
+    /// Events left in the bucket. A request that costs more is refused nevertheless.
     pub remaining: u64,
-    /// The limits that apply to the request.
+    /// All limits that apply to the request.
     policies: Vec<(Limit, Rate)>,
 }
 
 impl Limited {
-    /// The answer. `jitter` is a random time of at most its argument.
+    /// The answer. `jitter` returns a random time of at most its argument.
     pub fn problem(&self, jitter: impl FnOnce(Duration) -> Duration) -> Problem {
         let name = self.limit.name();
         let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000).max(1);
@@ -148,7 +148,8 @@ impl Limited {
     }
 }
 
-/// The events that a full bucket lets pass at once, and in how many seconds it fills: whole numbers, as the headers want them.
+/// The events that a full bucket allows at once, and in how many seconds it fills: whole numbers, as the headers
+/// require.
 fn quota(rate: Rate) -> (u64, u64) {
     let burst = rate.per_second() * 2.0;
     match burst >= 1.0 {
@@ -169,18 +170,19 @@ impl Rates {
         Self { began: Instant::now(), limits, numbers: RandomState::new(), buckets: Mutex::default() }
     }
 
-    /// Takes the cost of a request, in events, from all its buckets.
+    /// Takes a request's cost, in events, from all its buckets.
     ///
     /// # Errors
-    /// One of them holds too little. Then nothing was taken from any. Of several, the one with the longest wait is told.
+    /// A bucket has too little; then nothing is taken from any. If several have too little, the error is that with the
+    /// longest wait.
     pub fn check(&self, payers: Payers<'_>, cost: u32, now: Instant) -> Result<Paid, Limited> {
         self.judge(payers, cost, Take::IfItFits, now)
     }
 
-    /// Raises what a request took to its whole cost, now that it is known. It is judged as if nothing of it had been taken.
+    /// Raises a request's charge to its whole cost, as if nothing had been taken before.
     ///
     /// # Errors
-    /// One of its buckets holds too little. What was taken stays taken.
+    /// A bucket has too little. The earlier charge remains.
     pub fn raise(&self, paid: &mut Paid, cost: u32, now: Instant) -> Result<(), Limited> {
         if paid.is_nothing() {
             return Ok(());
@@ -206,7 +208,7 @@ impl Rates {
         Ok(())
     }
 
-    /// What a request took becomes what it turned out to cost: the rest is given back, or left as a debt.
+    /// Corrects a request's charge to its actual cost: the difference is given back, or becomes a debt.
     pub fn settle(&self, paid: &mut Paid, cost: u32, now: Instant) {
         if !paid.is_nothing() {
             let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -227,13 +229,13 @@ impl Rates {
         }
     }
 
-    /// Takes a cost that can be refused no more, whatever its buckets hold.
+    /// Takes a cost that can no longer be refused, even if the buckets have too little.
     pub fn owe(&self, payers: Payers<'_>, cost: u32, now: Instant) {
-        // Never refused.
+        // `Take::Always` is never refused.
         let _ = self.judge(payers, cost, Take::Always, now);
     }
 
-    /// Takes nothing.
+    /// Whether a request could pass. Takes nothing.
     ///
     /// # Errors
     /// Not even one event would pass now.
@@ -241,8 +243,8 @@ impl Rates {
         self.judge(payers, 1, Take::Nothing, now).map(drop)
     }
 
-    /// Gives back what a request took that turned out to cost nothing. Once it is done, no more passes than if the request had
-    /// never been, and no less, if no others of its buckets were under way.
+    /// Gives back the charge of a request that turned out to cost nothing. Afterwards no more passes than without the
+    /// request and, if it was the only one in flight for its buckets, no less.
     pub fn give_back(&self, paid: Paid, now: Instant) {
         if paid.is_nothing() {
             return;
@@ -313,24 +315,24 @@ impl Rates {
     }
 }
 
-/// In how much time so many events come in.
+/// The time in which this many events refill.
 fn time_of(cost: u32, rate: Rate) -> Nanos {
-    // Cut, so that a bucket of six events holds six.
+    // Rounded down, so that a bucket of six events holds six.
     (f64::from(cost) * 1e9 / rate.per_second()) as Nanos
 }
 
-/// The events that the bucket holds.
+/// The events in the bucket.
 fn remaining(full_at: Nanos, rate: Rate, now: Nanos) -> u64 {
     let held = BURST.saturating_sub(full_at.saturating_sub(now));
     (held as f64 / 1e9 * rate.per_second()) as u64
 }
 
-/// The judgement of a bucket that is full at `full_at` on a request that costs as much as comes in `cost`.
+/// Judges a request whose cost refills in the time `cost`, on a bucket that is full at `full_at`.
 ///
-/// `Ok`: when the bucket is full if the request passes. `Err`: after which time it passes.
+/// `Ok`: when the bucket is full if the request passes. `Err`: after how long it passes.
 fn pass(full_at: Nanos, cost: Nanos, now: Nanos) -> Result<Nanos, Nanos> {
     let missing = full_at.saturating_sub(now);
-    // Of what is larger than the bucket, nothing may be missing.
+    // A cost above the bucket's size needs a full bucket.
     let may_be_missing = BURST.saturating_sub(cost);
     if missing <= may_be_missing { Ok(now.max(full_at).saturating_add(cost)) } else { Err(missing - may_be_missing) }
 }
@@ -339,16 +341,16 @@ fn pass(full_at: Nanos, cost: Nanos, now: Nanos) -> Result<Nanos, Nanos> {
 #[derive(Debug, Default)]
 struct Buckets {
     by_number: HashMap<u64, Bucket>,
-    /// When each is full, in this order.
+    /// The buckets, ordered by when they are full.
     in_order: BTreeSet<(Nanos, u64)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     full_at: Nanos,
-    /// It was full then, and never after.
+    /// The bucket was last full at this time.
     since: Nanos,
-    /// What was given back since.
+    /// The amount given back since then.
     given_back: Nanos,
 }
 
@@ -357,7 +359,8 @@ impl Buckets {
         self.by_number.get(&number).map_or(0, |bucket| bucket.full_at)
     }
 
-    /// Sets when a bucket is full, and keeps at most so many. Returns what was given back since it was last full.
+    /// Sets when a bucket is full, and keeps at most `most` buckets. Returns the amount given back since it was last
+    /// full.
     fn put(&mut self, number: u64, full_at: Nanos, now: Nanos, most: usize) -> Nanos {
         let mut bucket = Bucket { full_at, since: now, given_back: 0 };
         if let Some(before) = self.by_number.get(&number) {
@@ -377,10 +380,11 @@ impl Buckets {
         bucket.given_back
     }
 
-    /// What of a request's cost would not be missing without it. What came in since a bucket would have been full does not come
-    /// twice. That is this time, or later if others took from it: they may be given back, too, so they do not count.
+    /// The part of a charge that can still be given back. Time that has refilled the bucket is not given back again.
+    /// The bucket would be full at `full_at` or, if others took from it, later; their charges may be given back too, so
+    /// they do not count.
     fn left_of(&self, part: &Part, now: Nanos) -> Nanos {
-        // One that was full meanwhile has nothing to get.
+        // A bucket that was full since then needs nothing back.
         let bucket = self.by_number.get(&part.number).filter(|bucket| bucket.since <= part.at);
         let left = bucket.map(|bucket| part.full_at.saturating_sub(bucket.given_back).saturating_sub(now));
         left.unwrap_or(0).min(part.cost)
@@ -444,20 +448,20 @@ mod tests {
         let (a, began) = (app("a"), rates.began);
         let mut paid = rates.check(of_app(&a), 1, began).unwrap();
         rates.raise(&mut paid, 1000, began).unwrap();
-        // 100 s worth were taken, and 2 s worth were there.
+        // The debt is 100 s worth, less the 2 s worth that were there.
         assert_eq!(rates.peek(of_app(&a), began).unwrap_err().retry_after, secs(98.1));
-        // What stored nothing costs 1.
+        // A request that stored nothing costs 1.
         rates.settle(&mut paid, 1, began + secs(0.05));
         assert_eq!(rates.check(of_app(&a), 20, began + secs(0.05)).unwrap_err().retry_after, secs(0.1));
         rates.check(of_app(&a), 19, began + secs(0.05)).unwrap();
-        // With others before it, there is too little for more; what it took at its head stays taken.
+        // After other requests there is too little left for more; the charge at the start remains.
         let later = began + secs(60.0);
         rates.check(of_app(&a), 1, later).unwrap();
         let mut paid = rates.check(of_app(&a), 1, later).unwrap();
         assert_eq!(rates.raise(&mut paid, 1000, later).unwrap_err().retry_after, secs(0.2));
         rates.check(of_app(&a), 18, later).unwrap();
         rates.peek(of_app(&a), later).unwrap_err();
-        // What came to more than it was judged by leaves a debt.
+        // A cost above the charge becomes a debt.
         rates.settle(&mut paid, 101, later);
         assert_eq!(rates.peek(of_app(&a), later).unwrap_err().retry_after, secs(10.1));
         rates.owe(of_app(&a), 100, later);
@@ -472,7 +476,7 @@ mod tests {
         assert_eq!(rates.check(of_app(&a), 1000, began).unwrap_err().retry_after, secs(0.1));
         let full = began + secs(0.1);
         rates.check(of_app(&a), 1000, full).unwrap();
-        // 100 s worth were taken, and 2 s worth were there.
+        // The debt is 100 s worth, less the 2 s worth that were there.
         for seconds in [0.0, 50.0, 98.05] {
             let limited = rates.peek(of_app(&a), full + secs(seconds)).unwrap_err();
             assert_eq!((limited.retry_after, limited.remaining), (secs(98.1) - secs(seconds), 0));
@@ -502,13 +506,13 @@ mod tests {
             let limited = rates.check(all, 1, began).unwrap_err();
             assert_eq!((limited.limit, limited.retry_after), (Limit::User, secs(1.0)));
         }
-        // 18 and 8 are left to others.
+        // Others may take 18 and 8.
         rates.check(Payers { user: None, ..all }, 8, began).unwrap();
         assert_eq!(rates.check(Payers { user: None, ..all }, 1, began).unwrap_err().limit, Limit::Key);
         rates.check(of_app(&user.app), 10, began).unwrap();
         let limited = rates.check(all, 1, began).unwrap_err();
         assert_eq!(limited.limit, Limit::User, "the longest wait");
-        // One user's name in another app is another user's.
+        // The same user name in another app is another user.
         let other = UserKey { app: app("b"), ..user.clone() };
         rates.check(Payers { app: Some(&other.app), key: None, user: Some(&other) }, 2, began).unwrap();
     }
@@ -545,7 +549,7 @@ mod tests {
         }
         assert_eq!(buckets.by_number.len(), 5);
         assert_eq!(buckets.in_order.first(), Some(&(105, 5)));
-        // A debt stays, however many come after it.
+        // A debt remains, however many buckets come after it.
         buckets.put(77, 1_000_000, 0, 5);
         for number in 0..10_000 {
             buckets.put(1000 + number, 1000 + number, number, 5);
@@ -565,7 +569,7 @@ mod tests {
         let (a, began) = (app("a"), rates.began);
         let payers = Payers { key: Some("k"), ..of_app(&a) };
         rates.check(payers, 3, began).unwrap();
-        // Far more than the buckets hold, each while it is under way for a moment; and many at a time.
+        // Far more requests than the buckets hold, one after the other, each given back; then many at the same time.
         for _ in 0..1000 {
             let paid = rates.check(payers, 1, began).unwrap();
             rates.give_back(paid, began + secs(0.01));
@@ -583,7 +587,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever asks what and when: over any time, no more passes than is promised.
+        /// Whoever asks for whatever, and whenever: over any time, no more passes than is promised.
         #[test]
         fn no_more_than_the_rate_passes_over_any_time(
             per_second in 0.01..100_000.0,
@@ -617,8 +621,8 @@ mod tests {
             }
         }
 
-        /// Whatever is given back, and when: a bucket holds no more than if what was given back had never been taken, so no more
-        /// than fits in; and no less, if one at a time is under way.
+        /// Whatever is given back, and when: a bucket never holds more than if the charge had never been taken, and no
+        /// less if requests run one at a time.
         #[test]
         fn what_is_given_back_fills_no_bucket_beyond_what_it_would_hold(
             per_second in 0.01..100_000.0,
@@ -629,7 +633,7 @@ mod tests {
             let rates = Rates::new(RateLimits { app: Some(rate(per_second)), ..RateLimits::default() });
             let number = rates.numbers.hash_one(&a);
             let (mut now, mut under_way) = (rates.began, Vec::new());
-            // When the bucket would be full.
+            // When the bucket should be full.
             let mut expected = 0;
             for (pause, cost, which, step) in steps {
                 now += secs(pause * f64::from(cost.min(20)) / per_second);
@@ -656,7 +660,7 @@ mod tests {
             }
         }
 
-        /// Who asks for less than the rate is never refused.
+        /// A client that stays below the rate is never refused.
         #[test]
         fn whoever_keeps_to_the_rate_passes(per_second in 0.01..100_000.0, costs in prop::collection::vec(1..2000u32, 1..60)) {
             let rate = rate(per_second);

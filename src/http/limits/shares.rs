@@ -1,13 +1,14 @@
-//! Places, and how apps and the users of an app share them.
+//! Places, and how apps and their users share them.
 //!
-//! One rule: while another app has asked within the last ten seconds, an app has at most half of the places (rounded up). An
-//! app that is alone has all but those that are kept for others. Short-lived places have no reserve: the first request of a quiet
-//! app may be refused while a noisy app has them all; after it, the noisy app gets at most half. Requests that name no app are
-//! together as one app.
+//! One rule: while another app has asked within the last ten seconds, an app has at most half of the places (rounded
+//! up). A lone app may have all but the reserve. Short-lived places have no reserve: the first request of a quiet app
+//! may be refused while a noisy app has them all; after it, the noisy app gets at most half. All requests that name no
+//! app count as one app.
 //!
-//! Within an app, while others of it have asked within the last ten seconds, a user has at most a quarter of the app's places
-//! (rounded up). One that is alone has all but an eighth. If it has more than a quarter when another one comes for whom there is
-//! no place, it loses one that [can be taken back](Share::revocable): a watch, a wait, a request whose body is on its way.
+//! Within an app, while other users of it have asked within the last ten seconds, a user has at most a quarter of the
+//! app's places (rounded up). A lone user may have all but an eighth. If it has more than a quarter when another user
+//! finds no free place, one of its [revocable](Share::revocable) places is revoked: a watch, a wait, or a request whose
+//! body is still arriving.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,34 +18,34 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// An app or a user that asked counts for so long.
+/// How long an app or a user counts as active after it asked.
 const PRESENT: Duration = Duration::from_secs(10);
 
-/// A user that is alone may take all of its app's places but one part in so many.
+/// Of an app's places, a lone user may take all but 1/8.
 const KEPT: usize = 8;
 
-/// So many apps that have no place are remembered, as they asked within the last ten seconds.
+/// How many apps without a place are remembered because they asked lately.
 const MOST_IDLE: usize = 4096;
 
-/// The number that stands for an app's name.
+/// The hash of an app's name.
 pub type App = u64;
 
-/// The number that stands for a user's name.
+/// The hash of a user's name.
 type User = u64;
 
-/// Who asks for places.
+/// Who asks for a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asker {
     pub app: App,
-    /// The user of the path. A request that names none shares with users, and no share of one user binds it.
+    /// The user in the path. `None`: the request counts for the app but for no user's share.
     pub user: Option<User>,
 }
 
-/// Who asked last, and when another one did.
+/// Who asked last, and when somebody else did.
 #[derive(Debug)]
 struct Presence<T> {
     last: Option<(T, Instant)>,
-    /// When another one than that asked last.
+    /// When somebody other than `last` asked.
     last_other: Option<Instant>,
 }
 
@@ -55,7 +56,7 @@ impl<T> Default for Presence<T> {
 }
 
 impl<T: PartialEq> Presence<T> {
-    /// One asks; whether others are present.
+    /// Records that `who` asks. Returns whether others are active.
     fn asks(&mut self, who: T, now: Instant) -> bool {
         match &mut self.last {
             Some((last, at)) if *last == who => *at = now,
@@ -77,23 +78,23 @@ fn is_present(at: Instant, now: Instant) -> bool {
 #[derive(Debug)]
 pub struct Shares {
     most: usize,
-    /// Of these, what an app that is alone does not get.
+    /// The reserve, which a lone app does not get.
     kept: usize,
     taken: usize,
-    /// Those that have places, and some that asked lately.
+    /// The apps that have places, and some that asked lately.
     apps: HashMap<App, OfApp>,
     present: Presence<App>,
-    /// The last share that can be taken back.
+    /// The number of the last revocable share.
     revocable: u64,
 }
 
-/// What an app has.
+/// The places of an app.
 #[derive(Debug, Default)]
 struct OfApp {
     taken: usize,
     users: HashMap<User, usize>,
     present: Presence<Option<User>>,
-    /// What can be taken back of its users, the latest last.
+    /// The revocable places of its users, the newest last.
     revocable: BTreeMap<(User, u64), Arc<Revocation>>,
 }
 
@@ -102,8 +103,8 @@ impl Shares {
         Self { most, kept, taken: 0, apps: HashMap::new(), present: Presence::default(), revocable: 0 }
     }
 
-    /// Whether the app, and its user, get so many places at once, which they have until [`Shares::give_back`]. One that has none
-    /// gets more than its share, if there is as much; and if nobody has any, more than there is.
+    /// Takes places for an app and its user, until [`Shares::give_back`]. An app without places may exceed its share if
+    /// enough are free; if all places are free, it may even take more than exist.
     #[must_use]
     pub fn take(&mut self, asker: Asker, places: usize, now: Instant) -> bool {
         let is_shared = self.present.asks(asker.app, now);
@@ -119,7 +120,7 @@ impl Shares {
             return false;
         }
         if is_over(self.taken, self.most) || is_over(of_app.taken, most) {
-            // There is none. Another user of the app may have more than its share.
+            // No place is free. Another user of the app may have more than its share.
             let Some((user, freed)) = of_app.revoke(asker.user, quarter) else { return false };
             self.give_back(Asker { app: asker.app, user: Some(user) }, freed);
         }
@@ -127,7 +128,7 @@ impl Shares {
         true
     }
 
-    /// The app has more places than it asked for, whether there are any or not.
+    /// Adds places to the app, even if none is free.
     fn add(&mut self, asker: Asker, places: usize) {
         self.taken += places;
         let of_app = self.apps.entry(asker.app).or_default();
@@ -137,7 +138,7 @@ impl Shares {
         }
     }
 
-    /// Gives back places that the app has.
+    /// Gives back places of the app.
     pub fn give_back(&mut self, asker: Asker, places: usize) {
         let Some(of_app) = self.apps.get_mut(&asker.app) else { return };
         of_app.taken -= places;
@@ -152,7 +153,7 @@ impl Shares {
         }
     }
 
-    /// Forgets apps that have no place, if they are many: those that did not ask lately, and if that is not enough, all.
+    /// Forgets apps without a place if there are many: those that did not ask lately or, if that is not enough, all.
     fn forget_idle(&mut self, now: Instant) {
         let with_places = self.taken.min(self.most);
         if self.apps.len() > with_places + 2 * MOST_IDLE {
@@ -166,8 +167,8 @@ impl Shares {
 }
 
 impl OfApp {
-    /// Takes one place back of the user, another one than `asker`, that has the most, if those are more than a quarter and one of
-    /// them can be taken back; whose, and how many places that frees. They are the user's until they are given back.
+    /// Revokes a place of the user other than `asker` that has the most, if it has more than a quarter and one of its
+    /// places is revocable. Returns the user and the number of places, which the caller gives back.
     fn revoke(&mut self, asker: Option<User>, quarter: usize) -> Option<(User, usize)> {
         let others = self.users.iter().filter(|(user, has)| Some(**user) != asker && **has > quarter);
         let (user, _) = others.max_by_key(|(_, has)| **has)?;
@@ -176,13 +177,13 @@ impl OfApp {
         let key = *key;
         let revocation = self.revocable.remove(&key)?;
         revocation.revoked.store(true, Ordering::Relaxed);
-        // One that is not waiting yet sees it when it does.
+        // Also wakes a holder that starts to wait later.
         revocation.told.notify_one();
         Some((user, 1))
     }
 }
 
-/// Tells who has a place that it was taken back.
+/// Signals to the holder of a place that it was revoked.
 #[derive(Debug, Default)]
 pub struct Revocation {
     revoked: AtomicBool,
@@ -190,12 +191,11 @@ pub struct Revocation {
 }
 
 impl Revocation {
-    /// Whether it was taken back.
     pub fn is_revoked(&self) -> bool {
         self.revoked.load(Ordering::Relaxed)
     }
 
-    /// Until it is taken back. Cancel-safe.
+    /// Waits until the place is revoked. Cancel-safe.
     pub async fn revoked(&self) {
         while !self.is_revoked() {
             self.told.notified().await;
@@ -212,7 +212,7 @@ impl Pool {
         Self(Arc::new(Mutex::new(Shares::new(most, kept))))
     }
 
-    /// So many places for an app and its user, if there are, see [`Shares::take`].
+    /// Takes places for an app and its user if they may have them, see [`Shares::take`].
     pub fn take(&self, asker: Asker, places: usize) -> Option<Share> {
         let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = shares.take(asker, places, Instant::now());
@@ -220,25 +220,25 @@ impl Pool {
     }
 }
 
-/// Places that an app has. Dropping it gives them back.
+/// The places of an app. Dropping them gives them back.
 #[derive(Debug)]
 pub struct Share {
     pool: Pool,
     asker: Asker,
     places: usize,
-    /// By which number it can be taken back, and what tells of it.
+    /// Its number among the revocable shares, and the signal.
     revocable: Option<(u64, Arc<Revocation>)>,
 }
 
 impl Share {
-    /// There are so many of them now: fewer, or more, whether there are any or not.
+    /// Changes the number of places: fewer or more, even if none is free.
     pub fn set(&mut self, places: usize) {
         let mut shares = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
         shares.add(self.asker, places);
         shares.give_back(self.asker, std::mem::replace(&mut self.places, places));
     }
 
-    /// From now on the place, which is one, may be taken back for another user; what tells of that.
+    /// Makes this share of one place revocable for another user. The result signals that.
     pub fn revocable(&mut self) -> Arc<Revocation> {
         let mut shares = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, revocation)) = &self.revocable {
@@ -254,7 +254,7 @@ impl Share {
         revocation
     }
 
-    /// The place cannot be taken back any more; `false` if it was.
+    /// Makes the share irrevocable. `false` if it was already revoked.
     pub fn settle(&mut self) -> bool {
         let mut shares = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((number, revocation)) = &self.revocable else { return true };
@@ -271,7 +271,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        // What was taken back is another one's.
+        // A revoked place already belongs to somebody else.
         if self.settle() {
             self.pool.0.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.asker, self.places);
         }
@@ -316,7 +316,7 @@ mod tests {
             shares.give_back(of(1), 1);
         }
         assert_eq!(taken(&mut shares, 1, later), 16, "alone again");
-        // Of half of the places, while another app asks.
+        // Of half of the places, while another app is active.
         let mut shares = Shares::new(32, 0);
         assert!(shares.take(of(2), 1, now) && shares.take(by(2), 1, now));
         assert_eq!(taken(&mut shares, 1, now), 4);

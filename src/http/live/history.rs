@@ -1,4 +1,4 @@
-//! A session with its events: what the view does not hold is streamed.
+//! A session with its events. The first page is in the view; later pages are streamed.
 
 use std::io;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::http::call::Call;
 use crate::http::reply::{Answer, Form, NATIVE, push_events_as};
 use crate::service::Reader;
 
-/// A session with its events. Those that the view does not hold are streamed: page by page, none beyond the view's
-/// revision, so that the answer shows one moment however long it takes and however little memory it may use.
+/// A session with its events. Events beyond those in the view are streamed page by page, none beyond the view's
+/// revision: the answer is one snapshot however long it takes, and memory does not grow with it.
 pub fn session(call: &Call, answer: Answer, view: SessionView, events: EventQuery) -> Answer {
     session_as(NATIVE, call, answer, view, events)
 }
@@ -40,7 +40,7 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
         query: EventQuery {
             after: view.events.events.last().map_or(0, |event| event.sequence),
             before: view.head.revision + 1,
-            // Counted back from the revision of the view, and not from that of the moment.
+            // `before` limits it to the view; `last` would count back from the current revision.
             last: None,
             ..events
         },
@@ -50,11 +50,11 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
     answer.streamed(Body::from_stream(stream::try_unfold(rest, Rest::step)))
 }
 
-/// What is still to be sent of a session.
+/// The rest of a session that is being streamed.
 struct Rest {
     service: Arc<Reader>,
     client: Watched,
-    /// The time for one page.
+    /// The time limit for reading one page.
     page_limit: Duration,
     form: Form,
     /// No event has been sent yet.

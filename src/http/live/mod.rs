@@ -1,4 +1,4 @@
-//! What outlasts its first answer: streams, waits, long histories.
+//! Answers that outlast their first part: streams, waits, long histories.
 
 pub mod history;
 pub mod stream;

@@ -1,4 +1,4 @@
-//! Answers that go on: streams of server-sent events (HTML standard, section 9.2).
+//! Streams of server-sent events (HTML standard, section 9.2).
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -26,21 +26,23 @@ pub const EVENT_STREAM: &str = "text/event-stream";
 
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The pause after a read that failed, and for how long it may go on: a failover is waited for.
+/// How long to wait after a failed read, and for how long reads may fail before the stream ends: long enough for a
+/// failover.
 const RETRY: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Clients are told to come back after this, and up to four seconds more: those that were cut together do not come together.
+/// Clients reconnect after this time, plus a random part of `SPREAD`, so that clients that were cut together do not
+/// return together.
 const COME_BACK: Duration = Duration::from_secs(1);
 const SPREAD: Duration = Duration::from_secs(4);
 
-/// What a stream shows.
+/// The content of a stream.
 pub trait Source: Send + 'static {
     /// Waits until there may be something to read. Must be cancel-safe.
     fn changed(&mut self) -> impl Future<Output = ()> + Send;
-    /// What comes next. If it fails, it may be tried again.
+    /// The next events. After an error, it may be called again.
     fn read(&mut self, deadline: Instant) -> impl Future<Output = service::Result<Frames>> + Send;
-    /// Bytes that it keeps in memory between two reads.
+    /// Bytes that it buffers between two reads.
     fn held(&self) -> usize {
         0
     }
@@ -49,16 +51,16 @@ pub trait Source: Send + 'static {
 /// The next part of a stream.
 #[derive(Debug, Default)]
 pub struct Frames {
-    /// Empty: nothing for now.
+    /// Empty: nothing new.
     pub text: String,
-    /// There is more to read at once.
+    /// There is more to read immediately.
     pub more: bool,
-    /// Nothing follows, and why.
+    /// The stream is over, and why.
     pub ended: Option<&'static str>,
 }
 
 impl Frames {
-    /// Adds a frame. Line breaks, which JSON may have between its tokens, are between lines of data.
+    /// Adds a frame. A line break in the data, which JSON may have between tokens, starts a new `data` line.
     pub fn push(&mut self, event: &str, id: Option<&dyn Display>, data: &str) {
         frame(&mut self.text, event, id, data);
     }
@@ -70,7 +72,7 @@ fn frame(out: &mut String, event: &str, id: Option<&dyn Display>, data: &str) {
         line("id", id);
     }
     line("event", &event);
-    // `lines` knows LF and CRLF; a CR alone ends a line, too.
+    // `lines` splits at LF and CRLF, but a CR alone ends a line too.
     for text in data.lines().flat_map(|line| line.split('\r')) {
         line("data", &text);
     }
@@ -83,18 +85,18 @@ pub fn reason_object(reason: &str) -> String {
     object.close()
 }
 
-/// The stream of a source.
+/// Answers with a stream.
 ///
 /// # Errors
-/// All places of streams are taken.
+/// All places for streams are taken.
 pub fn answer(call: &Call, accepts: Accepts, source: impl Source) -> Result<Answer, Problem> {
     if call.is_head {
-        // Of no known length, as the stream is.
+        // A stream has no known length, so neither has its HEAD.
         return Ok(headed(call, Body::from_stream(stream::empty::<Result<Bytes, Infallible>>())));
     }
     let place = match call.app.places.watch(&call.app.metrics, call.sharer()) {
         Ok(place) => place,
-        // A browser takes any other answer for the end, and never comes back.
+        // A browser treats any other answer as final and never reconnects.
         Err(_) if accepts == Accepts::StreamAlone => {
             call.app.metrics.rejected("watchers");
             return Ok(headed(call, Body::from(bye(&call.app, Bye::Overloaded))));
@@ -114,10 +116,10 @@ fn headed(call: &Call, body: Body) -> Answer {
     Answer { stall: Some(call.app.settings.watch.stall), ..answer }
 }
 
-/// Which types of answer the client takes.
+/// The types of answer that the client accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepts {
-    /// As a browser's `EventSource` asks.
+    /// Only a stream, as a browser's `EventSource` asks.
     StreamAlone,
     Stream,
     /// Any type.
@@ -126,14 +128,15 @@ pub enum Accepts {
 
 impl Accepts {
     /// # Errors
-    /// It does not take a stream.
+    /// The client does not accept a stream.
     pub fn of(call: &Call) -> Result<Self, Problem> {
         Self::find(call).ok_or_else(|| {
             Problem::new(Code::NotAcceptable, "a watch is `text/event-stream`, which `Accept` does not take")
         })
     }
 
-    /// `None`: no stream. Of the ranges that match a stream, the most specific decides (RFC 9110, section 12.5.1).
+    /// `None`: the client does not accept a stream. Of the ranges that match a stream, the most specific decides (RFC
+    /// 9110, section 12.5.1).
     pub fn find(call: &Call) -> Option<Self> {
         Self::of_ranges(call.headers.list(&header::ACCEPT))
     }
@@ -161,7 +164,7 @@ impl Accepts {
     }
 }
 
-/// A media range in lower case, without parameters, and whether it is refused (RFC 9110, section 12.4.2).
+/// A media range in lower case without parameters, and whether its weight is 0 (RFC 9110, section 12.4.2).
 fn range(text: &str) -> (String, bool) {
     let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
     let range = parts.next().unwrap_or_default();
@@ -206,14 +209,14 @@ struct Stream<S> {
     client: Watched,
     ending: channel::Receiver<bool>,
     ends: Instant,
-    /// When to break the silence.
+    /// When to send the next heartbeat.
     beat: Instant,
-    /// Since when reads fail.
+    /// Since when reads have failed.
     failing: Option<Instant>,
     ended: Option<&'static str>,
     half_closed: HalfClosed,
     sharer: shares::Asker,
-    /// What the source keeps, and its room among the answers, if it is much.
+    /// The source's buffer in bytes, and its reservation among the answers if it is large.
     held: (usize, Option<shares::Share>),
     place: Watching,
 }
@@ -245,7 +248,6 @@ impl<S: Source> Stream<S> {
         }
     }
 
-    /// The next part of the stream.
     async fn step(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if self.ended.is_some() {
             return None;
@@ -254,7 +256,7 @@ impl<S: Source> Stream<S> {
         self.beat = Instant::now() + self.app.settings.watch.heartbeat;
         let part = match self.counted(part.into()) {
             Some(part) => part,
-            // Its client comes back behind what it has.
+            // The client reconnects after the last event that it got.
             None => {
                 self.app.metrics.rejected("answer_bytes");
                 self.bye(Bye::Overloaded).into()
@@ -263,7 +265,7 @@ impl<S: Source> Stream<S> {
         Some((Ok(part), self))
     }
 
-    /// A part, if there is room for it and for what the source keeps.
+    /// Reserves memory for this part and for the source's buffer; `None` if there is none.
     fn counted(&mut self, part: Bytes) -> Option<Bytes> {
         let places = &self.app.places;
         let held = self.source.held();
@@ -274,7 +276,7 @@ impl<S: Source> Stream<S> {
         places.counted(self.sharer, part)
     }
 
-    /// `None`: it ends without a word.
+    /// The next frame; `None` ends the stream without a closing frame.
     async fn next(&mut self) -> Option<String> {
         loop {
             if *self.ending.borrow() {
@@ -317,7 +319,7 @@ impl<S: Source> Stream<S> {
             }
             let next = self.beat.min(self.ends).min(self.client.due());
             tokio::select! {
-                // Most of those have gone, and would keep a place until the next frame.
+                // Most clients that close their sending side have gone; they would keep a place until the next frame.
                 () = self.half_closed.wait() => return None,
                 _ = self.ending.wait_for(|ending| *ending) => {}
                 () = self.source.changed() => {}

@@ -1,4 +1,4 @@
-//! Requests that wait for a session, or a feed, to change.
+//! Requests that wait for a change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::http::limits::shares::Asker;
 use crate::http::reply::{Answer, Problem};
 use crate::service::{FeedSubscription, Subscription};
 
-/// What a request waits for.
+/// The object of a wait.
 pub trait Awaited: Send {
     /// Waits until it may have changed. Cancel-safe.
     fn changed(&mut self) -> impl Future<Output = ()> + Send;
-    /// What has changed by now wakes no more.
+    /// Marks everything up to now as seen.
     fn seen(&mut self);
 }
 
@@ -34,7 +34,7 @@ impl Awaited for Subscription {
     }
 }
 
-/// `changed` does it.
+/// `changed` already marks it as seen.
 impl Awaited for FeedSubscription {
     async fn changed(&mut self) {
         FeedSubscription::changed(self).await;
@@ -43,7 +43,7 @@ impl Awaited for FeedSubscription {
     fn seen(&mut self) {}
 }
 
-/// A request that waits for a session, or a feed, to change.
+/// A request that waits for a session or the feed to change.
 pub struct Wait<A = Subscription> {
     app: Arc<App>,
     awaited: A,
@@ -57,10 +57,10 @@ pub struct Wait<A = Subscription> {
 }
 
 impl Wait {
-    /// Waits for a session: at most so long, for changes from now on, `with_scopes` also of shared state: the first look at the session comes after
-    /// this.
+    /// Waits at most `longest` for changes of the session from now on, and of its shared state too if `with_scopes`.
+    /// Read the session after this call, or changes in between are missed.
     ///
-    /// # Errors
+    /// A name in the path is missing.
     /// The names of the path.
     pub fn new(call: &Call, longest: Duration, with_scopes: bool) -> Result<Self, Problem> {
         Ok(Self::on(call, longest, call.service.subscribe(&call.names.session()?, with_scopes)))
@@ -68,7 +68,7 @@ impl Wait {
 }
 
 impl<A: Awaited> Wait<A> {
-    /// Waits at most so long.
+    /// Waits at most `longest`.
     pub fn on(call: &Call, longest: Duration, awaited: A) -> Self {
         let longest = longest.min(call.app.settings.watch.longest_wait);
         Self {
@@ -84,11 +84,11 @@ impl<A: Awaited> Wait<A> {
         }
     }
 
-    /// Waits until there may be a change, or a session has expired. `None`: there will be no more waiting, as the time is up, the server
-    /// stops, or nobody listens any more. Else the deadline for the next look.
+    /// Waits until there may be a change, or the session has expired. Returns the deadline for the next read, or `None`
+    /// if the wait is over: the time is up, the server stops, or the client has disconnected.
     ///
     /// # Errors
-    /// All places are taken; the client may not see the session any more.
+    /// All places are taken; the client may no longer see the session.
     pub async fn changed(&mut self, expire_time: Option<Micros>) -> Result<Option<Instant>, Problem> {
         if Instant::now() >= self.until || *self.ending.borrow() {
             return Ok(None);
@@ -108,11 +108,11 @@ impl<A: Awaited> Wait<A> {
             };
             let next = self.until.min(self.watched.due()).min(look.unwrap_or(self.until));
             let changed = tokio::select! {
-                // Whoever is not there any more gets nothing.
+                // A client that has disconnected gets nothing.
                 biased;
                 _ = self.ending.wait_for(|ending| *ending) => return Ok(None),
                 () = self.gone.wait() => return Ok(None),
-                // Its place is another user's now: the wait is over, as if its time were up.
+                // The place was revoked for another user: the wait ends as if its time were up.
                 () = revoked => return Ok(None),
                 changed = timeout_at(next, self.awaited.changed()) => changed.is_ok(),
             };
@@ -130,8 +130,8 @@ impl<A: Awaited> Wait<A> {
     }
 }
 
-/// 304, if the client has what there is of the session, also after `wait`. Reads the head alone, and only of a request with
-/// `If-None-Match`.
+/// 304 if the client already has the current version of the session, also after `wait`. Reads only the session's head,
+/// and only for a request with `If-None-Match`.
 pub async fn current(call: &mut Call, key: &SessionKey, wait: Option<Duration>) -> Result<Option<Answer>, Problem> {
     if !call.headers.asks_if_none_match() {
         return Ok(None);

@@ -1,5 +1,4 @@
-//! Clients that are served for long: their credentials are judged again and again, and what they get is cut when they may not
-//! have it any more.
+//! Clients of long requests: their credentials are checked again regularly, and the answer is cut if they lose access.
 
 use std::io;
 use std::pin::pin;
@@ -14,15 +13,16 @@ use crate::http::app::App;
 use crate::http::call::{Call, Standing};
 use crate::service;
 
-/// How often a credential is judged again. With the 3 s for which a look-up is remembered, what is revoked ends within 5 s.
+/// How often a credential is checked again. Together with the 3 s for which credentials are cached, a revoked one ends
+/// its streams within 5 s.
 const JUDGE_EVERY: Duration = Duration::from_millis(1500);
 
-/// A client whose credential is judged again and again, while it is served.
+/// The client of a long request, whose credential is checked again regularly.
 pub struct Watched {
     app: Arc<App>,
     credential: Option<Arc<str>>,
     standing: Standing,
-    /// As it was found at last.
+    /// The result of the last check.
     client: Arc<Client>,
     next: Instant,
 }
@@ -38,17 +38,18 @@ impl Watched {
         }
     }
 
-    /// What the client may do, as it was judged at last.
+    /// The client's grant at the last check.
     pub fn grant(&self) -> &Grant {
         &self.client.grant
     }
 
-    /// When the credential is to be judged again.
+    /// When the credential must be checked again.
     pub fn due(&self) -> Instant {
         self.next
     }
 
-    /// Whether the client may still be served as at the beginning. What cannot be found out now holds until the next time.
+    /// Whether the client may still be served as at the beginning. If the check cannot be made, the last result stands
+    /// until the next one.
     pub async fn still_may(&mut self) -> bool {
         if Instant::now() < self.next {
             return true;
@@ -65,10 +66,11 @@ impl Watched {
         }
     }
 
-    /// As [`Watched::still_may`], for the next part of an answer that has begun.
+    /// As [`Watched::still_may`], before the next part of an answer that has begun.
     ///
     /// # Errors
-    /// The client may not have it. It is too late for an error document: the answer is cut, which no client takes for a whole one.
+    /// The client may not have it. It is too late for an error document, so the connection is cut: no client takes the
+    /// answer for complete.
     pub async fn still_must(&mut self) -> io::Result<()> {
         if self.still_may().await {
             return Ok(());
@@ -77,7 +79,7 @@ impl Watched {
         Err(io::Error::other("cut"))
     }
 
-    /// Awaits `waiting`, and judges the credential again every 1.5 s meanwhile.
+    /// Awaits `waiting`, and checks the credential every 1.5 s meanwhile.
     ///
     /// # Errors
     /// As of [`Watched::still_must`].
@@ -93,10 +95,11 @@ impl Watched {
     }
 }
 
-/// After a failure to get the next part of an answer that has begun: waits, for another try before the deadline.
+/// Waits after a failure to read the next part of an answer that has begun, before it is tried again.
 ///
 /// # Errors
-/// No other try makes sense. It is too late for an error document: the answer is cut, which no client takes for a whole one.
+/// The deadline has passed, or a retry makes no sense. It is too late for an error document, so the connection is cut:
+/// no client takes the answer for complete.
 pub async fn wait_or_cut(error: &service::Error, deadline: Instant) -> io::Result<()> {
     const PAUSE: Duration = Duration::from_millis(100);
     if error.may_pass() && Instant::now() + PAUSE < deadline {

@@ -1,17 +1,17 @@
-//! A request of each operation, and what it was answered: `examples.md`, whose commands a test runs against a server.
+//! An example request and answer for each operation, from `examples.md`. A test runs its commands against a server.
 
 use std::collections::BTreeMap;
 
 use super::html::escape;
 
-/// The longest JSON that stands on one line.
+/// The longest JSON that is shown on one line.
 const WIDTH: usize = 76;
 
 pub struct Example<'a> {
     pub command: &'a str,
     /// `201 Created`
     pub status: &'a str,
-    /// The headers that matter, as lines.
+    /// The relevant headers, one per line.
     pub headers: Vec<&'a str>,
     pub body: &'a str,
 }
@@ -22,12 +22,12 @@ pub fn all() -> BTreeMap<&'static str, Example<'static>> {
     sections.filter_map(|section| Some((section.lines().next()?, example(section)?))).collect()
 }
 
-/// The last command of a section; those before prepare it.
+/// The last command of a section. The others prepare it.
 fn example(section: &str) -> Option<Example<'_>> {
     let block = section.split("\n```\n").nth(1)?;
     let last = block.rsplit("\n$ ").next()?;
     let last = last.strip_prefix("$ ").unwrap_or(last);
-    // A line that ends in a backslash goes on.
+    // A line that ends in a backslash continues.
     let mut command = last.find('\n').unwrap_or(last.len());
     while last.get(..command)?.ends_with('\\') {
         command += 1 + last.get(command + 1..)?.find('\n')?;
@@ -52,10 +52,11 @@ impl Example<'_> {
     }
 }
 
-/// JSON over several lines where it is long. Its numbers and texts stay as they are; what is not JSON stays whole.
+/// Breaks long JSON into several lines. Numbers and strings are not changed, and text that is not JSON is left as it
+/// is.
 fn laid_out(text: &str, indent: usize) -> String {
     let text = text.trim();
-    // Lines of JSON stay lines.
+    // NDJSON stays one line per value.
     if text.contains("}\n{") {
         return text.to_owned();
     }
@@ -78,7 +79,7 @@ fn laid_out(text: &str, indent: usize) -> String {
     format!("{open}{}\n{pad}{close}", parts.join(","))
 }
 
-/// Cuts JSON where a byte stands outside of strings, objects and arrays.
+/// Splits JSON at this byte where it is outside of strings, objects and arrays.
 fn pieces(json: &str, at: u8) -> impl Iterator<Item = &str> {
     let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
     json.split(move |c: char| {

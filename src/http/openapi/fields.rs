@@ -1,4 +1,4 @@
-//! Schemas as HTML: what a value is, in a few words, and the fields of objects, to be opened in place.
+//! Schemas as HTML: the type of a value in a few words, and the fields of objects, which can be unfolded.
 
 use serde_json::Value;
 
@@ -8,20 +8,20 @@ use super::html::{escape, inline, items, markdown, members, text};
 pub struct Schemas<'a>(pub &'a Value);
 
 impl<'a> Schemas<'a> {
-    /// What a reference leads to; anything else is what it is.
+    /// Follows a reference; returns anything else unchanged.
     pub fn resolve(&self, value: &'a Value) -> &'a Value {
         let target = value["$ref"].as_str().and_then(|reference| self.0.pointer(reference.strip_prefix('#')?));
         target.unwrap_or(value)
     }
 
-    /// The section of a schema that has a name.
+    /// The section of a named schema.
     pub fn section(&self, name: &str, schema: &'a Value) -> String {
         let mut out =
             format!("<section id=\"schema-{0}\"><h3>{0}</h3>{1}", escape(name), markdown(text(&schema["description"])));
         if schema["properties"].is_null() {
             out += &format!("<p class=\"type\">{}</p>", type_of(schema));
         }
-        // Each has a section here, to which its name leads.
+        // Named schemas have a section here, which the name links to.
         let mut named = members(&self.0["components"]["schemas"]).map(|(name, _)| name.as_str()).collect();
         out += &self.inside(schema, &mut named);
         for example in items(&schema["examples"]).iter().filter(|example| example.is_object() || example.is_array()) {
@@ -30,12 +30,12 @@ impl<'a> Schemas<'a> {
         out + "</section>"
     }
 
-    /// The objects that a value is made of, each closed until it is asked for.
+    /// The objects within a value, each folded.
     pub fn unfolded(&self, schema: &'a Value) -> String {
         self.within(schema, &mut Vec::new())
     }
 
-    /// `open`: the names of the schemas around it, which are not opened in themselves again.
+    /// `open`: the names of the enclosing schemas, which are not unfolded again within themselves.
     fn within(&self, schema: &'a Value, open: &mut Vec<&'a str>) -> String {
         let Some(name) = name_of(schema) else {
             let inside = self.inside(schema, open);
@@ -57,7 +57,7 @@ impl<'a> Schemas<'a> {
         let inner = [&schema["items"], &schema["additionalProperties"]].into_iter().filter(|part| part.is_object());
         for part in inner.chain(lists) {
             let part = self.within(part, open);
-            // One of them, or a list of them: both have the same fields.
+            // Either one or a list of them: both have the same fields.
             if !out.contains(&part) {
                 out += &part;
             }
@@ -75,7 +75,7 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// A line of a list of fields, parameters or answers. `kind` and `below` are HTML.
+/// A row in a list of fields, parameters or answers. `kind` and `below` are HTML.
 pub fn row(name: &str, kind: &str, note: &str, about: &str, below: &str) -> String {
     let note = if note.is_empty() { String::new() } else { format!(" <span class=\"dim\">{note}</span>") };
     let about = if about.is_empty() { String::new() } else { format!("<p>{}</p>", inline(about)) };
@@ -87,12 +87,12 @@ pub fn list(rows: &str) -> String {
     if rows.is_empty() { String::new() } else { format!("<ul class=\"fields\">{rows}</ul>") }
 }
 
-/// Closed at first.
+/// Folded at first.
 pub fn fold(title: &str, content: &str) -> String {
     format!("<details><summary>{title}</summary>{content}</details>")
 }
 
-/// An object without a name, by its fields: `op: set`, `key`, `value`.
+/// An unnamed object, shown by its fields: `op: set`, `key`, `value`.
 fn outline(schema: &Value) -> String {
     const SHOWN: usize = 4;
     let field = |(name, of): (&String, &Value)| match of["enum"].as_array() {

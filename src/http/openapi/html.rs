@@ -1,11 +1,11 @@
-//! HTML of texts, and what a document is walked through with.
+//! HTML from text, and helpers to walk a document.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-/// As much of CommonMark as our own texts use: paragraphs, headings, lists, code.
+/// The part of CommonMark that our texts use: paragraphs, headings, lists, code.
 pub fn markdown(source: &str) -> String {
     let block = |block: &str| {
         if let Some(title) = block.strip_prefix("## ") {
@@ -22,7 +22,7 @@ pub fn markdown(source: &str) -> String {
     source.split("\n\n").filter(|part| !part.is_empty()).map(block).collect()
 }
 
-/// The headings of a text, as links to where [`markdown`] has them.
+/// The headings of a text, as links to the anchors that [`markdown`] makes.
 pub fn headings(source: &str) -> String {
     let titles = source.split("\n\n").filter_map(|block| block.strip_prefix("## "));
     titles.map(|title| format!("<li><a href=\"#{}\">{}</a></li>", anchor(title), inline(title))).collect()
@@ -44,7 +44,7 @@ pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// What allows this text, as a style or script within a page, in a content security policy.
+/// The source expression that allows this inline style or script in a content security policy.
 pub fn hash_source(of: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(of)))
 }

@@ -1,8 +1,9 @@
-//! The description of the API, made from the same table of endpoints as the router, on `base.yaml`: schemas, parameters, headers.
+//! The API description, built from the table of endpoints and `base.yaml`, which has the schemas, parameters and
+//! headers.
 //!
-//! `openapi.yaml` at the root of the repository is [`yaml()`], `openapi-adk.yaml` is [`adk_yaml()`], committed; a test compares
-//! them. The API tests validate real answers against both. The paths of ADK have a document of their own, as a client that is
-//! generated for the one API has no use for the other.
+//! `openapi.yaml` and `openapi-adk.yaml` at the root of the repository are committed copies of [`yaml()`] and
+//! [`adk_yaml()`]; a test compares them. The API tests validate real answers against both. ADK's paths have a document
+//! of their own, because a client generated for one API has no use for the other.
 
 #![expect(clippy::disallowed_methods, reason = "`json!` calls `to_value`; nothing here is a stored value")]
 
@@ -24,19 +25,20 @@ use crate::http::describe::{Access, Charge, Header, Kind, PAGE_SIZE, Param, Repl
 use crate::http::reply::Code;
 use crate::http::way::routes::Endpoint;
 
-/// `base.yaml`: the description without its operations. Read when somebody asks for the description, not at start-up.
+/// `base.yaml`: the description without its operations. It is parsed when the description is first requested, not at
+/// startup.
 #[expect(clippy::expect_used, reason = "the file is embedded, and tests read it")]
 static BASE: LazyLock<Value> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("base.yaml")).expect("base.yaml is YAML"));
 const GUIDE: &str = include_str!("guide.md");
 const ADK: &str = "ADK";
 
-/// The description of the API as YAML, without the paths of ADK.
+/// The API description as YAML, without ADK's paths.
 pub fn yaml(endpoints: &[Endpoint]) -> String {
     to_yaml(&document(endpoints, |tag| tag != ADK))
 }
 
-/// The description of the paths of ADK as YAML.
+/// The description of ADK's paths as YAML.
 pub fn adk_yaml(endpoints: &[Endpoint]) -> String {
     let mut document = document(endpoints, |tag| tag == ADK);
     document["info"]["title"] = "sessiond, at the paths of ADK".into();
@@ -44,7 +46,7 @@ pub fn adk_yaml(endpoints: &[Endpoint]) -> String {
     to_yaml(&document)
 }
 
-/// Both descriptions as a page of HTML, which loads nothing from elsewhere.
+/// Both descriptions as one page of HTML, which loads nothing from elsewhere.
 pub fn page(endpoints: &[Endpoint]) -> String {
     page::render(&document(endpoints, |_| true))
 }
@@ -55,7 +57,7 @@ fn to_yaml(document: &Value) -> String {
     serde_saphyr::to_string_with_options(document, options).expect("JSON can be written as YAML")
 }
 
-/// OpenAPI 3.1 of the operations whose tag is wanted.
+/// OpenAPI 3.1 of the operations with a wanted tag.
 fn document(endpoints: &[Endpoint], is_wanted: fn(&str) -> bool) -> Value {
     let mut responses = Map::new();
     let mut paths = Map::new();
@@ -80,7 +82,7 @@ fn document(endpoints: &[Endpoint], is_wanted: fn(&str) -> bool) -> Value {
     document
 }
 
-/// Removes the components that nothing refers to; whether there were any.
+/// Removes components without a reference. Returns whether there were any.
 fn remove_unused(document: &mut Value) -> bool {
     fn note(value: &Value, used: &mut HashSet<String>) {
         match value {
@@ -141,7 +143,7 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
     let mut answers: BTreeMap<String, Value> = BTreeMap::new();
     for reply in described.answers {
         let answer = answers.entry(reply.status.as_str().to_owned()).or_insert_with(|| success(reply));
-        // Another type of the same answer.
+        // The same answer in another media type.
         if let Some(name) = reply.schema {
             answer["content"][media_type(name)] = json!({"schema": reference(name)});
         }
@@ -160,7 +162,7 @@ fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
     operation
 }
 
-/// The same request, answered without a body.
+/// The HEAD operation of a GET: the same request, answered without a body.
 fn head_of(get: &Value) -> Value {
     let mut head = get.clone();
     head["operationId"] = format!("{}Head", get["operationId"].as_str().unwrap_or_default()).into();
@@ -173,7 +175,7 @@ fn head_of(get: &Value) -> Value {
     head
 }
 
-/// Errors that an operation can meet: its own, and those that come with its kind.
+/// The errors of an operation: its own, and those of all operations of its kind.
 fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
     let mut codes = endpoint.operation.errors.to_vec();
     codes.extend([
@@ -221,7 +223,8 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
     json!({
         "description": about.join(" "),
         "headers": headers,
-        // Not beside the reference, where generators refuse it, nor in an `allOf`, which would be a type for each answer.
+        // Not next to the reference, which generators refuse, nor in an `allOf`, which would create a type for each
+        // answer.
         "x-codes": words,
         "content": {"application/problem+json": {"schema": reference("Problem")}},
     })
@@ -235,7 +238,7 @@ fn success(reply: &Reply) -> Value {
     response
 }
 
-/// Of what has this schema: a text that is no JSON names its type itself.
+/// The media type of an answer with this schema. Text that is not JSON names its type in the schema.
 fn media_type(name: &str) -> &'static str {
     schema(name)["contentMediaType"].as_str().unwrap_or("application/json")
 }
@@ -245,10 +248,11 @@ fn response_headers(names: &[&str]) -> Value {
     names.iter().chain(&["x-request-id"]).map(shared).collect::<Map<_, _>>().into()
 }
 
-/// The names of the path's parameters among the shared ones: not those of schemas, as generators have one name for both.
+/// The names of the path's parameters among the shared parameters. They differ from schema names, because generators
+/// use one namespace for both.
 fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
     let names = endpoint.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    // What is never stored can be asked for, in vain, but not written.
+    // A read accepts ids that can never be stored; a write does not.
     names
         .map(|name| match name {
             "app" => "AppSegment",
@@ -290,7 +294,7 @@ fn query(param: &Param) -> Value {
         Kind::StateKeys => json!({"type": "string", "pattern": r"^[^\x00]*$"}),
         Kind::Boolean => json!({"type": "boolean"}),
         Kind::Wait => json!({"type": "string", "pattern": "^[0-9]+s?$"}),
-        // Spellings of one word: no enum, as they would have one name in the code that is generated for it.
+        // Spellings of the same word: not an enum, because generators would give them the same name.
         Kind::OneOf(words) if words.iter().skip(1).any(|word| word.eq_ignore_ascii_case(words[0])) => {
             json!({"type": "string", "pattern": format!("^({})$", words.join("|"))})
         }
@@ -303,7 +307,7 @@ fn query(param: &Param) -> Value {
             });
         }
         Kind::Incarnation => json!({"type": "string", "pattern": "^[0-9a-fA-F]{1,16}$"}),
-        // An exploded form has one parameter for each member, of the member's name.
+        // An exploded form has one parameter per member, with the member's name.
         Kind::Labels => {
             let labels = schema("Labels");
             let pattern = labels["propertyNames"]["pattern"].as_str().unwrap_or_default();
@@ -365,7 +369,7 @@ mod tests {
         assert_eq!(listed.len(), tags.len(), "a tag twice");
     }
 
-    /// Of the words that the code has in a list, the base has the same.
+    /// Lists of words in `base.yaml` equal those in the code.
     #[test]
     fn lists_of_words_are_those_of_the_code() {
         let of = |at: &str, expected: &[&str]| {
@@ -424,7 +428,7 @@ mod tests {
         assert_eq!(message.matches('`').count() / 2, operators.len() + 1, "{message}");
     }
 
-    /// By a parser; generators of clients use others, some of YAML 1.1.
+    /// Our parser reads it back. Generators of clients use others, some of YAML 1.1.
     #[test]
     fn what_is_written_is_read_back() {
         let odd = json!({

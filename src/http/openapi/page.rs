@@ -1,4 +1,4 @@
-//! The description as one page of HTML, with nothing to load. Its one script adds buttons; without it the page is whole.
+//! The description as one page of HTML that loads nothing. Its script only adds buttons; the page works without it.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ pub static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Renders a document as `document` builds it: every reference is local, every list is there.
+/// Renders a document of the form that `document` builds: every reference is local, every list is present.
 pub fn render(document: &Value) -> String {
     let schemas = Schemas(document);
     let examples = examples::all();
@@ -42,7 +42,7 @@ pub fn render(document: &Value) -> String {
         let mut links = String::new();
         for (path, methods) in members(&document["paths"]) {
             for (method, described) in members(methods) {
-                // A HEAD is its GET without the body; the text says so once for all.
+                // A HEAD is its GET without the body; the page says so once for all.
                 if method == "head" || !items(&described["tags"]).contains(&tag["name"]) {
                     continue;
                 }
@@ -79,12 +79,12 @@ fn operation<'a>(schemas: &Schemas<'a>, path: &str, method: &str, operation: &'a
         escape(text(&operation["operationId"])),
         escape(text(&operation["summary"])),
         method.to_uppercase(),
-        // A long one breaks behind a slash.
+        // A long path may break after a slash.
         escape(path).replace('/', "/<wbr>"),
         markdown(text(&operation["description"])),
     );
     let parameters = items(&operation["parameters"]).iter().map(|parameter| schemas.resolve(parameter));
-    // One that every operation has would only be in the way.
+    // Every operation has this one, so it is omitted.
     let rows: String = parameters.filter(|parameter| parameter["name"] != "x-request-id").map(parameter).collect();
     out += &titled("Parameters", &list(&rows));
     let body = &operation["requestBody"];

@@ -1,5 +1,5 @@
-//! The console: files of `console/`, as they are, in the binary. They are open to all and show nothing that is stored: what
-//! a person sees there comes through the API, with that person's credential.
+//! The console: the files of `console/`, unchanged, in the binary. Everyone may load them, as they contain no stored
+//! data: the console gets data through the API, with the credential of the person who uses it.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::http::call::Call;
 use crate::http::describe::{Access, Header, Operation, Reply, Serving};
 use crate::http::reply::{Answer, Code, Problem};
 
-/// No script, style or connection but from here, and no text that becomes HTML (Trusted Types).
+/// Scripts, styles and connections only from this server, and no text that becomes HTML (Trusted Types).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
@@ -88,8 +88,8 @@ static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
     CONTENTS.iter().map(file).collect()
 });
 
-/// Has a browser load all modules at once, instead of one import after the other; the style first, as nothing is painted
-/// without it.
+/// Makes the browser load all modules at once instead of following one import after the other. The style comes first,
+/// because nothing is painted without it.
 static PRELOAD: LazyLock<String> = LazyLock::new(|| {
     let modules = CONTENTS.iter().map(|(name, _)| name).filter(|name| name.ends_with(".js"));
     modules
@@ -124,7 +124,7 @@ pub const FILE: Operation = Operation {
     errors: &[Code::NotFound],
 };
 
-/// A file that the page loads: no other site may link to it.
+/// A file that the page loads. Other sites may not link to it.
 pub const PART: Operation = Operation { serving: Serving { page: false, ..FILE.serving }, ..FILE };
 
 pub const ENTRANCE: Operation = Operation {
@@ -178,7 +178,7 @@ mod tests {
         assert!(size <= BUDGET, "{size} bytes");
     }
 
-    /// What the policy forbids would not run; it is not to be there either.
+    /// The policy would block these anyway, but the files must not contain them either.
     #[test]
     fn nothing_is_loaded_from_elsewhere_or_made_of_text() {
         for (name, content) in CONTENTS {

@@ -1,4 +1,4 @@
-//! The description of the API: as YAML, and as a page.
+//! The API description, as YAML and as a page.
 
 use axum::http::{StatusCode, header};
 
@@ -64,7 +64,7 @@ pub const DOCS_WITH_SLASH: Operation = Operation {
     ..DOCS
 };
 
-/// Relative, so that it leads there below a path of a proxy, too.
+/// A relative location also works below a path of a proxy.
 pub async fn docs_with_slash(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, "../docs"))
 }

@@ -1,4 +1,4 @@
-//! `/`: what this is and where to go on, for whoever opens the address in a browser. And `/v1/info`, the same for programs.
+//! `/`: a page that says what this server is and where to continue, and `/v1/info`, the same for programs.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::http::describe::{Access, Operation, Reply, Serving};
 use crate::http::openapi::{escape, hash_source};
 use crate::http::reply::{Answer, Problem};
 
-/// What a client may ask of this version beyond the ADK session service.
+/// Features of this version beyond the ADK session service.
 const FEATURES: &[&str] = &[
     "erasure",
     "export",
@@ -62,7 +62,8 @@ pub async fn home(call: Call) -> Result<Answer, Problem> {
         .as_deref()
         .map_or_else(String::new, |metrics| format!("<dt>Metrics</dt><dd><code>{}</code></dd>", escape(metrics)));
     let example = if call.app.authenticator.is_on() {
-        // Whoever follows it sends a credential. Whom to is not for the request to say: anybody can have written its `Host`.
+        // The user will send a credential to the address in the example. It must not come from the request: anybody can
+        // set `Host`.
         let lead = "A first session, with the address of this server as <code>SESSIOND_URL</code> and a credential as \
                     <code>SESSIOND_TOKEN</code>:";
         let command = "curl -X POST \"$SESSIOND_URL/v1/apps/demo/users/ada/sessions\" \\\n  \
@@ -86,13 +87,13 @@ pub async fn home(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, POLICY.as_str())
-        // It may name the host that was asked.
+        // The page may show the request's host.
         .header(header::CACHE_CONTROL, "private, no-store")
         .header(header::VARY, "Host")
         .body(page))
 }
 
-/// Whether a host and port are no more than that in a shell.
+/// Whether the text can only be a host and port in a shell.
 fn is_plain(host: &str) -> bool {
     !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
 }

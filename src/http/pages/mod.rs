@@ -1,4 +1,4 @@
-//! Pages for people, and the description of the API.
+//! Pages for people, and the API description.
 
 pub mod console;
 pub mod docs;

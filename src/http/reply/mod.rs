@@ -1,4 +1,4 @@
-//! Writing answers: JSON put together from stored text, which passes through unread.
+//! Writing answers: JSON is put together from stored text, which is not parsed again.
 
 mod paging;
 mod problem;
@@ -18,16 +18,16 @@ pub use problem::{Code, Ids, Outcome, Problem, REQUEST_ID, RateFields, Throttle,
 
 pub const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// What a handler answers: the response, and what is to be known of it on its way out.
+/// A handler's answer: the response, and instructions for the pipeline.
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Body,
-    /// Whom or what the request was about, where its path does not say it: for the access log.
+    /// Names of the objects of the request that its path does not have, for the access log.
     pub named: Vec<(&'static str, String)>,
-    /// It is streamed and holds a place of a watch: it takes none among the other streams.
+    /// It is streamed and has a place among the watches, so it needs none among the other streams.
     pub is_watch: bool,
-    /// Its client may take no byte of it for so long, instead of the time that the server allows.
+    /// How long its client may accept no byte of it, instead of the server's setting.
     pub stall: Option<Duration>,
 }
 
@@ -42,25 +42,25 @@ impl Answer {
         Self::new(StatusCode::OK)
     }
 
-    /// 304: the client has it already.
+    /// 304: the client already has this version.
     pub fn not_modified(tag: impl ToString) -> Self {
         Self::new(StatusCode::NOT_MODIFIED).tag(tag)
     }
 
     pub fn header(mut self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Self {
-        // Every value is made by us of visible ASCII.
+        // Every value is visible ASCII that we made.
         if let Ok(value) = value.try_into() {
             self.headers.insert(name, value);
         }
         self
     }
 
-    /// Marks what the answer shows.
+    /// Sets the `ETag`.
     pub fn tag(self, tag: impl ToString) -> Self {
         self.header(header::ETAG, tag.to_string())
     }
 
-    /// It shows a secret: no cache may store it.
+    /// The answer contains a secret: no cache may store it.
     pub fn secret(self) -> Self {
         self.header(header::CACHE_CONTROL, "no-store")
     }
@@ -73,14 +73,14 @@ impl Answer {
         Self { named, ..self }
     }
 
-    /// As every JSON body, this ends with a newline, for terminals and for tools that read lines.
+    /// Like every JSON body, it ends with a newline, for terminals and for tools that read lines.
     pub fn json(self, body: impl Into<String>) -> Self {
         let mut body = body.into();
         body.push('\n');
         self.streamed(Body::from(body))
     }
 
-    /// A JSON body that comes in parts, the last of which ends with a newline.
+    /// A JSON body that is sent in parts; the last part ends with a newline.
     pub fn streamed(self, body: Body) -> Self {
         self.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json")).body(body)
     }
@@ -95,7 +95,7 @@ pub fn page(name: &str, items: &[String], next: Option<String>) -> String {
     open_page(name, items, next).close()
 }
 
-/// [`page`], to which members may be added.
+/// [`page`], to which members can be added.
 pub fn open_page(name: &str, items: &[String], next: Option<String>) -> ObjectText {
     let mut object = ObjectText::default();
     object.push_array(name, items);
@@ -105,20 +105,20 @@ pub fn open_page(name: &str, items: &[String], next: Option<String>) -> ObjectTe
     object
 }
 
-/// How sessions and events are written: the API's own form, or another one of the same things.
+/// The form of sessions and events: the API's own, or ADK's.
 #[derive(Clone, Copy)]
 pub struct Form {
-    /// All of a session but its events.
+    /// A session without its events.
     pub session: fn(&SessionView) -> ObjectText,
     pub event: fn(&StoredEvent, &mut String),
 }
 
 pub const NATIVE: Form = Form { session: session_object, event: StoredEvent::write_json };
 
-/// All of a session but its events.
+/// A session without its events.
 pub fn session_object(view: &SessionView) -> ObjectText {
     let SessionInfo { key, .. } = &view.head;
-    // In one piece: a page has up to a thousand.
+    // Reserve the whole size: a page has up to a thousand sessions.
     let mut object = ObjectText::with_capacity(view.weight());
     object.push_str("id", key.session.as_str());
     object.push_str("appName", key.app().as_str());

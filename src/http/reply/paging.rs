@@ -1,7 +1,8 @@
-//! Page tokens: where a page ended, bound to the query that it belongs to.
+//! Page tokens: where a page ended, bound to its query.
 //!
-//! A token is not a secret and not a credential: it holds the sort key of the last row, and a checksum that makes a
-//! token of another query (or of another incarnation of a session, or of before a failover) fail instead of skipping rows.
+//! A token is neither a secret nor a credential. It contains the sort key of the last row and a checksum of its query.
+//! So a token of another query, of another incarnation of a session, or from before a failover fails instead of
+//! skipping rows.
 
 use std::fmt::Write as _;
 
@@ -13,7 +14,7 @@ use crate::http::reply::Problem;
 
 const CHECKSUM_BYTES: usize = 8;
 
-/// What a token is bound to: the names and values of everything that decides which rows there are, and in what order.
+/// The context of a token: names and values of everything that decides which rows there are, and in what order.
 #[derive(Clone)]
 pub struct Binding(Sha256);
 
@@ -23,7 +24,7 @@ impl Binding {
     }
 
     pub fn with(mut self, part: &str) -> Self {
-        // Length first, so that no two lists of parts read the same.
+        // Length first, so that different lists of parts never hash the same bytes.
         self.0.update((part.len() as u64).to_be_bytes());
         self.0.update(part);
         self
@@ -44,7 +45,7 @@ impl Binding {
     }
 
     /// # Errors
-    /// The token is none of ours, or one of another query.
+    /// The token is not ours, or belongs to another query.
     pub fn position<T: DeserializeOwned>(&self, token: &str) -> Result<T, Problem> {
         let refuse = || Problem::field("pageToken", "is not a token of this query");
         let bytes = unhex(token).ok_or_else(refuse)?;

@@ -1,4 +1,4 @@
-//! Errors as `application/problem+json` (RFC 9457): one table, one shape, made in one place.
+//! Errors as `application/problem+json` (RFC 9457): one table, one form, made in one place.
 
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,27 +12,27 @@ use crate::domain::{FieldError, Rejected};
 use crate::service::{Cause, Error};
 use crate::store::error::StoreError;
 
-/// Names a request in its answer and in the log.
+/// Identifies a request in its answer and in the log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Whether a request with this method may write, so that its errors tell the outcome.
+/// Whether a request with this method may write, so that its errors state the outcome.
 pub fn is_write(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
 }
 
 macro_rules! codes {
     ($($variant:ident, $code:literal, $status:ident, $title:literal;)*) => {
-        /// A stable word for each kind of error.
+        /// The code of each kind of error. Codes never change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Code { $($variant),* }
 
         impl Code {
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The error table: word, status, title.
+            /// The row of the error table: code, status, title.
             pub fn entry(self) -> (&'static str, StatusCode, &'static str) {
                 match self { $(Self::$variant => ($code, StatusCode::$status, $title)),* }
             }
@@ -74,7 +74,7 @@ codes! {
     StorageUnavailable, "storage_unavailable", SERVICE_UNAVAILABLE, "The database does not answer";
 }
 
-/// Whether a write that failed may have happened.
+/// Whether a failed write may have happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     NotApplied,
@@ -90,14 +90,14 @@ impl Outcome {
     }
 }
 
-/// What a refusal by a rate says beside its document: fields of RFC 9110 and draft-ietf-httpapi-ratelimit-headers-11.
+/// The headers of a refusal by a rate: RFC 9110 and draft-ietf-httpapi-ratelimit-headers-11.
 #[derive(Debug, Clone)]
 pub struct Throttle {
     /// The limit, as the document names it.
     pub limit: &'static str,
     /// Whole seconds.
     pub retry_after: String,
-    /// Of a rate.
+    /// Only of a rate.
     pub fields: Option<RateFields>,
 }
 
@@ -108,10 +108,10 @@ pub struct RateFields {
     pub policy: String,
 }
 
-/// What an error tells beside its code and detail.
+/// Details of an error beside its code and text.
 #[derive(Debug, Clone)]
 enum Tells {
-    /// The current revisions, where a precondition failed.
+    /// The current revisions, if a precondition failed.
     Mismatch(Mismatch),
     /// Where the log begins, and where it ends if a position is not in it.
     Log {
@@ -125,7 +125,7 @@ enum Tells {
     Lease(LeaseRefusal),
     Throttle(Throttle),
     Bound(Bound),
-    /// Those that the path takes.
+    /// The methods that the path has.
     Methods(String),
 }
 
@@ -179,33 +179,32 @@ impl Tells {
     }
 }
 
-/// An error on its way to the client. It becomes text in [`Problem::finish`], where the request is known.
+/// An error on its way to the client. [`Problem::finish`] turns it into text, with the ids of the request.
 #[derive(Debug, Clone)]
 pub struct Problem {
     pub code: Code,
     detail: String,
     errors: Vec<FieldError>,
-    /// What else it tells.
     tells: Option<Box<Tells>>,
     pub outcome: Outcome,
     /// The limit that refused the request, for the metrics.
     pub limit: Option<&'static str>,
-    /// The body came in a content coding; the answer says that none is taken.
+    /// The body had a content coding; the answer says that none is accepted.
     pub content_coding: bool,
     /// For the log, not for the client.
     pub cause: Option<String>,
 }
 
-/// What names a request.
+/// The ids of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Ids<'a> {
     pub request: &'a str,
-    /// The trace that it belongs to, as its client said.
+    /// The trace id that its client sent.
     pub trace: Option<&'a str>,
 }
 
 impl<'a> Ids<'a> {
-    /// Of a request whose trace is not looked at.
+    /// For a request without a trace.
     pub fn of(request: &'a str) -> Self {
         Self { request, trace: None }
     }
@@ -218,23 +217,23 @@ impl Problem {
         Self { code, detail, errors: Vec::new(), tells: None, outcome, limit: None, content_coding: false, cause: None }
     }
 
-    /// Over a limit, which the metrics know by `limit`.
+    /// A limit refused the request. The metrics call it `limit`.
     pub fn over(limit: &'static str, code: Code, detail: impl Into<String>) -> Self {
         Self { limit: Some(limit), ..Self::new(code, detail) }
     }
 
-    /// Over a rate, which the metrics know by `limit`.
+    /// A rate refused the request. The metrics call it `limit`.
     pub fn throttled(limit: &'static str, throttle: Throttle, detail: impl Into<String>) -> Self {
         Self { tells: Some(Box::new(Tells::Throttle(throttle))), ..Self::over(limit, Code::RateLimited, detail) }
     }
 
-    /// The path takes these methods, and not that of the request.
+    /// The path does not have the method of the request. It has these.
     pub fn method(allowed: String) -> Self {
         let detail = "the path does not take this method; `Allow` lists those it does";
         Self { tells: Some(Box::new(Tells::Methods(allowed))), ..Self::new(Code::MethodNotAllowed, detail) }
     }
 
-    /// Shows the first faults; a body may have as many as it has fields.
+    /// Shows only the first faults: a body may have one in each of its fields.
     pub fn invalid(mut errors: Vec<FieldError>) -> Self {
         const MOST: usize = 20;
         errors.truncate(MOST);
@@ -267,12 +266,12 @@ impl Problem {
         Self { cause: Some(error.to_string()), ..Self::new(code, "the database did not answer; try again") }
     }
 
-    /// A panic: what it had done by then is not known.
+    /// A panic: it is unknown what was done before.
     pub fn panicked() -> Self {
         Self { outcome: Outcome::Unknown, ..Self::new(Code::Internal, "the server met a bug; it is in its log") }
     }
 
-    /// The document, as the request with these ids gets it. `of_write` adds the outcome.
+    /// The document for the request with these ids. `of_write` adds the outcome.
     pub fn text(&self, ids: Ids<'_>, of_write: bool) -> String {
         #[derive(Serialize)]
         struct Field<'a> {
@@ -310,20 +309,20 @@ impl Problem {
             trace_id: ids.trace,
             request_id: ids.request,
         };
-        // Strings and numbers: nothing that serialising could refuse.
+        // Serializing strings and numbers cannot fail.
         let mut text = serde_json::to_string(&body).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// The answer to a request that has no id but this one, as nothing else gives it one.
+    /// The answer with an id of its own, when nothing else sets the header.
     pub fn finish_alone(&self, id: &str, of_write: bool) -> Response {
         let mut response = self.finish(Ids::of(id), of_write);
         response.headers_mut().extend(HeaderValue::from_str(id).map(|id| (REQUEST_ID, id)));
         response
     }
 
-    /// The answer, as the request with these ids gets it.
+    /// The answer to the request with these ids.
     pub fn finish(&self, ids: Ids<'_>, of_write: bool) -> Response {
         let status = self.code.entry().1;
         let mut response = (status, self.text(ids, of_write)).into_response();
@@ -334,7 +333,7 @@ impl Problem {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if let Some(Tells::Lease(LeaseRefusal::Held(held))) = self.tells.as_deref() {
-            // Whole seconds until it has expired, and never at once.
+            // Whole seconds until the lease expires, at least 1.
             let seconds = (held.left.max(1) + 999_999) / 1_000_000;
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -349,7 +348,7 @@ impl Problem {
             }
         }
         if self.code == Code::InvalidRequest {
-            // Where it ends is in doubt, and so is where the next one begins.
+            // The end of this request is unclear, and so is the start of the next one.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if status == StatusCode::UNAUTHORIZED {
@@ -361,14 +360,14 @@ impl Problem {
             headers.insert(header::ALLOW, methods);
         }
         if self.content_coding {
-            // Tells this 415 from that of a content type (RFC 9110 section 12.5.3).
+            // Distinguishes this 415 from that for a content type (RFC 9110 section 12.5.3).
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         response
     }
 }
 
-/// A field's name or pointer, cut to a length that fits an error: keys on the way to a fault may be long.
+/// The name or the pointer of a field, cut to a length that fits in an error: a pointer may contain long keys.
 fn shown(field: &str) -> String {
     const MOST: usize = 200;
     match field.char_indices().nth(MOST) {

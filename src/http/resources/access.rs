@@ -1,4 +1,4 @@
-//! `/v1/keys`, `/v1/tokens` and `/v1/whoami`: credentials, and what they are worth.
+//! `/v1/keys`, `/v1/tokens` and `/v1/whoami`: credentials and their grants.
 
 use std::sync::Arc;
 
@@ -227,7 +227,7 @@ fn names(user: &UserKey) -> Vec<(&'static str, String)> {
     vec![("app", user.app.to_string()), ("user", user.user.to_string())]
 }
 
-/// Who manages credentials.
+/// The manager of credentials. An error if authentication is off.
 fn manager(call: &Call) -> Result<Arc<Authenticator>, Problem> {
     call.app.authenticator.must_be_on()?;
     Ok(call.app.authenticator.clone())

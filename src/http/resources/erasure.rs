@@ -1,4 +1,5 @@
-//! `/v1/apps/{app}/users/{user}/erasure`, `/v1/erasures` and `/v1/receipts/keys`: users who were erased, and what proves it.
+//! `/v1/apps/{app}/users/{user}/erasure`, `/v1/erasures` and `/v1/receipts/keys`: erased users, and the receipts that
+//! prove it.
 
 use axum::http::{StatusCode, header};
 
@@ -49,7 +50,7 @@ pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
         None => ErasureDraft::default(),
     };
     let (replayed, erasure) = call.writer()?.erase(user, draft, &call.client.grant, call.deadline).await?;
-    // Others look again within 5 s.
+    // Clears this process's cache of credentials. Other processes read the database again within 5 s.
     call.app.authenticator.forget();
     let status = if replayed { StatusCode::OK } else { StatusCode::ACCEPTED };
     let answer = Answer::new(status).header(header::LOCATION, format!("/v1/erasures/{}", erasure.id));

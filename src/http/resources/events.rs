@@ -23,7 +23,7 @@ const OUTPUT_KEY: Param = Param {
             value of this state key.",
 };
 
-/// Of whatever appends an event to a session.
+/// The errors of every operation that appends an event to a session.
 pub const APPEND_ERRORS: &[Code] = &[
     Code::SessionNotFound,
     Code::EventIdConflict,
@@ -94,14 +94,14 @@ fn total(costs: impl Iterator<Item = u32>) -> u32 {
     costs.fold(0, u32::saturating_add)
 }
 
-/// What a request asks to append.
+/// The events that a request asks to append.
 struct Given {
     key: SessionKey,
     guard: Guard,
     drafts: Vec<EventDraft>,
     /// They came as an array.
     several: bool,
-    /// Its memory counts until the request is answered.
+    /// Its memory stays reserved until the request is answered.
     body: Received,
 }
 
@@ -197,7 +197,7 @@ pub const LIST: Operation = Operation {
 pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let key = call.names.session()?;
-    // Before anything is answered, 304 included: a bad request is refused whatever the client has.
+    // Checked first, even before a 304: a bad request is refused whatever version the client has.
     let max_rows = query.page_rows(&call.limits())?;
     let descending = query.text(&ORDER) == Some("desc");
     let of_list = call.binding("events");
@@ -210,7 +210,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
             .with(&head.mark().to_string())
             .with(if descending { "desc" } else { "asc" });
         for param in LIST.query.iter().filter(|param| !matches!(param.name, "pageSize" | "pageToken" | "order")) {
-            // A parameter that is there and empty is another query than one without it.
+            // A present but empty parameter is not the same query as an absent one.
             binding = binding.with(param.name).with(&query.text(param).map(|v| format!("={v}")).unwrap_or_default());
         }
         binding
@@ -231,7 +231,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         None => None,
     };
     let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(&call, wait, false)).transpose()?;
-    // Whoever waits asks for events, and not whether anything is new.
+    // A request with `wait` asks for events, not for whether anything changed.
     if wait.is_none()
         && let Some(answer) = current(&mut call, &key, None).await?
     {

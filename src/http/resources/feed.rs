@@ -1,4 +1,4 @@
-//! The change feed: what was committed, as pages and as a stream.
+//! The change feed: committed changes, as pages and as a stream.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const INCLUDE: Param = Param {
 const KINDS: Param =
     Param { name: "kinds", kind: Kind::Text, about: "Only changes of these kinds, separated by commas." };
 
-/// The most that is read of a stream, and sent, at a time.
+/// The most that a stream reads and sends at a time.
 const PART_BYTES: usize = 256 << 10;
 
 const QUERY: &[Param] = &[AFTER, INCLUDE, KINDS, WAIT, PAGE_SIZE];
@@ -68,7 +68,7 @@ pub const OF_ALL: Operation = operation("readFeed", "Follow what changes in all 
 pub const OF_APP: Operation = operation("readAppFeed", "Follow what changes in an app");
 pub const OF_USER: Operation = operation("readUserFeed", "Follow what changes of a user");
 
-/// The changes of all apps and users of the client's grant.
+/// The changes of all apps and users in the client's grant.
 pub async fn of_all(call: Call) -> Result<Answer, Problem> {
     let grant = &call.client.grant;
     let (apps, users) = (grant.apps.clone(), grant.users.clone());
@@ -99,7 +99,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
         apps,
         users,
     };
-    // Before the first read, so that nothing is missed between it and the first wait.
+    // Subscribe before the first read, so that no change between it and the first wait is missed.
     let news = service.subscribe_feed(&feed.scope);
     let accepts = Accepts::find(&call).filter(|accepts| *accepts != Accepts::Any);
     let wait = query.wait().filter(|wait| !wait.is_zero());
@@ -111,12 +111,12 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
         }
         feed.max_bytes = feed.max_bytes.min(PART_BYTES);
     }
-    // So that what is read has all that was answered before.
+    // So the page includes every change that was answered before.
     if let Ok(writer) = call.writer() {
         writer.refresh_feed(call.deadline).await?;
     }
     if let Some(accepts) = accepts {
-        // What is wrong with the position is said before the stream begins.
+        // Report a bad position before the stream begins.
         let first = service.feed(&feed, call.deadline).await?;
         return stream::answer(
             &call,
@@ -127,7 +127,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
     let mut wait = wait.map(|wait| Wait::on(&call, wait, news));
     loop {
         let page = service.feed(&feed, call.deadline).await?;
-        // There is more to look through.
+        // This page was empty, but there is more to scan.
         let is_behind = page.changes.is_empty() && !page.up_to_date && Instant::now() < call.deadline;
         if let Some(wait) = wait.as_mut().filter(|_| page.changes.is_empty() && !is_behind) {
             match wait.changed(None).await? {
@@ -141,14 +141,14 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
     }
 }
 
-/// Where the client wants to begin.
+/// Where to begin.
 fn begin(call: &Call, query: &Query) -> Result<FeedBegin, Problem> {
     let parse = |text: &str| match text {
         "" | "start" => Ok(FeedBegin::Start),
         "now" => Ok(FeedBegin::Now),
         text => FeedPosition::parse(text).map(FeedBegin::Behind),
     };
-    // A browser that comes back sends the same query again.
+    // A browser that reconnects sends the same query again.
     if let Some(position) = call.headers.last_event_id(FeedPosition::parse)? {
         return Ok(FeedBegin::Behind(position));
     }
@@ -237,12 +237,12 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
     object.close()
 }
 
-/// A feed on its way to its reader.
+/// The feed as the source of a stream.
 struct Feed {
     service: Arc<Reader>,
     query: FeedQuery,
     news: FeedSubscription,
-    /// What was read before the stream began.
+    /// The page that was read before the stream began.
     first: Option<Changes>,
     caught_up: bool,
 }
@@ -258,7 +258,7 @@ impl Source for Feed {
             Some(page) => page,
             None => match self.service.feed(&self.query, deadline).await {
                 Ok(page) => page,
-                // Whoever comes back learns it from the answer.
+                // The client learns it when it reconnects.
                 Err(Error::FeedGone { .. }) => return Ok(Frames { ended: Some("position_gone"), ..out }),
                 Err(error) => return Err(error),
             },

@@ -63,7 +63,7 @@ pub async fn take(mut call: Call) -> Result<Answer, Problem> {
     }
 }
 
-/// Waits until nobody holds the lease, or it has expired; `false` if there is no more waiting.
+/// Waits until the lease is free or has expired. `false` if the wait is over.
 async fn until_free(call: &mut Call, wait: &mut Wait, expire_time: Micros) -> Result<bool, Problem> {
     let key = call.names.session()?;
     let mut expire_time = expire_time;
@@ -167,7 +167,7 @@ fn lease_object(view: &LeaseView) -> ObjectText {
     object
 }
 
-/// All of a lease that its holder may know.
+/// A lease as only its holder may see it.
 fn granted(view: &LeaseView) -> String {
     let mut object = lease_object(view);
     if let Some(holding) = &view.lease.holding {

@@ -1,4 +1,4 @@
-//! The handlers, one file per resource: what each endpoint takes and answers, and its calls of the service.
+//! The handlers, one file per resource: the request and the answer of each endpoint, and its calls of the service.
 
 pub mod access;
 pub mod erasure;

@@ -1,4 +1,4 @@
-//! `/v1/apps` and `/v1/apps/{app}/users`: what exists.
+//! `/v1/apps` and `/v1/apps/{app}/users`: the apps and users that exist.
 
 use axum::http::StatusCode;
 
@@ -56,13 +56,13 @@ pub async fn users(mut call: Call) -> Result<Answer, Problem> {
     Ok(page("users", "userId", &names, rows, &binding))
 }
 
-/// Where the page begins, and how many rows it has.
+/// Where the page begins, and its size.
 fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize), Problem> {
     let after: String = match query.text(&PAGE_TOKEN) {
         Some(token) => binding.position(token)?,
         None => String::new(),
     };
-    // One rule for all ids; a token that breaks it was not made here.
+    // All ids follow the same rule. A token that breaks it is not ours.
     if !after.is_empty() && AppName::parse(&after).is_err() {
         return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
     }

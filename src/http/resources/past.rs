@@ -1,4 +1,4 @@
-//! A session's past: to begin another session with it, and to go back in it.
+//! Past states of a session: forks and rewinds.
 
 use axum::http::StatusCode;
 
@@ -67,7 +67,7 @@ pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
         call.costs(0);
     }
     let id = view.head.key.session.to_string();
-    // `session` is the source, which the path names.
+    // The access log already has `session`, the source, from the path.
     Ok(history::session(&call, of_creation(made, &view), view, EventQuery::all()).named(vec![("fork", id)]))
 }
 

@@ -111,7 +111,7 @@ pub async fn delete(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag(&stored)))
 }
 
-/// Names the header, if it failed because there is a policy: it is what asks for none.
+/// Names the header in the error if the request asked that there be no policy, but there is one.
 fn of_header(error: Error) -> Error {
     match error {
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {

@@ -1,4 +1,4 @@
-//! `/v1/apps/{app}/users/{user}/sessions` and below: sessions themselves.
+//! `/v1/apps/{app}/users/{user}/sessions` and below: the sessions themselves.
 
 use axum::http::{StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -61,7 +61,7 @@ pub async fn create(mut call: Call) -> Result<Answer, Problem> {
     Ok(history::session(&call, of_creation(made, &view), view, EventQuery::all()).named(vec![("session", id)]))
 }
 
-/// What a creation cost that was charged so much: more if operators made its events larger, and nothing if it created none.
+/// The actual cost of a creation with this charge: more if operators made its events larger, 0 if it created nothing.
 pub fn cost_of_creation(charged: u32, made: Made, view: &SessionView) -> u32 {
     let events = view.events.events.iter().map(|event| cost(event.body.len()));
     if made == Made::New { charged.max(events.fold(0, u32::saturating_add)) } else { 0 }
@@ -120,7 +120,7 @@ pub async fn get_or_create(mut call: Call) -> Result<Answer, Problem> {
     call.charge(cost)?;
     let created = call.writer()?.create_session(user, Some(session), draft, request, if_exists, call.deadline);
     let (made, view) = created.await.map_err(|error| match error {
-        // Not of an event's precondition, which names what failed.
+        // Not for an event's precondition, which names the cause itself.
         Error::RevisionMismatch(mismatch) if mismatch.failed.is_empty() => {
             let failed = vec![FieldError::new(Header::CreateOnly.title(), "the session exists")];
             Error::RevisionMismatch(Mismatch { failed, ..mismatch })
@@ -356,7 +356,7 @@ fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {
     })
 }
 
-/// The characters of a path segment that stay as they are (RFC 3986, unreserved).
+/// The characters that stay unescaped in a path segment (RFC 3986, unreserved).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn location(key: &SessionKey) -> String {

@@ -209,7 +209,7 @@ pub async fn put_key(mut call: Call) -> Result<Answer, Problem> {
     call.charge(body.cost())?;
     let put = call.writer()?.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
     let Changed { replayed, cost, after: StoredValue { tag, value } } = put.map_err(|error| match error {
-        // The header is its only precondition on a key.
+        // The header is the only precondition on the key.
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
             let failed = vec![FieldError::new(Header::CreateOnly.title(), "the state has the key")];
             Error::RevisionMismatch(Mismatch { failed, ..mismatch })
@@ -256,14 +256,14 @@ pub async fn delete_key(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag).replayed(replayed))
 }
 
-/// Whether the client may write a key of this scope, as the author that it names.
+/// Checks that the client may write a key of this scope as the author that it names.
 fn check_writer(call: &Call, query: &Query, scope: Scope) -> Result<(), Problem> {
     let writer = call.limits().writer;
     writer.check_author(query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR))?;
     Ok(writer.check_scopes([scope].into_iter())?)
 }
 
-/// The state key of the path, which must be one that is stored: its scope, and the key without prefix.
+/// The scope and the key, without prefix, of the path's state key, which must be one that is stored.
 fn stored_key(call: &Call) -> Result<(Scope, String), Problem> {
     match split(&call.names.state_key()?) {
         Some((scope, key)) => Ok((scope, key.to_owned())),

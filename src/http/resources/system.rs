@@ -1,4 +1,4 @@
-//! What is not about sessions: health and readiness.
+//! Health and readiness.
 
 use axum::http::StatusCode;
 
@@ -11,7 +11,7 @@ use crate::service::{Nodes, Standby};
 pub const HEALTH: Operation = Operation {
     id: "health",
     tag: "System",
-    // Some balancers add a query, against caches.
+    // Some balancers add a query to avoid caches.
     serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
     access: Access::Open,
     summary: "Whether the process lives",
@@ -49,7 +49,7 @@ pub async fn ready(call: Call) -> Result<Answer, Problem> {
         return Err(Problem::new(Code::Overloaded, "the server is stopping"));
     }
     let standby = call.service.ready(call.deadline).await.map_err(|error| {
-        // Whatever is wrong with the database, migrations that are missing included, traffic must go elsewhere.
+        // Whatever is wrong with the database, even missing migrations, traffic must go elsewhere.
         let mut problem = Problem::new(Code::StorageUnavailable, "the database does not answer, or is not migrated");
         problem.cause = Some(error.to_string());
         problem

@@ -31,19 +31,19 @@ pub const NDJSON: &str = "application/x-ndjson";
 
 const TAG: &str = "Export and import";
 
-/// The longest line that is read, if it is one of these: what a session or a scope holds has no limit of its own. Any other line
-/// has an event, which is at most twice as long where it is written as a string.
+/// The longest line of one of these types: the state of a session or a scope has no limit of its own. Any other line
+/// contains an event, which is at most twice as long if it is written as a string.
 const LONGEST_STATE: usize = 64 << 20;
 const STATES: [&str; 6] =
     [r#""session""#, r#""session.end""#, r#""user.state""#, r#""app.state""#, r#""user.change""#, r#""app.change""#];
 
-/// What a line has beside its event.
+/// Bytes of a line besides its event.
 const SLACK: usize = 64 << 10;
 
-/// A longer line is not judged where others are served.
+/// A longer line is processed on a blocking thread.
 const LARGE_LINE: usize = 1 << 20;
 
-/// What a member of an object takes in memory, beside its text.
+/// Memory that a member of an object takes, besides its text.
 const MEMBER_BYTES: usize = 200;
 
 const AFTER: Param = Param {
@@ -118,7 +118,7 @@ async fn export(source: Source, mut call: Call) -> Result<Answer, Problem> {
     Ok(answer.body(Body::from_stream(lines)))
 }
 
-/// The next lines of an export, each read within this time, as long as the client may have them.
+/// The next lines of an export. Each must be read within the time limit, and while the client has access.
 async fn lines(
     mut export: Export,
     mut client: Watched,
@@ -195,12 +195,12 @@ pub async fn import(mut call: Call) -> Result<Answer, Problem> {
     Ok(answer.body(Body::from_stream(stream::try_unfold(steps, Steps::next))))
 }
 
-/// An import, as lines come and are answered.
+/// An import in progress: it reads lines and answers each.
 struct Steps {
     client: Watched,
     reader: Reader,
     import: Import,
-    /// The key that pays for what is stored.
+    /// The key that is charged for what is stored.
     key: Option<String>,
     is_over: bool,
     _place: Share,
@@ -241,8 +241,8 @@ impl Steps {
 }
 
 impl Steps {
-    /// What was stored is paid before the next line is read: lines come no faster than the rates of their app and user, and of the
-    /// client's key, allow.
+    /// Charges what was stored, before the next line is read: lines are read only as fast as the rates of the app, the
+    /// user and the client's key allow.
     async fn pay(&mut self) -> io::Result<()> {
         let Some((user, cost)) = self.import.take_stored() else { return Ok(()) };
         let rates = &self.reader.app.rates;
@@ -266,7 +266,7 @@ impl Steps {
     }
 }
 
-/// The database failed: it is too late for an error document.
+/// The database failed. It is too late for an error document.
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn cut(error: Error) -> io::Error {
     tracing::warn!(%error, "an import was cut");
@@ -285,30 +285,30 @@ struct Reader {
     allowance: Allowance,
     body: Option<Body>,
     buffer: BytesMut,
-    /// Of the buffer, of the line that is judged, and of what the import keeps.
+    /// For the buffer, the line in work, and the data that the import keeps.
     memory: Claim,
     kept: usize,
-    /// The longest line that holds no state.
+    /// The longest line without state.
     longest: usize,
-    /// The line that comes is read over.
+    /// Why the current line is skipped.
     unread: Option<Unread>,
 }
 
 impl Reader {
-    /// The import keeps so much from now on; whether there is memory for that.
+    /// Sets how much the import keeps. `false` if there is not enough memory.
     fn keep(&mut self, bytes: usize) -> bool {
         self.kept = bytes;
         self.memory.set(bytes + self.buffer.len())
     }
 
-    /// Whether there is memory to judge a line: what it says is copied, and each member of an object has a place of its own.
+    /// Whether there is memory to process a line: its content is copied, and each member of an object takes more.
     fn has_room_for(&mut self, line: &[u8]) -> bool {
         let members = line.windows(2).filter(|pair| pair == br#"":"#).count();
         self.memory.set(self.kept + self.buffer.len() + 2 * line.len() + MEMBER_BYTES * members)
     }
 
     fn is_too_long(&self, line: &[u8]) -> bool {
-        // A program that rewrites lines may put white space between the tokens.
+        // A program that rewrites lines may add white space between tokens.
         let is_state = || {
             let mut rest = line;
             let begins = [&b"{"[..], br#""type""#, b":"].into_iter().all(|token| {
@@ -321,7 +321,7 @@ impl Reader {
         line.len() > self.longest && (line.len() > LONGEST_STATE || !is_state())
     }
 
-    /// Why the line that comes is read over, if it is.
+    /// Why the current line must be skipped, if it must.
     fn is_unread(&mut self) -> Option<Unread> {
         if self.is_too_long(&self.buffer) {
             self.unread = Some(Unread::TooLong);
@@ -341,7 +341,7 @@ impl Reader {
     }
 
     /// # Errors
-    /// The body comes too slowly, or is cut.
+    /// The body arrives too slowly, or is cut.
     async fn line(&mut self) -> io::Result<Read> {
         let mut searched = 0;
         loop {

@@ -1,4 +1,4 @@
-//! `.../sessions/{session}/trim`: a session begins at a later revision.
+//! `.../sessions/{session}/trim`: a session's log begins at a later revision.
 
 use axum::http::StatusCode;
 

@@ -56,7 +56,7 @@ pub async fn watch(mut call: Call) -> Result<Answer, Problem> {
     stream::answer(&call, accepts, Session { app: call.app.clone(), follower, is_live: false })
 }
 
-/// Where the client wants to begin.
+/// Where to begin.
 fn begin(call: &Call, query: &Query) -> Result<Begin, Problem> {
     let given = |param: &Param| query.text(param).filter(|text| !text.is_empty()).map(str::to_owned);
     let (after, last) = (given(&AFTER_SEQUENCE), given(&LAST_EVENT_ID));
@@ -70,16 +70,16 @@ fn begin(call: &Call, query: &Query) -> Result<Begin, Problem> {
         (None, Some(text)) => Some(Begin::At(parsed(&LAST_EVENT_ID, &text)?)),
         (None, None) => None,
     };
-    // A browser that comes back sends the same query again.
+    // A browser that reconnects sends the same query again.
     let in_header = call.headers.last_event_id(Position::parse)?.map(Begin::At);
     Ok(in_header.or(in_query).unwrap_or(Begin::Start))
 }
 
-/// A session on its way to a watcher.
+/// A session as the source of a stream.
 struct Session {
     app: Arc<App>,
     follower: Follower,
-    /// All that was there at the beginning was sent: what comes now is new.
+    /// All that was there at the beginning has been sent; everything from now on is new.
     is_live: bool,
 }
 
@@ -154,7 +154,7 @@ fn base_object(base: i64) -> String {
     object.close()
 }
 
-/// An object that begins with the moment that it is of.
+/// An object that begins with the revisions of this snapshot.
 fn revisions(tag: &Tag) -> ObjectText {
     let mut object = ObjectText::default();
     object.push_str("revisions", &tag.moment());

@@ -1,5 +1,5 @@
-//! What is checked of every request before anything else is done with it: that it is one message to one host, and that
-//! no page of another site sent it. And CORS, for those that may.
+//! The first checks of every request: it is one message to one host, and no page of another site sent it. Also CORS,
+//! for the origins that are allowed.
 
 use std::sync::Arc;
 
@@ -18,21 +18,22 @@ use crate::service::{Clock as _, SystemClock};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// For how long, in seconds, a browser may remember a preflight.
+/// How long a browser may cache a preflight, in seconds.
 const PREFLIGHT_SECONDS: &str = "600";
 
-/// Checks a request before anything else is done with it; with a policy, where it comes from. Other sites may link to a page,
-/// which shows nothing that is stored.
+/// Checks a request before anything else happens to it. With a policy, also its host and origin. Other sites may link
+/// to a page, which shows no stored data.
 ///
 /// # Errors
-/// 400 `invalid_request` if the request is not one unmistakable message to one host, 403 `permission_denied` if it is
+/// 400 `invalid_request` if the request is ambiguous or does not name one host, 403 `permission_denied` if it is
 /// foreign.
 pub fn check(policy: Option<&Policy>, is_page: bool, request: &Parts, has_two_lengths: bool) -> Result<(), Problem> {
     check_message(request, has_two_lengths)?;
     policy.map_or(Ok(()), |policy| check_origin(policy, is_page, request))
 }
 
-/// Refuses what a proxy in front may have taken for another message than we do. The connection ends with it.
+/// Refuses a message that a proxy in front may have parsed differently (request smuggling). The connection ends with
+/// it.
 fn check_message(request: &Parts, has_two_lengths: bool) -> Result<(), Problem> {
     let headers = &request.headers;
     let count = |name| headers.get_all(name).iter().count();
@@ -49,7 +50,7 @@ fn check_message(request: &Parts, has_two_lengths: bool) -> Result<(), Problem> 
     }
     match count(header::HOST) {
         1 => Ok(()),
-        // HTTP/1.0 has none, and no browser speaks it; health checks of load balancers do.
+        // HTTP/1.0 has no `Host`. No browser speaks it, but health checks of load balancers do.
         0 if request.version < Version::HTTP_11 => Ok(()),
         0 => refuse("the request has no Host"),
         _ => refuse("the request has more than one Host"),
@@ -62,7 +63,8 @@ fn check_origin(policy: &Policy, is_page: bool, request: &Parts) -> Result<(), P
         text.and_then(Host::parse)
             .ok_or_else(|| Problem::new(Code::InvalidRequest, "the request's Host is no host and port"))
     };
-    // Where the target has an authority, that counts (RFC 9112 section 3.2.2). `Host` must be ours too: nobody means two.
+    // The authority of the target, if there is one, wins (RFC 9112 section 3.2.2). `Host` must be allowed too: an
+    // honest client sends the same in both.
     let target = request.uri.authority().map(|authority| parse(Some(authority.as_str()))).transpose()?;
     let host = headers.get(header::HOST).map(|value| parse(value.to_str().ok())).transpose()?;
     let hosts: Vec<Host> = target.into_iter().chain(host).collect();
@@ -86,7 +88,7 @@ fn check_origin(policy: &Policy, is_page: bool, request: &Parts) -> Result<(), P
         })
 }
 
-/// The request's `Origin`; the inner `None` is one that cannot be read, or is `null`.
+/// The request's `Origin`. The inner `None` is `null` or cannot be parsed.
 fn origin(headers: &HeaderMap) -> Option<Option<Origin>> {
     let mut values = headers.get_all(header::ORIGIN).iter();
     let first = values.next()?;
@@ -103,7 +105,7 @@ fn is_cross_site(headers: &HeaderMap) -> bool {
     headers.get_all(SEC_FETCH_SITE).iter().any(says_so)
 }
 
-/// `router` behind [`check`], for a listener beside the API.
+/// Puts [`check`] in front of `router`, for a listener other than the API's.
 pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Router {
     router.layer(from_fn(move |Extension(arrival): Extension<Arrival>, request: Request, next: Next| {
         let (policy, metrics) = (policy.clone(), metrics.clone());
@@ -120,14 +122,14 @@ pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Ro
     }))
 }
 
-/// What an answer has to say about CORS (Fetch standard, "HTTP-responses").
+/// The CORS part of an answer (Fetch standard, "HTTP-responses").
 ///
-/// Not tower-http's layer, which takes every OPTIONS for a preflight.
+/// tower-http's layer takes every OPTIONS request for a preflight, so it is not used.
 #[derive(Debug)]
 pub struct Cors {
     /// The caller's origin, if `--cors-origins` lists it.
     origin: Option<HeaderValue>,
-    /// There are origins that get another answer.
+    /// Other origins get another answer.
     varies: bool,
     preflight: bool,
 }
@@ -144,7 +146,7 @@ impl Cors {
         }
     }
 
-    /// The answer to a preflight of an origin that is listed.
+    /// The answer to a preflight of an allowed origin.
     pub fn preflight(&self) -> Option<Answer> {
         const ALLOWED: [(HeaderName, &str); 3] = [
             (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, PATCH, DELETE"),
@@ -162,7 +164,7 @@ impl Cors {
         })
     }
 
-    /// Lets the page read the answer, if its origin is listed.
+    /// Lets the page read the answer, if its origin is allowed.
     pub fn mark(self, response: &mut Response) {
         const EXPOSED: HeaderValue = HeaderValue::from_static(
             "etag, location, idempotent-replayed, retry-after, ratelimit, ratelimit-policy, allow, x-request-id",

@@ -1,4 +1,4 @@
-//! The way of every request, from the server to its handler and back.
+//! The path of every request from the server to its handler and back.
 
 pub mod edge;
 pub mod pipeline;

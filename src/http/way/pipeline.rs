@@ -1,5 +1,5 @@
-//! The way of every request to a handler and back: admission, a name, a deadline, the checks of its origin and path, the one form
-//! for errors, and one line in the log.
+//! The path of every request to a handler and back: admission, request id, deadline, checks of origin and path, errors
+//! in one form, and one log line.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, resume_unwind};
@@ -33,10 +33,10 @@ use crate::metrics::known_method;
 use crate::server::{Arrival, Pace};
 use crate::service::{Clock as _, SystemClock};
 
-/// The routes: at each path, and where there is nothing, the same way to whatever serves it.
+/// The routes. Every path, known or not, goes through the same pipeline.
 ///
 /// # Panics
-/// Two paths that differ in the name of a parameter alone.
+/// If two paths differ only in the name of a parameter.
 pub fn router(app: Arc<App>, resources: Vec<Arc<Resource>>) -> Router {
     let api = Api { app, strict_roots: strict_roots(&resources).into() };
     let way = |resource: Option<Arc<Resource>>| {
@@ -50,14 +50,14 @@ pub fn router(app: Arc<App>, resources: Vec<Arc<Resource>>) -> Router {
     routes.fallback_service(way(None)).layer(CatchPanicLayer::custom(panicked))
 }
 
-/// The answer to a request on whose way something panicked. A handler's panic is caught, and logged, there.
+/// The answer after a panic in the pipeline. A panic in a handler is caught and logged earlier.
 fn panicked(_: Box<dyn Any + Send>) -> Response {
     let id = SystemClock.fresh_id().to_string();
     tracing::error!(request_id = id, "a panic on the way of a request");
     Problem::panicked().finish_alone(&id, true)
 }
 
-/// What the way of a request needs beside it.
+/// Shared state of the pipeline.
 #[derive(Clone)]
 struct Api {
     app: Arc<App>,
@@ -65,15 +65,15 @@ struct Api {
 }
 
 impl Api {
-    /// Serves a request for which there is a place in a task of its own, to the end: a client that goes away neither cuts a
-    /// transaction in two nor keeps its request out of the log.
+    /// Serves an admitted request in a task of its own, which always runs to its end: a client that disconnects neither
+    /// cuts a transaction in two nor keeps its request out of the log.
     async fn serve(self, resource: Option<Arc<Resource>>, arrival: Arrival, request: Request) -> Response {
         let path = request.uri().path();
         let route = resource.as_ref().map(|resource| resource.path);
         let always = resource.as_ref().is_some_and(|resource| resource.is_always_served);
         match self.app.places.take(&self.app.metrics, route, path, always) {
             Some(place) => {
-                // Dropped with this future when the client goes away.
+                // Dropped with this future when the client disconnects.
                 let (_here, here) = watch::channel(());
                 let gone = ClientGone::new(here, arrival.half_closed.clone());
                 let asked = Asked::new(&self.app, resource, &request, arrival);
@@ -81,7 +81,7 @@ impl Api {
                     Ok(response) => response,
                     Err(failed) => match failed.try_into_panic() {
                         Ok(panic) => resume_unwind(panic),
-                        // The runtime shuts down: nobody reads the answer any more.
+                        // The runtime shuts down: the answer reaches nobody.
                         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
                     },
                 }
@@ -91,7 +91,7 @@ impl Api {
     }
 }
 
-/// The answer to a request for which there is no place: made without a task, and counted instead of logged.
+/// The answer to a request that was not admitted. It is made without a task, and counted instead of logged.
 fn refuse(app: &App, route: Option<&'static str>, request: &Request) -> Response {
     let started = Instant::now();
     let method = request.method();
@@ -103,16 +103,16 @@ fn refuse(app: &App, route: Option<&'static str>, request: &Request) -> Response
     response
 }
 
-/// A request that has a place, as those know it who follow it from its arrival to its answer.
+/// An admitted request, as the pipeline sees it.
 struct Asked {
     started: Instant,
     id: String,
     method: Method,
     uri: Uri,
-    /// `None`: there is nothing at its path.
+    /// `None`: no such path.
     resource: Option<Arc<Resource>>,
     arrival: Arrival,
-    /// The trace that its client says it belongs to.
+    /// The trace context that the client sent.
     parent: Option<TraceParent>,
 }
 
@@ -138,16 +138,16 @@ impl Asked {
     }
 }
 
-/// What came of a request on its way.
+/// The result of a request.
 struct Outcome {
-    /// `None`: nobody had to know, or it was refused before that was known.
+    /// `None`: the endpoint is open, or the request was refused before authentication.
     client: Option<Arc<Client>>,
     answer: Result<Answer, Problem>,
-    /// A preflight, which no handler sees.
+    /// A preflight, which no handler gets.
     is_preflight: bool,
 }
 
-/// The path of every request that is served: named, bounded in time, answered in the one form for errors, and logged once.
+/// Serves an admitted request: gives it an id and a deadline, turns errors into their one form, and logs it once.
 async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: ClientGone) -> Response {
     let (app, method) = (&*api.app, &asked.method);
     let is_probe = asked.is(|resource| resource.is_always_served);
@@ -196,7 +196,7 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
     let took = asked.started.elapsed();
     let status = response.status();
     app.metrics.request(method.as_str(), asked.route(), status.as_u16(), (!waited).then_some(took));
-    // Whoever has no credential does not decide how much is written.
+    // Clients without a credential must not control how much is logged.
     let is_anonymous = client.is_none() && app.authenticator.is_on();
     if let (Some(audit), false) = (&app.audit, is_open) {
         if !is_anonymous {
@@ -223,7 +223,7 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
     response
 }
 
-/// Checks where a request comes from and who sent it, and has it handled.
+/// Checks the origin of a request, authenticates it, and calls its handler.
 async fn handled(
     api: &Api,
     asked: &Asked,
@@ -275,8 +275,8 @@ async fn called(api: &Api, asked: &Asked, request: Parts, body: Body, passage: P
     call.answered(endpoint.handler).await
 }
 
-/// Establishes who sent a request, unless what it asks for is open to all, and only then looks at its path: whoever has no
-/// credential learns nothing about paths.
+/// Authenticates a request, unless its endpoint is open, and only then checks its path: without a credential nobody
+/// learns which paths exist.
 async fn identify(
     api: &Api,
     asked: &Asked,
@@ -295,7 +295,7 @@ async fn identify(
     Ok(known)
 }
 
-/// The headers that all answers have. (axum adds the length, and takes the body from an answer to HEAD.)
+/// Sets the headers that all answers have. (axum sets the length, and removes the body of an answer to HEAD.)
 fn finish(app: &App, asked: &Asked, cors: Cors, response: &mut Response, is_private: bool, is_problem: bool) {
     if is_private {
         keep_private(response.headers_mut(), is_problem);
@@ -306,13 +306,13 @@ fn finish(app: &App, asked: &Asked, cors: Cors, response: &mut Response, is_priv
         headers.insert(REQUEST_ID, value);
     }
     if app.is_stopping() {
-        // Whoever keeps connections open makes a new one, elsewhere.
+        // The client then opens its next connection to another server.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }
 
-/// Keeps what needs a credential from caches that others share, and from being shown again without a question. What must not be
-/// stored at all (a secret, a stream) says so itself.
+/// Keeps answers that need a credential out of shared caches, and makes browsers revalidate them. Answers that must not
+/// be stored at all (secrets, streams) set `no-store` themselves.
 fn keep_private(headers: &mut HeaderMap, is_problem: bool) {
     let is_stored_nowhere = |value: &HeaderValue| value.as_bytes().starts_with(b"no-store");
     if is_problem || !headers.get(CACHE_CONTROL).is_some_and(is_stored_nowhere) {
@@ -320,7 +320,7 @@ fn keep_private(headers: &mut HeaderMap, is_problem: bool) {
     }
 }
 
-/// The caller's request id, if it is sane: 1 to 128 visible ASCII characters. Else a fresh one.
+/// The client's request id, if it has 1 to 128 visible ASCII characters. Else a new one.
 fn request_id(headers: &HeaderMap, app: &App) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match given {
@@ -329,9 +329,10 @@ fn request_id(headers: &HeaderMap, app: &App) -> String {
     }
 }
 
-/// One line a request, but for the refusals that [`report_refusals`](crate::http::limits::admission::report_refusals) counts: at
-/// `debug` for a probe that succeeds and if it `is_quiet`; at `info` for a probe that is told of a planned stop, which is no fault.
-/// Never a path (it holds ids and state keys), a query, a header or a body.
+/// Logs one line per request, except for refusals that
+/// [`report_refusals`](crate::http::limits::admission::report_refusals) counts. The level is `debug` for a probe that
+/// succeeds and if `is_quiet`, and `info` for a probe during a planned stop, which is no fault. The line never has a
+/// path (which contains ids and state keys), a query, a header or a body.
 fn log(
     asked: &Asked,
     status: StatusCode,
@@ -340,7 +341,7 @@ fn log(
     problem: Option<&Problem>,
     is_quiet: bool,
 ) {
-    // Of any length and content, if it is none that we know.
+    // An unknown method is arbitrary text.
     let method = known_method(asked.method.as_str());
     let (status, route) = (status.as_u16(), asked.route().unwrap_or("unmatched"));
     let is_probe = asked.is(|resource| resource.is_always_served);
@@ -356,7 +357,7 @@ fn log(
     }
 }
 
-/// The problem document of an answer that no handler gives, and the id under which it goes: see [`Refusal`].
+/// The problem document and its request id for an answer without a handler: see [`Refusal`].
 ///
 /// [`Refusal`]: crate::server::Refusal
 pub fn refusal(status: u16, detail: &str) -> (String, String) {

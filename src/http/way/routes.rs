@@ -1,4 +1,4 @@
-//! Paths, and what is served at them.
+//! Paths, and the endpoints at each.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::http::call::Call;
 use crate::http::describe::{Access, Operation, Serving};
 use crate::http::reply::{Answer, Problem};
 
-/// An operation at its place: what the routes are made of, and `openapi.yaml` too.
+/// An operation at its path. The routes and `openapi.yaml` are built from these.
 pub struct Endpoint {
     pub method: Method,
-    /// With its parameters as `{name}`, each of which is a segment.
+    /// Parameters are written `{name}`; each is a whole segment.
     pub path: &'static str,
     pub operation: &'static Operation,
     pub handler: Handler,
@@ -21,19 +21,19 @@ pub struct Endpoint {
 
 pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Answer, Problem>> + Send>>;
 
-/// A path, with all that is served at it. What holds for one of its operations before its handler is chosen holds for all.
+/// A path with all its endpoints. Properties that apply before a handler is chosen are the same for all of them.
 pub struct Resource {
     pub path: &'static str,
     endpoints: Vec<&'static Endpoint>,
     /// Served without a credential.
     pub is_open: bool,
-    /// Served beyond the limits of admission, and asked every few seconds, whether anybody uses the server or not.
+    /// Exempt from admission, and polled every few seconds even when the server is idle.
     pub is_always_served: bool,
     /// A page for people, to which other sites may link.
     pub is_page: bool,
-    /// An empty segment in it is refused by name.
+    /// An empty segment in its path gets an error of its own.
     is_strict: bool,
-    /// Takes a user token in its query, for browsers, which cannot send a header with a stream.
+    /// Accepts a user token in its query, because a browser cannot send headers with an `EventSource`.
     pub takes_token: bool,
 }
 
@@ -51,7 +51,8 @@ impl Resource {
         }
     }
 
-    /// What serves this method: HEAD as GET and, as some balancers ask, OPTIONS of what is always served, too.
+    /// The endpoint for this method. HEAD uses GET's; for always served paths OPTIONS does too, because some balancers
+    /// send it.
     pub fn endpoint(&self, method: &Method) -> Option<&'static Endpoint> {
         let is_get = |endpoint: &Endpoint| endpoint.method == Method::GET;
         self.endpoints.iter().copied().find(|endpoint| {
@@ -61,7 +62,7 @@ impl Resource {
         })
     }
 
-    /// The methods that it takes, as `Allow` lists them.
+    /// The methods that the path has, as `Allow` lists them.
     pub fn allow(&self) -> String {
         let mut methods = Vec::new();
         for endpoint in &self.endpoints {
@@ -72,7 +73,7 @@ impl Resource {
         methods.join(",")
     }
 
-    /// The names in its template, and what stands there in `path`, decoded.
+    /// The parameters of the template, with their decoded values in `path`.
     pub fn names(&self, path: &str) -> Vec<(&'static str, String)> {
         let segments = self.path.split('/').zip(path.split('/'));
         let name = |template: &'static str| template.strip_prefix('{')?.strip_suffix('}');
@@ -81,7 +82,7 @@ impl Resource {
     }
 }
 
-/// All paths, each with its endpoints.
+/// Groups the endpoints by path.
 pub fn resources(endpoints: impl Iterator<Item = &'static Endpoint>) -> Vec<Arc<Resource>> {
     let mut paths: Vec<(&'static str, Vec<&'static Endpoint>)> = Vec::new();
     for endpoint in endpoints {
@@ -93,7 +94,7 @@ pub fn resources(endpoints: impl Iterator<Item = &'static Endpoint>) -> Vec<Arc<
     paths.into_iter().map(|(path, endpoints)| Arc::new(Resource::new(path, endpoints))).collect()
 }
 
-/// First segments of the paths in which an empty segment is refused by name.
+/// First segments of the paths in which an empty segment gets an error of its own.
 pub fn strict_roots(resources: &[Arc<Resource>]) -> Vec<&'static str> {
     let strict = resources.iter().filter(|resource| resource.is_strict);
     let mut roots: Vec<&str> = strict.filter_map(|resource| resource.path.split('/').nth(1)).collect();

@@ -1,4 +1,4 @@
-//! The trace that a request belongs to: what the client's `traceparent` says (W3C Trace Context), and a span of our own in it.
+//! The trace of a request: the client's `traceparent` (W3C Trace Context), and our own span in it.
 
 use axum::http::{HeaderMap, StatusCode};
 use opentelemetry::trace::{
@@ -14,19 +14,19 @@ use crate::traces::Traces;
 const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
 
-/// As many bytes of `tracestate` as a service must pass on (W3C Trace Context, 3.3.1.5).
+/// How many bytes of `tracestate` a service must pass on (W3C Trace Context, 3.3.1.5).
 const MAX_STATE: usize = 512;
 
-/// The place of a request in the trace of its client.
+/// The parent span of a request, as its client sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent {
     /// 32 lowercase hexadecimal digits, not all zero.
     pub trace_id: String,
     /// The client's span: 16 lowercase hexadecimal digits, not all zero.
     pub span_id: String,
-    /// The client records its part.
+    /// Whether the client records its own span.
     pub sampled: bool,
-    /// What the systems of its trace say of themselves (`tracestate`), for the collector alone.
+    /// The client's `tracestate`. It is only passed on to the collector.
     pub state: TraceState,
 }
 
@@ -38,7 +38,7 @@ impl TraceParent {
         Context::new().with_remote_span_context(SpanContext::new(trace, span, flags, true, self.state.clone()))
     }
 
-    /// `None` if there is none, or none that the rules allow; a request is never refused for it.
+    /// `None` if it is missing or malformed. A request is never refused for it.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(TRACEPARENT).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return None };
@@ -54,7 +54,7 @@ impl TraceParent {
         };
         let (version, trace_id, span_id, flags) = (hex(2)?, hex(32)?, hex(16)?, hex(2)?);
         let is_zero = |id: &str| id.bytes().all(|b| b == b'0');
-        // A later version may say more.
+        // Later versions may have more fields.
         let more = parts.next().is_some();
         if version == "ff" || version == "00" && more || is_zero(trace_id) || is_zero(span_id) {
             return None;
@@ -64,14 +64,14 @@ impl TraceParent {
     }
 }
 
-/// `None` if it has another form, or is too long to be passed on.
+/// `None` if it is malformed, or too long to pass on.
 fn state(headers: &HeaderMap) -> Option<TraceState> {
     let parts: Result<Vec<&str>, _> = headers.get_all(TRACESTATE).iter().map(|value| value.to_str()).collect();
     let text = parts.ok()?.join(",");
     if text.len() > MAX_STATE { None } else { text.parse().ok() }
 }
 
-/// The span of a request, by the semantic conventions of HTTP servers, in a context that its work runs in.
+/// The span of a request, by the semantic conventions of HTTP servers, as the context in which its work runs.
 pub struct RequestSpan(Context);
 
 impl RequestSpan {
@@ -100,12 +100,12 @@ impl RequestSpan {
         Self(parent.with_span(span.start_with_context(&traces.tracer, &parent)))
     }
 
-    /// For the work on the request.
+    /// The context for work on the request.
     pub fn context(&self) -> Context {
         self.0.clone()
     }
 
-    /// Of the trace that it belongs to, 32 hexadecimal digits.
+    /// The trace id: 32 hexadecimal digits.
     pub fn trace_id(&self) -> String {
         self.0.span().span_context().trace_id().to_string()
     }
@@ -122,7 +122,7 @@ impl RequestSpan {
         if replayed {
             span.set_attribute(KeyValue::new("sessiond.replayed", true));
         }
-        // What a client did wrong is no error of the server.
+        // A client's mistake is not an error of the server.
         if status.is_server_error() {
             span.set_status(Status::error(""));
         }
