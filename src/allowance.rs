@@ -1,11 +1,11 @@
-//! How long a peer may keep the service waiting for bytes that it sends or takes.
+//! How long a peer may keep the service waiting for bytes that it sends or receives.
 
 use std::time::Duration;
 
 /// An allowance of time: waiting for the peer uses it up, and every byte that moves earns some of it back.
 ///
-/// So a peer that moves nothing is given up after `most`, and one that moves fewer than `rate` bytes per second on
-/// average a little later, however steadily it trickles. Time in which nobody waits for the peer costs nothing.
+/// So a peer that moves nothing is cut off after `most`, and one that moves fewer than `rate` bytes per second on
+/// average somewhat later, however steady it is. Time in which nobody waits for the peer costs nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowance {
     most: Duration,
@@ -19,14 +19,14 @@ impl Allowance {
         Self { most, rate: rate.max(1), left: most }
     }
 
-    /// How much longer a wait that begins now may take.
+    /// How much longer the next wait may take.
     pub fn left(&self) -> Duration {
         self.left
     }
 
-    /// The wait took so long, and then so many bytes moved.
+    /// Records a wait, and the bytes that moved after it.
     pub fn settle(&mut self, waited: Duration, bytes: usize) {
-        // A second for each `rate` bytes; so many bytes that this is inexact earn the whole allowance anyway.
+        // One second for each `rate` bytes. Numbers so large that this is inexact earn the whole allowance anyway.
         let earned = Duration::try_from_secs_f64(bytes as f64 / self.rate as f64).unwrap_or(self.most);
         self.left = self.left.saturating_sub(waited).saturating_add(earned).min(self.most);
     }
@@ -41,7 +41,7 @@ mod tests {
     const MOST: Duration = Duration::from_secs(30);
     const RATE: usize = 4096;
 
-    /// How long a peer lasts that moves so many bytes after each pause; `None` if it lasts for ten minutes.
+    /// How long a peer is served that moves this many bytes after each pause; `None` for at least ten minutes.
     fn lasts(pause: Duration, bytes: usize) -> Option<Duration> {
         let mut allowance = Allowance::new(MOST, RATE);
         let mut total = Duration::ZERO;

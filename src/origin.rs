@@ -1,14 +1,14 @@
-//! Whether a request comes from a page of another site, going by what browsers send.
+//! Whether a request comes from a page of another site, judging by browser headers.
 //!
-//! A server that asks nobody for a credential trusts whoever reaches it, and a browser on the same machine reaches it on
-//! behalf of any page it shows. Two ways lead there, and [`Policy::check`] closes both:
+//! A server without authentication trusts every client that can reach it, and a browser on the same machine reaches it
+//! on behalf of any page that it shows. There are two ways to do that, and [`Policy::check`] closes both:
 //!
 //! * **Requests across origins.** Forms, images and `fetch` in `no-cors` mode are sent without a preflight. The browser
 //!   marks them with `Origin`, which a page cannot forge, or with `Sec-Fetch-Site: cross-site`.
 //! * **DNS rebinding.** A name of the attacker's that resolves to the server's address makes the server part of the
-//!   attacker's own origin. `Host` still says that name.
+//!   attacker's own origin. `Host` still has that name.
 //!
-//! What comes from no browser has neither `Origin` nor `Sec-Fetch-Site`, and only its `Host` matters.
+//! Requests that no browser sent have neither `Origin` nor `Sec-Fetch-Site`; only their `Host` is checked.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,12 +24,12 @@ pub struct Host {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Name {
     Ip(IpAddr),
-    /// In lower case, without the dot of the root at its end. Empty if `Host` is.
+    /// In lower case, without the final dot. Empty if `Host` is.
     Dns(String),
 }
 
 impl Host {
-    /// `None` if the text is not of this form.
+    /// `None` if the text has another form.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -43,7 +43,7 @@ impl Host {
         };
         let port = match port.strip_prefix(':') {
             None if port.is_empty() => None,
-            // RFC 3986 allows a colon with nothing behind it.
+            // RFC 3986 allows a colon without a port.
             Some("") => None,
             Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => Some(digits.parse().ok()?),
             _ => return None,
@@ -51,7 +51,7 @@ impl Host {
         Some(Self { name, port })
     }
 
-    /// The port that is meant, with this scheme.
+    /// The port, or the default port of this scheme.
     fn port(&self, scheme: &str) -> Option<u16> {
         self.port.or(match scheme {
             "http" => Some(80),
@@ -60,7 +60,7 @@ impl Host {
         })
     }
 
-    /// An IP address, `localhost` or a name below it: no name service that others control decides where it leads.
+    /// An IP address, `localhost` or a name below it: no name service of an attacker can redirect it.
     fn is_fixed(&self) -> bool {
         match &self.name {
             Name::Ip(_) => true,
@@ -100,7 +100,7 @@ impl Origin {
         Self { port: host.port(&scheme), name: host.name.clone(), scheme }
     }
 
-    /// `None` for `null`, the origin of a page that is to have none, and for what is no origin.
+    /// `None` for `null`, the origin of pages without one, and for invalid text.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
@@ -125,7 +125,7 @@ impl FromStr for Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AllowedHost {
     Any,
-    /// Without a port, on every port.
+    /// Without a port, it allows every port.
     One(Host),
 }
 
@@ -153,7 +153,7 @@ impl FromStr for AllowedHost {
     }
 }
 
-/// What is not foreign, beyond what never is.
+/// Hosts and origins that are allowed in addition to those that always are.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     /// `--allowed-hosts`
@@ -162,19 +162,19 @@ pub struct Policy {
     pub origins: Vec<Origin>,
 }
 
-/// What a request says of where it comes from and where it goes.
+/// The parts of a request that show where it comes from and where it goes.
 #[derive(Debug, Clone, Copy)]
 pub struct Claims<'a> {
-    /// The authorities that it is sent to: `Host`, and that of the request target if it has one. None is as good as one
-    /// that is not foreign: a browser always says.
+    /// The authorities that it is sent to: `Host`, and that of the request target if it has one. If there is none, the
+    /// request is not from a browser, which always sends one.
     pub hosts: &'a [Host],
-    /// The request's own origin.
+    /// The server's own origin, as the request sees it.
     pub own: Option<&'a Origin>,
-    /// Its `Origin`; the inner `None` is one that cannot be read, or is `null`.
+    /// Its `Origin`. The inner `None` is `null` or cannot be parsed.
     pub origin: Option<Option<&'a Origin>>,
     /// Its `Sec-Fetch-Site` is `cross-site`.
     pub cross_site: bool,
-    /// It asks for a page for people, to which other sites may link.
+    /// It asks for a page, to which other sites may link.
     pub page: bool,
 }
 
@@ -187,7 +187,7 @@ pub enum Foreign {
 
 impl Policy {
     /// # Errors
-    /// The request comes from a page of another site, or was led here by a name that is not this server's.
+    /// The request comes from a page of another site, or uses a host name that is not this server's.
     pub fn check(&self, request: &Claims<'_>) -> Result<(), Foreign> {
         let is_ours = |host: &Host| host.is_fixed() || self.hosts.iter().any(|allowed| allowed.allows(host));
         if !request.hosts.iter().all(is_ours) {
@@ -197,7 +197,7 @@ impl Policy {
             return Ok(());
         }
         let passes = match request.origin {
-            // To these, `Sec-Fetch-Site` says `cross-site` rightly.
+            // For these, `Sec-Fetch-Site` is rightly `cross-site`.
             Some(Some(origin)) if self.lists(origin) => true,
             Some(origin) => origin.is_some() && origin == request.own && !request.cross_site,
             None => !request.cross_site,
@@ -205,7 +205,7 @@ impl Policy {
         if passes { Ok(()) } else { Err(Foreign::Origin) }
     }
 
-    /// Whether `--cors-origins` has it.
+    /// Whether `--cors-origins` contains it.
     pub fn lists(&self, origin: &Origin) -> bool {
         self.origins.contains(origin)
     }

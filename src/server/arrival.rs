@@ -1,35 +1,35 @@
-//! What the server tells a handler of a request's connection, and a handler the server: one extension each way.
+//! Data that the server and a handler exchange about a connection: one extension each way.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// An extension of every request: what the server knows of it beside what its client wrote.
+/// An extension of every request: what the server knows about it beyond its bytes.
 #[derive(Debug, Clone)]
 pub struct Arrival {
-    /// Who is at the other end of its connection.
+    /// The other end of the connection.
     pub peer: Option<SocketAddr>,
-    /// It came with both `Content-Length` and `Transfer-Encoding`; of the two, its headers have only the latter. hyper closes the
+    /// It had both `Content-Length` and `Transfer-Encoding`; hyper keeps only the latter header. hyper closes the
     /// connection after the answer.
     pub has_two_lengths: bool,
     pub half_closed: HalfClosed,
 }
 
-/// An extension of an answer: how its connection goes on. Without it, as it is.
+/// An extension of an answer: how its connection continues. Without it, nothing changes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pace {
-    /// The next request of the connection is left alone for so long before it is served.
+    /// How long the connection's next request is ignored before it is served.
     ///
-    /// For refusals. A client that comes back at once is slowed down, and does not cost the time that others need.
+    /// Used for refusals: a client that retries at once is slowed down and does not take time from others.
     pub pause: Option<Duration>,
-    /// The peer may take no byte of the answer for so long, instead of the
-    /// [`ConnectionLimits::stall_timeout`](super::ConnectionLimits::stall_timeout), and at any rate.
+    /// How long the peer may accept no byte of the answer, at whatever rate it reads, instead of
+    /// [`ConnectionLimits::stall_timeout`](super::ConnectionLimits::stall_timeout).
     pub stall: Option<Duration>,
 }
 
-/// Whether the peer of a request sends nothing more. It may still read, or may have gone: what waits for
-/// something to happen, and sends nothing meanwhile, should end.
+/// Whether the peer has closed its sending side. It may still read, or it may have gone. A handler that waits and sends
+/// nothing meanwhile should end.
 #[derive(Debug, Clone)]
 pub struct HalfClosed(watch::Receiver<bool>);
 
@@ -42,7 +42,7 @@ impl HalfClosed {
     /// Resolves once the peer has closed its sending side. Cancel-safe.
     pub async fn wait(&mut self) {
         if self.0.wait_for(|closed| *closed).await.is_err() {
-            // The connection is gone, and with it whoever waits here.
+            // The connection is gone, and this future will be dropped with it.
             std::future::pending().await
         }
     }

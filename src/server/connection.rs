@@ -20,22 +20,22 @@ use tokio::time::{Instant, sleep_until};
 
 use super::arrival::{Arrival, HalfClosed, Pace};
 use super::limits::{ConnectionLimits, LONGEST};
-use super::pulse::{ASK, Phase, Pulse};
+use super::pulse::{Phase, Pulse, WRITE_RETRY};
 use super::refusal::{Refusal, SAFETY};
 use super::wire::Wire;
 use crate::allowance::Allowance;
 
-/// Room for a query that names many keys of 512 bytes, percent-encoded. (hyper panics below 8 KiB.)
+/// Enough for a query with many keys of 512 bytes, percent-encoded. (hyper panics below 8 KiB.)
 const LEAST_HEADER_BYTES: usize = 64 * 1024;
 
-/// How many requests a connection may bring.
+/// How many requests a connection may carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reuse {
     KeepAlive,
     Once,
 }
 
-/// One connection, from accept to close.
+/// Serves one connection, from accept to close.
 pub async fn connection(
     stream: TcpStream,
     router: Router,
@@ -55,7 +55,8 @@ pub async fn connection(
             let (pulse, router) = (pulse.clone(), router.clone());
             async move {
                 if let Some(until) = pulse.paused() {
-                    // Whoever sends nothing more, and may have gone, does not come back on this connection.
+                    // A peer that has closed its sending side may have gone; it sends no next request, so do not pause
+                    // for it.
                     tokio::select! {
                         () = sleep_until(until) => {}
                         () = half_closed.wait() => {}
@@ -83,14 +84,13 @@ pub async fn connection(
             .max_buf_size(limits.max_header_bytes.max(LEAST_HEADER_BYTES))
             .serve_connection(io, service)
     );
-    // An error means that `serve` itself was dropped; draining is right then, too.
+    // An error means that `serve` itself was dropped; then draining is right too.
     let mut drain = pin!(async move { drain.wait_for(|draining| *draining).await.is_ok() });
     let (mut draining, mut finishing) = (false, false);
     let mut timer = pin!(sleep_until(pulse.deadline()));
 
-    // One poll function rather than a `select!`: hyper must be polled first, to take in a request
-    // that has already arrived before we look whether there is one, and its reads and writes move
-    // the deadline.
+    // One poll function rather than a `select!`. hyper must be polled first, so that it reads a request that has
+    // already arrived before the phase is checked; its reads and writes also move the deadline.
     let ended = poll_fn(|cx| {
         if let Poll::Ready(result) = connection.as_mut().poll(cx) {
             return Poll::Ready(result.map_err(|error| error.to_string()));
@@ -102,7 +102,7 @@ pub async fn connection(
         if draining && !finishing {
             match pulse.phase() {
                 Phase::Quiet => return Poll::Ready(Ok(())),
-                // hyper would close it here and now; so the deadline does, after `HEAD_GRACE`.
+                // hyper would close it immediately; instead the deadline does, after `HEAD_GRACE`.
                 Phase::Head { .. } => {}
                 Phase::Serving { .. } | Phase::Flushing | Phase::Closing { .. } => {
                     finishing = true;
@@ -111,8 +111,8 @@ pub async fn connection(
                 }
             }
         }
-        // Activity moves the deadline later far more often than sooner. The timer follows only the
-        // latter, and looks again when it fires, so that a busy connection hardly ever sets it.
+        // Activity usually moves the deadline later. The timer only follows moves to an earlier time, and checks the
+        // deadline again when it fires, so that a busy connection rarely resets it.
         let due = pulse.due();
         if due < timer.deadline() {
             timer.as_mut().reset(due);
@@ -123,9 +123,9 @@ pub async fn connection(
                 return Poll::Ready(Err(format!("timed out in {:?}", pulse.phase())));
             }
             if pulse.is_blocked() {
-                // hyper then writes what is left, which asks the peer anew.
+                // hyper then writes the rest, which tries the socket again.
                 cx.waker().wake_by_ref();
-                timer.as_mut().reset(pulse.deadline().min(now + ASK));
+                timer.as_mut().reset(pulse.deadline().min(now + WRITE_RETRY));
             } else {
                 timer.as_mut().reset(pulse.deadline());
             }
@@ -138,7 +138,7 @@ pub async fn connection(
     }
 }
 
-/// An answer's body that tells the pulse when hyper is done with it.
+/// The body of an answer. It tells the pulse when hyper is done with it.
 struct Answer {
     body: axum::body::Body,
     pulse: Arc<Pulse>,

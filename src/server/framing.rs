@@ -1,40 +1,40 @@
 //! Finds request heads with both `Content-Length` and `Transfer-Encoding`.
 //!
-//! Two lengths for one message are how requests are smuggled past a proxy that believes the other one; RFC 9112 section
-//! 6.1 allows to refuse them. hyper 1.12 drops the `Content-Length` and serves the request, and nothing that it hands over
-//! tells (`Server::parse` in its `h1/role.rs`). So the bytes are followed as they come in, beside hyper's own parser:
-//! through heads, and through bodies so far as to know where the next head begins.
+//! Two lengths for one message allow request smuggling past a proxy that believes the other one; RFC 9112 section 6.1
+//! allows to refuse them. hyper 1.12 drops the `Content-Length`, serves the request, and does not report it
+//! (`Server::parse` in its `h1/role.rs`). So this parser follows the incoming bytes beside hyper's: through heads, and
+//! through bodies only to find the next head.
 //!
-//! Only what hyper takes for valid matters. Anything else it answers 400 by itself and closes the connection, and what is
-//! found here about it is never asked for.
+//! It must be right only for requests that hyper accepts. hyper answers anything else with 400 and closes the
+//! connection, and then this parser's result is not used.
 
-/// Follows the requests of one connection. Keeps one line at most; hyper stops reading a head that is too long.
+/// Follows the requests of one connection. Buffers at most one line; hyper stops reading a head that is too long.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     at: At,
-    /// The part of the current line that has come in.
+    /// The current line, as far as it has arrived.
     line: Vec<u8>,
-    /// Heads that are complete.
+    /// Complete heads so far.
     heads: u64,
     head: Head,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
 enum At {
-    /// In a head, or before it.
+    /// In a head or before it.
     #[default]
     Head,
-    /// This many bytes before the end of a body of known length.
+    /// In a body of known length, with this many bytes left.
     Body(u64),
     ChunkSize,
-    /// This many bytes before the end of the line break behind a chunk.
+    /// In a chunk, with this many bytes left, including its line break.
     Chunk(u64),
     Trailers,
-    /// Nothing that follows is served.
+    /// No further request is served.
     End,
 }
 
-/// What the lines of a head have said so far.
+/// The lines of a head so far.
 #[derive(Debug, Default)]
 struct Head {
     has_request_line: bool,
@@ -43,8 +43,8 @@ struct Head {
 }
 
 impl Framing {
-    /// Takes the bytes that came in next. Returns the number of the head, counted from 1, that has two lengths; there is
-    /// one at most, because the connection ends with it.
+    /// Processes the next bytes. Returns the number of the head, counted from 1, that has two lengths. There is at most
+    /// one, because the connection ends with it.
     pub fn read(&mut self, mut bytes: &[u8]) -> Option<u64> {
         while !bytes.is_empty() {
             match &mut self.at {
@@ -73,12 +73,12 @@ impl Framing {
         None
     }
 
-    /// Whether all that came in are whole requests.
+    /// Whether everything that arrived consists of complete requests.
     pub fn is_whole(&self) -> bool {
         matches!(self.at, At::Head) && self.line.is_empty() && !self.head.has_request_line
     }
 
-    /// Whether it was the last line of a head with two lengths.
+    /// Whether this was the last line of a head with two lengths.
     fn end_of_line(&mut self) -> bool {
         let line = self.line.trim_ascii_end();
         match self.at {
@@ -91,7 +91,7 @@ impl Framing {
                     None => At::End,
                 };
             }
-            // As hyper reads them, a line feed alone ends no line of trailers.
+            // As in hyper, a line feed alone does not end a line of trailers.
             At::Trailers if !self.line.ends_with(b"\r\n") => return false,
             At::Trailers => {
                 if line.is_empty() {
@@ -99,7 +99,7 @@ impl Framing {
                 }
             }
             At::Head if !line.is_empty() => self.head.take(line),
-            // Empty lines before a head count for nothing.
+            // Empty lines before a head are ignored.
             At::Head if self.head.has_request_line => {
                 self.heads += 1;
                 let head = std::mem::take(&mut self.head);
@@ -128,7 +128,7 @@ impl Head {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         if name.eq_ignore_ascii_case(b"content-length") {
-            // What is no number, or another number than before, hyper refuses.
+            // hyper refuses a value that is not a number, or not the same number as before.
             self.length = Some(str::from_utf8(value).ok().and_then(|value| value.parse().ok()).unwrap_or(0));
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
             self.has_transfer_encoding = true;
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     const TWO: &str = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
-    /// Requests without fault, whose bodies look like heads with one.
+    /// Valid requests whose bodies look like heads with two lengths.
     const FINE: &[&str] = &[
         "GET / HTTP/1.1\r\nhost: a\r\n\r\n",
         "\r\n\nGET / HTTP/1.1\nhost: a\n\n",

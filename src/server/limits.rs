@@ -1,24 +1,24 @@
-//! What a connection may take, in bytes and in time.
+//! Limits of a connection, in bytes and in time.
 
 use std::time::Duration;
 
-/// How long a connection that we have closed is still read from, and what arrives discarded.
+/// How long a connection that we have closed is still read, discarding what arrives.
 ///
-/// Closing a socket with unread input makes the kernel send RST, and an RST can destroy an answer
-/// that the peer has not read yet: a 413 to someone still uploading, a 431, the 503 of a full house.
+/// Closing a socket with unread input makes the kernel send RST, and an RST can destroy an answer that the peer has not
+/// read yet: a 413 during an upload, a 431, or the 503 of an overloaded server.
 pub const LINGER: Duration = Duration::from_secs(2);
 
-/// How long a drain waits for the rest of a request head, from its first byte or from the accept: whoever has just
-/// connected is about to ask, and closing would lose a request that is on its way.
+/// How long a drain waits for the rest of a request head, from its first byte or from the accept: a new connection is
+/// about to send a request, and closing it would lose that request.
 pub const HEAD_GRACE: Duration = Duration::from_secs(1);
 
-/// Times are cut to a year, so that `now + limit` cannot overflow on a setting that means "never".
+/// Times are cut to a year, so that `now + limit` cannot overflow for a setting that means "never".
 pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What one listener and each of its connections may take.
+/// The limits of one listener and of each of its connections.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
-    /// Connections served at once. Those beyond get a 503 `overloaded` and never wait.
+    /// Connections served at once. Further ones get a 503 `overloaded` and never wait.
     pub max_connections: usize,
     /// From the first byte of a request head (for the first request: from the accept) to its end.
     pub header_read_timeout: Duration,
@@ -26,17 +26,19 @@ pub struct ConnectionLimits {
     /// answer: idle keep-alive, a half-sent body, a reader that stopped reading. A handler at work
     /// moves no byte either, so this must be longer than the longest request.
     pub idle_timeout: Duration,
-    /// The [`Allowance`](crate::allowance::Allowance) of a peer that takes an answer: a connection that takes no byte of it for this long is reset,
-    /// and one that takes fewer than `min_rate` bytes per second on average uses this time up.
+    /// The [`Allowance`](crate::allowance::Allowance) of a peer that receives an answer: a connection that accepts no
+    /// byte for this long is reset. One that accepts fewer than `min_rate` bytes per second on average uses this time
+    /// up.
     pub stall_timeout: Duration,
     /// Bytes per second.
     pub min_rate: usize,
-    /// Paths that are served to `GET`, `HEAD` and `OPTIONS` on connections beyond `max_connections` too, one request each.
+    /// Paths that are also served to `GET`, `HEAD` and `OPTIONS` on connections beyond `max_connections`, one request
+    /// each.
     pub always_served: &'static [&'static str],
-    /// The request line and headers together; a larger head is 431. Taken as 64 KiB if smaller.
-    /// It is also the size to which hyper's read and write buffers may grow, per connection.
+    /// The size of request line and headers together; a larger head gets a 431. At least 64 KiB. hyper's read and write
+    /// buffers of a connection may also grow to this size.
     pub max_header_bytes: usize,
-    /// From the shutdown signal until the connections that remain are aborted. In a drain, a peer may take no byte of its answer for
-    /// a quarter of it at most.
+    /// From the shutdown signal until the remaining connections are aborted. In a drain, a peer may stop reading its
+    /// answer for at most a quarter of it.
     pub drain_deadline: Duration,
 }

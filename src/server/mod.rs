@@ -1,27 +1,27 @@
-//! The accept loop: how connections are admitted, bounded, and let go.
+//! The accept loop: how connections are admitted, limited, and closed.
 //!
 //! `axum::serve` limits neither the number of connections, nor the time a request head may take,
 //! nor the silence of a peer, so the service drives hyper's HTTP/1.1 connections itself:
 //!
 //! * at most [`ConnectionLimits::max_connections`] are served; one more is answered 503 and closed, unless it asks for
 //!   one of [`ConnectionLimits::always_served`];
-//! * a request head, a silent peer, a peer that does not take its answer and a drain each have a deadline, kept by one
+//! * request heads, silent peers, peers that do not read their answer, and drains each have a deadline, all kept by one
 //!   timer per connection;
 //! * a connection whose request was refused for overload is paused: see [`Pace::pause`];
-//! * at shutdown, what the kernel has accepted on our behalf is served before the listener closes;
-//! * what hyper answers by itself (400, 414, 431) carries a problem document like every other answer;
-//! * a request with two lengths, which hyper takes, is marked: see [`Arrival::has_two_lengths`];
+//! * at shutdown, connections that the kernel has already accepted are served before the listener closes;
+//! * answers that hyper makes itself (400, 414, 431) have a problem document like every other answer;
+//! * a request with two lengths, which hyper serves, is marked: see [`Arrival::has_two_lengths`];
 //! * every answer has the headers that keep it from pages of other sites: see `refusal::SAFETY`;
-//! * a closed connection has its last answer delivered: see `limits::LINGER`;
+//! * a closed connection still delivers its last answer: see `limits::LINGER`;
 //! * an accept error or a panic in one connection never ends the loop or another connection.
 //!
 //! hyper's own `header_read_timeout` stays off. It starts when hyper begins to wait for a head, not
 //! at the head's first byte (`Conn::poll_read_head` in hyper 1.12), so it would also close every
 //! idle keep-alive connection after that short time, behind the back of the client's pool.
 //!
-//! A peer that has sent whole requests and then closes its sending side is answered, as one that closes both sides cannot be told
-//! from it until a write fails: see [`HalfClosed`]. One that closes in the middle of a request, or resets the connection, has
-//! cancelled its request: hyper drops the handler's future then, as under `axum::serve`.
+//! A peer that sends whole requests and then closes its sending side is answered: until a write fails, it looks the
+//! same as one that has closed both sides, see [`HalfClosed`]. A peer that closes in the middle of a request, or resets
+//! the connection, has cancelled its request: then hyper drops the handler's future, as under `axum::serve`.
 
 mod arrival;
 mod connection;
@@ -51,47 +51,48 @@ pub use arrival::{Arrival, HalfClosed, Pace};
 pub use limits::ConnectionLimits;
 pub use refusal::Refusal;
 
-/// How many connections beyond the limit may be looked at and linger at once; beyond it a refusal is written and dropped.
+/// How many connections beyond the limit may be read and may linger at once. Further ones get a refusal and are
+/// dropped.
 const MAX_LINGERING_REFUSALS: usize = 128;
 
-/// How long a connection beyond the limit has for the first line of its request, and then for the whole of it.
+/// How long a connection beyond the limit may take for the first line of its request, and then for the whole request.
 const SPARE_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The pause after an accept error that concerns the process (EMFILE, ENOMEM), not one peer.
+/// The pause after an accept error of the process (EMFILE, ENOMEM), not of one peer.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
-/// How long aborted connections get to drop what they hold. Only a handler that blocks its thread
-/// needs longer, and the drain does not wait for such a one.
+/// How long aborted connections may take to drop their resources. Only a handler that blocks its thread needs longer,
+/// and the drain does not wait for it.
 const ABORT_GRACE: Duration = Duration::from_secs(1);
 
-/// Told of every connection's coming and going, for the metrics. Called on the hot path: be quick.
+/// Gets notified when a connection opens and closes, for the metrics. Called on the hot path: be quick.
 ///
 /// `opened` and `closed` come in pairs, also if the connection's task panics, so that their
 /// difference is the number of connections open now.
 pub trait ConnectionObserver: Send + Sync + 'static {
     fn opened(&self) {}
     fn closed(&self) {}
-    /// A connection beyond `max_connections` was turned away; it was neither opened nor closed.
+    /// A connection beyond `max_connections` was refused; it counts as neither opened nor closed.
     fn refused(&self) {}
 }
 
-/// Observes nothing.
+/// Does nothing.
 impl ConnectionObserver for () {}
 
-/// What became of the connections that were open when the shutdown began.
+/// How the connections ended that were open when the shutdown began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
-    /// Ended by themselves in time: idle, or with their request answered.
+    /// Ended in time by themselves: idle, or with their request answered.
     pub closed_cleanly: usize,
-    /// Cut off at the deadline, or by a panic. A request among them may or may not have happened.
+    /// Cut off at the deadline or by a panic. It is unknown whether their requests were applied.
     pub aborted: usize,
 }
 
 /// Serves `router` on `listener` until `shutdown` resolves, then drains.
 ///
-/// The drain accepts what waits to be accepted, closes the listener, and then at once every connection that is idle. One
-/// that is new or in the middle of a request head gets `HEAD_GRACE`. Requests in service finish, with
-/// `Connection: close`. What is left at `drain_deadline` is aborted, so this returns within about the deadline.
+/// The drain accepts the connections in the kernel's queue and closes the listener. It closes idle connections at once,
+/// and gives `HEAD_GRACE` to one that is new or in the middle of a request head. Requests in progress finish with
+/// `Connection: close`. The rest is aborted at `drain_deadline`, so this returns soon after the deadline.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -127,7 +128,7 @@ pub async fn serve(
             Some(ended) = connections.join_next() => { ended_by_itself(&ended); }
             Some(_) = refusals.join_next() => {}
             stream = accept(&listener) => {
-                // Those that ended since the last turn must not be counted against a newcomer.
+                // Remove ended connections first, so that they do not count against the new one.
                 while let Some(ended) = connections.try_join_next() {
                     ended_by_itself(&ended);
                 }
@@ -139,7 +140,7 @@ pub async fn serve(
     for stream in backlog(listener) {
         admit(stream, &mut connections, &mut refusals);
     }
-    // They end within LINGER, and nothing of ours depends on them.
+    // They end within LINGER, and nothing depends on them.
     refusals.detach_all();
     while let Some(ended) = connections.try_join_next() {
         ended_by_itself(&ended);
@@ -167,12 +168,12 @@ pub async fn serve(
     drained
 }
 
-/// The next connection. Errors are not the caller's: none of them says that the next accept fails.
+/// Returns the next connection. An error does not mean that the next accept fails, so it is retried here.
 async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                // Without it an answer in two writes waits for the peer's delayed acknowledgement.
+                // Otherwise an answer in two writes would wait for the peer's delayed acknowledgement.
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "TCP_NODELAY not set");
                 }
@@ -187,10 +188,10 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-/// The connections that the kernel has accepted on our behalf, to the last one; then the listener is closed. Without it
-/// each of them would be reset, and the request that is on its way with it.
+/// The connections that the kernel has already accepted; then closes the listener. Without this, each would be reset,
+/// and its request lost.
 fn backlog(listener: TcpListener) -> impl Iterator<Item = TcpStream> {
-    // Through std: tokio asks the kernel again only once it has been told of a newcomer. It is non-blocking still.
+    // Through std: tokio polls the kernel again only after an event. The socket stays non-blocking.
     let listener = listener.into_std().ok();
     std::iter::from_fn(move || {
         loop {
@@ -211,7 +212,7 @@ fn backlog(listener: TcpListener) -> impl Iterator<Item = TcpStream> {
     })
 }
 
-/// The peer had gone before we came to it.
+/// The peer closed the connection before it was accepted.
 fn is_of_the_peer(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
@@ -219,13 +220,13 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 
 fn ended_by_itself(ended: &Result<(), JoinError>) -> bool {
     if let Err(error) = ended {
-        // Not the error itself: it holds the payload of the panic, which may quote anything.
+        // The error itself is not logged: it contains the panic's payload, which may quote any data.
         tracing::error!(panicked = error.is_panic(), "connection task failed");
     }
     ended.is_ok()
 }
 
-/// Keeps the observer's pairs, whichever way the connection's task ends.
+/// Reports `closed` when dropped, even if the connection's task panics.
 struct Open(Arc<dyn ConnectionObserver>);
 
 impl Open {
@@ -241,7 +242,7 @@ impl Drop for Open {
     }
 }
 
-/// A connection beyond the limit: served once if it asks for what is always served, else refused.
+/// Serves one request of a connection beyond the limit if its path is always served, else refuses it.
 async fn spare(
     stream: TcpStream,
     router: Router,
@@ -250,8 +251,8 @@ async fn spare(
     refusal: Refusal,
     drain: watch::Receiver<bool>,
 ) {
-    // Also because clients with a connection pool take an answer that comes before they have asked for a broken
-    // connection.
+    // Waiting for the request has a second reason: clients with a connection pool take an answer before their request
+    // for a broken connection.
     let asks = timeout(SPARE_PATIENCE, asks_for_one_of(&stream, limits.always_served)).await;
     if asks.unwrap_or(false) {
         let limits = ConnectionLimits { header_read_timeout: SPARE_PATIENCE, ..limits };
@@ -262,7 +263,7 @@ async fn spare(
     }
 }
 
-/// Whether the first line of what arrives asks for one of the paths. Takes nothing off the stream.
+/// Whether the first line asks for one of the paths. Only peeks: the stream still has all bytes.
 async fn asks_for_one_of(stream: &TcpStream, paths: &[&str]) -> bool {
     const PAUSE: Duration = Duration::from_millis(10);
     let longest = paths.iter().map(|path| path.len()).max().unwrap_or(0);
@@ -282,12 +283,12 @@ async fn asks_for_one_of(stream: &TcpStream, paths: &[&str]) -> bool {
         if length == start.len() || line.contains(&b'\n') {
             return false;
         }
-        // What is there can be peeked at again and again; the rest of the line is hardly ever in another packet.
+        // Peeking returns the same bytes again, so poll. The line is rarely split over packets.
         sleep(PAUSE).await;
     }
 }
 
-/// Answers 503 without having read the request, and sees to it that the answer arrives.
+/// Answers 503 without reading the request, and lingers so that the answer arrives.
 async fn refuse(mut stream: TcpStream, refusal: Refusal) {
     let answer = async {
         stream.write_all(overloaded(refusal).as_bytes()).await?;
@@ -297,10 +298,10 @@ async fn refuse(mut stream: TcpStream, refusal: Refusal) {
     let _ = timeout(LINGER, answer).await;
 }
 
-/// The refusal of last resort, for a flood: no task and no waiting, so the peer may see a reset.
+/// Refuses a connection in a flood: no task and no waiting, so the peer may see a reset.
 fn refuse_and_drop(stream: TcpStream, refusal: Refusal) {
-    // Through std, because tokio's `try_write` fails until the reactor has first seen the socket.
-    // It is non-blocking still, and a new socket's buffer has room for the few bytes.
+    // Through std, because tokio's `try_write` fails until the reactor knows the socket. The socket stays non-blocking,
+    // and a new socket's buffer has room for the few bytes.
     let _ = stream.into_std().and_then(|mut stream| stream.write_all(overloaded(refusal).as_bytes()));
 }
 

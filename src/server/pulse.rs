@@ -1,4 +1,4 @@
-//! Where a connection is, and until when it may stay there.
+//! The phase of a connection, and its deadlines.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,20 +9,20 @@ use tokio::time::Instant;
 use super::limits::{ConnectionLimits, HEAD_GRACE, LINGER, LONGEST};
 use crate::allowance::Allowance;
 
-/// How often a peer that takes nothing, as far as the kernel says, is asked anew: see `Wire::ask`.
-pub const ASK: Duration = Duration::from_secs(1);
+/// How often a write is tried to a peer that accepts nothing according to the kernel: see `Wire::try_write`.
+pub const WRITE_RETRY: Duration = Duration::from_secs(1);
 
-/// The part of the drain for which a peer may take nothing of its answer: clients that do not read do not hold the drain up.
+/// A peer may stop reading for this fraction of the drain, so that clients that do not read do not delay it.
 const DRAIN_STALL: u32 = 4;
 
-/// Where a connection is in the cycle of head, handler and answer.
+/// The phase of a connection in the cycle of head, handler and answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is owed to the peer, and nothing has come from it since the last answer.
+    /// The peer is owed nothing and has sent nothing since the last answer.
     Quiet,
     /// Waiting for the rest of a request head.
     Head { since: Instant },
-    /// From the call of the service until the answer's body is used up.
+    /// From the call of the service until the end of the answer's body.
     Serving { turn: u64 },
     /// The answer is complete, but a part of it is still in hyper's buffer.
     Flushing,
@@ -30,14 +30,14 @@ pub enum Phase {
     Closing { since: Instant },
 }
 
-/// What the wire, the service and the answer's body know together: the phase, and when a byte last
-/// moved. All are polled by the connection's one task, so the lock is never contended.
+/// State shared by the wire, the service and the answer's body: the phase, and when a byte last moved. The connection's
+/// one task polls them all, so the lock is never contended.
 pub struct Pulse {
     header_read_timeout: Duration,
     idle_timeout: Duration,
-    /// That of each answer at its beginning.
+    /// The initial allowance of each answer.
     allowance: Allowance,
-    /// For how long a peer may take nothing in a drain.
+    /// How long a peer may accept nothing in a drain.
     drain_stall: Duration,
     beat: Mutex<Beat>,
     pub half_closed: watch::Sender<bool>,
@@ -49,17 +49,17 @@ pub struct Beat {
     /// Requests so far.
     turns: u64,
     moved: Instant,
-    /// The turn of the request that has two lengths, once it has come in; there is one at most.
+    /// The turn of the request with two lengths, once it has arrived. There is at most one.
     pub two_lengths: Option<u64>,
-    /// How long the peer may take no byte of the present answer.
+    /// The allowance of the current answer.
     pub allowance: Allowance,
-    /// Since when it takes none, if it does not.
+    /// Since when the peer has accepted nothing, if it does not.
     blocked: Option<Instant>,
-    /// When it was last asked whether it takes any, while it does not.
-    asked: Instant,
-    /// Until when the next request is left alone.
+    /// When a write was last tried meanwhile.
+    tried: Instant,
+    /// Until when the next request is ignored.
     paused: Option<Instant>,
-    /// Since when the server stops, if it does.
+    /// Since when the server has been draining, if it is.
     draining: Option<Instant>,
 }
 
@@ -73,7 +73,7 @@ impl Pulse {
             moved: now,
             allowance,
             blocked: None,
-            asked: now,
+            tried: now,
             paused: None,
             draining: None,
             two_lengths: None,
@@ -96,8 +96,8 @@ impl Pulse {
         let now = Instant::now();
         self.beat(|beat| {
             beat.moved = now;
-            // A pipelined head that came along with its predecessor is noticed at its next byte
-            // only; until then the idle timeout has it.
+            // A pipelined head that arrived together with its predecessor is only noticed at its next byte; until then
+            // the idle timeout applies.
             if beat.phase == Phase::Quiet {
                 beat.phase = Phase::Head { since: now };
             }
@@ -113,23 +113,23 @@ impl Pulse {
         });
     }
 
-    /// There is something to write, and the peer does not take it.
+    /// There is data to write, and the peer does not accept it.
     pub fn blocked(&self) {
         let now = Instant::now();
         self.beat(|beat| {
             if beat.blocked.is_none() {
-                (beat.blocked, beat.asked) = (Some(now), now);
+                (beat.blocked, beat.tried) = (Some(now), now);
             }
         });
     }
 
-    /// Whether a peer that takes nothing is to be asked again, which this notes.
-    pub fn may_ask(&self) -> bool {
+    /// Whether to try a write to a peer that accepts nothing. If so, records the time.
+    pub fn may_retry(&self) -> bool {
         let now = Instant::now();
         self.beat(|beat| {
-            let is_due = beat.blocked.is_some() && now >= beat.asked + ASK;
+            let is_due = beat.blocked.is_some() && now >= beat.tried + WRITE_RETRY;
             if is_due {
-                beat.asked = now;
+                beat.tried = now;
             }
             is_due
         })
@@ -139,7 +139,7 @@ impl Pulse {
         self.beat(|beat| beat.blocked.is_some())
     }
 
-    /// Until when the request that has begun is to be left alone.
+    /// Until when the request that has begun is ignored.
     pub fn paused(&self) -> Option<Instant> {
         self.beat(|beat| beat.paused.take())
     }
@@ -157,7 +157,7 @@ impl Pulse {
         self.beat(|beat| beat.phase = phase);
     }
 
-    /// A request begins; the turn is what tells its answer from another's.
+    /// A request begins. The returned turn identifies its answer.
     pub fn serve(&self) -> u64 {
         self.beat(|beat| {
             beat.turns += 1;
@@ -171,8 +171,8 @@ impl Pulse {
         self.beat(|beat| beat.two_lengths == Some(turn))
     }
 
-    /// hyper is done with the body of an answer. It may keep a body whose declared length is
-    /// written until after it has called the service again; that one changes nothing any more.
+    /// hyper is done with an answer's body. It may keep a body whose declared length is written until after it has
+    /// called the service again; a body of an earlier turn has no effect.
     pub fn answered(&self, turn: u64) {
         self.beat(|beat| {
             if beat.phase == (Phase::Serving { turn }) {
@@ -193,14 +193,14 @@ impl Pulse {
         self.beat(|beat| beat.phase)
     }
 
-    /// When the connection is to be looked at again, if nothing happens before.
+    /// When the connection must be checked again if nothing happens before.
     pub fn due(&self) -> Instant {
         let deadline = self.deadline();
-        let ask = self.beat(|beat| beat.blocked.map(|_| beat.asked + ASK));
-        ask.map_or(deadline, |ask| deadline.min(ask))
+        let retry = self.beat(|beat| beat.blocked.map(|_| beat.tried + WRITE_RETRY));
+        retry.map_or(deadline, |retry| deadline.min(retry))
     }
 
-    /// A request was taken, and its answer has not left as a whole.
+    /// A request was received, and its answer has not been written completely.
     pub fn owes_answer(&self) -> bool {
         matches!(self.phase(), Phase::Serving { .. } | Phase::Flushing)
     }

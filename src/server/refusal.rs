@@ -1,10 +1,10 @@
-//! Answers that no handler gives: of the accept loop, and instead of those that hyper gives by itself.
+//! Answers without a handler: those of the accept loop, and those that replace hyper's own.
 
-/// Writes the problem document of an answer that the accept loop or hyper gives by itself: from its status (400, 414,
-/// 431 or 503) and a detail to a request id and the JSON text.
+/// Makes the problem document of an answer without a handler: from its status (400, 414, 431 or 503) and a detail to a
+/// request id and the JSON text.
 pub type Refusal = fn(status: u16, detail: &str) -> (String, String);
 
-/// On every answer: its type is what it says, and pages of other origins may not embed it.
+/// Headers of every answer: browsers must not guess another type, and pages of other origins must not embed it.
 pub const SAFETY: [(&str, &str); 2] =
     [("x-content-type-options", "nosniff"), ("cross-origin-resource-policy", "same-origin")];
 
@@ -13,7 +13,7 @@ pub fn overloaded(refusal: Refusal) -> String {
     with_problem(head, refusal(503, "all connections are taken; try again"))
 }
 
-/// `head` (up to, but without, the empty line) completed into an answer with a problem document.
+/// Completes `head` (without its empty line) to an answer with a problem document.
 fn with_problem(head: &str, (id, body): (String, String)) -> String {
     let length = body.len();
     let safety: String = SAFETY.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -22,11 +22,11 @@ fn with_problem(head: &str, (id, body): (String, String)) -> String {
     )
 }
 
-/// What to write instead of `written`, if that is hyper's answer to a head that it cannot parse.
+/// The replacement for `written`, if that is hyper's answer to a head that it cannot parse.
 ///
-/// hyper offers no hook for these answers. They are told by three signs: written while no request
-/// is in service, complete in one write (hyper writes all heads so, and these have no body), and of
-/// one of the statuses of hyper's `Server::on_error`. Anything else goes out unchanged.
+/// hyper has no hook for these answers. They are recognized by three signs: they are written while no request is in
+/// progress, they are complete in one write (hyper writes every head in one write, and these have no body), and they
+/// have a status of hyper's `Server::on_error`. Everything else is written unchanged.
 pub fn refusal_of_head(written: &[u8], refusal: Refusal) -> Option<String> {
     let head = str::from_utf8(written).ok()?.strip_suffix("\r\n\r\n")?;
     let (status, detail) = match head.strip_prefix("HTTP/1.")?.get(2..5)? {
@@ -35,7 +35,7 @@ pub fn refusal_of_head(written: &[u8], refusal: Refusal) -> Option<String> {
         "431" => (431, "the request head is too large or has too many fields"),
         _ => return None,
     };
-    // hyper's status line, `Date` and `Connection` stay true.
+    // hyper's status line, `Date` and `Connection` remain.
     let mut kept = String::new();
     for line in head.split("\r\n").filter(|line| !line.starts_with("content-length:")) {
         kept.push_str(line);

@@ -94,14 +94,14 @@ async fn send(stream: &mut TcpStream, text: &str) {
     soon(stream.write_all(text.as_bytes())).await.unwrap();
 }
 
-/// Everything until the server closes.
+/// Reads everything until the server closes.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut text = String::new();
     soon(stream.read_to_string(&mut text)).await.unwrap();
     text
 }
 
-/// One answer with a content length, on a connection that stays open.
+/// Reads one answer with a content length from a connection that stays open.
 async fn answer(stream: &mut TcpStream) -> String {
     let mut text = String::new();
     loop {
@@ -122,7 +122,7 @@ fn hello() -> Router {
     Router::new().route("/", routing::get(async || "hello"))
 }
 
-/// `/` answers once the second notify is notified, and notifies the first when it has begun.
+/// `/` notifies the first when it has begun, and answers once the second is notified.
 fn gated() -> (Router, Arc<Notify>, Arc<Notify>) {
     let (begun, gate) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (tell, wait) = (begun.clone(), gate.clone());
@@ -134,7 +134,7 @@ fn gated() -> (Router, Arc<Notify>, Arc<Notify>) {
     (Router::new().route("/", routing::get(handler)), begun, gate)
 }
 
-/// `POST /` answers the length of its body, and notifies when it has begun.
+/// `POST /` notifies when it has begun, and answers with the length of its body.
 fn upload() -> (Router, Arc<Notify>) {
     let begun = Arc::new(Notify::new());
     let tell = begun.clone();
@@ -173,7 +173,7 @@ async fn whoever_has_sent_whole_requests_and_closes_its_sending_side_is_answered
         generous(),
     )
     .await;
-    // At once, with requests behind it, with a body of either kind, and while it is worked on.
+    // Immediately, with more requests behind it, with each kind of body, and while the handler works.
     let fast = "GET /fast HTTP/1.1\r\nhost: a\r\n\r\n";
     let long = "POST /up HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nabc";
     let chunked = "POST /up HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
@@ -199,7 +199,7 @@ async fn whoever_has_sent_whole_requests_and_closes_its_sending_side_is_answered
     sleep(Duration::from_millis(50)).await;
     gate.notify_one();
     assert!(rest(&mut stream).await.ends_with("done"));
-    // It has no request that is not whole.
+    // An incomplete request is cancelled.
     let mut stream = server.connect().await;
     send(&mut stream, &long[..long.len() - 1]).await;
     stream.shutdown().await.unwrap();
@@ -318,7 +318,7 @@ async fn a_reader_that_stops_is_closed() {
     assert!(soon(dead).await.is_err(), "the answer's stream is dropped with its connection");
 }
 
-/// `GET /` answers more than any buffer holds.
+/// `GET /` answers with more than any buffer can take.
 fn endless() -> Router {
     let body = || {
         let bytes = stream::repeat_with(|| Ok::<_, Infallible>(Bytes::from_static(&[b'x'; 4096])));
@@ -343,14 +343,14 @@ async fn a_reader_that_trickles_is_closed() {
     soon(server.until_closed(1)).await;
 }
 
-/// A connection whose client takes little at a time, of which its kernel tells the server at once.
+/// A connection whose client reads little at a time, with a small receive buffer.
 async fn narrow(server: &Running) -> TcpStream {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     socket.connect(server.address).await.unwrap()
 }
 
-/// The kernel says that there is room when a third of its buffer is free, which is a megabyte or more.
+/// The kernel reports room when a third of its buffer is free, which is a megabyte or more.
 #[tokio::test]
 async fn a_reader_of_little_who_is_steady_is_not_closed() {
     let limits = ConnectionLimits { stall_timeout: Duration::from_secs(4), min_rate: 8 << 10, ..generous() };
@@ -362,7 +362,7 @@ async fn a_reader_of_little_who_is_steady_is_not_closed() {
         sleep(Duration::from_millis(250)).await;
         soon(stream.read_exact(&mut some)).await.unwrap();
     }
-    // It is sent more than the buffers held when it began.
+    // It receives more than the buffers contained at the start.
     let mut more = vec![0; 16 << 20];
     soon(stream.read_exact(&mut more)).await.unwrap();
     assert_eq!(server.counts.closed.load(Ordering::SeqCst), 0);
@@ -394,7 +394,7 @@ async fn a_reader_that_is_fast_enough_is_not_closed() {
     }
 }
 
-/// `GET /` counts itself and asks for a pause.
+/// `GET /` counts its calls and asks for a pause.
 fn pausing(pause: Duration) -> (Router, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
@@ -419,7 +419,7 @@ async fn a_paused_connection_holds_up_itself_only() {
         assert!(answer(&mut other).await.ends_with("hello"));
         assert_eq!(count.load(Ordering::SeqCst), n + 2, "the second request is left alone");
     }
-    // It is gone with its client.
+    // A paused connection ends with its client.
     drop(paused);
     soon(server.until_closed(11)).await;
 }
@@ -611,7 +611,7 @@ async fn drain_finishes_what_is_in_service_and_closes_the_rest() {
     let (address, stop) = (server.address, server.stop);
     stop.send(()).unwrap();
     assert_eq!(rest(&mut idle).await, "");
-    // Whether that half head had been read or not, the close may come as a reset.
+    // The close may arrive as a reset, whether or not the half head was read.
     let _ = soon(half_head.read_to_end(&mut Vec::new())).await;
     assert!(TcpStream::connect(address).await.is_err(), "the listener is closed");
     assert!(!server.served.is_finished());
@@ -624,7 +624,7 @@ async fn drain_finishes_what_is_in_service_and_closes_the_rest() {
     assert_eq!(drained, Drained { closed_cleanly: 3, aborted: 0 });
 }
 
-/// The server's task has not run since these have connected, so the kernel holds them for it.
+/// The server's task has not run since these connected, so they are in the kernel's queue.
 #[tokio::test]
 async fn what_waits_to_be_accepted_is_served_before_the_drain() {
     let server = start(hello(), generous()).await;
@@ -648,7 +648,7 @@ async fn what_waits_to_be_accepted_is_served_before_the_drain() {
         }
     })
     .await;
-    // These have been accepted while their requests are on their way.
+    // These were accepted before their requests arrive.
     for stream in &mut silent {
         stream.write_all(GET.as_bytes()).unwrap();
     }

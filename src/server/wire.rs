@@ -15,15 +15,15 @@ use super::framing::Framing;
 use super::pulse::{Phase, Pulse};
 use super::refusal::{Refusal, refusal_of_head};
 
-/// Reads and writes for hyper, and tells the pulse what moves.
+/// Reads and writes for hyper, and reports activity to the pulse.
 pub struct Wire {
     stream: TcpStream,
     pulse: Arc<Pulse>,
     framing: Framing,
-    /// What is still to be written instead of an answer of hyper's own.
+    /// The rest of the text that replaces hyper's own answer.
     own_answer: Vec<u8>,
     refusal: Refusal,
-    /// The kernel took something although it had not said that there is room.
+    /// The kernel accepted bytes although it had not reported room.
     has_room: bool,
 }
 
@@ -32,13 +32,13 @@ impl Wire {
         Self { stream, pulse, framing: Framing::default(), own_answer: Vec::new(), refusal, has_room: false }
     }
 
-    /// Writes, although the kernel has not said that there is room again. Linux says so when a third of the socket's buffer is free,
-    /// which may have grown to megabytes: a peer that takes some KiB a second would seem to take nothing for minutes. But it takes
-    /// what there is room for.
-    fn ask(&mut self, written: Poll<io::Result<usize>>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        if written.is_pending() && (self.has_room || self.pulse.may_ask()) {
+    /// Tries to write although the kernel has not reported room. Linux only does so when a third of the socket's buffer
+    /// is free, which may have grown to megabytes: a peer that reads some KiB a second would seem to read nothing for
+    /// minutes. But a write accepts as much as fits.
+    fn try_write(&mut self, written: Poll<io::Result<usize>>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        if written.is_pending() && (self.has_room || self.pulse.may_retry()) {
             let sent = SockRef::from(&self.stream).send_vectored(bufs);
-            // As long as it takes something, the rest is asked for at once.
+            // While it accepts bytes, continue at once.
             self.has_room = sent.is_ok();
             if let Ok(bytes) = sent {
                 return Poll::Ready(Ok(bytes));
@@ -47,7 +47,7 @@ impl Wire {
         written
     }
 
-    /// Notes what came of a write.
+    /// Records the result of a write.
     fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &written {
             Poll::Ready(Ok(bytes)) => self.pulse.wrote(*bytes),
@@ -59,7 +59,7 @@ impl Wire {
 }
 
 impl Drop for Wire {
-    /// What the peer does not take goes with the connection: else the kernel would keep it, for minutes.
+    /// Discards unread data with the connection; the kernel would keep it for minutes otherwise.
     fn drop(&mut self) {
         if self.pulse.is_blocked() {
             let _ = self.stream.set_zero_linger();
@@ -72,7 +72,7 @@ impl AsyncRead for Wire {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         if buf.filled().len() == before && buf.remaining() > 0 && self.pulse.owes_answer() && self.framing.is_whole() {
-            // hyper would take it for the end of the connection. It comes to see it behind the answer, whose flush wakes it.
+            // hyper would take this for the end of the connection. It sees it after the answer, whose flush wakes it.
             self.pulse.half_closed.send_replace(true);
             return Poll::Pending;
         }
@@ -91,13 +91,13 @@ impl AsyncWrite for Wire {
         if self.pulse.is_between_requests()
             && let Some(answer) = refusal_of_head(buf, self.refusal)
         {
-            // Taken whole, so hyper's next call is a flush, and that writes the replacement.
+            // The whole write is replaced, so hyper flushes next, and the flush writes the replacement.
             self.own_answer = answer.into_bytes();
             self.pulse.enter(Phase::Flushing);
             return Poll::Ready(Ok(buf.len()));
         }
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        let written = self.ask(written, &[IoSlice::new(buf)]);
+        let written = self.try_write(written, &[IoSlice::new(buf)]);
         self.wrote(written)
     }
 
@@ -111,7 +111,7 @@ impl AsyncWrite for Wire {
             return self.poll_write(cx, first.map_or(&[], |buf| &**buf));
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        let written = self.ask(written, bufs);
+        let written = self.try_write(written, bufs);
         self.wrote(written)
     }
 
@@ -119,8 +119,8 @@ impl AsyncWrite for Wire {
         self.stream.is_write_vectored()
     }
 
-    /// hyper flushes the wire only once its own buffer is empty (`Buffered::poll_flush`), and so
-    /// tells us that an answer has left.
+    /// hyper flushes the wire only when its own buffer is empty (`Buffered::poll_flush`), so this is where we learn
+    /// that an answer was written.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let wire = &mut *self;
         while !wire.own_answer.is_empty() {
@@ -139,12 +139,12 @@ impl AsyncWrite for Wire {
         Poll::Ready(Ok(()))
     }
 
-    /// Shuts down our side, then reads until the peer closes its own. Time is bounded by the pulse.
+    /// Shuts down our side, then reads until the peer closes its own. The pulse limits the time.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.as_mut().poll_flush(cx))?;
         let Self { stream, pulse, .. } = &mut *self;
         let mut stream = Pin::new(stream);
-        // Never pending on a TCP socket, and an error if repeated after the peer has gone.
+        // Never pending on a TCP socket, and an error if repeated after the peer closed.
         if !matches!(pulse.phase(), Phase::Closing { .. }) {
             let since = Instant::now();
             pulse.enter(Phase::Closing { since });
