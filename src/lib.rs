@@ -8,14 +8,14 @@
 //! - [`service`]: the use cases: clock, limits, retries
 //! - `access`: who a client is: keys, tokens, JWTs
 //! - `http`: the API: the table of endpoints, requests, answers, errors, the description
-//! - `server`: connections: admitted, bounded, drained
+//! - `server`: connections: admission, time limits, drain
 //! - `origin`: whether a request comes from a page of another site
 //! - `outgoing`: requests that the server makes itself; `traces`: spans for a collector
 //! - `allowance`: how long a peer may keep the server waiting
-//! - [`config`], [`telemetry`], [`metrics`], [`startup`]: how it is run
+//! - [`config`], [`telemetry`], [`metrics`], [`startup`]: running the service
 //! - [`commands`]: the other commands
 //!
-//! Public is what `main` and the integration tests need.
+//! Only what `main` and the integration tests need is public.
 
 mod access;
 mod allowance;

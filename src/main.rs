@@ -1,6 +1,6 @@
-//! Reads the settings and dispatches; what is started, and in which order, is in `sessiond::startup`.
+//! Reads the settings and dispatches. `sessiond::startup` starts the parts of a server in order.
 //!
-//! Exit status: 0 for success and for a drained server, 1 for a failure, 2 for settings that make no sense, and of a command that
+//! Exit status: 0 for success and for a drained server, 1 for a failure, 2 for invalid settings and for a command that
 //! finds no database of sessiond. `verify` exits with 1 if it found differences, and with 2 if it failed.
 
 use std::io::{self, Write as _};
@@ -22,20 +22,20 @@ use tokio::net::TcpStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
-/// Gives memory back soon after a peak, whichever thread took it; glibc's does not.
+/// Returns memory soon after a peak, whichever thread allocated it; glibc's does not.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
 
-/// Where `sessiond import adk` leads; the options are the same.
+/// The message of `sessiond import adk`. The options have the same names there.
 const IMPORT_ADK: &str = "databases of google-adk are imported by the Python client, into a server that is running: \
                           `python -m sessiond_adk.import --from sqlite:///FILE --to http://127.0.0.1:8080`; see docs/import.md";
 
-/// The signals to stop.
+/// Signals to stop.
 type Stop = BoxStream<'static, ()>;
 
-/// What is told to whoever started the process: one line and the exit status. Never holds the database URL.
+/// The error message and exit status of the process. Never contains the database URL.
 struct Failure {
     message: String,
     status: u8,
@@ -46,7 +46,8 @@ impl Failure {
         Self { message: message.into(), status: 1 }
     }
 
-    /// Of a command that needs a database: one that is not there, or not sessiond's, is a setting that makes no sense.
+    /// For a command that needs a database: a missing database, or one that is not sessiond's, counts as an invalid
+    /// setting.
     fn of_command(error: StartError) -> Self {
         let makes_no_sense = matches!(&error, StartError::Database(error) if error.cause == Cause::Config);
         Self { status: if makes_no_sense { 2 } else { 1 }, ..error.into() }
@@ -92,7 +93,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { message, status }) => {
             let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-            // Not `eprintln!`, which panics when nobody listens.
+            // `eprintln!` panics if standard error is closed.
             let _ = writeln!(io::stderr(), "error: {line}");
             ExitCode::from(status)
         }
@@ -128,7 +129,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Openapi { .. } => Ok(()),
         }
     });
-    // A name that is still being looked up, say, must not hold the exit up.
+    // A name that is still being resolved, for example, must not delay the exit.
     runtime.shutdown_timeout(Duration::from_secs(1));
     result
 }
@@ -136,7 +137,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
 async fn serve(config: Config) -> Result<(), Failure> {
     let mut stop = stop_signals()?;
     let prepared = tokio::select! {
-        // Nothing is being served yet, so this is a drain that is over at once.
+        // Nothing is being served yet, so the drain is over immediately.
         _ = stop.next() => return Ok(()),
         prepared = startup::prepare(config) => prepared?,
     };
@@ -151,7 +152,7 @@ async fn migrate(config: Config, citus: bool) -> Result<(), Failure> {
     }
 }
 
-/// An item for each SIGTERM or SIGINT. From the call on, neither ends the process by itself.
+/// Yields an item for each SIGTERM or SIGINT, which no longer end the process by themselves.
 fn stop_signals() -> Result<Stop, Failure> {
     let on = |kind| signal(kind).map_err(|error| Failure::new(format!("cannot handle signals: {error}")));
     let signals = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
@@ -188,7 +189,7 @@ async fn verify(config: Config) -> Result<(), Failure> {
 async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {
     let Printed { output, note } = keys::run(&config, command).await?;
     print(output)?;
-    // If nobody reads it, the key above is made all the same.
+    // If nobody reads it, the key is created nevertheless.
     let _ = io::stderr().lock().write_all(note.as_bytes());
     Ok(())
 }
@@ -202,11 +203,11 @@ async fn healthcheck(config: Config) -> Result<(), Failure> {
     if status == "200" { Ok(()) } else { Err(Failure::new(format!("not ready: status {status}"))) }
 }
 
-/// The status of `GET /readyz`: three bytes of one answer, which need no HTTP client.
+/// The status of `GET /readyz`. Reading the first bytes of the answer needs no HTTP client.
 async fn readyz(config: &Config) -> io::Result<String> {
     let addresses = config.listen.resolve_to_connect().await?;
     let mut stream = TcpStream::connect(&addresses[..]).await?;
-    // Not the name of --listen, which need not be among --allowed-hosts.
+    // The name in --listen may not be among --allowed-hosts.
     stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
     let mut start = [0; "HTTP/1.1 200".len()];
     stream.read_exact(&mut start).await?;
@@ -219,7 +220,7 @@ async fn readyz(config: &Config) -> io::Result<String> {
 fn print(text: impl AsRef<str>) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_ref().as_bytes()).and_then(|()| stdout.flush()) {
-        // The reader has seen enough, as with `| head`.
+        // The reader has closed the pipe, as `| head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::new(format!("cannot write to stdout: {error}"))),
         Ok(()) => Ok(()),

@@ -1,7 +1,7 @@
-//! What is measured, under which names, and the listener where Prometheus fetches it.
+//! The metrics and their names, in the format that Prometheus scrapes.
 //!
-//! Every label comes from a closed set: route templates, known methods, words of the program. Nothing that a client
-//! sends becomes a label, or clients could grow the memory of the service and of Prometheus without bound.
+//! Every label value comes from a closed set: route templates, known methods, constants. Nothing that a client sends
+//! becomes a label, or clients could grow the memory of the service and of Prometheus without bound.
 
 mod process;
 
@@ -21,10 +21,10 @@ use crate::domain::time::Micros;
 use crate::server::ConnectionObserver;
 use crate::store::pool::{Nodes, PoolUse};
 
-/// Seconds. From what SQLite needs for one row to the default request timeout.
+/// In seconds: from a single row in SQLite to the default request timeout.
 const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// A label with a value that the program wrote.
+/// A label whose value is a constant.
 type Label = [(&'static str, &'static str); 1];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -40,7 +40,7 @@ struct RequestLabels {
     status: u16,
 }
 
-/// What refuses: limits, rates, grants, and the checks of `Host` and `Origin`.
+/// The reasons of refusals: limits, rates, grants, and the checks of `Host` and `Origin`.
 const LIMITS: [&str; 24] = [
     "connections",
     "in_flight",
@@ -68,7 +68,7 @@ const LIMITS: [&str; 24] = [
     "grant",
 ];
 
-/// Why credentials do not hold: any, and JWTs.
+/// Why credentials are invalid: in general, and for JWTs.
 const REFUSALS: [&str; 16] = [
     "missing",
     "malformed",
@@ -88,17 +88,17 @@ const REFUSALS: [&str; 16] = [
     "role",
 ];
 
-/// What became of requests about leases.
+/// The results of requests about leases.
 const LEASE_RESULTS: [&str; 6] = ["granted", "retried", "stolen", "held", "renewed", "released"];
 
-/// What a database connection does.
+/// The states of a database connection.
 const CONNECTION_STATES: [&str; 2] = ["idle", "used"];
 
-/// Why a transaction is tried again: a race was lost, the connection before COMMIT, or the answer to COMMIT.
+/// Why a transaction is retried: it lost a race, the connection failed before COMMIT, or the answer to COMMIT was lost.
 const RETRY_CAUSES: [&str; 3] = ["conflict", "connection_lost", "unclear_commit"];
 
-/// Why a watch ends: its session is gone, or trimmed beyond it, the server says `bye`, the log was rolled back, the database failed, or the client left or
-/// took nothing any more.
+/// Why a watch ends: its session was deleted or trimmed beyond its position, the server says `bye`, the log was rolled
+/// back, the database failed, or the client left or stopped reading.
 const WATCH_ENDS: [&str; 9] = [
     "deleted",
     "trimmed",
@@ -111,16 +111,16 @@ const WATCH_ENDS: [&str; 9] = [
     "client",
 ];
 
-/// What runs beside requests, and is tried again when it fails: the sweep and each policy that it applies; what is told of other
-/// processes' commits; the issuer's keys and the admin key, which are read anew; lines of the access log.
+/// Background tasks that are retried when they fail: the sweep and each policy that it applies, the poll for other
+/// processes' commits, reads of the issuer's keys and of the admin key, and writes to the access log.
 const BACKGROUND: [&str; 7] = ["sweep", "policy", "feed", "watch_poll", "issuer_keys", "admin_key", "access_log"];
 
-/// What became of spans: the collector took them, there was no room for them in the queue, or the collector did not take them.
+/// The results of spans: the collector accepted them, the queue was full, or the collector did not accept them.
 const SPAN_RESULTS: [&str; 3] = ["sent", "dropped", "failed"];
 
-/// Defines [`Metrics`]: a field for each metric, with its type and, where that has no default, how it is made; its name and its
-/// help, to which the encoder appends `_total` or the unit, and a full stop; and the label whose words are there at 0 from the
-/// start: that tells "never" from "not measured", and `rate()` sees the first step.
+/// Defines [`Metrics`]: for each metric a field with its type and, if it has no default, its constructor; its name and
+/// help, to which the encoder appends `_total` or the unit, and a full stop; and the label whose values exist from the
+/// start at 0, so that "never" differs from "not measured" and `rate()` sees the first step.
 macro_rules! metrics {
     ($($field:ident: $kind:ty $([$new:expr])? = $name:literal $(in $unit:ident)?, $help:literal $(, $label:ident of $words:ident)?;)*) => {
         /// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
@@ -225,20 +225,20 @@ metrics! {
 }
 
 impl Metrics {
-    /// Where each scrape asks for the nodes of the database. The first call counts.
+    /// Sets the source of the node metrics, which each scrape calls. Only the first call counts.
     pub fn watch_nodes(&self, nodes: impl Fn() -> Option<Nodes> + Send + Sync + 'static) {
-        // As of a second pool.
+        // An error means that it was set before.
         let _ = self.nodes.set(Box::new(nodes));
     }
 
-    /// Where each scrape asks for the use of the connection pool. The first call counts.
+    /// Sets the source of the pool metrics, which each scrape calls. Only the first call counts.
     pub fn watch_pool(&self, pool: impl Fn() -> PoolUse + Send + Sync + 'static) {
-        // A second pool in one process does not exist; if it did, the first would go on being shown.
+        // An error means that it was set before; a process has one pool.
         let _ = self.pool.set(Box::new(pool));
     }
 
-    /// An answered request. `route` is the template it matched (`/v1/apps/{app}`), never the path itself;
-    /// `None` if it matched none. No `duration`: it waited for a change, as long as its client wished.
+    /// Counts an answered request. `route` is the template that it matched (`/v1/apps/{app}`), never the path itself;
+    /// `None` if it matched none. No `duration` for a request that waited for a change, as long as its client wished.
     pub fn request(&self, method: &str, route: Option<&'static str>, status: u16, duration: Option<Duration>) {
         let method = known_method(method);
         let route = route.unwrap_or("unmatched");
@@ -248,71 +248,71 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabels { method, route, status }).inc();
     }
 
-    /// Counts a request as in flight until the guard is dropped, by a panic or a client that left as well.
+    /// Counts a request as in flight until the guard is dropped, even by a panic or a disconnect.
     #[must_use = "the request counts as in flight for as long as this lives"]
     pub fn in_flight(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
     }
 
-    /// Problems of this code will be counted. They are there at 0, as all counters with a label are.
+    /// Initializes the counter of this problem code at 0, as for all counters with a label.
     pub fn expect_problems(&self, code: &'static str) {
         drop(self.problems.get_or_create(&[("code", code)]));
     }
 
-    /// An answer is a problem document of this code.
+    /// Counts a problem document with this code.
     pub fn problem(&self, code: &'static str) {
         self.problems.get_or_create(&[("code", code)]).inc();
     }
 
-    /// Something was refused by the limit of this name, which is one of [`LIMITS`].
+    /// Counts a refusal by the limit of this name, one of [`LIMITS`].
     pub fn rejected(&self, limit: &'static str) {
         debug_assert!(LIMITS.contains(&limit), "{limit} is not in the list of limits");
         self.rejections.get_or_create(&[("limit", limit)]).inc();
     }
 
-    /// A credential that did not hold. The reason is told here alone.
+    /// Counts an invalid credential. The reason is visible nowhere else.
     pub fn credential_refused(&self, reason: &'static str) {
         self.credentials_refused.get_or_create(&[("reason", reason)]).inc();
     }
 
-    /// How much the limit of this name has refused.
+    /// The number of refusals by the limit of this name.
     pub fn rejections(&self, limit: &'static str) -> u64 {
         self.rejections.get_or_create(&[("limit", limit)]).get()
     }
 
-    /// The wait for a connection and its BEGIN, also one that was in vain.
+    /// Records the wait for a connection and its BEGIN, successful or not.
     pub fn database_wait(&self, duration: Duration) {
         self.database_wait.observe(duration.as_secs_f64());
     }
 
-    /// A transaction is tried again because of `conflict`, `connection_lost` or `unclear_commit`.
+    /// Counts a retry of a transaction because of `conflict`, `connection_lost` or `unclear_commit`.
     pub fn retried(&self, cause: &'static str) {
         self.database_retries.get_or_create(&[("cause", cause)]).inc();
     }
 
-    /// By so many microseconds the database's clock is ahead.
+    /// Sets by how many microseconds the database's clock is ahead.
     pub fn clock_skew(&self, micros: i64) {
         self.clock_skew.set(micros as f64 / 1e6);
     }
 
-    /// A write was answered with `outcome: "unknown"`.
+    /// Counts a write that was answered with `outcome: "unknown"`.
     pub fn unknown_outcome(&self) {
         self.unknown_outcomes.inc();
     }
 
-    /// A request about a lease had this result, which is one of [`LEASE_RESULTS`].
+    /// Counts a request about a lease with this result, one of [`LEASE_RESULTS`].
     pub fn lease(&self, result: &'static str) {
         debug_assert!(LEASE_RESULTS.contains(&result), "{result} is not in the list of results");
         self.leases.get_or_create(&[("result", result)]).inc();
     }
 
-    /// A request named a lease that was superseded.
+    /// Counts a request that named a superseded lease.
     pub fn fenced(&self) {
         self.fenced.inc();
     }
 
-    /// Events answered with what was stored before.
+    /// Counts events whose earlier result was returned again.
     pub fn replayed(&self, count: usize) {
         self.replayed_events.inc_by(count as u64);
     }
@@ -324,45 +324,45 @@ impl Metrics {
         InFlight(self.watchers.clone())
     }
 
-    /// A watch has ended, for one of [`WATCH_ENDS`].
+    /// Counts the end of a watch, for one of [`WATCH_ENDS`].
     pub fn watch_ended(&self, reason: &'static str) {
         debug_assert!(WATCH_ENDS.contains(&reason), "{reason} is not in the list");
         self.watch_ends.get_or_create(&[("reason", reason)]).inc();
     }
 
-    /// An event was written to a watch so many microseconds after its commit.
+    /// Records how many microseconds after its commit an event was written to a watch.
     pub fn delivered(&self, micros: i64) {
         self.watch_delivery.observe(micros.max(0) as f64 / 1e6);
     }
 
-    /// A look at what other processes have committed of watched sessions.
+    /// Counts a poll for commits of other processes to watched sessions.
     pub fn polled(&self) {
         self.watch_polls.inc();
     }
 
-    /// What is tried again has failed; the task is one of [`BACKGROUND`].
+    /// Counts a failure of a background task, one of [`BACKGROUND`].
     pub fn failed(&self, task: &'static str) {
         debug_assert!(BACKGROUND.contains(&task), "{task} is not in the list of tasks");
         self.background_failures.get_or_create(&[("task", task)]).inc();
     }
 
-    /// A sweep has left nothing to do, or is yet to come.
+    /// Records that a sweep left nothing to do, or that none was due yet.
     pub fn swept(&self, now: Micros) {
         self.sweep_completed.set(now.0 as f64 / 1e6);
     }
 
-    /// So many erasures wait for a reader of the database file.
+    /// Sets how many erasures wait for a reader of the database file.
     pub fn erasures_wait(&self, count: usize) {
         self.erasures_waiting.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// So many spans had this result, which is one of [`SPAN_RESULTS`].
+    /// Counts spans with this result, one of [`SPAN_RESULTS`].
     pub fn spans(&self, result: &'static str, count: usize) {
         debug_assert!(SPAN_RESULTS.contains(&result), "{result} is not in the list of results");
         self.spans.get_or_create(&[("result", result)]).inc_by(count as u64);
     }
 
-    /// Events newly committed.
+    /// Counts newly committed events.
     pub fn appended(&self, count: usize) {
         self.appended_events.inc_by(count as u64);
     }
@@ -383,7 +383,7 @@ impl Metrics {
         }
         let mut text = String::new();
         if let Err(error) = text::encode(&mut text, &self.registry) {
-            // Without its `# EOF` at the end a scraper refuses the text, as it should.
+            // Without the `# EOF` at the end, a scraper correctly refuses the text.
             tracing::error!(%error, "metrics cannot be encoded");
         }
         text
@@ -430,10 +430,10 @@ fn latency() -> Histogram {
     Histogram::new(BUCKETS)
 }
 
-/// Stands for any method that no endpoint takes, by the semantic conventions of OpenTelemetry.
+/// The label of any method that no endpoint has, by OpenTelemetry's semantic conventions.
 pub const OTHER_METHOD: &str = "_OTHER";
 
-/// A method as a word of the program.
+/// The label of a method.
 pub fn known_method(method: &str) -> &'static str {
     match method {
         "GET" => "GET",
@@ -456,7 +456,7 @@ mod tests {
         assert!(text.lines().any(|l| l == line), "no line {line} in:\n{text}");
     }
 
-    /// Each has a row in the table of docs/metrics.md, and no other has.
+    /// The table of docs/metrics.md has a row for each metric, and no others.
     #[test]
     fn every_metric_is_documented() {
         let rows =

@@ -1,4 +1,4 @@
-//! The HTTP client with which the server asks others: an issuer for its keys, a collector to take spans.
+//! The HTTP client for the server's own requests: to an issuer for its keys, and to a collector of spans.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub enum SetupError {
 /// TLS cannot be set up.
 pub fn client(redirects: redirect::Policy) -> Result<Client, SetupError> {
     let mut roots = RootCertStore::empty();
-    // Without any, a request says that the issuer is unknown; a loopback URL needs none.
+    // Without any certificate, a request fails with an unknown issuer; a loopback URL needs none.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -35,7 +35,7 @@ pub fn client(redirects: redirect::Policy) -> Result<Client, SetupError> {
     Ok(client)
 }
 
-/// What went wrong, with its causes, and without the URL, which may have credentials.
+/// The error with its causes, but without the URL, which may contain credentials.
 pub fn told(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();

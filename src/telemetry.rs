@@ -1,4 +1,4 @@
-//! Where logs go and in which form, and what never gets into them.
+//! Where logs go, in which format, and which data they never contain.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _};
@@ -16,7 +16,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::domain::json::ObjectText;
 
-/// What is logged unless the settings say otherwise.
+/// The log filter if no setting says otherwise.
 pub const DEFAULT_FILTER: &str = "info,sqlx=warn";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -27,24 +27,24 @@ pub enum LogFormat {
     Pretty,
 }
 
-/// A filter from its directives, which never lets SQL statements through, whatever they ask for.
+/// A filter from its directives. It never lets SQL statements through.
 ///
 /// # Errors
-/// The directives have another form.
+/// The directives are invalid.
 pub fn filter(directives: &str) -> Result<EnvFilter, ParseError> {
-    // The last directive of a target wins. sqlx logs statements under this one, also those that it finds slow.
+    // The last directive of a target wins. sqlx logs statements, slow ones too, under this target.
     EnvFilter::try_new(format!("{directives},sqlx::query=off"))
 }
 
-/// Sends the events of this process to stderr, panics included. Once, at start.
+/// Sends log events of this process to stderr, panics included. Call it once, at start.
 ///
 /// # Errors
-/// The directives have another form, or a subscriber is installed already.
+/// The directives are invalid, or a subscriber is installed already.
 pub fn init(format: LogFormat, directives: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter(directives)?)
         .with_writer(io::stderr)
-        // It would complain on stderr about a broken stderr, and panic over that.
+        // It would report a broken stderr on stderr, and panic.
         .log_internal_errors(false);
     match format {
         LogFormat::Json => subscriber.event_format(JsonLine).try_init()?,
@@ -54,9 +54,9 @@ pub fn init(format: LogFormat, directives: &str) -> Result<(), Box<dyn std::erro
     Ok(())
 }
 
-/// An event as one line of JSON: time, level, its own fields, target. The same text as of
-/// `tracing_subscriber::fmt().json().flatten_event(true)`, for a third of the work; there is one with every request. Spans of
-/// `tracing` are not in use.
+/// Formats an event as one line of JSON: time, level, its own fields, target. The text equals that of
+/// `tracing_subscriber::fmt().json().flatten_event(true)`, for a third of the work; every request logs one. Spans of
+/// `tracing` are not used.
 struct JsonLine;
 
 impl<S, N> FormatEvent<S, N> for JsonLine
@@ -128,7 +128,7 @@ fn quoted_time(time: OffsetDateTime) -> String {
     text
 }
 
-/// The place alone: the message of a panic may quote what it choked on, a value of some state for instance.
+/// Logs only the location: a panic's message may quote data, for instance a value of some state.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     match panic.location() {
         Some(location) => tracing::error!(%location, "panic"),

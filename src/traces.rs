@@ -1,8 +1,8 @@
-//! Spans of requests for a collector of OpenTelemetry (OTLP over HTTP, protobuf). Off unless there is an endpoint.
+//! Spans of requests for an OpenTelemetry collector (OTLP over HTTP, protobuf). Off unless an endpoint is set.
 //!
-//! Spans wait in a queue of bounded length, and are dropped when it is full: a collector that is slow or away costs a request
-//! nothing. What `OTEL_*` variables say of the service's name, resource, sampler, headers and queue counts, and an empty one says
-//! nothing.
+//! Spans wait in a queue of limited length, and are dropped when it is full, so a slow or missing collector does not
+//! affect requests. The `OTEL_*` variables for service name, resource, sampler, headers and queue are honoured; an
+//! empty one counts as unset.
 
 use std::env;
 use std::sync::Arc;
@@ -30,14 +30,15 @@ use crate::metrics::Metrics;
 use crate::outgoing;
 use crate::service::{Clock as _, SystemClock};
 
-/// How long a collector may take for an answer, and a drain for the last spans.
+/// The time limit for a collector's answer, and for the last spans in a drain.
 const PATIENCE: Duration = Duration::from_secs(10);
 const FLUSH: Duration = Duration::from_secs(2);
 
-/// How many of the traces that begin here are recorded, unless `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG` say.
+/// The fraction of the traces starting here that is recorded, unless `OTEL_TRACES_SAMPLER` and
+/// `OTEL_TRACES_SAMPLER_ARG` are set.
 const RATIO: f64 = 0.1;
 
-/// How many spans wait for the collector at most, those on their way included, unless `OTEL_BSP_MAX_QUEUE_SIZE` says.
+/// How many spans may wait for the collector, including those being sent, unless `OTEL_BSP_MAX_QUEUE_SIZE` is set.
 const QUEUE: usize = 2048;
 
 /// Why spans cannot be sent at all.
@@ -49,31 +50,32 @@ pub enum SetupError {
     Exporter(#[from] ExporterBuildError),
 }
 
-/// Where spans are sent, and which.
+/// Where to send spans, and which.
 #[derive(Debug)]
 pub struct Settings {
-    /// With its path.
+    /// Including its path.
     endpoint: String,
     sampler: Sampler,
     /// Spans have the names of apps, users and sessions.
     has_names: bool,
-    /// Variables with a value that is not known, and so says nothing (OpenTelemetry, "Environment Variable Specification").
+    /// Variables with an unknown value, which is ignored (OpenTelemetry, "Environment Variable Specification").
     warnings: Vec<String>,
 }
 
-/// A collector that the settings name.
+/// The collector in the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoint<'a> {
     pub url: &'a str,
-    /// It is that of the variable `OTEL_EXPORTER_OTLP_ENDPOINT`, over which the one for spans alone wins.
+    /// It comes from `OTEL_EXPORTER_OTLP_ENDPOINT`. The variable for spans alone takes precedence over it.
     pub is_general: bool,
 }
 
 impl Settings {
-    /// `None` if nothing says where to, or `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER` that nothing is to be sent.
+    /// `None` if no endpoint is set, or if `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER` turns spans off.
     ///
     /// # Errors
-    /// The endpoint is no URL of HTTP; `OTEL_TRACES_SAMPLER` or `OTEL_TRACES_SAMPLER_ARG` makes no sense. Says which.
+    /// The endpoint is not an HTTP URL, or `OTEL_TRACES_SAMPLER` or `OTEL_TRACES_SAMPLER_ARG` is invalid; the message
+    /// says which.
     pub fn new(endpoint: Option<Endpoint<'_>>, has_names: bool) -> Result<Option<Self>, String> {
         Self::read(endpoint, has_names, variable)
     }
@@ -86,7 +88,7 @@ impl Settings {
         const OF_SPANS: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
         let of_spans = variable(OF_SPANS).filter(|_| endpoint.is_none_or(|endpoint| endpoint.is_general));
         let (name, url, path) = match (&of_spans, endpoint) {
-            // Taken as it is.
+            // Used unchanged.
             (Some(url), _) => (OF_SPANS, url.as_str(), None),
             (None, Some(Endpoint { url, .. })) => ("--otlp-endpoint", url, Some("/v1/traces")),
             (None, None) => return Ok(None),
@@ -155,12 +157,12 @@ fn sampler(name: Option<&str>, argument: Option<&str>) -> Result<Sampler, String
     Ok(if is_by_parent { Sampler::ParentBased(Box::new(root)) } else { root })
 }
 
-/// A variable that programs with OpenTelemetry have in common, unless it is empty.
+/// A standard variable of OpenTelemetry, unless it is empty.
 fn variable(name: &str) -> Option<String> {
     env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
 }
 
-/// Where spans go.
+/// The tracer, and its connection to the collector.
 pub struct Traces {
     provider: SdkTracerProvider,
     pub tracer: SdkTracer,
@@ -169,10 +171,10 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Starts the thread that sends. In a runtime, in which the requests are made.
+    /// Starts the thread that sends. Call it within a runtime, which runs the HTTP requests.
     ///
     /// # Errors
-    /// The exporter cannot be set up. A collector that is away is none.
+    /// The exporter cannot be set up. An unreachable collector is not an error.
     pub fn start(settings: Settings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
         let Settings { endpoint, sampler, has_names, warnings } = settings;
         for warning in warnings {
@@ -189,7 +191,7 @@ impl Traces {
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(endpoint)
             .build()?;
-        // What comes later wins.
+        // Later values win.
         let mut resource = Resource::builder_empty()
             .with_service_name("sessiond")
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
@@ -203,20 +205,20 @@ impl Traces {
             .with_sampler(sampler)
             .with_span_processor(Queue::new(exporter, metrics))
             .build();
-        // For spans of what requests share.
+        // For spans of work that requests share.
         global::set_tracer_provider(provider.clone());
         Ok(Self { tracer: provider.tracer("sessiond"), provider, has_names })
     }
 
-    /// Sends what waits, for a moment.
+    /// Sends the waiting spans, within a short time limit.
     pub async fn stop(&self) {
         let provider = self.provider.clone();
         let _ = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(FLUSH)).await;
     }
 }
 
-/// What waits for the collector: a batch processor that counts what becomes of spans, which that of the SDK does not tell. It is
-/// never full, as the spans that are too many do not reach it.
+/// The queue for the collector: a batch processor that counts the results of spans, which the SDK's own does not
+/// report. Its own queue never overflows, because excess spans are dropped before it.
 #[derive(Debug)]
 struct Queue {
     batches: BatchSpanProcessor,
@@ -300,7 +302,7 @@ impl opentelemetry_sdk::trace::SpanExporter for Counting {
     }
 }
 
-/// The collector. The exporter's thread has no runtime: requests are made in the server's.
+/// The collector. The exporter's thread has no runtime, so HTTP requests run in the server's.
 #[derive(Debug)]
 struct Collector {
     http: reqwest::Client,
@@ -315,7 +317,7 @@ impl HttpClient for Collector {
         let http = self.http.clone();
         let sent = self.runtime.spawn(async move { timeout(PATIENCE, send(http, request)).await }).await?;
         let result = sent.unwrap_or_else(|_| Err("no answer within 10 s".to_owned()));
-        // Once for each time that it goes away.
+        // Logged only when the state changes.
         match &result {
             Ok(response) if response.status().is_success() => {
                 if self.is_failing.swap(false, Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! The key in `--admin-key-file`: what an operator mounts, read again when it changes.
+//! The key in `--admin-key-file`, which an operator mounts. It is read again when it changes.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use super::{key, keyed};
 use crate::domain::erasure::hex;
 use crate::metrics::Metrics;
 
-/// How often the file is looked at.
+/// How often the file is read.
 const LOOK: Duration = Duration::from_secs(2);
 
 const LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
 
-/// Whatever 0640 does not have: a group may read it, as in a container whose secrets belong to one.
+/// The bits outside of 0640: a group may read the file, as in a container where secrets belong to a group.
 const TOO_WIDE: u32 = 0o037;
 
-/// Of the file's content, trimmed, only the digest is kept.
+/// Stores only the digest of the file's trimmed content.
 pub struct AdminKey {
     path: PathBuf,
     digest: RwLock<[u8; 32]>,
@@ -28,7 +28,7 @@ pub struct AdminKey {
 
 impl AdminKey {
     /// # Errors
-    /// The file cannot be read, or does not hold 32 to 256 characters of `A-Za-z0-9_-`; says which.
+    /// The file cannot be read, or does not contain 32 to 256 characters of `A-Za-z0-9_-`; the message says which.
     pub fn open(path: &Path) -> Result<Self, String> {
         let digest = read(path).map_err(|error| format!("--admin-key-file: {error}"))?;
         let mode = fs::metadata(path).map_or(0, |found| found.permissions().mode());
@@ -39,7 +39,7 @@ impl AdminKey {
         Ok(Self { path: path.to_owned(), digest: RwLock::new(digest) })
     }
 
-    /// Reads the file again and again. While it cannot be read, the last key holds.
+    /// Reads the file regularly. While it cannot be read, the last key stays valid.
     pub async fn watch(&self, metrics: &Metrics) {
         let mut is_told = false;
         loop {
@@ -61,12 +61,12 @@ impl AdminKey {
         }
     }
 
-    /// Whether this is its digest.
+    /// Whether the key has this digest.
     pub fn is(&self, digest: &[u8; 32]) -> bool {
         self.held().is_some_and(|held| key::is_same(&held, digest))
     }
 
-    /// The id under which tokens and the access log name this key, if it has this digest; `salt` is that of the database.
+    /// The id of this key in tokens and in the access log, if it has this digest. `salt` is that of the database.
     pub fn id_if(&self, digest: &[u8; 32], salt: &[u8; 32]) -> Option<String> {
         self.is(digest).then(|| id(salt, digest))
     }
@@ -80,11 +80,11 @@ impl AdminKey {
     }
 }
 
-/// What an id begins with. No id of another key has the `-`.
+/// The prefix of an id. No id of another key contains the `-`.
 pub const PREFIX: &str = "admin-";
 
-/// Another key has another id, so the tokens of one that was replaced end with it. Every token shows it, so it tells nothing of the
-/// key to whoever does not have the database.
+/// The id changes with the key, so the tokens of a replaced key become invalid. Tokens show the id, so without the
+/// database it reveals nothing about the key.
 fn id(salt: &[u8; 32], digest: &[u8; 32]) -> String {
     format!("{PREFIX}{}", hex(keyed(salt, "admin key", digest).get(..8).unwrap_or_default()))
 }

@@ -1,9 +1,9 @@
-//! The access log (`--audit-log`): who did what to which names, with which status. It has names, which the log must not have, so
-//! it is a sink of its own. Never a credential, a query, a body or a stored value.
+//! The access log (`--audit-log`): who did what to which names, with which status. It contains names, which the log
+//! must not, so it is a sink of its own. It never contains a credential, a query, a body or a stored value.
 //!
-//! A line is a JSON object, written before the answer is: what cannot be written is counted and warned of, and the request is
-//! served all the same. Whoever has no credential does not decide how much is written: refusals for want of one are counted, a
-//! line a second, and names are cut.
+//! A line is a JSON object, written before the answer. A failed write is counted and logged as a warning, and the
+//! request is served nevertheless. Clients without a credential must not control how much is written: their refusals
+//! are counted, with one line a second, and names are cut.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -26,10 +26,10 @@ use crate::domain::time::Micros;
 use crate::metrics::{Metrics, known_method};
 use crate::service::Clock;
 
-/// Of a name, so many bytes are told: as long as a valid one can be.
+/// The most bytes of a name in a line: the length of the longest valid name.
 const LONGEST_NAME: usize = 256;
 
-/// So many addresses of those without a credential are told of a second.
+/// The most addresses of clients without a credential in the line of a second.
 const MOST_ADDRESSES: usize = 8;
 
 /// Where the lines go.
@@ -56,31 +56,31 @@ pub struct Audit {
     sink: Sink,
     /// `None` for standard error.
     file: Mutex<Option<File>>,
-    /// Those without a valid credential of which no line tells yet.
+    /// Requests without a valid credential since the last line about them.
     refused: Mutex<Refused>,
     metrics: Arc<Metrics>,
 }
 
-/// Requests that were refused for want of a credential.
+/// Requests that were refused for lack of a valid credential.
 #[derive(Debug, Default)]
 struct Refused {
     count: u64,
-    /// Some of those that sent them.
+    /// The addresses of some of their clients.
     addresses: BTreeSet<IpAddr>,
 }
 
-/// What a line says.
+/// The content of a line.
 pub struct Line<'a> {
     pub time: Micros,
     pub request_id: &'a str,
-    /// `None`: it was refused before anybody asked who sent it.
+    /// `None`: the request was refused before authentication.
     pub client: Option<&'a Client>,
     pub peer: Option<SocketAddr>,
     pub method: &'a Method,
-    /// The template of the path; `None` if there is nothing at it.
+    /// The template of the path; `None` for an unknown path.
     pub route: Option<&'a str>,
     pub path: &'a str,
-    /// What the request is about and its path does not name.
+    /// Names of the objects of the request that its path does not have.
     pub named: &'a [(&'static str, String)],
     pub status: StatusCode,
 }
@@ -96,7 +96,7 @@ impl Audit {
         Ok(Self { sink, file: Mutex::new(file), refused: Mutex::default(), metrics })
     }
 
-    /// Opens the file anew, after it was moved away (SIGHUP). If that fails, the old one is written on.
+    /// Reopens the file after it was moved away (SIGHUP). If that fails, the old file stays in use.
     pub fn reopen(&self) {
         let Sink::File(path) = &self.sink else { return };
         match appending(path) {
@@ -112,7 +112,7 @@ impl Audit {
         self.append(line.text());
     }
 
-    /// A request was refused for want of a credential: counted, and told by [`Audit::report`].
+    /// Counts a request that was refused for lack of a valid credential, for [`Audit::report`].
     pub fn refused(&self, peer: Option<SocketAddr>) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.count += 1;
@@ -121,7 +121,8 @@ impl Audit {
         }
     }
 
-    /// Tells once a second how many requests were refused for want of a credential, if any were. Never returns.
+    /// Writes once a second how many requests were refused for lack of a valid credential, if there were any. Never
+    /// returns.
     pub async fn report(&self, clock: &dyn Clock) {
         let mut seconds = interval(Duration::from_secs(1));
         seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -131,7 +132,7 @@ impl Audit {
         }
     }
 
-    /// As [`Audit::report`], once.
+    /// Does one step of [`Audit::report`].
     pub fn report_now(&self, clock: &dyn Clock) {
         let Refused { count, addresses } = mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner));
         if count > 0 {
@@ -147,7 +148,7 @@ impl Audit {
     fn append(&self, mut text: String) {
         text.push('\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // In one write each, so that lines of several processes do not mix.
+        // One write per line, so that lines of several processes do not mix.
         let written = match &mut *file {
             Some(file) => file.write_all(text.as_bytes()),
             None => io::stderr().lock().write_all(text.as_bytes()),
@@ -159,7 +160,7 @@ impl Audit {
     }
 }
 
-/// Readable by its owner and group alone: it has the names of users.
+/// Only owner and group may read it: it contains names of users.
 fn appending(path: &Path) -> io::Result<File> {
     let opened = OpenOptions::new().append(true).create(true).mode(0o640).open(path);
     opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
@@ -174,7 +175,7 @@ impl Line<'_> {
             let mut principal = ObjectText::default();
             principal.push_str("kind", client.kind.as_str());
             if let Some(id) = &client.id {
-                // Of a JWT it is what the issuer says, however long.
+                // The issuer chooses the subject of a JWT, of any length.
                 principal.push_str("id", cut(id));
             }
             principal.push_str("role", client.grant.role.as_str());
@@ -198,17 +199,17 @@ impl Line<'_> {
     }
 }
 
-/// The first bytes of a name, in whole characters.
+/// Cuts a name to its first bytes, at a character boundary.
 fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(LONGEST_NAME)]
 }
 
-/// The names in a path that matches a template, each cut at 256 bytes: nobody has judged yet whether they can be any.
+/// The names in a path that matches a template, each cut at 256 bytes. They are not validated yet.
 pub fn names<'a>(route: &'a str, path: &'a str) -> impl Iterator<Item = (&'a str, String)> {
     let segments = route.split('/').zip(path.split('/'));
     segments.filter_map(|(template, segment)| {
         let name = template.strip_prefix('{')?.strip_suffix('}')?;
-        // A byte takes three at most. So no more is decoded than can be told.
+        // A byte takes at most three characters, so nothing more needs decoding.
         let decoded: Vec<u8> = percent_decode_str(segment).take(LONGEST_NAME + 3).collect();
         Some((name, cut(&String::from_utf8_lossy(&decoded)).to_owned()))
     })

@@ -1,4 +1,4 @@
-//! From a credential to a client: which it is, whether it holds, and for how long that may be remembered.
+//! From a credential to a client: which client it is, whether the credential is valid, and how long that may be cached.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,36 +19,36 @@ use crate::service::Clock;
 use crate::store::Store;
 use crate::store::error::{Cause, StoreError};
 
-/// For how long a credential is taken for what it was found to be. What is revoked or narrowed is so on every replica within
-/// 5 s (contract, section 11): this, and the time to look it up.
+/// How long the result for a credential is cached. A revoked or restricted credential must be so on every replica
+/// within 5 s (contract, section 11): this time and the look-up.
 const REMEMBERED: Duration = Duration::from_secs(3);
 
-/// How old the secret of tokens may be that one is judged by; with [`REMEMBERED`], below the 5 s within which tokens from before a
-/// rotation are void.
+/// How old the cached secret of tokens may be to accept one. With [`REMEMBERED`], less than the 5 s within which a
+/// rotation voids older tokens.
 const SECRET_AGE: Duration = Duration::from_secs(1);
 
-/// How old it may be to refuse one: it may have been minted elsewhere with the next secret. Made up tokens cost no more than a
-/// look-up in this time.
+/// How old it may be to refuse a token, which another process may have signed with the next secret. Forged tokens cause
+/// at most one look-up in this time.
 const SECRET_AGE_TO_REFUSE: Duration = Duration::from_millis(100);
 
-/// How many credentials are remembered, valid and invalid ones.
+/// How many credentials are cached, valid and invalid ones.
 const MOST_REMEMBERED: u64 = 10_000;
 
-/// How many keys that were never seen here are looked up at a time, and how many requests may wait for that. Whoever makes up keys
-/// takes no more of the database than this.
+/// How many keys that this process has never seen are looked up at a time, and how many requests may wait for that.
+/// Made-up keys put no more load on the database than this.
 const STRANGERS: usize = 4;
 const STRANGERS_WAITING: usize = 64;
 
-/// How often a process that asks for no credential looks for a first key.
+/// How often a process without authentication checks whether the database has a key.
 const LOOK_FOR_KEYS: Duration = Duration::from_secs(2);
 
-/// How long one look may take.
+/// The time limit for one query.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// `lastUsedTime` of a key is written when it is older than this.
 const TOUCH_AFTER: i64 = 3_600_000_000;
 
-/// What is asked for, beside keys in the database.
+/// The settings of authentication.
 pub struct Settings {
     /// `--require-auth`
     pub required: bool,
@@ -56,38 +56,38 @@ pub struct Settings {
     pub(crate) jwt: Option<Jwt>,
 }
 
-/// Why a request is not served.
+/// Why a client cannot be authenticated.
 #[derive(Debug, Clone)]
 pub enum Refusal {
-    /// There is no credential, or none that holds. Which of these it is, is for the metrics.
+    /// The credential is missing or invalid. The reason is only for the metrics.
     Unauthenticated(&'static str),
-    /// Too many credentials are looked up that may be no good.
+    /// Too many unknown credentials are being looked up.
     Overloaded,
     Store(Arc<StoreError>),
 }
 
-/// A client, or why the credential does not hold.
+/// The client, or why the credential is invalid.
 type Found = Result<Arc<Client>, &'static str>;
 
-/// Establishes who sent a request. Shared by all requests of a process.
+/// Authenticates requests. One per process.
 pub struct Authenticator {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     settings: Settings,
-    /// A credential is asked for. Never switched off.
+    /// Authentication is on. Never switched off again.
     on: AtomicBool,
     anyone: Arc<Client>,
     remembered: Cache<[u8; 32], Found>,
-    /// The digests of keys that were seen here, by their ids. No id is ever that of another key.
+    /// The digests of keys that this process has seen, by id. Ids are never reused.
     known: Cache<String, [u8; 32]>,
     strangers: Semaphore,
     strangers_waiting: Semaphore,
-    /// The secret of tokens, and since when it is known to be that.
+    /// The secret of tokens, and when it was read.
     secret: Mutex<Option<(Instant, [u8; 32])>>,
 }
 
 impl Authenticator {
-    /// Asks for credentials if a setting says so, or if the database holds a key.
+    /// Turns authentication on if a setting requires it or the database has a key.
     ///
     /// # Errors
     /// The database does not answer.
@@ -109,18 +109,18 @@ impl Authenticator {
         })
     }
 
-    /// Whether a credential is asked for.
+    /// Whether a credential is required.
     pub fn is_on(&self) -> bool {
         self.on.load(Ordering::Relaxed)
     }
 
-    /// Keeps up with what changes without a request: a first key in the database, the file of the admin key, the keys of the
-    /// issuer. Runs until it is dropped; `metrics` tell what fails.
+    /// Follows changes that no request causes: a first key in the database, the admin key's file, the issuer's keys.
+    /// Runs until dropped. `metrics` count failures.
     pub async fn watch(&self, metrics: &Metrics) {
         let keys = async {
             while !self.is_on() {
                 sleep(LOOK_FOR_KEYS).await;
-                // What fails is tried again.
+                // A failure is retried.
                 if let Ok(true) = self.store.has_keys(Instant::now() + LOOK).await {
                     tracing::info!("the database holds a key: credentials are asked for from now on");
                     self.on.store(true, Ordering::Relaxed);
@@ -140,10 +140,10 @@ impl Authenticator {
         tokio::join!(keys, admin_key, issuer);
     }
 
-    /// The client that shows this credential, or none.
+    /// The client of this credential, or of none.
     ///
     /// # Errors
-    /// A credential is asked for, and this is none that holds; it cannot be found out now.
+    /// A credential is required, and this one is missing or invalid; or that cannot be determined now.
     pub async fn client(&self, credential: Option<&str>, deadline: Instant) -> Result<Arc<Client>, Refusal> {
         if !self.is_on() {
             return Ok(self.anyone.clone());
@@ -161,7 +161,7 @@ impl Authenticator {
             }
         };
         let client = found.map_err(Refusal::Unauthenticated)?;
-        // The clocks of an issuer and of ours may differ.
+        // The issuer's clock and ours may differ.
         let leeway = if client.kind == Kind::Jwt { LEEWAY } else { 0 };
         match client.expire_time {
             Some(expire_time) if expire_time.plus(leeway) <= self.clock.now() => {
@@ -171,7 +171,7 @@ impl Authenticator {
         }
     }
 
-    /// As [`Authenticator::client`], looked up anew.
+    /// As [`Authenticator::client`], without the cache.
     ///
     /// # Errors
     /// As of [`Authenticator::client`].
@@ -182,7 +182,7 @@ impl Authenticator {
         self.client(credential, deadline).await
     }
 
-    /// Forgets what was remembered: something was revoked or narrowed here.
+    /// Clears the cache, after a credential was revoked or restricted here.
     pub fn forget(&self) {
         self.remembered.invalidate_all();
     }
@@ -234,7 +234,7 @@ impl Authenticator {
         let now = self.clock.now();
         if found.last_used_time.is_none_or(|last| last.plus(TOUCH_AFTER) <= now) {
             let (store, id) = (self.store.clone(), found.id.clone());
-            // Not worth a failure of the request.
+            // A failure must not fail the request.
             tokio::spawn(async move { store.touch_api_key(&id, now, Instant::now() + LOOK).await });
         }
         let ApiKey { id, grant, expire_time, .. } = found;
@@ -248,7 +248,7 @@ impl Authenticator {
         }
         let Some(claims) = claims.filter(|claims| claims.is_short_lived(self.clock.now())) else { return Ok(None) };
         let token::Claims { key, app, user, role, epoch, expires, .. } = claims;
-        // What its key may no longer do, it may not either.
+        // A token may not do more than its key.
         let Some((of_key, until)) = self.minter(&key, deadline).await? else { return Ok(None) };
         let grant = Grant { role, apps: Names::literal([app.as_str()]), users: Names::literal([user.as_str()]) };
         if self.epoch(&UserKey { app, user }, deadline).await? != epoch {
@@ -259,7 +259,7 @@ impl Authenticator {
         Ok(Some(Client { kind: Kind::Token, id: Some(key), grant: of_key.and(&grant), expire_time }))
     }
 
-    /// The grant and the expiry of the key that minted a token, if it still holds.
+    /// The grant and the expiry of the key that minted a token, if it is still valid.
     async fn minter(&self, id: &str, deadline: Instant) -> Result<Option<(Grant, Option<Micros>)>, StoreError> {
         if id.starts_with(admin::PREFIX) {
             let Some(admin_key) = &self.settings.admin_key else { return Ok(None) };
@@ -269,10 +269,10 @@ impl Authenticator {
         Ok(self.store.api_key(id, deadline).await?.map(|key| (key.grant, key.expire_time)))
     }
 
-    /// The secret of all tokens as it was `age` ago or later. It lies in the database, so that each replica knows it.
+    /// The secret of all tokens, at most `age` old. It is stored in the database, so that all replicas share it.
     pub(super) async fn secret(&self, age: Duration, deadline: Instant) -> Result<[u8; 32], StoreError> {
         let asked = Instant::now();
-        // One looks, and whoever waits for that takes what it finds.
+        // One request reads it; those that wait for the lock use its result.
         let held = timeout_at(deadline, self.secret.lock()).await;
         let late = |_| StoreError::new(Cause::Timeout, "the secret of tokens was not read within the time limit");
         let mut held = held.map_err(late)?;
@@ -303,7 +303,7 @@ pub(super) fn seconds(seconds: i64) -> Micros {
     Micros(0).plus(seconds.saturating_mul(1_000_000))
 }
 
-/// By its form alone: what is none costs no look-up.
+/// Checks the form alone: other text costs no look-up.
 fn is_like_a_credential(text: &str) -> bool {
     key::id_of(text).is_some() || text.starts_with(token::PREFIX) || text.split('.').count() == 3
 }

@@ -1,11 +1,12 @@
-//! The keys with which the issuer signs (RFC 7517), from a URL or a file.
+//! The issuer's signing keys (RFC 7517), from a URL or a file.
 //!
-//! [`Jwks::keep`] reads them at once and then every [`INTERVAL`]; after a failure, every [`RETRY`]. A token with an unknown key has
-//! them read again, at most once in [`RETRY`]. The last good set serves for [`MAX_AGE`]. A file is read every [`FILE_INTERVAL`].
+//! [`Jwks::keep`] reads them at once and then every [`INTERVAL`]; after a failure, every [`RETRY`]. A token with an
+//! unknown key causes another read, at most once in [`RETRY`]. The last good set is used for at most [`MAX_AGE`]. A
+//! file is read every [`FILE_INTERVAL`].
 //!
-//! A fetch is bounded in time, bytes, keys and redirects, and redirects stay at the origin. TLS trusts the system's
-//! certificates, or those in `SSL_CERT_FILE`. The variables of proxies are not looked at: no setting that `--help` does not show.
-//! Who needs a proxy fetches the keys into a file.
+//! A fetch has limits of time, bytes, keys and redirects, and redirects stay at the origin. TLS trusts the system's
+//! certificates, or those in `SSL_CERT_FILE`. Proxy variables are ignored, because every setting must be in `--help`:
+//! behind a proxy, download the keys to a file.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -25,16 +26,16 @@ use url::{Host, Url};
 use crate::metrics::Metrics;
 use crate::outgoing::{self, SetupError};
 
-/// How long after a good fetch the next one comes.
+/// The interval after a good fetch.
 const INTERVAL: Duration = Duration::from_secs(5 * 60);
-/// How long after a failed fetch the next one comes, and how often an unknown key may cause one.
+/// The interval after a failed fetch, and the least interval between fetches for unknown keys.
 const RETRY: Duration = Duration::from_secs(30);
 const FILE_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a set serves when no newer one can be had.
+/// How long a set is used if no newer one can be fetched.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long one fetch may take, and how long a request waits for one.
+/// The time limit for one fetch, and for a request that waits for one.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many requests may wait for one: each holds a place among those that are served.
+/// How many requests may wait for a fetch: each takes a place among the concurrent requests.
 const MAX_WAITING: usize = 64;
 const MAX_BYTES: usize = 1 << 20;
 const MAX_KEYS: usize = 100;
@@ -42,7 +43,7 @@ const MAX_REDIRECTS: usize = 3;
 /// ring verifies with RSA moduli of 2048 to 8192 bits.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
-/// Where the issuer publishes its keys.
+/// Where the issuer's keys come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     Url(Url),
@@ -51,7 +52,7 @@ pub(crate) enum Source {
 
 impl Source {
     /// # Errors
-    /// It is no `https` URL, and no `http` URL of a loopback host: whoever can change what is fetched can sign tokens.
+    /// The URL is neither `https` nor `http` of a loopback host: whoever can change the response can sign tokens.
     pub(crate) fn url(text: &str) -> Result<Self, &'static str> {
         let url = Url::parse(text).map_err(|_| "must be a URL")?;
         let is_loopback = match url.host() {
@@ -80,7 +81,7 @@ impl Source {
     }
 }
 
-/// A public key, and the one algorithm for which it is used.
+/// A public key, and the only algorithm that it is used for.
 pub(crate) struct Key {
     id: Option<String>,
     algorithm: Algorithm,
@@ -93,48 +94,48 @@ impl Key {
     }
 }
 
-/// Which key is asked for is not there.
+/// Why there is no key for a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoKey {
     /// No set was ever read, or the last one is too old.
     NoSet,
-    /// None of that id; or, without an id, not exactly one for that algorithm.
+    /// No key has that id; or, without an id, not exactly one is for that algorithm.
     Unknown,
     /// The key of that id is for another algorithm.
     OtherAlgorithm,
-    /// It may be in the set that is being read, and as many wait for that as may.
+    /// It may be in the set that is being read, but too many requests wait for that.
     Busy,
 }
 
-/// The issuer's keys, as of late.
+/// The issuer's keys, as of the last read.
 pub(crate) struct Jwks {
     source: Source,
     client: Client,
     state: Mutex<State>,
-    /// Asks [`Jwks::keep`] for a load.
+    /// Wakes [`Jwks::keep`] for a load.
     wake: Notify,
-    /// Told at the end of every load.
+    /// Notified at the end of every load.
     loaded: watch::Sender<()>,
     waiting: Semaphore,
 }
 
 struct State {
     set: Option<Set>,
-    /// A load is under way, or about to be.
+    /// A load is running or about to run.
     loading: bool,
-    /// When a load was last asked for because of an unknown key.
+    /// When an unknown key last caused a load.
     asked: Option<Instant>,
     failing: bool,
 }
 
 struct Set {
     keys: Vec<Arc<Key>>,
-    /// When it was known to be what the issuer says.
+    /// When this set was last confirmed.
     since: Instant,
 }
 
 impl Jwks {
-    /// Reads nothing yet; until [`Jwks::keep`] runs, every key is unknown.
+    /// Reads nothing yet. Every key is unknown until [`Jwks::keep`] runs.
     ///
     /// # Errors
     /// TLS cannot be set up.
@@ -151,7 +152,7 @@ impl Jwks {
         })
     }
 
-    /// These keys, and no others.
+    /// A fixed set of keys.
     #[cfg(test)]
     pub(super) fn fixed(text: &str) -> Self {
         let jwks = Self::new(Source::File(PathBuf::new())).unwrap();
@@ -159,7 +160,7 @@ impl Jwks {
         jwks
     }
 
-    /// Keeps the keys up to date, for ever. To be run once, in a task of its own.
+    /// Keeps the keys up to date, forever. Run it once, in a task of its own.
     pub(crate) async fn keep(&self, metrics: &Metrics) {
         loop {
             self.state().loading = true;
@@ -176,10 +177,10 @@ impl Jwks {
         }
     }
 
-    /// The key with which a token of this `kid` and algorithm is verified. A token without `kid` may have the only key of its
-    /// algorithm.
+    /// The key for a token with this `kid` and algorithm. Without a `kid`, the only key for the algorithm.
     ///
-    /// Answers at once if the key is there. Otherwise waits for a load, if one is under way or may be asked for; at most 5 s.
+    /// Returns at once if the key is known. Otherwise waits at most 5 s for a load, if one is running or may be
+    /// started.
     ///
     /// # Errors
     /// There is no such key.
@@ -204,7 +205,7 @@ impl Jwks {
                 if place.is_none() {
                     place = Some(self.waiting.try_acquire().map_err(|_| NoKey::Busy)?);
                 }
-                // Before the lock is given back, so that the end of the load cannot be missed.
+                // Subscribe before the lock is released, so that the end of the load is not missed.
                 self.loaded.subscribe()
             };
             if !matches!(timeout_at(deadline, loaded.changed()).await, Ok(Ok(()))) {
@@ -213,7 +214,7 @@ impl Jwks {
         }
     }
 
-    /// Waits until a load is asked for. One that was asked for just as another began was served by that one.
+    /// Waits for a request to load. A request made just as another load began is served by that load.
     async fn woken(&self) {
         loop {
             self.wake.notified().await;
@@ -234,7 +235,7 @@ impl Jwks {
         parse(&text)
     }
 
-    /// Takes over what was loaded, tells the log what has changed, and those who wait that it is there.
+    /// Stores the result of a load, logs changes, and wakes waiting requests.
     fn settle(&self, result: Result<Vec<Arc<Key>>, LoadError>) {
         let mut state = self.state();
         state.loading = false;
@@ -293,7 +294,7 @@ impl Set {
     }
 }
 
-/// Why the keys cannot be read. Never holds the URL, which may have credentials.
+/// Why the keys cannot be read. Never contains the URL, which may contain credentials.
 #[derive(Debug, thiserror::Error)]
 enum LoadError {
     #[error("no whole answer within 5 s")]
@@ -359,7 +360,7 @@ struct JwkSet {
     keys: Vec<Entry>,
 }
 
-/// What cannot be read is a key for somebody else (RFC 7517, section 5).
+/// An entry that cannot be parsed is a key for somebody else (RFC 7517, section 5).
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Entry {
@@ -382,7 +383,7 @@ struct Jwk {
     y: Option<String>,
 }
 
-/// The keys of a set that can be used; others are left out. A set of none is the issuer's word, too: it has taken them back.
+/// The usable keys of a set. An empty set is valid: the issuer has withdrawn its keys.
 fn parse(text: &[u8]) -> Result<Vec<Arc<Key>>, LoadError> {
     let set: JwkSet = serde_json::from_slice(text).map_err(|_| LoadError::NoSet)?;
     if set.keys.len() > MAX_KEYS {
@@ -430,7 +431,7 @@ impl Jwk {
     }
 }
 
-/// A big-endian number without the leading zeros that some issuers write, and ring refuses.
+/// Removes leading zeros of a big-endian number, which some issuers write and ring refuses.
 fn unsigned(bytes: Vec<u8>) -> Vec<u8> {
     bytes.into_iter().skip_while(|byte| *byte == 0).collect()
 }
@@ -449,13 +450,13 @@ mod tests {
     use super::super::testing::{SigningKey, base64url, jwks};
     use super::*;
 
-    /// What the issuer does with a request of some path.
+    /// How the issuer answers requests for a path.
     #[derive(Clone)]
     enum Reply {
         Say(String),
-        /// These bytes, and then silence.
+        /// These bytes, then nothing more.
         Stall(&'static str),
-        /// A body without an end.
+        /// An endless body.
         Flood,
         HangUp,
     }
@@ -468,7 +469,7 @@ mod tests {
         Reply::Say(format!("HTTP/1.1 302 Found\r\nconnection: close\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"))
     }
 
-    /// A set of one Ed25519 key for each id; which key does not matter where nothing is verified.
+    /// A set with an Ed25519 key for each id. The keys do not matter where nothing is verified.
     fn set(ids: &[&str]) -> String {
         let x = "A".repeat(43);
         let key = |id: &&str| format!(r#"{{"kid":"{id}","kty":"OKP","crv":"Ed25519","x":"{x}"}}"#);
@@ -478,14 +479,14 @@ mod tests {
     struct Issuer {
         address: String,
         reply: watch::Sender<Reply>,
-        /// How many requests came, over all.
+        /// The number of requests so far.
         requests: watch::Receiver<usize>,
         handshakes: watch::Receiver<usize>,
         jwks: Arc<Jwks>,
     }
 
     impl Issuer {
-        /// An issuer, and those who know it by `/keys` but have not asked yet.
+        /// An issuer, and a reader of its `/keys` that has not fetched yet.
         async fn new(reply: Reply) -> Self {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap().to_string();
@@ -503,7 +504,7 @@ mod tests {
             Self { address, reply, requests, handshakes, jwks }
         }
 
-        /// The same, and its keys are kept.
+        /// The same, with its keys kept up to date.
         async fn kept(reply: Reply) -> Self {
             let issuer = Self::new(reply).await;
             let jwks = issuer.jwks.clone();
@@ -515,7 +516,7 @@ mod tests {
             self.reply.send_replace(reply);
         }
 
-        /// Whether there is a key of this id, once it is known.
+        /// Waits until it is known whether there is a key with this id.
         async fn find(&self, id: &str) -> Result<(), NoKey> {
             self.jwks.find(Some(id), Algorithm::EdDSA).await.map(drop)
         }
@@ -528,7 +529,7 @@ mod tests {
             let _ = within(self.requests.wait_for(|count| *count >= n)).await.unwrap();
         }
 
-        /// Lets time pass, in which the keys are loaded again.
+        /// Advances time, and waits for the load that this causes.
         async fn load_after(&self, time: Duration) {
             let mut loaded = self.jwks.loaded.subscribe();
             pass(time).await;
@@ -545,7 +546,7 @@ mod tests {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             match stream.read_u8().await {
-                // A handshake of TLS (RFC 8446, section 5.1), which this issuer does not know.
+                // A TLS handshake (RFC 8446, section 5.1), which this issuer does not support.
                 Ok(22) if head.is_empty() => return handshakes.send_modify(|count| *count += 1),
                 Ok(byte) => head.push(byte),
                 Err(_) => return,
@@ -553,7 +554,7 @@ mod tests {
         }
         count.send_modify(|count| *count += 1);
         let reply = replies.borrow().clone();
-        // Whoever asks may have gone.
+        // The client may have disconnected.
         let _ = match reply {
             Reply::Say(text) => stream.write_all(text.as_bytes()).await,
             Reply::Stall(text) => {
@@ -569,19 +570,20 @@ mod tests {
         };
     }
 
-    /// What takes this long would take for ever.
+    /// Turns a hang into a failure.
     async fn within<T>(future: impl Future<Output = T>) -> T {
         timeout(Duration::from_secs(20), future).await.unwrap()
     }
 
-    /// Moves the clock. It runs otherwise, as a clock that stands still jumps whenever a test waits for the network.
+    /// Advances the clock. It is not paused otherwise, because a paused clock jumps whenever a test waits for the
+    /// network.
     async fn pass(time: Duration) {
         tokio::time::pause();
         tokio::time::advance(time).await;
         tokio::time::resume();
     }
 
-    /// What is logged by this thread.
+    /// Captures the log of this thread.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -598,8 +600,8 @@ mod tests {
 
     impl Log {
         fn of_this_thread() -> (Self, DefaultGuard) {
-            // While there is one subscriber alone, tracing asks the thread that meets a line first whether it is wanted, and remembers
-            // the answer for all threads.
+            // With a single subscriber, tracing asks only the first thread that meets a line whether it is wanted, and
+            // caches that for all threads.
             static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
             LazyLock::force(&ANOTHER);
             let log = Self::default();
@@ -618,7 +620,7 @@ mod tests {
     #[tokio::test]
     async fn keys_are_there_from_the_start_and_renewed() {
         let mut issuer = Issuer::kept(ok(&set(&["a"]))).await;
-        // Comes before the first answer, and waits for it.
+        // This request comes before the first load, and waits for it.
         assert_eq!(issuer.find("a").await, Ok(()));
         assert_eq!(issuer.asked(), 1);
         pass(INTERVAL - Duration::from_secs(60)).await;
@@ -638,7 +640,7 @@ mod tests {
         let all = futures_util::future::join_all((0..MAX_WAITING).map(|_| issuer.find("b"))).await;
         assert!(all.iter().all(Result::is_ok));
         assert_eq!(issuer.asked(), 2);
-        // What the issuer has taken back is taken from here.
+        // A key that the issuer withdrew is removed here.
         issuer.replies(ok(&set(&["b"])));
         issuer.load_after(INTERVAL).await;
         assert_eq!(issuer.find("a").await, Err(NoKey::Unknown));
@@ -666,7 +668,7 @@ mod tests {
         }
     }
 
-    /// As when it is time for one anyway.
+    /// For instance when a regular fetch is due.
     #[tokio::test]
     async fn a_fetch_that_was_asked_for_as_another_began_is_that_one() {
         let issuer = Issuer::new(ok(&set(&["a"]))).await;
@@ -688,7 +690,7 @@ mod tests {
         let jwks = issuer.jwks.clone();
         let waiting = tokio::spawn(async move { jwks.find(Some("b"), Algorithm::EdDSA).await.map(drop) });
         issuer.wait_for_requests(2).await;
-        // A key that is known is not held up.
+        // A known key is returned at once.
         assert_eq!(issuer.find("a").await, Ok(()));
         assert!(!waiting.is_finished());
         pass(PATIENCE).await;
@@ -719,7 +721,7 @@ mod tests {
             issuer.load_after(Duration::from_secs(60 * 60)).await;
             assert_eq!(issuer.find("a").await, Ok(()));
         }
-        // Many failures, one change.
+        // Many failures cause one warning.
         assert_eq!(log.warnings().len(), 1, "{:?}", log.warnings());
         issuer.load_after(Duration::from_secs(60 * 60)).await;
         assert_eq!(issuer.find("a").await, Err(NoKey::NoSet));
@@ -736,7 +738,7 @@ mod tests {
         assert_eq!(log.warnings().len(), 3);
     }
 
-    /// Between two failed fetches, too.
+    /// Also between two failed fetches.
     #[tokio::test(start_paused = true)]
     async fn a_set_is_too_old_to_the_second() {
         let jwks = Jwks::fixed(&set(&["a"]));
@@ -803,7 +805,7 @@ mod tests {
             assert!(futures_util::FutureExt::now_or_never(find.as_mut()).is_none());
         }
         assert_eq!(find(MAX_WAITING).await, Err(NoKey::Busy));
-        // Whoever goes away makes room.
+        // A request that gives up makes room for another.
         drop(waiting.pop());
         assert!(futures_util::FutureExt::now_or_never(find(MAX_WAITING)).is_none());
         keeper.abort();
@@ -827,12 +829,12 @@ mod tests {
             assert_eq!(issuer.asked(), before + 1, "{to}");
         }
         assert_eq!(other.asked(), 0);
-        // In a circle, at the origin: an end, after the first request and three more.
+        // A redirect loop at the origin ends after the first request and three more.
         let before = issuer.asked();
         issuer.replies(redirect("/keys"));
         assert!(matches!(within(issuer.jwks.load()).await, Err(LoadError::Http(_))));
         assert_eq!(issuer.asked(), before + 1 + MAX_REDIRECTS);
-        // One that leads to the keys is followed.
+        // A redirect that leads to the keys is followed.
         issuer.replies(redirect("/elsewhere"));
         let jwks = issuer.jwks.clone();
         let mut requests = issuer.requests.clone();
@@ -844,7 +846,7 @@ mod tests {
         issuer.wait_for_requests(before + 3 + MAX_REDIRECTS).await;
     }
 
-    /// The TLS of `https` is set up, and trusts nobody who does not speak it.
+    /// TLS is set up for `https`, and fails if the peer does not speak it.
     #[tokio::test]
     async fn https_is_spoken_to_https() {
         let issuer = Issuer::new(ok(&set(&["a"]))).await;
@@ -873,7 +875,7 @@ mod tests {
         std::fs::write(&path, set(&["b"])).unwrap();
         load_after(FILE_INTERVAL).await;
         assert_eq!((find("a").await, find("b").await), (Err(NoKey::Unknown), Ok(())));
-        // A file that is half written, too large or gone changes nothing.
+        // A file that is incomplete, too large or missing changes nothing.
         for text in ["{\"keys\":[", &" ".repeat(MAX_BYTES + 1)] {
             std::fs::write(&path, text).unwrap();
             load_after(FILE_INTERVAL).await;
@@ -932,7 +934,7 @@ mod tests {
         for key in &bad {
             assert_eq!(parse(jwks(std::slice::from_ref(key)).as_bytes()).unwrap().len(), 0, "{key}");
         }
-        // They do no harm to those beside them. A modulus may have a zero in front, as some issuers write it.
+        // Bad keys do not affect good ones. Some issuers write a modulus with a leading zero.
         let padded = n(&[&[0], &[255; 256][..]].concat());
         let all: Vec<_> = bad.into_iter().chain(good).chain([padded]).collect();
         assert_eq!(parse(jwks(&all).as_bytes()).unwrap().len(), 5);

@@ -1,7 +1,7 @@
-//! Tokens of the customer's issuer: JWT (RFC 7519), access tokens of RFC 9068 among them.
+//! Tokens of the customer's issuer: JWT (RFC 7519), including access tokens of RFC 9068.
 //!
-//! The issuer says who somebody is; the settings say which claims hold the user, the apps and the role. Names from claims are
-//! literal. The algorithm is the key's, never the token's choice; a key that comes with the token is not looked at.
+//! The issuer identifies the client; the settings name the claims with the user, the apps and the role. Names in claims
+//! are literal. The key determines the algorithm, never the token; a key within the token is ignored.
 
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
@@ -15,15 +15,15 @@ use crate::domain::time::Micros;
 use crate::metrics::Metrics;
 use crate::outgoing::SetupError;
 
-/// By how much the issuer's clock and ours may differ, in microseconds: 60 s.
+/// How much the issuer's clock and ours may differ, in microseconds: 60 s.
 pub(crate) const LEEWAY: i64 = 60_000_000;
 
-/// What is known of the issuer.
+/// Settings of the issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// `iss` must be this.
+    /// The required `iss`.
     pub issuer: String,
-    /// `aud` must be this, or a list that has it.
+    /// `aud` must be this, or a list that contains it.
     pub audience: String,
     pub source: Source,
     /// The claim that names the user.
@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     pub role: RoleFrom,
 }
 
-/// For which apps a token is good.
+/// The apps of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Apps {
     /// The same for every token.
@@ -41,7 +41,7 @@ pub(crate) enum Apps {
     Claim(String),
 }
 
-/// Which role a token has.
+/// The role of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RoleFrom {
     /// The same for every token.
@@ -50,32 +50,32 @@ pub(crate) enum RoleFrom {
     Claim(String),
 }
 
-/// What a good token allows.
+/// The content of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verified {
     pub grant: Grant,
-    /// The user, if the role is `user`; other roles are nobody in particular.
+    /// The user, if the role is `user`; other roles are not tied to a user.
     pub user: Option<UserId>,
-    /// The claim `sub`, as the issuer says it: of any length and content.
+    /// The claim `sub`, unchanged: of any length and content.
     pub subject: Option<String>,
-    /// The claim `exp`. The token is good until [`LEEWAY`] after it.
+    /// The claim `exp`. The token is valid until [`LEEWAY`] after it.
     pub expire_time: Micros,
 }
 
-/// Why a token is refused. For metrics only: a client learns no more than that it is refused.
+/// Why a token is refused. Only for metrics: a client does not learn the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Reason {
-    /// No JWT, or a claim that RFC 7519 defines is of another form.
+    /// Not a JWT, or a claim that RFC 7519 defines has another form.
     Malformed,
-    /// `crit`, a key of its own (`jku`, `x5u`, `jwk`), or a `typ` that is no access token.
+    /// It has `crit`, a key of its own (`jku`, `x5u`, `jwk`), or a `typ` that is not an access token.
     Header,
-    /// None of RS256, ES256, EdDSA, or not that of the key.
+    /// Not RS256, ES256 or EdDSA, or not the algorithm of the key.
     Algorithm,
     /// The issuer's keys could not be read.
     NoKeys,
     /// The issuer has no such key.
     UnknownKey,
-    /// Its key may be one that is being read; this is not known of it.
+    /// Its key may be in the set that is being read, but too many requests wait for that.
     Busy,
     Signature,
     Issuer,
@@ -84,16 +84,16 @@ pub(crate) enum Reason {
     NotYetValid,
     /// There is no `exp`.
     NoExpiry,
-    /// The claim of the user is absent or no valid name.
+    /// The user claim is absent or not a valid name.
     User,
-    /// The claim of the apps is absent, or one of them is no valid name, or there is none.
+    /// The apps claim is absent or empty, or contains an invalid name.
     Apps,
-    /// The claim of the role is absent or no role.
+    /// The role claim is absent or not a role.
     Role,
 }
 
 impl Reason {
-    /// For the metric.
+    /// The label in the metric.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -126,7 +126,7 @@ impl From<NoKey> for Reason {
     }
 }
 
-/// Judges the tokens of one issuer.
+/// Verifies the tokens of one issuer.
 pub(crate) struct Jwt {
     settings: Settings,
     keys: Jwks,
@@ -141,15 +141,15 @@ impl Jwt {
         Ok(Self { settings, keys })
     }
 
-    /// Keeps the issuer's keys up to date, for ever. To be run once, in a task of its own.
+    /// Keeps the issuer's keys up to date, forever. Run it once, in a task of its own.
     pub(crate) async fn keep_keys(&self, metrics: &Metrics) {
         self.keys.keep(metrics).await;
     }
 
-    /// What a token allows at `now`. Waits at most 5 s, and only for a key that is not known yet.
+    /// Verifies a token at the time `now`. Waits at most 5 s, and only for an unknown key.
     ///
     /// # Errors
-    /// It is not a good token of this issuer for this audience, or does not say what the settings ask for.
+    /// It is not a valid token of this issuer for this audience, or lacks a claim that the settings require.
     pub(crate) async fn verify(&self, text: &str, now: Micros) -> Result<Verified, Reason> {
         let header = decode_header(text).map_err(|_| Reason::Malformed)?;
         check(&header)?;
@@ -157,7 +157,7 @@ impl Jwt {
         let claims = decode::<Map<String, Value>>(text, key.decoding(), &self.validation(header.alg))
             .map_err(|error| reason(error.kind()))?
             .claims;
-        // The library also takes a list that has it, which RFC 7519 (section 4.1.1) does not know.
+        // The library also accepts a list that contains it, which RFC 7519 (section 4.1.1) does not allow.
         if claims.get("iss").and_then(Value::as_str) != Some(&*self.settings.issuer) {
             return Err(Reason::Issuer);
         }
@@ -181,7 +181,7 @@ impl Jwt {
         Ok(Verified { grant: Grant { role, apps, users }, user, subject, expire_time })
     }
 
-    /// What the library asks: the signature, `iss` and `aud`. Times are judged here, by the clock that everything is judged by.
+    /// The library checks the signature, `iss` and `aud`. Times are checked here, with the service's clock.
     fn validation(&self, algorithm: Algorithm) -> Validation {
         let mut validation = Validation::new(algorithm);
         validation.set_required_spec_claims(&["iss", "aud"]);
@@ -208,7 +208,7 @@ impl Jwt {
             Value::Array(all) => all.as_slice(),
             one => std::slice::from_ref(one),
         };
-        // One that is no name spoils the list: the issuer means something else than we do.
+        // One invalid name makes the list invalid: the issuer means something else.
         let names: Option<Vec<&str>> =
             said.iter().map(|name| name.as_str().filter(|name| AppName::parse(name).is_ok())).collect();
         Some(Names::literal(names?))
@@ -224,8 +224,8 @@ fn check(header: &Header) -> Result<(), Reason> {
         Algorithm::RS256 | Algorithm::ES256 | Algorithm::EdDSA => {}
         _ => return Err(Reason::Algorithm),
     }
-    // A token of another purpose from the same issuer (`logout+jwt`, `dpop+jwt`) is no credential (RFC 8725, section 3.11).
-    // Case and "application/" do not matter (RFC 7515, section 4.1.9).
+    // Tokens of the same issuer for other purposes (`logout+jwt`, `dpop+jwt`) are not credentials (RFC 8725, section
+    // 3.11). Case and "application/" do not matter (RFC 7515, section 4.1.9).
     let is_credential = header.typ.as_deref().is_none_or(|typ| {
         let typ = typ.to_ascii_lowercase();
         matches!(typ.strip_prefix("application/").unwrap_or(&typ), "jwt" | "at+jwt")
@@ -249,7 +249,7 @@ fn reason(kind: &ErrorKind) -> Reason {
     }
 }
 
-/// A time of RFC 7519: seconds since 1970, perhaps with a fraction.
+/// A time as in RFC 7519: seconds since 1970, perhaps with a fraction.
 fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<Micros>, Reason> {
     match claims.get(name) {
         None => Ok(None),
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    /// One key of each kind, named after its algorithm.
+    /// One key of each kind, whose id is its algorithm.
     struct Issuer {
         keys: [SigningKey; 3],
         jwt: Jwt,
@@ -305,12 +305,12 @@ mod tests {
             self.jwt.verify(text, NOW).await
         }
 
-        /// A token that is good but for these claims; `null` takes one away.
+        /// A valid token, except for these claims; `null` removes one.
         async fn verify_with(&self, claims: Value) -> Result<Verified, Reason> {
             self.verify(&self.ed().sign(r#"{"alg":"EdDSA","kid":"EdDSA"}"#, &with(claims))).await
         }
 
-        /// A good token but for its header.
+        /// A valid token, except for its header.
         async fn verify_header(&self, header: &str) -> Result<Verified, Reason> {
             self.verify(&self.ed().sign(header, &with(json!({})))).await
         }
@@ -350,7 +350,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn signatures_of_others_are_refused() {
         let issuer = Issuer::new(settings());
-        // Keys of the same kinds, but not the issuer's; of RSA the one key that there is, over other claims.
+        // Keys of the same kinds that are not the issuer's; for RSA, the only key signs other claims.
         for key in [SigningKey::ec(), SigningKey::ed()] {
             let header = format!(r#"{{"alg":"{0}","kid":"{0}"}}"#, key.algorithm());
             assert_eq!(issuer.verify(&key.sign(&header, &with(json!({})))).await, Err(Reason::Signature));
@@ -415,7 +415,7 @@ mod tests {
         }
     }
 
-    /// The oldest trick: the public key, which everybody has, as the secret of an HMAC.
+    /// A classic attack: the public key, which everybody has, as the secret of an HMAC.
     #[tokio::test(start_paused = true)]
     async fn a_public_key_is_no_secret() {
         let issuer = Issuer::new(settings());
@@ -600,7 +600,7 @@ mod tests {
         ] {
             assert_eq!(issuer.verify_with(json!({"role": said})).await, Err(Reason::Role), "{said}");
         }
-        // Nobody in particular needs no name.
+        // A role that is not tied to a user needs no name.
         let verified = issuer.verify_with(json!({"role": "agent", "sub": null})).await.unwrap();
         assert_eq!((verified.user, verified.subject), (None, None));
         assert_eq!(issuer.verify_with(json!({"role": "user", "sub": null})).await, Err(Reason::User));
@@ -623,7 +623,7 @@ mod tests {
         let keeper = tokio::spawn(async move { keeping.keep_keys(&Metrics::new()).await });
         let token = |key: &SigningKey, kid| key.sign(&format!(r#"{{"alg":"ES256","kid":"{kid}"}}"#), &with(json!({})));
         assert!(jwt.verify(&token(&old, "old"), NOW).await.is_ok());
-        // A token of a key that was just published has it read at once.
+        // A token with a newly published key causes a read at once.
         std::fs::write(&path, jwks(&[old.jwk(r#""kid":"old","#), new.jwk(r#""kid":"new","#)])).unwrap();
         assert!(jwt.verify(&token(&new, "new"), NOW).await.is_ok());
         assert!(jwt.verify(&token(&old, "old"), NOW).await.is_ok());

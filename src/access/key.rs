@@ -1,8 +1,9 @@
 //! API keys: `sdk_` ID `_` SECRET CHECKSUM.
 //!
-//! ID is 12 characters of base32 (RFC 4648, lower case; 60 random bits) and no secret. SECRET is 256 random bits in base62 (43 digits).
-//! CHECKSUM is the CRC-32 of all before it, in base62 (6 digits): a mistyped key costs no look-up, and scanners for leaked
-//! secrets can tell a key from text. The store has the SHA-256 of the whole key; a secret of 256 bits needs no slow hash.
+//! ID is 12 characters of base32 (RFC 4648, lower case; 60 random bits) and not secret. SECRET is 256 random bits in
+//! base62 (43 digits). CHECKSUM is the CRC-32 of everything before it, in base62 (6 digits): a mistyped key needs no
+//! look-up, and scanners for leaked secrets can recognize keys. The store has the SHA-256 of the whole key; a 256-bit
+//! secret needs no slow hash.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 use secrecy::SecretString;
@@ -11,7 +12,7 @@ use subtle::ConstantTimeEq as _;
 
 use super::{NoRandomness, random};
 
-/// What every API key begins with.
+/// The prefix of every API key.
 pub(crate) const PREFIX: &str = "sdk_";
 
 const ID: usize = 12;
@@ -23,26 +24,26 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
-/// A key just drawn.
+/// A new key.
 #[derive(Debug)]
 pub(crate) struct Drawn {
-    /// By which it is named: in lists, in the store, in the access log.
+    /// Its name in lists, in the store and in the access log.
     pub id: String,
-    /// The whole key. Shown once, to whoever asked for it.
+    /// The whole key. It is shown once, to its creator.
     pub key: SecretString,
 }
 
-/// Draws a key.
+/// Generates a key.
 ///
 /// # Errors
-/// There is no randomness.
+/// The system has no random numbers.
 pub(crate) fn draw() -> Result<Drawn, NoRandomness> {
     Ok(assemble(random::<16>()?, random()?))
 }
 
 fn assemble(id: [u8; 16], secret: [u8; 32]) -> Drawn {
     let id: String = id.iter().take(ID).map(|byte| char::from(BASE32[usize::from(byte % 32)])).collect();
-    // In one allocation, so that no part of it is left behind in another.
+    // One allocation, so that no part of the key remains in a freed one.
     let mut key = String::with_capacity(PREFIX.len() + ID + 1 + SECRET + CHECKSUM);
     key.push_str(PREFIX);
     key.push_str(&id);
@@ -60,7 +61,7 @@ fn push_base62<const N: usize>(out: &mut String, mut number: [u8; N], digits: us
         let mut rest = 0;
         for byte in &mut number {
             let value = rest * 256 + u32::from(*byte);
-            // Both fit: the rest of a division by 62 is below 62.
+            // Both fit: the remainder of a division by 62 is below 62.
             *byte = (value / 62) as u8;
             rest = value % 62;
         }
@@ -69,7 +70,7 @@ fn push_base62<const N: usize>(out: &mut String, mut number: [u8; N], digits: us
     out.extend(text.iter().take(digits).map(|digit| char::from(*digit)));
 }
 
-/// The id of what has the form of a key and its checksum. Whether there is such a key, the store knows.
+/// The id in a text with the form and the checksum of a key. Only the store knows whether the key exists.
 pub(crate) fn id_of(text: &str) -> Option<&str> {
     let (id, rest) = text.strip_prefix(PREFIX)?.split_once('_')?;
     let is_key = id.len() == ID
@@ -85,12 +86,12 @@ pub(crate) fn id_of(text: &str) -> Option<&str> {
     (said == u64::from(CRC32.checksum(before.as_bytes()))).then_some(id)
 }
 
-/// What the store keeps of a key: the SHA-256 of its whole text.
+/// The digest in the store: the SHA-256 of the whole key.
 pub(crate) fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
 }
 
-/// Whether two digests are the same, in a time that does not depend on where they differ.
+/// Compares two digests in constant time.
 pub(crate) fn is_same(a: &[u8; 32], b: &[u8; 32]) -> bool {
     a.ct_eq(b).into()
 }
@@ -116,7 +117,7 @@ mod tests {
         }
     }
 
-    /// The check value of CRC-32/ISO-HDLC, the one of zip and PNG.
+    /// The check value of CRC-32/ISO-HDLC, which zip and PNG use.
     #[test]
     fn the_checksum_is_the_usual_crc() {
         assert_eq!(CRC32.checksum(b"123456789"), 0xcbf4_3926);
@@ -177,7 +178,7 @@ mod tests {
         fn no_random_text_is_a_key(text in any::<String>(), like in "sdk_[a-z2-7]{12}_[0-9A-Za-z]{49}", odd in "sdk_\\PC{12}_\\PC{49}") {
             prop_assert_eq!(id_of(&text), None);
             prop_assert_eq!(id_of(&odd), None);
-            // One text in 2^32 of this form has the right checksum.
+            // One random text of this form in 2^32 has the right checksum.
             prop_assert_eq!(id_of(&like), None);
         }
     }

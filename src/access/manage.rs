@@ -1,4 +1,4 @@
-//! Keys and tokens: made, listed, changed and revoked, never beyond what the client that asks may do.
+//! Manages keys and tokens, within the permissions of the client that asks.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ pub enum Error {
         "no credential is asked for here, so there are none: `sessiond keys create --name NAME --role ROLE --apps APPS` makes the first key"
     )]
     Off,
-    /// It would go beyond what the client may do.
+    /// It exceeds the client's permissions.
     #[error("{0}")]
     Beyond(&'static str),
-    /// There is none, or none within the client's grant.
+    /// There is none within the client's grant.
     #[error("there is no such key")]
     NotFound,
     #[error("{0}")]
@@ -50,10 +50,10 @@ type Result<T> = std::result::Result<T, Error>;
 const KEYS_PER_LOOK: usize = 1000;
 
 impl Authenticator {
-    /// Makes a key. It is shown here and never again.
+    /// Creates a key. Its secret is shown only here.
     ///
     /// # Errors
-    /// It would go beyond the client's role, names or expiry.
+    /// It would exceed the client's role, names or expiry.
     pub async fn create_key(
         &self,
         client: &Client,
@@ -86,7 +86,7 @@ impl Authenticator {
     /// A page of the keys within the client's grant, by id, and whether there are more.
     ///
     /// # Errors
-    /// The database fails; here as below.
+    /// The database fails. This applies to all methods below.
     pub async fn keys(
         &self,
         client: &Client,
@@ -115,24 +115,24 @@ impl Authenticator {
     }
 
     /// # Errors
-    /// There is none within the client's grant.
+    /// There is no such key within the client's grant.
     pub async fn key(&self, client: &Client, id: &str, deadline: Instant) -> Result<ApiKey> {
         self.must_be_on()?;
         let found = self.store.api_key(id, deadline).await?;
         found.filter(|key| client.grant.contains(&key.grant)).ok_or(Error::NotFound)
     }
 
-    /// Changes a key. What it may no longer do, it and its tokens cannot do anywhere within 5 s.
+    /// Changes a key. Everywhere within 5 s, it and its tokens lose the permissions that were removed.
     ///
     /// # Errors
-    /// There is none; it would go beyond the client's role, names or expiry.
+    /// There is no such key; it would exceed the client's role, names or expiry.
     pub async fn change_key(&self, client: &Client, id: &str, draft: KeyDraft, deadline: Instant) -> Result<ApiKey> {
         loop {
             let found = self.key(client, id, deadline).await?;
             let mut changed = found.clone();
             draft.clone().apply(&mut changed, self.clock.now())?;
             within(client, &changed)?;
-            // What another change took away meanwhile stays taken away.
+            // If another change restricted the key meanwhile, this fails and is tried again on the new version.
             if self.store.change_api_key(&found, &changed, deadline).await? {
                 self.forget();
                 return Ok(changed);
@@ -140,10 +140,10 @@ impl Authenticator {
         }
     }
 
-    /// Makes a key like another one, which ends after `overlap` microseconds; and when that is.
+    /// Creates a copy of a key, which expires after `overlap` microseconds. Also returns that time.
     ///
     /// # Errors
-    /// There is none within the client's grant; it has expired.
+    /// There is no such key within the client's grant; it has expired.
     pub async fn rotate_key(
         &self,
         client: &Client,
@@ -173,7 +173,7 @@ impl Authenticator {
                 self.forget();
                 return Ok((key, text, until));
             }
-            // The next one is not to have what this one has lost meanwhile.
+            // The copy must not have permissions that the key has lost meanwhile.
             self.store.revoke_api_key(&key.id, self.clock.now(), deadline).await?;
         }
     }
@@ -181,7 +181,7 @@ impl Authenticator {
     /// Revokes a key and its tokens, everywhere within 5 s.
     ///
     /// # Errors
-    /// There is none within the client's grant.
+    /// There is no such key within the client's grant.
     pub async fn revoke_key(&self, client: &Client, id: &str, deadline: Instant) -> Result<()> {
         self.key(client, id, deadline).await?;
         self.store.revoke_api_key(id, self.clock.now(), deadline).await?;
@@ -189,10 +189,10 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Mints a token for one user, with the key that the client has shown.
+    /// Mints a token for one user with the client's key.
     ///
     /// # Errors
-    /// The client has not shown a key; it would go beyond the key's role, names or expiry.
+    /// The client has no key; it would exceed the key's role, names or expiry.
     pub async fn mint(&self, client: &Client, draft: TokenDraft, deadline: Instant) -> Result<(String, Micros)> {
         self.must_be_on()?;
         let TokenDraft { user, role, ttl } = draft;
@@ -213,14 +213,14 @@ impl Authenticator {
             user: user.user,
             role,
             issued: now.0.div_euclid(1_000_000),
-            // Down: it must not outlive its key.
+            // Rounded down: the token must not outlive its key.
             expires: until.0.div_euclid(1_000_000),
         };
         let secret = self.secret(Duration::ZERO, deadline).await?;
         Ok((token::mint(&secret, &claims), seconds(claims.expires)))
     }
 
-    /// Voids the tokens of a user that were minted before, everywhere within 5 s. One that is minted after it holds.
+    /// Voids all earlier tokens of a user, everywhere within 5 s. Later ones are valid.
     ///
     /// # Errors
     /// The user is not within the client's grant.
@@ -232,10 +232,10 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Replaces the secret that signs the tokens of users: those from before are void, everywhere within 5 s.
+    /// Replaces the secret that signs user tokens: all earlier tokens are void, everywhere within 5 s.
     ///
     /// # Errors
-    /// Only of the database.
+    /// The database fails.
     pub async fn replace_token_secret(&self, deadline: Instant) -> Result<()> {
         let draw = random().map_err(no_randomness)?;
         self.store.replace_token_secret(draw, deadline).await?;
@@ -244,7 +244,7 @@ impl Authenticator {
     }
 
     /// # Errors
-    /// No credential is asked for, so there are none.
+    /// Authentication is off, so there are no credentials.
     pub fn must_be_on(&self) -> Result<()> {
         if self.is_on() { Ok(()) } else { Err(Error::Off) }
     }

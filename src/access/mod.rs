@@ -1,9 +1,9 @@
-//! Who a client is: credentials, and what they are worth.
+//! Who a client is: credentials, and their grants.
 //!
 //! - `key`, `token`, `jwt`: the forms of credentials; `jwks`: the keys of an issuer; `admin`: the key in a file
 //! - `authenticator`: from a credential to a client
 //! - `audit`: the access log
-//! - `manage`: keys and tokens are made, changed and revoked; `revocations`: what a restored backup must be told again
+//! - `manage`: creates, changes and revokes keys and tokens; `revocations`: revocations to repeat on a restored backup
 
 mod admin;
 pub mod audit;
@@ -34,20 +34,20 @@ pub fn is_user_token(credential: &str) -> bool {
     credential.starts_with(token::PREFIX)
 }
 
-/// Who sent a request, as its credential says.
+/// The client that sent a request, by its credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     pub kind: Kind,
-    /// Of a key its id, of a token that of the key that minted it, of a JWT its subject.
+    /// The id of a key, or of the key that minted a token, or the subject of a JWT.
     pub id: Option<String>,
     pub grant: Grant,
     pub expire_time: Option<Micros>,
 }
 
-/// What a client has shown.
+/// The kind of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing, where nothing is asked for.
+    /// None, if authentication is off.
     None,
     Key,
     /// The content of `--admin-key-file`.
@@ -69,23 +69,23 @@ impl Kind {
 }
 
 impl Client {
-    /// A client that may do nothing.
+    /// A client without permissions.
     pub fn nobody() -> Self {
         let none = Names::literal([]);
         let grant = Grant { role: Role::Reader, apps: none.clone(), users: none };
         Self { kind: Kind::None, id: None, grant, expire_time: None }
     }
 
-    /// Whoever asks, where no credential is asked for.
+    /// Any client, if authentication is off.
     pub fn anyone() -> Self {
         Self { kind: Kind::None, id: None, grant: Grant::unlimited(), expire_time: None }
     }
 }
 
-/// Random bytes from the operating system, fit for a secret.
+/// Random bytes from the operating system, good enough for secrets.
 ///
 /// # Errors
-/// The operating system has none. Nothing secret can be made then.
+/// The operating system has none. Then no secret can be made.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], NoRandomness>
 where
     [u8; N]: ring::rand::RandomlyConstructable,
@@ -93,7 +93,7 @@ where
     generate(&SystemRandom::new()).map(|bytes| bytes.expose()).map_err(|_| NoRandomness)
 }
 
-/// What stands for something where the thing itself must not be told: HMAC-SHA256 under the salt of the database.
+/// A pseudonym for data that must not be shown: HMAC-SHA256 with the salt of the database.
 pub(crate) fn keyed(salt: &[u8; 32], kind: &str, of: &[u8]) -> [u8; 32] {
     let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, salt));
     for part in [kind.as_bytes(), b"\0", of] {
@@ -104,7 +104,7 @@ pub(crate) fn keyed(salt: &[u8; 32], kind: &str, of: &[u8]) -> [u8; 32] {
     bytes
 }
 
-/// The operating system gives no random numbers.
+/// The operating system provides no random numbers.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the operating system gives no random numbers")]
 pub(crate) struct NoRandomness;

@@ -1,6 +1,6 @@
-//! What was revoked, for a database that is restored from a backup of before: listed, and done again there.
+//! Revocations, listed so that they can be repeated on a database that was restored from an older backup.
 //!
-//! Nothing here names a person or holds a secret: keys go by their ids, users and secrets by keyed hashes.
+//! Nothing here names a person or contains a secret: keys are listed by id, users and secrets by keyed hashes.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,41 +18,41 @@ use crate::store::error::StoreError;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// How many rows one look takes.
+/// How many rows one query reads.
 const ROWS: usize = 1000;
 
-/// What a restored database must be told.
+/// An entry of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revocation {
-    /// A key that was revoked.
+    /// A revoked key.
     Revoked { id: String, time: Micros },
-    /// A key that was not: a hash of its role and names, and when it ends.
+    /// A key that was not revoked: a hash of its role and names, and its expiry.
     Held { id: String, grant: [u8; 32], expire_time: Option<Micros> },
-    /// How often the tokens of a user were revoked.
+    /// How often a user's tokens were revoked.
     Tokens(TokenEpoch),
     /// A hash of the secret that signs tokens.
     Secret([u8; 32]),
 }
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// Keys that were revoked, or were given their earlier end, again.
+    /// Keys that were revoked again, or got their earlier expiry again.
     pub keys: u64,
-    /// Users of whom tokens were revoked again.
+    /// Users whose tokens were revoked again.
     pub users: u64,
-    /// The secret of tokens was one that had been replaced, and was replaced again.
+    /// The secret of tokens had been replaced, and was replaced again.
     pub secret: bool,
-    /// Keys whose role, apps or users are not those of the ledger. They were left as they are in the backup.
+    /// Keys whose role, apps or users differ from the ledger. They keep those of the backup.
     pub changed: Vec<String>,
 }
 
 impl Revocation {
-    /// All of a database. Revocations of tokens that `erasures` (how many there are of a user) explain are left out, as replaying those
-    /// does them again.
+    /// All entries of a database. Replaying an erasure also revokes the user's tokens, so those revocations are left
+    /// out; `erasures` is the number of erasures per user.
     ///
     /// # Errors
-    /// The database fails. `limit` is for each look at it.
+    /// The database fails. `limit` applies to each query.
     pub async fn all(
         store: &dyn Store,
         erasures: &HashMap<(AppName, Subject), i64>,
@@ -93,10 +93,10 @@ impl Revocation {
         Ok(all)
     }
 
-    /// Does these again, and what was done by now is done if it fails. Again does no harm.
+    /// Repeats these revocations. If it fails, some have been repeated; it can be run again.
     ///
     /// # Errors
-    /// The database fails. `limit` is for each transaction.
+    /// The database fails. `limit` applies to each transaction.
     pub async fn replay(store: &dyn Store, ledger: &[Self], limit: Duration) -> Result<Replayed> {
         let deadline = || Instant::now() + limit;
         let salt = store.erasure_salt(deadline()).await?;
@@ -134,7 +134,7 @@ impl Revocation {
     }
 }
 
-/// Stands for what a key may do. Patterns have no NUL, nor control characters.
+/// A hash of a key's permissions. Patterns contain no control characters.
 fn grant_of(salt: &[u8; 32], key: &ApiKey) -> [u8; 32] {
     let names = |names: Vec<String>| names.join("\u{1}");
     let of = [key.grant.role.as_str(), &names(key.grant.apps.to_patterns()), &names(key.grant.users.to_patterns())];

@@ -1,4 +1,4 @@
-//! Signatures of JWT, verified by ring: RS256, ES256, EdDSA (Ed25519) and nothing else.
+//! Verifies signatures of JWT with ring: only RS256, ES256 and EdDSA (Ed25519).
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{Error, ErrorKind};
@@ -9,15 +9,15 @@ use ring::signature::{
 };
 
 static RING: CryptoProvider = CryptoProvider {
-    // Nothing here signs.
+    // This service never signs a JWT.
     signer_factory: |_, _| Err(ErrorKind::UnsupportedAlgorithm.into()),
     verifier_factory: verifier,
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Makes `jsonwebtoken` verify with ring, in the whole process. To be called before it verifies anything; again does no harm.
+/// Makes `jsonwebtoken` use ring in the whole process. Call it before the first verification; later calls do nothing.
 pub(super) fn install() {
-    // An error says that it was called before.
+    // An error means that it was called before.
     let _ = RING.install_default();
 }
 
@@ -72,7 +72,7 @@ mod tests {
 
     const RSA_N: &str = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
 
-    /// The examples of RFC 7515 (A.2 and A.3) and RFC 8037 (A.4): keys and signatures that others made.
+    /// The examples of RFC 7515 (A.2 and A.3) and RFC 8037 (A.4): keys and signatures made by others.
     #[test]
     fn the_examples_of_the_rfcs_verify() {
         install();

@@ -1,7 +1,7 @@
 //! User tokens: `sdu_` CLAIMS `.` MAC, both in base64url without padding (RFC 4648, section 5).
 //!
-//! CLAIMS is JSON; MAC is the HMAC-SHA256 (RFC 2104) of everything before the dot. A token is stored nowhere: it is good as long
-//! as the key that asked for it, the epoch of its user and its own time allow, all of which the caller judges.
+//! CLAIMS is JSON; MAC is the HMAC-SHA256 (RFC 2104) of everything before the dot. Tokens are not stored. A token is
+//! valid as long as its key, the epoch of its user and its own expiry allow; the caller checks these.
 
 use std::borrow::Cow;
 
@@ -14,15 +14,15 @@ use crate::domain::access::{MAX_TOKEN_TTL, Role};
 use crate::domain::ids::{AppName, UserId};
 use crate::domain::time::Micros;
 
-/// What every user token begins with.
+/// The prefix of every user token.
 pub(crate) const PREFIX: &str = "sdu_";
 
 const VERSION: u32 = 1;
 
-/// What a token says.
+/// The content of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Claims {
-    /// The id of the API key that asked for it.
+    /// The id of the API key that minted it.
     pub key: String,
     pub app: AppName,
     pub user: UserId,
@@ -31,16 +31,16 @@ pub(crate) struct Claims {
     pub epoch: i64,
     /// When it was minted, in Unix seconds.
     pub issued: i64,
-    /// Until when it is good, in Unix seconds.
+    /// When it expires, in Unix seconds.
     pub expires: i64,
 }
 
-/// By how much the clock of the process that minted a token and ours may differ, in microseconds.
+/// How much the clock of the process that minted a token and ours may differ, in microseconds.
 const SKEW: i64 = 60_000_000;
 
 impl Claims {
-    /// Whether it lives no longer than any token that is minted, by its own times and from now on. One that does was made by somebody
-    /// who has read the secret.
+    /// Whether its lifetime, both by its own times and from now on, is within the limit for minted tokens. If not, it
+    /// was forged with a stolen secret.
     pub(crate) fn is_short_lived(&self, now: Micros) -> bool {
         let longest = MAX_TOKEN_TTL / 1_000_000;
         let ends = self.expires.saturating_mul(1_000_000);
@@ -64,7 +64,7 @@ struct Wire<'a> {
     exp: i64,
 }
 
-/// A token that says `claims`.
+/// Makes a token with these claims.
 pub(crate) fn mint(secret: &[u8; 32], claims: &Claims) -> String {
     let wire = Wire {
         v: VERSION,
@@ -76,7 +76,7 @@ pub(crate) fn mint(secret: &[u8; 32], claims: &Claims) -> String {
         iat: claims.issued,
         exp: claims.expires,
     };
-    // Strings and numbers can always be written; without claims, it would be a token that nobody takes.
+    // Strings and numbers can always be serialized; otherwise the token would be invalid.
     let json = serde_json::to_string(&wire).unwrap_or_default();
     let mut token = PREFIX.to_owned();
     URL_SAFE_NO_PAD.encode_string(json, &mut token);
@@ -86,9 +86,9 @@ pub(crate) fn mint(secret: &[u8; 32], claims: &Claims) -> String {
     token
 }
 
-/// What a token says that [`mint`] made with the same secret; of anything else `None`. It may have expired.
+/// The claims of a token that [`mint`] made with the same secret, even if it has expired; `None` for any other text.
 ///
-/// Nothing of it is read before its MAC was found to be right, in constant time.
+/// The claims are parsed only after the MAC was verified, in constant time.
 pub(crate) fn read(secret: &[u8; 32], text: &str) -> Option<Claims> {
     let (signed, mac) = text.split_once('.')?;
     let claims = signed.strip_prefix(PREFIX)?;
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// A token of any claims, with a MAC that is right.
+    /// A token with any claims and a valid MAC.
     fn signed(json: &str) -> String {
         let begin = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(json));
         let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &SECRET), begin.as_bytes());
@@ -186,7 +186,7 @@ mod tests {
         let token = mint(&SECRET, &claims("a", "u"));
         let (begin, mac) = token.rsplit_once('.').unwrap();
         assert_eq!(mac.len(), 43);
-        // 43 digits hold two bits more than the MAC; a lenient reader takes four texts for one value.
+        // 43 digits have two bits more than the MAC; a lenient parser would accept four texts for one value.
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
         let good = alphabet.chars().filter(|last| read(&SECRET, &format!("{begin}.{}{last}", &mac[..42])).is_some());
         assert_eq!(good.count(), 1);

@@ -1,7 +1,7 @@
-//! `sessiond erasures`: the ledger of erasures, for whoever has the database itself.
+//! `sessiond erasures`: the ledger of erasures, for operators with access to the database.
 //!
-//! A line of the ledger is an erasure, or a revocation of keys and tokens; the first one names the database. Users are told by the
-//! hash that the database has of them.
+//! A line of the ledger is an erasure or a revocation of keys and tokens; the first line names the database. Users are
+//! identified by their hash in the database.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::startup::{StartError, open_beside};
 use crate::store::Store;
 use crate::store::error::StoreError;
 
-/// How deep a line or a receipt may nest.
+/// The nesting limit of a line or a receipt.
 pub(super) const DEPTH: usize = 8;
 
 /// Why a command failed.
@@ -33,7 +33,7 @@ pub enum Error {
     Start(#[from] StartError),
     #[error(transparent)]
     Service(#[from] service::Error),
-    /// What was given is not what it should be: a file, a line of it, a receipt.
+    /// A file, a line in it, or a receipt is invalid.
     #[error("{0}")]
     Input(String),
 }
@@ -46,10 +46,10 @@ impl From<StoreError> for Error {
 
 pub(super) type Result<T> = std::result::Result<T, Error>;
 
-/// Runs `sessiond erasures`; what it prints.
+/// Runs `sessiond erasures`; returns its output.
 ///
 /// # Errors
-/// The database cannot be had; the ledger cannot be read, or is of another database.
+/// The database cannot be opened; the ledger cannot be read, or belongs to another database.
 pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
     let (store, service) = open(config).await?;
     let done = match command {
@@ -124,7 +124,7 @@ enum Entry {
     Revocation(Revocation),
 }
 
-/// Reads a line of [`line()`] or of [`revocation_line()`]; `None` says nothing of what is wrong with it.
+/// Parses a line that [`line()`] or [`revocation_line()`] wrote; `None` if it is invalid.
 fn entry(json: Json<'_>) -> Option<Entry> {
     let text = |name| json.get(name).and_then(Json::as_str);
     let digest = |name| <[u8; 32]>::try_from(from_hex(&text(name)?)?).ok();
@@ -205,7 +205,7 @@ async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Pa
         let what = "is the ledger of another database: its users are hashed otherwise";
         return Err(Error::Input(format!("{} {what}", file.display())));
     }
-    // All of it is read before anything is done.
+    // Read everything before anything is changed.
     let (mut ledger, mut revocations) = (Vec::new(), Vec::new());
     for (n, line) in lines {
         let json = Json::parse(line.as_bytes(), DEPTH).map_err(|_| bad(n))?;
@@ -219,7 +219,7 @@ async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Pa
     let mut said =
         format!("erasures in the ledger: {all}, new to this database: {noted}, users erased again: {erased}\n");
     if !revocations.is_empty() {
-        // After the erasures, which revoke tokens too.
+        // After the erasures, which also revoke tokens.
         let done = Revocation::replay(store, &revocations, config.request_timeout).await?;
         let access::Replayed { keys, users, secret, changed } = done;
         let secret = if secret { "replaced again" } else { "as it was" };
@@ -233,7 +233,7 @@ async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Pa
     Ok(said)
 }
 
-/// The text of a file, without the byte order mark that some systems put before it.
+/// The text of a file, without a byte order mark.
 pub(super) fn read(file: &Path) -> Result<String> {
     let refuse = |why: &dyn std::fmt::Display| Error::Input(format!("{}: {why}", file.display()));
     let bytes = fs::read(file).map_err(|error| refuse(&error))?;

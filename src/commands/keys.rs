@@ -1,5 +1,5 @@
-//! `sessiond keys`: API keys, for whoever has the database itself. Works while servers run; what it changes holds on all of
-//! them within 5 s.
+//! `sessiond keys`: API keys, for operators with access to the database. Works while servers run; they follow changes
+//! within 5 s.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::domain::time::Micros;
 use crate::service::SystemClock;
 use crate::startup::{StartError, open_beside};
 
-/// Said of a key that no server asks for yet: it may have been made in the wrong place.
+/// A warning for a key that no running server checks: it may be in the wrong database.
 const NOT_SERVED: &str = "no process serves this database: one that is started on it asks for a key\n";
 
 /// Why a command failed.
@@ -43,7 +43,7 @@ impl From<access::Error> for Error {
     }
 }
 
-/// What a command prints: for programs to standard output, for people to standard error.
+/// The output of a command: standard output for programs, standard error for people.
 #[derive(Debug, Default)]
 pub struct Printed {
     pub output: String,
@@ -51,7 +51,7 @@ pub struct Printed {
 }
 
 /// # Errors
-/// The database cannot be had; there is no such key; a name or a pattern breaks a rule.
+/// The database cannot be opened; there is no such key; a name or a pattern is invalid.
 pub async fn run(config: &Config, command: KeysCommand) -> Result<Printed, Error> {
     let store = open_beside(config, false).await.map_err(Error::Start)?;
     let settings = Settings { required: true, admin_key: None, jwt: None };
@@ -71,7 +71,7 @@ pub async fn run(config: &Config, command: KeysCommand) -> Result<Printed, Error
 }
 
 async fn perform(authenticator: &Authenticator, command: KeysCommand, deadline: Instant) -> Result<Printed, Error> {
-    // Who has the database may do everything.
+    // An operator with access to the database has all permissions.
     let client = Client::anyone();
     match command {
         KeysCommand::Create { name, role, apps, users, ttl } => {
@@ -116,7 +116,7 @@ fn made(key: &ApiKey, text: &SecretString) -> Printed {
     Printed { output: format!("{}\n", text.expose_secret()), note: format!("{}\n", line(key)) }
 }
 
-/// A line for people: no secret.
+/// A line for people, without the secret.
 fn line(key: &ApiKey) -> String {
     let ApiKey { id, name, grant, expire_time, last_used_time, .. } = key;
     let time = |time: &Option<Micros>| time.map_or_else(|| "never".to_owned(), shown);

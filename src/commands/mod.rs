@@ -1,4 +1,4 @@
-//! What the command line does beside serving: over the service, the store, or the access to them.
+//! The commands besides `serve`. They use the service, the store, or the management of access.
 
 pub mod erasures;
 pub mod keys;

@@ -1,4 +1,4 @@
-//! `sessiond receipts`: whether a receipt of an erasure is genuine.
+//! `sessiond receipts`: verifies receipts of erasures.
 
 use tokio::time::Instant;
 
@@ -9,10 +9,10 @@ use crate::domain::json::Json;
 use crate::domain::receipt::Receipt;
 use crate::service::receipts::PublicKey;
 
-/// Runs `sessiond receipts`; what it prints if the receipt is genuine.
+/// Runs `sessiond receipts`; returns its output if the receipt is genuine.
 ///
 /// # Errors
-/// It is not; it cannot be read; the database cannot be had.
+/// It is not genuine; it cannot be read; the database cannot be opened.
 pub async fn run(config: &Config, command: ReceiptsCommand) -> Result<String> {
     let ReceiptsCommand::Verify { file, key, app, user } = command;
     let text = read(&file)?;

@@ -1,4 +1,4 @@
-//! `sessiond export` and `sessiond import`: sessions from a database into a file, and back. Both work while servers run.
+//! `sessiond export` and `sessiond import`: sessions from a database to a file, and back. Both work while servers run.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ use crate::startup::{StartError, open_beside};
 
 /// How often progress is shown.
 const PROGRESS: Duration = Duration::from_millis(200);
-/// Names of apps that are read at a time.
+/// How many names of apps are read at a time.
 const PAGE_ROWS: usize = 500;
 
 /// Why a command failed.
@@ -31,9 +31,9 @@ pub enum Error {
     Start(StartError),
     Service(ServiceError),
     File(io::Error),
-    /// So many sessions, or states of apps and users, were not imported.
+    /// How many sessions, or states of apps and users, were not imported.
     Failed(u64),
-    /// The file was cut.
+    /// The file is incomplete.
     Cut,
 }
 
@@ -63,24 +63,24 @@ impl From<io::Error> for Error {
     }
 }
 
-/// The error with the name of the file that it is about.
+/// Adds the file's name to the error.
 fn named(path: &Path, error: &io::Error) -> Error {
     Error::File(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// The service of a database, without a server. `creates`: a database that is missing is made.
+/// The service on a database, without a server. `creates`: a missing database is created.
 async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
     let store = open_beside(config, creates).await.map_err(Error::Start)?;
     Ok(Arc::new(Service::new(store, Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()))))
 }
 
-/// Writes an export of all apps, or of a part; each app is an export of its own, one behind the other.
+/// Writes an export of all apps or of a part. Each app is an export of its own; they follow each other.
 ///
 /// # Errors
-/// The database fails, the file cannot be written, a session was deleted or trimmed meanwhile.
+/// The database fails, the file cannot be written, or a session was deleted or trimmed meanwhile.
 pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
     let service = service(config, false).await?;
-    // Nothing else runs here, so a file may be waited for.
+    // Nothing else runs here, so blocking I/O is fine.
     let create = |path: &Path| Beside::create(path).map_err(|error| named(path, &error));
     let mut file = args.output.as_deref().map(create).transpose()?;
     let mut out: Box<dyn Write + '_> = match &mut file {
@@ -111,16 +111,16 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// A file that takes the place of another one when it is whole: until then, and if it never is, the other one is as it was.
+/// A new version of a file, which replaces the old one when it is complete. Until then the old one is unchanged.
 struct Beside {
     file: File,
-    /// Where it is, and where it belongs; `None` of what is no file and has no place beside it: a pipe, a terminal.
+    /// The temporary and the final path; `None` for a pipe or a terminal, which has no path to replace.
     paths: Option<(PathBuf, PathBuf)>,
 }
 
 impl Beside {
     fn create(path: &Path) -> io::Result<Self> {
-        // A link stays one, and so does what it leads to.
+        // A symbolic link remains one, and its target is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let before = fs::metadata(&path).ok();
         if before.as_ref().is_some_and(|before| !before.is_file()) {
@@ -129,7 +129,7 @@ impl Beside {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.part", std::process::id()));
         let beside = path.with_file_name(name);
-        // It holds all that there is of people: nobody else reads it, whatever the umask.
+        // It contains personal data: only its owner may read it, whatever the umask.
         let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
         let made = Self { file, paths: Some((beside, path)) };
         if let Some(before) = before {
@@ -180,7 +180,7 @@ async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> R
     }])
 }
 
-/// Reads an export, and tells on standard output what became of each session that was not created.
+/// Imports an export, and writes to standard output the result for each session that was not created.
 ///
 /// # Errors
 /// The database fails, the file cannot be read, or a session was not imported.
@@ -191,7 +191,7 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
         app: args.app_name,
         dry_run: args.dry_run,
     };
-    // Whoever has the database may write everywhere.
+    // An operator with access to the database may write everywhere.
     let import = service.import(options, Grant::unlimited(), config.request_timeout);
     let done = if args.file.as_os_str() == "-" {
         lines(import, args.dry_run, io::stdin().lock()).await
@@ -226,7 +226,7 @@ async fn lines(mut import: Import, dry_run: bool, mut file: impl BufRead) -> Res
     report.end()
 }
 
-/// What became of the sessions of an import.
+/// The results of an import.
 struct Report {
     progress: Progress,
     failed: u64,
@@ -265,7 +265,7 @@ impl Report {
     }
 }
 
-/// How far it is: on a terminal one line that is written again and again, and in the end a line in any case.
+/// The progress: on a terminal one line that is overwritten; at the end one line in any case.
 struct Progress {
     what: &'static str,
     counts: (u64, u64),
@@ -292,7 +292,7 @@ impl Progress {
         let _ = io::stderr().lock().write_all(b"\n");
     }
 
-    /// If nobody reads it, the work is done all the same.
+    /// A failure to write it does not stop the work.
     fn write(&self, before: &str) {
         let (sessions, events) = self.counts;
         let (of_sessions, of_events) = (plural(sessions), plural(events));

@@ -1,4 +1,4 @@
-//! `sessiond verify`: all that a database holds, held against its own history.
+//! `sessiond verify`: compares all stored state with its history.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use crate::domain::verify::Findings;
 use crate::store::error::StoreError;
 use crate::store::inspect::{BELONGINGS, Incarnation, Inspector, Place, ScopeName, SessionName};
 
-/// What a path segment keeps as it is (RFC 3986, section 2.3).
+/// The characters that stay unescaped in a path segment (RFC 3986, section 2.3).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What was looked at, and how much of it differs.
+/// How much was checked, and how much of it differs.
 #[derive(Debug, Default)]
 pub struct Summary {
     sessions: u64,
@@ -31,11 +31,11 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Checks all sessions, all shared scopes, and that nothing belongs to neither; tells `report` each line as it is found,
-/// and never while a transaction is open. What comes or goes meanwhile is checked as it is found, or not at all.
+/// Checks all sessions and all shared scopes, and that there are no orphans. Calls `report` with each line as it is
+/// found, never while a transaction is open. Data that is added or removed meanwhile may or may not be checked.
 ///
 /// # Errors
-/// The database fails. What was reported until then stands.
+/// The database fails. Reported differences remain valid.
 pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) -> Result<Summary, StoreError> {
     let mut summary = Summary::default();
     let mut page = database.sessions(&SessionName::default()).await?;
@@ -98,7 +98,7 @@ impl Summary {
     }
 }
 
-/// As in a URL: names may hold any character.
+/// Encoded as in a URL: names may contain any character.
 fn segment(name: &str) -> String {
     utf8_percent_encode(name, SEGMENT).to_string()
 }

@@ -190,8 +190,8 @@ pub enum KeysCommand {
 }
 
 impl Cli {
-    /// Reads the command line and the environment. Ends the process if they make no sense (status 2), or if they ask
-    /// for help or the version (status 0).
+    /// Reads the command line and the environment. Exits if they are invalid (status 2) or ask for help or the version
+    /// (status 0).
     pub fn from_env() -> Self {
         Self::read(command(), std::env::args_os()).unwrap_or_else(|error| error.exit())
     }
@@ -211,7 +211,7 @@ impl Cli {
         let has_own_otlp = std::env::var_os("SESSIOND_OTLP_ENDPOINT").is_some_and(|url| !url.is_empty());
         cli.config.otlp_is_general =
             matches.value_source("otlp_endpoint") == Some(ValueSource::EnvVariable) && !has_own_otlp;
-        // No other command sends spans.
+        // Other commands send no spans.
         let traces = if matches!(cli.command(), Command::Serve) { cli.config.traces().map(drop) } else { Ok(()) };
         match cli.config.validate().and(traces) {
             Ok(()) => Ok(cli),
@@ -220,7 +220,7 @@ impl Cli {
     }
 }
 
-/// The command as derived, with what the derive cannot say about the environment.
+/// The derived command, with environment handling that the derive cannot express.
 pub(super) fn command() -> clap::Command {
     let value = |name: &OsStr| std::env::var_os(name);
     let mut command = <Cli as CommandFactory>::command();
@@ -234,7 +234,7 @@ pub(super) fn command() -> clap::Command {
         Some(empty) if empty.is_empty() => arg.env(Resettable::Reset),
         _ => arg,
     });
-    // Gives each subcommand the settings, which they all take.
+    // Propagates the settings, which are global, to each subcommand.
     command.build();
     let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     names.iter().filter(|name| !["serve", "help"].contains(&name.as_str())).fold(command, |command, name| {
@@ -247,7 +247,7 @@ pub(super) fn command() -> clap::Command {
     })
 }
 
-/// The help of a subcommand: its own options, and of the settings the one that is shown.
+/// The help of a subcommand: its own options, and the one setting `shown`.
 pub(super) fn with_own_help(command: clap::Command, shown: &str) -> clap::Command {
     let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let command = names
@@ -258,11 +258,11 @@ pub(super) fn with_own_help(command: clap::Command, shown: &str) -> clap::Comman
         .after_help("All settings count here, too, as flags and as variables: `sessiond --help` has them.")
 }
 
-/// The settings whose variable has a name that other programs have, too, and the name that wins over it.
+/// Settings whose variable is shared with other programs, and our variable, which takes precedence.
 pub(super) const SPECIFIC: [(&str, &str); 2] =
     [("database_url", "SESSIOND_DATABASE_URL"), ("otlp_endpoint", "SESSIOND_OTLP_ENDPOINT")];
 
-/// The variables of this process that look like settings and are none, for a warning.
+/// Variables of this process that look like settings but are unknown, for a warning.
 pub fn unknown_variables() -> Vec<String> {
     let command = <Cli as CommandFactory>::command();
     let is_known = |name: &OsStr| {

@@ -1,7 +1,7 @@
 //! Settings: every one is a flag, and every flag has a `SESSIOND_*` variable. `sessiond --help` is the reference.
 //!
-//! A flag beats its variable, and an empty variable counts as unset (compose files write `${NAME:-}`). Settings that cannot
-//! work are refused here, before anything is opened: a [`Config`] is consistent.
+//! A flag takes precedence over its variable, and an empty variable counts as unset (compose files write `${NAME:-}`).
+//! Invalid combinations are refused here, before anything is opened: a [`Config`] is consistent.
 
 mod cli;
 mod values;
@@ -45,11 +45,10 @@ const ACCESS: &str = "Access";
 const LIMITS: &str = "Limits";
 const OBSERVABILITY: &str = "Observability";
 
-/// The request line and headers of one request, in bytes: what the longest ids need once they are percent-encoded, so it
-/// is no setting.
+/// The size of request line and headers: enough for the longest ids, percent-encoded, so it is not a setting.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
-/// The largest request body, in bytes: neither database takes a longer text (SQLite 10^9 bytes, PostgreSQL 1 GiB).
+/// The largest request body in bytes. Neither database stores a longer text (SQLite 10^9 bytes, PostgreSQL 1 GiB).
 const MAX_BODY_BYTES: usize = 1_000_000_000;
 
 /// The settings. The doc comments are the texts of `--help`.
@@ -65,7 +64,7 @@ pub struct Config {
     /// password from the file that PGPASSFILE names, or ~/.pgpass. A parameter that cannot be honoured is refused, with what to
     /// write instead.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
-    // Cannot fail, because clap would quote the value in its message; `validate` looks at it.
+    // The parser cannot fail, because clap would quote the value in its message; `validate` checks it.
     #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]
     pub database_url: SecretString,
 
@@ -436,16 +435,16 @@ pub struct Config {
     #[arg(global = true, help_heading = OBSERVABILITY)]
     pub trace_names: bool,
 
-    /// `metrics_listen` was asked for, by flag or variable, so failing to bind it is an error.
+    /// `metrics_listen` was set by flag or variable, so failing to bind it is an error.
     #[arg(skip)]
     metrics_explicit: bool,
 
-    /// `otlp_endpoint` is that of `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    /// `otlp_endpoint` came from `OTEL_EXPORTER_OTLP_ENDPOINT`.
     #[arg(skip)]
     otlp_is_general: bool,
 }
 
-/// What the HTTP face needs to know.
+/// The settings of `http`.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// Bytes of one request body.
@@ -454,15 +453,15 @@ pub struct HttpSettings {
     pub max_in_flight: usize,
     /// Answers streamed at once.
     pub max_streams: usize,
-    /// For how long no byte of a request body may arrive.
+    /// How long no byte of a request body may arrive.
     pub body_stall_timeout: Duration,
     /// Least average rate of a request body, in bytes per second.
     pub min_rate: usize,
     /// Bytes of all request bodies held in memory together; at least `max_body_bytes`.
     pub max_buffered_bytes: usize,
-    /// Bytes of all answers held in memory together, but for small ones.
+    /// Bytes of all answers held in memory together, without small ones.
     pub max_answer_bytes: usize,
-    /// The most bytes that a part of a streamed answer has.
+    /// The size limit of a part of a streamed answer.
     pub largest_part: usize,
     /// From the end of a request's head to the beginning of its answer.
     pub request_timeout: Duration,
@@ -472,24 +471,24 @@ pub struct HttpSettings {
     pub console: bool,
     /// The URL of the metrics, for people to read.
     pub metrics: Option<String>,
-    /// Which requests are foreign.
+    /// Decides which requests are foreign.
     pub origins: Arc<Policy>,
 }
 
-/// Of watches, and of requests that wait.
+/// Settings of watches and of requests that wait.
 #[derive(Debug, Clone, Copy)]
 pub struct WatchSettings {
     /// How many at once.
     pub places: usize,
     pub heartbeat: Duration,
     pub lifetime: Duration,
-    /// For how long a client may take no byte of a watch.
+    /// How long a client may accept no byte of a watch.
     pub stall: Duration,
-    /// A request never waits for longer, whatever it asks for.
+    /// Caps the wait that a request asks for.
     pub longest_wait: Duration,
 }
 
-/// The rates beyond which requests are refused; `None` for no limit.
+/// The rates above which requests are refused; `None` for no limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RateLimits {
     /// Of each app.
@@ -501,7 +500,7 @@ pub struct RateLimits {
 }
 
 impl Config {
-    /// What no option can know of itself. Messages never hold the database URL.
+    /// Checks that involve several options. Messages never contain the database URL.
     fn validate(&self) -> Result<(), String> {
         let url = self.database_url.expose_secret();
         check_url(url).map_err(|error| format!("--database-url (DATABASE_URL): {error}"))?;
@@ -579,10 +578,10 @@ impl Config {
         }
     }
 
-    /// What is asked for of clients.
+    /// How clients authenticate.
     ///
     /// # Errors
-    /// A file that cannot be used, or an issuer; says which.
+    /// A file or an issuer cannot be used; the message says which.
     pub fn access(&self) -> Result<access::Settings, String> {
         let admin_key = self.admin_key_file.as_deref().map(AdminKey::open).transpose()?;
         Ok(access::Settings { required: self.require_auth, admin_key, jwt: self.jwt()? })
@@ -606,10 +605,10 @@ impl Config {
         Jwt::new(settings).map(Some).map_err(|error| format!("--jwt-jwks-url: {error}"))
     }
 
-    /// Where spans are sent, if they are.
+    /// Where to send spans, if anywhere.
     ///
     /// # Errors
-    /// `--otlp-endpoint` or a variable of OpenTelemetry makes no sense; says which.
+    /// `--otlp-endpoint` or a variable of OpenTelemetry is invalid; the message says which.
     pub fn traces(&self) -> Result<Option<traces::Settings>, String> {
         let is_general = self.otlp_is_general;
         let endpoint = self.otlp_endpoint.as_deref().map(|url| traces::Endpoint { url, is_general });
@@ -642,7 +641,7 @@ impl Config {
         PostgresOptions { pgbouncer: self.pgbouncer }
     }
 
-    /// The database is a file that belongs to this process alone, rather than a server.
+    /// Whether the database is a local file that one process uses alone.
     pub fn database_is_file(&self) -> bool {
         self.database_url.expose_secret().starts_with("sqlite://")
     }
@@ -686,28 +685,29 @@ impl Config {
         }
     }
 
-    /// The form asked for; else pretty for a person at a terminal, and JSON for whatever collects logs.
+    /// The configured format, or pretty on a terminal and JSON otherwise.
     pub fn log_format(&self) -> LogFormat {
         self.log_format.unwrap_or(if io::stderr().is_terminal() { LogFormat::Pretty } else { LogFormat::Json })
     }
 
-    /// The metrics address was given rather than left to its default: failing to bind it is an error.
+    /// The metrics address was set explicitly: failing to bind it is an error.
     pub fn metrics_listen_is_explicit(&self) -> bool {
         self.metrics_explicit
     }
 
-    /// The addresses to listen on: bind these, and not the name again, which may then mean another address.
+    /// The addresses to listen on. Bind these instead of resolving the name again, which may then return another
+    /// address.
     ///
     /// # Errors
-    /// The name means nothing.
+    /// The name cannot be resolved.
     pub async fn listen_addresses(&self) -> Result<Vec<SocketAddr>, ListenError> {
         self.listen.resolve().await.map_err(|error| ListenError::Unknown(self.listen.clone(), error))
     }
 
     /// # Errors
-    /// Others can reach one of these addresses, where no credential is asked for, and `insecure_no_auth` does not allow it.
+    /// One of these addresses is reachable by others without a credential, and `insecure_no_auth` does not allow that.
     pub fn check_exposure(&self, addresses: &[SocketAddr]) -> Result<(), ListenError> {
-        // All of them, for which one gets bound is not ours to say.
+        // Check all, because any of them may be bound.
         match addresses.iter().find(|address| !is_loopback(**address)) {
             Some(exposed) if !self.insecure_no_auth => Err(ListenError::Exposed(*exposed)),
             _ => Ok(()),
@@ -727,7 +727,7 @@ mod tests {
     use super::values::*;
     use super::*;
 
-    /// The command blind for the environment of whoever runs the tests.
+    /// The command without the environment of the test run.
     fn read(args: &[&str]) -> Result<Cli, String> {
         let command = <Cli as CommandFactory>::command().mut_args(|arg| arg.env(Resettable::Reset));
         Cli::read(command, ["sessiond"].iter().chain(args)).map_err(|error| error.to_string())
@@ -790,7 +790,7 @@ mod tests {
             let variable = format!("SESSIOND_{}", long.to_uppercase().replace('-', "_"));
             let expected = match long {
                 "database-url" => "DATABASE_URL",
-                // As all programs with OpenTelemetry have it.
+                // The standard name of OpenTelemetry.
                 "otlp-endpoint" => "OTEL_EXPORTER_OTLP_ENDPOINT",
                 _ => &variable,
             };

@@ -12,10 +12,10 @@ use crate::telemetry;
 
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The longest duration of a setting: nothing needs more, and `now + timeout` cannot overflow.
+/// The longest duration of a setting, so that `now + timeout` cannot overflow.
 pub(super) const MAX_DURATION: Duration = DAY;
 
-/// The longest time for which the change feed is kept: a consumer that was away for a weekend, and a margin.
+/// The longest retention of the change feed: enough for a consumer that was away for a weekend, and a margin.
 pub(super) const MAX_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Events per second: from 0.001 to 1,000,000.
@@ -41,17 +41,17 @@ impl FromStr for Rate {
     }
 }
 
-/// Only processes of this machine can reach the address, `::ffff:127.0.0.1` included.
+/// Whether only processes of this machine can reach the address. Includes `::ffff:127.0.0.1`.
 pub(super) fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// Why the service does not listen where it should.
+/// Why the service cannot listen on an address.
 #[derive(Debug)]
 pub enum ListenError {
     /// The host has no address.
     Unknown(Address, io::Error),
-    /// Others could reach the address, and nothing would ask who they are.
+    /// Others could reach the address, and no credential would be required.
     Exposed(SocketAddr),
 }
 
@@ -76,7 +76,7 @@ impl std::error::Error for ListenError {}
 pub struct Address(String);
 
 impl Address {
-    /// All addresses it means; at least one.
+    /// All addresses of the name, at least one.
     ///
     /// # Errors
     /// The name has no address, or the resolver fails.
@@ -88,7 +88,7 @@ impl Address {
         Ok(addresses)
     }
 
-    /// Where to reach, from this machine, what listens there: "every address" (`0.0.0.0`, `[::]`) becomes loopback.
+    /// The address for connecting from this machine: "every address" (`0.0.0.0`, `[::]`) becomes loopback.
     ///
     /// # Errors
     /// As of [`Address::resolve`].
@@ -125,7 +125,7 @@ impl FromStr for Address {
     }
 }
 
-/// Where metrics are served, if they are.
+/// Where metrics are served, if anywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetricsListen {
     Off,
@@ -143,7 +143,7 @@ impl FromStr for MetricsListen {
 /// A role by its name.
 ///
 /// # Errors
-/// There is none of this name.
+/// There is no such role.
 pub(super) fn role(text: &str) -> Result<Role, String> {
     Role::parse(text).ok_or_else(|| "must be reader, user, agent, operator or admin".to_owned())
 }
@@ -157,7 +157,7 @@ pub(super) fn log_filter(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// At least 1, and so little that no semaphore or pool overflows.
+/// At least 1, and small enough that no semaphore or pool overflows.
 pub(super) fn count(text: &str) -> Result<u32, &'static str> {
     match text.parse() {
         Ok(0) => Err("must be at least 1"),
@@ -170,7 +170,7 @@ pub(super) fn count_usize(text: &str) -> Result<usize, &'static str> {
     Ok(count(text)? as usize)
 }
 
-/// The leading number and the rest: `8MiB` is 8 and `MiB`. A number too large for `u64` is as good as its maximum.
+/// The leading number and the rest: `8MiB` is 8 and `MiB`. A number above `u64` becomes its maximum.
 pub(super) fn number_and_unit(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
@@ -201,10 +201,10 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     if duration <= MAX_DURATION { Ok(duration) } else { Err("must be at most 24h") }
 }
 
-/// A time for which something is kept, in days, too.
+/// A retention, which may be in days.
 ///
 /// # Errors
-/// No duration, or more than a week.
+/// Not a duration, or more than a week.
 pub(super) fn retention(text: &str) -> Result<Duration, &'static str> {
     let duration = match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
         Some(days) => DAY * days,
@@ -229,7 +229,7 @@ pub(super) fn unbounded(text: &str) -> Result<Duration, &'static str> {
 /// A duration longer than 0.
 ///
 /// # Errors
-/// No duration, or 0.
+/// Not a duration, or 0.
 pub(super) fn period(text: &str) -> Result<Duration, &'static str> {
     match duration(text) {
         Ok(Duration::ZERO) => Err("must be longer than 0"),
@@ -237,7 +237,7 @@ pub(super) fn period(text: &str) -> Result<Duration, &'static str> {
     }
 }
 
-/// Days, too: no setting is as long.
+/// A duration, which may be in days.
 pub(super) fn long_period(text: &str) -> Result<Duration, String> {
     match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
         Some(days) if days > 0 => Ok(DAY * days),

@@ -1,5 +1,5 @@
-//! The metrics of any process, under Prometheus' standard names. Read from `/proc` at each scrape; without one, as on
-//! systems other than Linux, there are none.
+//! The metrics of any process, under Prometheus' standard names. They are read from `/proc` at each scrape; without
+//! `/proc`, as on systems other than Linux, there are none.
 
 use std::{fmt, fs};
 
@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-/// Ticks per second of the times in `/proc`: `USER_HZ`, which is 100 on every architecture that Linux has Rust for.
+/// Clock ticks per second in `/proc`: `USER_HZ`, which is 100 on every Linux architecture that Rust supports.
 const TICKS: f64 = 100.0;
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Collector for Process {
             write("process_resident_memory", "Memory that is in RAM.", Some(Unit::Bytes), &size)?;
         }
         if let Ok(files) = fs::read_dir("/proc/self/fd") {
-            // One of them is that of this look.
+            // One of them is open for this scan.
             let open = ConstGauge::new(files.count().saturating_sub(1));
             write("process_open_fds", "Open file descriptors.", None, &open)?;
         }
@@ -51,21 +51,21 @@ fn read(name: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/self/{name}")).ok()
 }
 
-/// Of `/proc/self/stat`, see proc_pid_stat(5). Times in seconds.
+/// Fields of `/proc/self/stat`, see proc_pid_stat(5). Times in seconds.
 #[derive(Debug, PartialEq)]
 struct Stat {
     cpu: f64,
     threads: u64,
-    /// After the boot.
+    /// Since the boot.
     started: f64,
     virtual_bytes: u64,
 }
 
 impl Stat {
     fn parse(text: &str) -> Option<Self> {
-        // The name of the program comes second, in parentheses, and may hold any of them itself.
+        // The program's name comes second, in parentheses, and may itself contain parentheses and spaces.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-        // By the numbers of the manual, where the first of these is the third.
+        // Numbered as in the manual; the first of these is number 3.
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         let seconds = |ticks: u64| ticks as f64 / TICKS;
         Some(Self {

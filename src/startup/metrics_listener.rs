@@ -1,4 +1,4 @@
-//! The listener of `/metrics`, apart from the service's: scrapers need no place among the clients.
+//! The listener of `/metrics`. It is separate, so that scrapers take no place among the API's clients.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -18,7 +18,7 @@ use crate::metrics::Metrics;
 use crate::origin::Policy;
 use crate::server::{self, ConnectionLimits};
 
-/// Few, as only scrapers come here, and short-lived: this listener must not become a way to exhaust the process.
+/// Low, because only scrapers connect, and short: this listener must not become a way to exhaust the process.
 const METRICS_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     max_connections: 32,
     header_read_timeout: Duration::from_secs(5),
@@ -31,14 +31,14 @@ const METRICS_CONNECTIONS: ConnectionLimits = ConnectionLimits {
 };
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// The format before it, which is all that some scrapers ask for.
+/// The older format, the only one that some scrapers accept.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Binds the metrics address of the settings; `None` if metrics are off, or if the default address cannot be had:
-/// a second instance on one machine must start without ado.
+/// Binds the metrics address of the settings. `None` if metrics are off, or if the default address is taken: a second
+/// instance on a machine must start nevertheless.
 ///
 /// # Errors
-/// An address that was asked for cannot be bound.
+/// An explicitly configured address cannot be bound.
 pub async fn bind(config: &Config) -> io::Result<Option<TcpListener>> {
     let MetricsListen::At(address) = &config.metrics_listen else { return Ok(None) };
     let bound = match address.resolve().await {
@@ -57,8 +57,8 @@ pub async fn bind(config: &Config) -> io::Result<Option<TcpListener>> {
     }
 }
 
-/// Serves `GET /metrics` on `listener` until `shutdown` resolves; returns within about a second of it. What is foreign by
-/// `origins` is refused.
+/// Serves `GET /metrics` on `listener` until `shutdown` resolves; returns within about a second of it. Refuses requests
+/// that are foreign by `origins`.
 pub async fn serve(
     listener: TcpListener,
     metrics: Arc<Metrics>,
@@ -67,7 +67,7 @@ pub async fn serve(
 ) {
     let router = Router::new().route("/metrics", get(scrape)).with_state(metrics.clone());
     let router = http::guarded(router, origins, metrics);
-    // Its connections are not those of `sessiond_http_connections`.
+    // These connections do not count in `sessiond_http_connections`.
     server::serve(listener, router, METRICS_CONNECTIONS, Arc::new(()), http::refusal, shutdown).await;
 }
 
@@ -81,7 +81,7 @@ async fn scrape(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> ([(H
     ([(header::CONTENT_TYPE, format), (header::VARY, "accept")], text)
 }
 
-/// Whether a scraper takes plain text, and does not name OpenMetrics.
+/// Whether a scraper accepts plain text and does not name OpenMetrics.
 fn asks_for_text(accept: &str) -> bool {
     let mut ranges = accept.split(',').map(|range| range.split(';').next().unwrap_or_default().trim());
     let (mut text, mut openmetrics) = (false, false);
@@ -93,8 +93,8 @@ fn asks_for_text(accept: &str) -> bool {
     text && !openmetrics
 }
 
-/// The same in Prometheus' text format 0.0.4, in which a counter is named as its samples are, and there are no units, no infos and
-/// no end.
+/// Converts to Prometheus' text format 0.0.4, in which a counter has the name of its samples, and there are no units,
+/// no infos and no end mark.
 fn as_text(openmetrics: &str) -> String {
     let kinds: HashMap<&str, &str> = openmetrics
         .lines()

@@ -1,4 +1,4 @@
-//! Starts what a running server is made of, in order, and stops it in order: for `main` and for tests alike.
+//! Starts and stops the parts of a server in order, for `main` and for tests.
 
 mod metrics_listener;
 
@@ -28,25 +28,25 @@ use crate::store::error::{Cause, StoreError};
 use crate::store::open;
 use crate::traces::Traces;
 
-/// How long a start waits for a database that starts beside it.
+/// How long to wait at start for a database that is starting too.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(30);
 const DATABASE_PAUSE: Duration = Duration::from_millis(500);
-/// How often the log tells of the wait.
+/// How often the log reports the wait.
 const DATABASE_REPORT: Duration = Duration::from_secs(3);
-/// How long one look at the database may take.
+/// The time limit for one check of the database.
 const DATABASE_CHECK: Duration = Duration::from_secs(5);
-/// How long the database may take to be closed.
+/// How long closing the database may take.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
-/// Why a server cannot start. Never holds the database URL.
+/// Why a server cannot start. Never contains the database URL.
 #[derive(Debug)]
 pub enum StartError {
-    /// `--listen` names nothing that may be listened on.
+    /// The address of `--listen` cannot be used.
     Listen(ListenError),
     Database(StoreError),
-    /// The socket cannot be had.
+    /// The socket cannot be bound.
     Socket(String),
-    /// What a setting of access names cannot be had.
+    /// A file or an issuer of the access settings cannot be used.
     Access(String),
 }
 
@@ -74,7 +74,7 @@ impl From<StoreError> for StartError {
     }
 }
 
-/// What must be there before the first request.
+/// The requirements of the first request.
 pub struct Prepared {
     config: Config,
     store: Arc<dyn Store>,
@@ -93,11 +93,11 @@ impl Prepared {
     }
 }
 
-/// Prepares an address that we may use, a database of our version, the socket. In this order, so that a client meets a
-/// closed port rather than a silent one while the database is waited for.
+/// Checks the listen address, opens and migrates the database, and binds the socket. In this order, so that clients
+/// find a closed port, not a silent one, while the server waits for the database.
 ///
 /// # Errors
-/// One of them cannot be had.
+/// One of these failed.
 pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let unknown = config::unknown_variables();
     if !unknown.is_empty() {
@@ -114,11 +114,11 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
         let deadline = Instant::now() + DATABASE_CHECK;
         let end = async {
             store.end_feed(deadline).await?;
-            // So that the first sweep has nothing of it to commit beside the first requests.
+            // Otherwise the first sweep would prune it while the first requests are served.
             store.prune_feed(SystemClock.now(), deadline).await
         };
         match end.await {
-            // There is nothing to read of it, and what is left waits for a sweep.
+            // Nothing reads it, and a later sweep can prune it.
             Err(error) if error.cause == Cause::ReadOnly => {}
             ended => drop(ended?),
         }
@@ -139,7 +139,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     Ok(Prepared { config, store, metrics, authenticator, audit, traces, listener })
 }
 
-/// Brings the database into shape, and does nothing else.
+/// Migrates the database, and does nothing else.
 ///
 /// # Errors
 /// It cannot be opened or migrated.
@@ -151,21 +151,21 @@ pub async fn migrate(config: &Config, citus: bool) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Opens the database for a command, also a file that a server holds, and names it on standard error. `creates`: one that is
-/// missing is made; else it must be there, with all migrations.
+/// Opens the database for a command, even while a server uses it, and names it on standard error. `creates`: a missing
+/// database is created; otherwise it must exist with all migrations.
 ///
 /// # Errors
-/// It cannot be opened, is not there, or lacks a migration.
+/// It cannot be opened, does not exist, or lacks a migration.
 pub async fn open_beside(config: &Config, creates: bool) -> Result<Arc<dyn Store>, StartError> {
     let (url, options, limits) = (&config.database_url, config.postgres_options(), config.store_limits());
     let (store, is_alone) = open::beside(url.expose_secret(), creates, options, limits).await?;
     ready(&*store, config, creates && is_alone && !config.no_migrate, false).await?;
-    // Whoever reads standard error does not hold the command up.
+    // A failure to write to standard error must not stop the command.
     let _ = writeln!(io::stderr(), "database: {}", place(config)?);
     Ok(store)
 }
 
-/// The database, for people.
+/// The location of the database, for people.
 fn place(config: &Config) -> Result<String, StoreError> {
     open::place(config.database_url.expose_secret())
 }
@@ -174,9 +174,9 @@ async fn open(config: &Config) -> Result<Arc<dyn Store>, StoreError> {
     open::database(config.database_url.expose_secret(), config.postgres_options(), config.store_limits()).await
 }
 
-/// Migrates the database, and distributes it, or sees that it is migrated. Waits for a server that starts at the same time as we do.
+/// Migrates the database and distributes it, or checks that it is migrated. Waits for a server that is starting too.
 async fn ready(store: &dyn Store, config: &Config, migrate: bool, distribute: bool) -> Result<(), StoreError> {
-    // Nobody else can bring a file into shape while we hold it.
+    // No other process can migrate a file that this process has locked.
     let patience = if config.database_is_file() { Duration::ZERO } else { DATABASE_PATIENCE };
     let give_up = Instant::now() + patience;
     let mut report = Instant::now();
@@ -211,12 +211,12 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
     Ok(listener)
 }
 
-/// Serves until `shutdown` says so; then not ready, but all else served for the shutdown's delay, or until
-/// `shutdown` says so again; then no new connections, what is in flight finished within the drain's deadline, the
-/// database closed.
+/// Serves until the first item of `shutdown`. Then reports that it is not ready, but serves everything for the shutdown
+/// delay or until the next item. Then accepts no connections, finishes requests within the drain deadline, and closes
+/// the database.
 ///
 /// # Errors
-/// The metrics' address, if it was asked for by name and cannot be had.
+/// The explicitly configured metrics address cannot be bound.
 pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Unpin) -> io::Result<()> {
     let Prepared { config, store, metrics, authenticator, audit, traces, listener } = prepared;
     let clock = Arc::new(SystemClock);
@@ -246,7 +246,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
             let _ = metrics_stopped.wait_for(|stopped| *stopped).await;
         }));
     }
-    // What runs beside the requests, to the end of the drain. Aborted when it is dropped.
+    // Background tasks until the end of the drain. Dropping the set aborts them.
     let mut beside = JoinSet::new();
     let (sweeping, polling) = (service.clone(), service.clone());
     let (interval, unit) = (config.sweep_interval, config.statement_timeout);
@@ -277,7 +277,8 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     if let Some(audit) = audit {
         audit.report_now(&SystemClock);
     }
-    // A request that was cut off may still wait for the database, on a connection that the pool would wait for.
+    // A request that was cut off may still wait for the database on a connection, for which closing the pool would
+    // wait.
     let _ = timeout(CLOSE_GRACE, store.close()).await;
     if let Some(traces) = traces {
         traces.stop().await;
@@ -291,7 +292,7 @@ fn url_of(address: SocketAddr, path: &str) -> String {
     format!("http://{address}{path}")
 }
 
-/// Tells a person at a terminal where to go on: the same as `/`.
+/// Shows the content of `/` to a person at a terminal.
 fn welcome(address: &SocketAddr, settings: &HttpSettings, database: &str) {
     let mut out = io::stderr();
     if !out.is_terminal() {
@@ -303,11 +304,11 @@ fn welcome(address: &SocketAddr, settings: &HttpSettings, database: &str) {
     lines.push(format!("docs     {}", url("/docs")));
     lines.extend(settings.metrics.as_ref().map(|metrics| format!("metrics  {metrics}")));
     lines.push(format!("try      curl {}", url("/v1/apps")));
-    // A terminal that has gone away is no reason not to serve.
+    // A broken terminal is no reason not to serve.
     let _ = writeln!(out, "\n  {}\n", lines.join("\n  "));
 }
 
-/// Opens the access log anew at each SIGHUP, which without one does nothing.
+/// Reopens the access log at each SIGHUP. Without an access log, SIGHUP does nothing.
 async fn reopen_at_hangup(audit: Option<Arc<Audit>>) {
     match signal(SignalKind::hangup()) {
         Ok(mut hangups) => {

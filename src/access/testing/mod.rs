@@ -1,4 +1,4 @@
-//! An issuer for tests: keys, their JWK, and tokens signed with them.
+//! An issuer for tests: keys, their JWKs, and tokens signed with them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,7 +19,7 @@ pub enum SigningKey {
 }
 
 impl SigningKey {
-    /// A key that is used nowhere but here: ring makes no RSA keys.
+    /// A key only for these tests: ring cannot generate RSA keys.
     pub fn rsa() -> Self {
         Self::Rsa(RsaKeyPair::from_der(include_bytes!("rsa2048.der")).unwrap())
     }
@@ -62,7 +62,7 @@ impl SigningKey {
         }
     }
 
-    /// A JWT of this header and these claims, whatever they say.
+    /// A JWT with this header and these claims, whether valid or not.
     pub fn sign(&self, header: &str, claims: &str) -> String {
         let message = format!("{}.{}", base64url(header), base64url(claims));
         let signature = match self {
