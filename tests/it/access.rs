@@ -1,5 +1,5 @@
-//! Access from outside: the command line, files and an issuer beside a server, several servers, and what none of them tells.
-//! What each endpoint asks for is in [`contract::access`](crate::contract::access).
+//! Access from outside: the command line, the files and the issuer of a server, several servers, and data that none of
+//! them may reveal. [`contract::access`](crate::contract::access) tests the requirements of each endpoint.
 
 use std::{
     env, fs,

@@ -1,4 +1,4 @@
-//! Replicas whose clocks are wrong. On PostgreSQL one clock judges whether a session has expired, and that is the database's.
+//! Replicas with wrong clocks. On PostgreSQL only the database's clock decides whether a session has expired.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;

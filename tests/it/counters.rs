@@ -1,4 +1,4 @@
-//! Counters that many clients share, and keys that they fight for: nothing is lost, doubled or overwritten unseen.
+//! Counters and keys that many clients write: no update is lost, doubled or overwritten unnoticed.
 
 use std::{
     collections::BTreeSet,

@@ -1,5 +1,5 @@
-//! What PostgreSQL's own log says: nothing of what is normal. A retry, a lost race or an id that is taken is an answer to a
-//! client, and no error in the log of a database.
+//! PostgreSQL's own log has no errors in normal operation: a retry, a lost race or a taken id is an answer to a client,
+//! not an error of the database.
 
 use std::time::Duration;
 

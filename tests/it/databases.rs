@@ -1,4 +1,4 @@
-//! Databases that are not sessiond's: it is known whose one is before anything is changed, and what is found is named.
+//! Databases of other programs: the owner is checked before anything is changed, and the error names what was found.
 
 use std::collections::BTreeMap;
 use std::fs;

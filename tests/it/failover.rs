@@ -1,5 +1,5 @@
-//! A standby takes over. A synchronous one has all that was acknowledged. An asynchronous one may lack the end of it: then the
-//! same revisions come to stand for other content, and nothing that a client holds may pass for what it is not.
+//! Failover to a standby. A synchronous one has every acknowledged write. An asynchronous one may lack the latest: then
+//! revisions are used again for other content, and no tag, token or cursor of the old content may match the new.
 
 use std::time::Duration;
 

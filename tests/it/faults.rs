@@ -1,5 +1,5 @@
-//! What goes wrong between a client, a server and its database, and what nobody may lose by it: a write that was
-//! acknowledged is there once, one that was refused is not, and one in doubt can be sent again.
+//! Faults between a client, a server and its database. An acknowledged write is there once, a refused one is not, and
+//! one with an unknown outcome can be sent again.
 
 use std::time::Duration;
 

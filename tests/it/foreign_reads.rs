@@ -1,5 +1,5 @@
-//! What reaches the database for a read outside of a grant: nothing, as PostgreSQL's own log of all statements says. An answer
-//! that waited for a statement could tell by its time what is there.
+//! A read outside of a grant sends nothing to the database: PostgreSQL's log of all statements proves it. The time of
+//! an answer that waits for a statement could reveal what exists.
 
 use std::collections::HashMap;
 use std::time::Duration;

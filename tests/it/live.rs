@@ -1,5 +1,5 @@
-//! Watches and waits beside a server's life: its places, its clocks, its end, other servers on the same database, credentials that
-//! end, and databases that lose what they had. What a stream holds is in [`contract::watch`](crate::contract).
+//! Watches and waits in a server's life: places, clocks, shutdown, other servers on the same database, expiring
+//! credentials, and databases that lose data. [`contract::watch`](crate::contract) tests the content of a stream.
 
 use std::{fs, time::Duration};
 

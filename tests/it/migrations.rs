@@ -1,4 +1,4 @@
-//! The two databases have the same tables, keys and indexes: the SQL of the migrations is written twice, and must not drift.
+//! Both databases have the same tables, keys and indexes: the migrations are written twice and must not drift apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

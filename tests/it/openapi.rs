@@ -1,4 +1,5 @@
-//! `openapi.yaml` and `openapi-adk.yaml`: current, sound, and strict enough to catch an answer that is not as described.
+//! `openapi.yaml` and `openapi-adk.yaml` are current, valid, and strict enough to detect an answer that differs from
+//! the description.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! What `ops/` has for those who watch the service: every metric that it names is there, from the start.
+//! The files in `ops/`: every metric that they name exists from the start.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! More than can be served: what is refused, what it costs those who are served, and what is never refused.
+//! Overload: which requests are refused, what that costs the others, and which are never refused.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! How PostgreSQL finds the rows of each statement of `docs/sql/postgres.sql` and of the function that appends, in a plan for all values: by keys, within one
-//! app, and within one user where the table has users. So no statement can read what is another tenant's, and a database that
-//! is distributed by app finds all of it in one place.
+//! PostgreSQL's generic plan of each statement in `docs/sql/postgres.sql` and of the function that appends: rows are
+//! found by keys, within one app, and within one user where the table has users. So no statement can read another
+//! tenant's rows, and a database that is distributed by app finds everything in one place.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

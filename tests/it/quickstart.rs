@@ -1,5 +1,6 @@
-//! The documents are true: `examples/quickstart.sh` does what it says, and the commands in README.md, the pages of
-//! [`TRANSCRIPTS`], docs/access.md and the examples of `/docs` are run, against the real binary, and answer as is printed there.
+//! The documents are correct: `examples/quickstart.sh` works, and the commands in README.md, the pages of
+//! [`TRANSCRIPTS`], docs/access.md and the examples of `/docs` run against the real binary and print the output that is
+//! shown.
 //!
 //! `UPDATE_DOCS=1 scripts/test quickstart` writes the answers into the documents.
 

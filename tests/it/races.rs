@@ -1,5 +1,5 @@
-//! Many clients at once, on one SQLite server and on two servers that share a PostgreSQL: nobody's write is lost,
-//! doubled or half seen, and losing a race is an answer and not an error.
+//! Many concurrent clients of one SQLite server and of two servers that share a PostgreSQL: no write is lost, doubled
+//! or half visible, and losing a race is an answer, not an error.
 
 use std::{
     collections::HashSet,

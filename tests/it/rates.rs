@@ -1,7 +1,7 @@
-//! Rates: what is refused, what that costs, and whom it does not concern.
+//! Rates: which requests are refused, what that costs, and who is not affected.
 //!
-//! Real time passes in these tests. So the rates are such that a bucket is full again only long after, or that slowness
-//! cannot make a right server fail.
+//! These tests use real time. Their rates are so low that a bucket does not fill again during a test, or such that a
+//! slow machine cannot make a correct server fail.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Secrets at rest and after they are revoked: who may read the files that hold them, how the secret of tokens is replaced, and
-//! what a restored backup is told of what was revoked since.
+//! Secrets on disk and after revocation: who may read their files, how the secret of tokens is replaced, and how
+//! revocations are repeated on a restored backup.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! `sessiond verify`: it finds what is wrong, says where, and finds nothing where nothing is.
+//! `sessiond verify` finds every fault, says where it is, and reports nothing otherwise.
 
 use std::{process::ExitStatus, time::Duration};
 

@@ -1,7 +1,8 @@
-//! The walls between the modules of `src`: what uses what, compared with the arrows of ARCHITECTURE.md, and no circle of files.
+//! The walls between the modules of `src`: which module uses which, compared with the arrows of ARCHITECTURE.md, and no
+//! circle of files.
 //!
-//! A file uses another one if it names something that is defined there. `mod` alone is no use, and what is passed on by `use` counts
-//! as where it is defined. Code of `#[cfg(test)]` may use anything.
+//! A file uses another one if it names an item that is defined there. A `mod` declaration is no use, and a re-export
+//! counts as the file of the definition. `#[cfg(test)]` code may use anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

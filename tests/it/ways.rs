@@ -1,4 +1,4 @@
-//! Ways to PostgreSQL: what a URL may say, poolers that swallow settings, servers that take no writes.
+//! Ways to connect to PostgreSQL: URLs, poolers that drop settings, read-only servers.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! ADK's own paths: what clients of `adk api_server` rely on (docs/adk.md). `scripts/adk-compare` holds the same against
-//! a real one.
+//! ADK's own paths: the behaviour that clients of `adk api_server` rely on (docs/adk.md). `scripts/adk-compare` makes
+//! the same requests to a real one.
 
 use serde_json::{Value, json};
 

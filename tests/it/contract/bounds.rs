@@ -1,4 +1,4 @@
-//! Bounds of what is stored: the limits of a policy.
+//! The limits that a policy sets on stored data.
 
 use std::time::Duration;
 

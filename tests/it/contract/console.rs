@@ -1,4 +1,4 @@
-//! What people open in a browser: `/` and the console's files. And `/v1/info`.
+//! Pages for people: `/` and the console's files. Also `/v1/info`.
 
 use serde_json::json;
 

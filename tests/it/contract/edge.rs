@@ -1,4 +1,4 @@
-//! What is refused before it is looked at: requests of other sites' pages, and what is not one message to one host.
+//! Requests that are refused first: those from pages of other sites, and those that are not one message to one host.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Erasure: nothing of a user is left, and what tells of it does not name the user.
+//! Erasure: no data of the user is left, and the erasure itself does not name the user.
 
 use std::process::Output;
 use std::time::Duration;

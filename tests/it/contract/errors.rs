@@ -1,4 +1,4 @@
-//! Errors: what none may show. The shape of each is checked on every answer by the client.
+//! Errors: the data that they may never show. The client checks the form of every error.
 
 use crate::support::client::{APP_STATE, EVENTS, ONE, S, STATE};
 use crate::support::databases::on_both_databases;

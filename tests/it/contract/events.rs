@@ -1,4 +1,4 @@
-//! The event log, and the revisions and the atomicity of requests, which it carries.
+//! The event log, and the revisions and the atomicity of requests.
 
 use serde_json::{Value, json};
 

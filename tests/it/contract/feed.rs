@@ -1,4 +1,4 @@
-//! The change feed: one sequence of what was committed, for every reader and every process.
+//! The change feed: one sequence of committed changes, for every reader and every process.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

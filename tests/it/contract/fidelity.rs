@@ -1,4 +1,4 @@
-//! Fidelity: byte for byte, or refused with the pointer of the offence.
+//! Fidelity: values come back byte for byte, or are refused with a pointer to the fault.
 
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE, raw_in};
 use crate::support::databases::on_both_databases;

@@ -1,4 +1,4 @@
-//! Limits of size: what is over one is refused at once with 413, and nothing is written.
+//! Limits of size: a request over one is refused at once with 413, and nothing is written.
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;

@@ -1,4 +1,5 @@
-//! What clients may rely on (README.md, `openapi.yaml`), sentence by sentence, on both stores; on one what no store has a part in.
+//! The behaviour that clients may rely on (README.md, `openapi.yaml`), one sentence per test, on both databases; on one
+//! where the database plays no part.
 
 pub mod access;
 mod adk;

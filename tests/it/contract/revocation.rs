@@ -1,4 +1,4 @@
-//! What is revoked or narrowed ends what is under way, and no change of a key undoes another.
+//! Revoking or restricting a credential ends its running requests, and no change of a key undoes another.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Rewinds: session state as it was before an invocation, or at a revision, and history without what was taken back.
+//! Rewinds: session state as it was before an invocation or at a revision, and the history without the rewound part.
 
 use std::future::IntoFuture as _;
 

@@ -1,4 +1,4 @@
-//! Headers that ask a write for safety are honoured or refused, never dropped: every write of the API, with each of them.
+//! Safety headers of writes are honoured or refused, never ignored: every write of the API with each of them.
 
 use std::collections::BTreeSet;
 

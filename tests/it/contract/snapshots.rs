@@ -1,6 +1,6 @@
-//! Every kind of error body, word for word, as both stores give it: `tests/it/snapshots/errors.json`.
+//! The exact text of every kind of error body, on both databases: `tests/it/snapshots/errors.json`.
 //!
-//! Clients match on `code` and people read the rest, so no change of any of it goes unseen.
+//! Clients match on `code` and people read the rest, so every change must be visible in review.
 
 use std::fmt::Write as _;
 use std::path::Path;

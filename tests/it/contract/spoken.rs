@@ -1,4 +1,4 @@
-//! HTTP as clients, proxies, balancers and health checks really speak it.
+//! HTTP as real clients, proxies, balancers and health checks send it.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Trim: a session begins at a later revision, and everything below it is gone, but for retries.
+//! Trim: a session begins at a later revision, and everything below is gone, except for the recognition of retries.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Requests that wait for what is not there yet.
+//! Requests that wait for a change.
 
 use std::time::Duration;
 

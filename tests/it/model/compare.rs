@@ -1,4 +1,4 @@
-//! Compares all that the service shows with what the model holds.
+//! Compares everything that the service shows with the model.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! The state engine against a model of it: random sequences of requests, sent to a server and to plain maps
-//! ([`reference`]), after each of which both must show the same; many writers at once ([`writers`]), whose work is
-//! proven by what the events say; and many watchers of them ([`watchers`]), each of which must have seen just that.
+//! Tests of the service against a model: random sequences of requests to a server and to plain maps ([`reference`]),
+//! which must agree after each request; many concurrent writers ([`writers`]), checked by the resulting events; and
+//! many watchers of them ([`watchers`]), each of which must have seen exactly these events.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
-//! The reference model: what the service holds and what a request does to it, in plain maps. It forgets nothing, so
-//! that reading the past is looking it up: a session keeps a whole [`Moment`] for each of its revisions.
+//! The reference model: the service's data and the effect of each request, in plain maps. It keeps everything: a
+//! session has a whole [`Moment`] for each of its revisions, so reading the past is a look-up.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

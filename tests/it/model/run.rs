@@ -1,4 +1,4 @@
-//! Takes the steps, with the service and with the model at once: both must come to the same answer.
+//! Runs the steps on the service and on the model; both must give the same answer.
 
 use super::{
     reference::{Change, Moment, Op, Operator, Place, Precondition, Refusal, RewindTo, Sent, Shared, Want, World},

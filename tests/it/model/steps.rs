@@ -1,5 +1,5 @@
-//! What the clients of the model test do: random steps over few apps, users, sessions and keys, so that they meet.
-//! A step means something whatever came before it, so a failing sequence can be cut down to what it takes to fail.
+//! The steps of the model test: random requests for few apps, users, sessions and keys, so that they collide. Each step
+//! makes sense after any other, so a failing sequence can be shrunk.
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 

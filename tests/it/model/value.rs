@@ -1,4 +1,4 @@
-//! JSON and decimal numbers as the model knows them: nothing is rounded, reordered or left out.
+//! JSON and decimal numbers for the model: nothing is rounded, reordered or dropped.
 
 use std::{cmp::Ordering, collections::BTreeMap, fmt};
 

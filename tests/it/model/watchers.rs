@@ -1,5 +1,5 @@
-//! Many watchers of sessions that many write to. They are cut at random and come back with their last id, wherever; a server is
-//! killed and started again. Each has each event once, in order, byte for byte.
+//! Many watchers of sessions with many writers. Watchers are disconnected at random and resume with their last id, on
+//! any server; a server is killed and restarted. Each watcher gets each event once, in order, byte for byte.
 //!
 //! `TEST_WRITERS`, `TEST_SESSIONS`, `TEST_WATCHERS` and `TEST_EVENTS` (of each writer) make it larger.
 

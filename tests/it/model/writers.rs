@@ -1,5 +1,5 @@
-//! Many writers at once. In which order their requests took effect is for the service to choose, but it must have
-//! chosen one: redone by the model in the order of the revisions, they come to what the service shows, at each of them.
+//! Many concurrent writers. The service may choose the order of their requests, but there must be one: when the model
+//! repeats them in the order of the revisions, it must agree with the service at each revision.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

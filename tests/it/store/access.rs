@@ -1,4 +1,4 @@
-//! Keys, what tokens are signed and revoked by, lists within a grant, and the store that holds nothing.
+//! Keys, the secret and the epochs of tokens, lists within a grant, and the empty store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! What the store tells of commits: every event, whichever way it came, once and in the order of its session.
+//! Announcements of commits: every event, however it was written, once and in the order of its session.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

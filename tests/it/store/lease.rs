@@ -1,4 +1,4 @@
-//! Leases, and writes under them: what two processes and several appends of one transaction make of them.
+//! Leases, and writes under them, from two processes and from several appends of one transaction.
 
 use futures_util::future::join_all;
 use sessiond::domain::command::{LeaseCommand, MetadataUpdate};

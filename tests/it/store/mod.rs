@@ -1,8 +1,9 @@
-//! What a database promises the service ([`Store`]), method by method, on each that there is. Nothing here knows which: a new
-//! database is a new [`Place`].
+//! The promises of a database to the service ([`Store`]), method by method, on each database. The tests do not depend
+//! on which one it is: a new database is a new [`Place`].
 //!
-//! Most of it the contract tests see through HTTP as well. Here are the outcomes that a client cannot tell apart, such as a
-//! second try of a write whose answer was lost, and races of single transactions, without the service's retries.
+//! The contract tests cover most of this through HTTP. These tests cover outcomes that a client cannot distinguish,
+//! such as a second try of a write whose answer was lost, and races of single transactions, without the service's
+//! retries.
 
 pub mod access;
 mod append;
@@ -89,7 +90,8 @@ impl TestStore {
         open::database(&place.url(), PostgresOptions::default(), LIMITS).await.unwrap()
     }
 
-    /// As another process has it, where a database has several; else the same. What one caches, the other does not.
+    /// A second store on the database, as another process has it, if the database allows several; else the same one. It
+    /// does not share the cache.
     async fn another(&self) -> Arc<dyn Store> {
         match self.place {
             Place::Postgres(_) => Self::open(&self.place).await,
@@ -97,7 +99,7 @@ impl TestStore {
         }
     }
 
-    /// Creates a session of this body, which must be new.
+    /// Creates a new session with this body.
     async fn make(&self, id: &str, body: &str) -> SessionView {
         created(self.create(&creation(id, body).into(), deadline()).await)
     }
@@ -166,7 +168,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// A creation of what a client would send as `body`.
+/// A creation from the body that a client would send.
 fn creation(id: &str, body: &str) -> Creation {
     let draft = SessionDraft::parse(parsed(body), false, &Limits::default()).unwrap();
     Creation {

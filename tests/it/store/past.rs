@@ -1,4 +1,4 @@
-//! What a session was: forks, rewinds, and the state of a moment.
+//! Past states: forks, rewinds, and the state at a revision.
 
 use futures_util::future::join_all;
 use sessiond::domain::command::Fork;

@@ -1,4 +1,4 @@
-//! What keeps a database in order: migrations, the sweep, the clock, connections.
+//! Maintenance of a database: migrations, the sweep, the clock, connections.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -6,7 +6,7 @@ use super::client::{Client, PATIENCE};
 use super::databases::{Place, verify};
 use super::process::Sessiond;
 
-/// Limits so long that a slow machine never meets them: for tests about something else.
+/// Limits that even a slow machine never reaches, for tests about something else.
 pub const PATIENT: &[&str] =
     &["--lock-timeout=50s", "--acquire-timeout=50s", "--statement-timeout=50s", "--request-timeout=55s"];
 
@@ -50,7 +50,7 @@ pub async fn ended(database_url: &str, args: &[&str]) -> (ExitStatus, String) {
     (status, process.log())
 }
 
-/// Until the log of the process has these words; all of it.
+/// Waits until the log of the process contains this text. Returns the whole log.
 pub async fn log_says(process: &Sessiond, text: &str) -> String {
     let reading = async {
         loop {
@@ -87,7 +87,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// A client of the `n`th replica, round and round.
+    /// A client of one of the replicas, in turn by `n`.
     pub fn api(&self, n: usize) -> Client {
         self.servers[n % self.servers.len()].api.clone()
     }

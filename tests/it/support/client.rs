@@ -1,4 +1,4 @@
-//! A thin HTTP client: text in, text out, and every answer checked for what all answers promise.
+//! A thin HTTP client: text in, text out. It checks every answer for what all answers promise.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,9 +16,9 @@ use tokio::net::TcpStream;
 
 use super::schema;
 
-/// The sessions of the user that most tests speak of.
+/// The sessions of the user that most tests use.
 pub const S: &str = "/v1/apps/app/users/user/sessions";
-/// The session that [`Client::create`] makes unless told otherwise.
+/// The session that [`Client::create`] creates by default.
 pub const ONE: &str = "/v1/apps/app/users/user/sessions/s";
 pub const EVENTS: &str = "/v1/apps/app/users/user/sessions/s/events";
 pub const STATE: &str = "/v1/apps/app/users/user/sessions/s/state";
@@ -28,7 +28,7 @@ pub const APP_STATE: &str = "/v1/apps/app/state";
 /// How long anything may take before the test fails instead of hanging.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client of one server. Every answer is held against `openapi.yaml`.
+/// A client of one server. It validates every answer against `openapi.yaml`.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -55,7 +55,7 @@ impl Client {
         Self::new(address.unwrap_or_else(|| panic!("no address: {base}")))
     }
 
-    /// Takes answers that are none of the API, such as those of a proxy or of the listener for metrics.
+    /// Accepts answers that are not the API's, such as those of a proxy or of the metrics listener.
     pub fn unchecked(self) -> Self {
         Self { checks: false, ..self }
     }
@@ -64,7 +64,7 @@ impl Client {
         self.address
     }
 
-    /// Plain HTTP connections. (reqwest wants to know a provider for TLS all the same.)
+    /// Plain HTTP connections. (reqwest needs a TLS provider nevertheless.)
     pub fn connections() -> reqwest::Client {
         let _ = rustls::crypto::ring::default_provider().install_default();
         reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().expect("an HTTP client")
@@ -105,7 +105,7 @@ impl Client {
         .await
     }
 
-    /// Asks until the status is this one.
+    /// Repeats the request until the answer has this status.
     pub async fn get_until(&self, path: &str, status: u16) -> Answer {
         let mut last = None;
         let asking = async {
@@ -122,7 +122,7 @@ impl Client {
         found.unwrap_or_else(|_| panic!("{path} is never {status}, but {last:?}"))
     }
 
-    /// Sends a request byte for byte, for what no careful client would send, and reads the answer to its end.
+    /// Sends a request byte for byte, for requests that no client library would send, and reads the whole answer.
     pub async fn raw(&self, request: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address).await.expect("connect");
         stream.write_all(request).await.expect("send");
@@ -142,7 +142,7 @@ impl Client {
         let mut stream = TcpStream::connect(self.address).await.expect("connect");
         stream.set_nodelay(true).expect("set TCP_NODELAY");
         for part in parts {
-            // A server that has seen enough may have closed.
+            // A server that refuses the request early may have closed.
             let _ = stream.write_all(part).await;
             if parts.len() > 1 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
@@ -153,7 +153,7 @@ impl Client {
         String::from_utf8(bytes).expect("UTF-8")
     }
 
-    /// Sends a request and no more, though it announced more; an answer may come or not, and is of no interest.
+    /// Sends part of a request and then closes. The answer, if any, is ignored.
     pub async fn cut_off(&self, request: &[u8]) {
         let mut stream = TcpStream::connect(self.address).await.expect("connect");
         stream.write_all(request).await.expect("send");
@@ -161,8 +161,8 @@ impl Client {
         let _ = stream.read_to_end(&mut Vec::new()).await;
     }
 
-    /// Announces a body that never comes. The request is under way until the connection is dropped: the server has
-    /// asked for the body.
+    /// Announces a body and does not send it. The request is in progress until the connection is dropped: the server
+    /// has asked for the body.
     pub async fn hold(&self, path: &str, length: usize) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.expect("connect");
         let head = format!(
@@ -176,7 +176,7 @@ impl Client {
         stream
     }
 
-    /// Sends a bare request line with a path as it stands: HTTP clients tidy up `..` and its like.
+    /// Sends a request line with the path unchanged: HTTP clients normalize `..` and the like.
     pub async fn raw_path(&self, method: &str, path: &str) -> Answer {
         let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
         self.raw(head.as_bytes()).await
@@ -207,7 +207,7 @@ impl Client {
         self.append(format!(r#"{{"author":"agent","actions":{{"stateOps":{ops}}}}}"#)).await
     }
 
-    /// All that [`ONE`] shows, and its tag: equal twice when nothing was written in between.
+    /// Everything that [`ONE`] shows, and its tag: the same before and after, unless something was written.
     pub async fn shown(&self) -> (String, String) {
         let session = self.get(ONE).await.expect(200);
         (session.text().to_owned(), session.etag())
@@ -288,7 +288,7 @@ impl Request {
         self.header("authorization", format!("Bearer {credential}"))
     }
 
-    /// Sends it and reads the answer to its end. The error is that there was no whole answer.
+    /// Sends it and reads the whole answer. An error means that there was no complete answer.
     pub async fn send(self) -> Result<Answer, reqwest::Error> {
         let response = self.request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -299,12 +299,12 @@ impl Request {
         Ok(answer)
     }
 
-    /// Sends it and gives the response as it arrives; only its head has been checked.
+    /// Sends it and returns the response before its body; only its head has been checked.
     pub async fn stream(self) -> reqwest::Response {
         self.try_stream().await.expect("an answer")
     }
 
-    /// As [`Request::stream`]; the error is that there was no answer.
+    /// As [`Request::stream`]; an error means that there was no answer.
     pub async fn try_stream(self) -> Result<reqwest::Response, reqwest::Error> {
         self.request.send().await
     }
@@ -330,7 +330,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Every JSON body ends with a newline, which is no part of what it says.
+    /// Removes the newline at the end of every JSON body.
     fn new(status: u16, headers: HeaderMap, mut body: Vec<u8>) -> Self {
         let is_json = headers.get("content-type").is_some_and(|value| value.as_bytes().ends_with(b"json"));
         if is_json && !body.is_empty() {
@@ -394,7 +394,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {self}"))
     }
 
-    /// The text of a value inside of the body, exactly as it was sent; numbers lead into arrays.
+    /// The exact text of a value inside the body; numbers index arrays.
     pub fn raw(&self, path: &[&str]) -> String {
         self.find_raw(path).unwrap_or_else(|| panic!("no {path:?} in {self}"))
     }
@@ -416,7 +416,7 @@ impl Answer {
         self
     }
 
-    /// Expects a problem, and gives its document.
+    /// Asserts that this is a problem, and returns its document.
     #[track_caller]
     pub fn problem(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{self}");
@@ -425,7 +425,7 @@ impl Answer {
         problem
     }
 
-    /// Expects 422 for these fields, in this order.
+    /// Asserts a 422 for these fields, in this order.
     #[track_caller]
     pub fn invalid(&self, fields: &[&str]) -> Value {
         let problem = self.problem(422, "invalid_argument");
@@ -447,7 +447,7 @@ impl Answer {
         problem["outcome"].as_str().unwrap_or_else(|| panic!("no outcome in {self}")).to_owned()
     }
 
-    /// What every answer promises.
+    /// Checks the promises that hold for every answer.
     fn check(&self, method: &str, path: &str) {
         let header = |name: &str| self.header(name).map(str::to_owned);
         assert!(self.header("x-request-id").is_some_and(|id| !id.is_empty()), "no x-request-id in {self}");
@@ -503,7 +503,7 @@ impl Answer {
             let errors = problem["errors"].as_array().unwrap_or_else(|| panic!("no `errors` in {self}"));
             assert!(errors.iter().all(|e| e["field"].is_string() && e["message"].is_string()), "{self}");
         }
-        // A feed has positions, too.
+        // A feed has positions too.
         let of_log = code == "position_gone" && problem["oldest"].is_null();
         let has_revision = code == "revision_mismatch" || of_log;
         assert_eq!(has_revision, problem["revision"].is_i64(), "{self}");
@@ -538,7 +538,7 @@ pub fn raw_in(text: &str, path: &[&str]) -> Option<String> {
     raw_in(value.get(), rest)
 }
 
-/// A path segment, percent-encoded to the last byte.
+/// A path segment with every byte percent-encoded.
 pub fn segment(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         let _ = write!(out, "%{byte:02X}");

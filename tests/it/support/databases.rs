@@ -1,4 +1,4 @@
-//! The two databases: a place for data on either, and tests that are stamped for both.
+//! The two databases: a test database on either, and macros that instantiate a test for both.
 
 use std::{env, fs, path::PathBuf};
 
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::postgres::{self, Database};
 
-/// A place for data on either database, kept until it is dropped.
+/// A test database of either kind. Dropping it removes it.
 pub enum Place {
     Sqlite(PathBuf),
     Postgres(Database),
@@ -28,7 +28,7 @@ impl Place {
         Self::Postgres(postgres::database().await)
     }
 
-    /// With sessiond's tables in it, unlike the other two, which are empty.
+    /// A database with sessiond's tables, unlike the other two, which are empty.
     pub async fn migrated_postgres() -> Self {
         Self::Postgres(postgres::migrated().await)
     }
@@ -40,7 +40,7 @@ impl Place {
         }
     }
 
-    /// Runs SQL on it behind the service's back.
+    /// Runs SQL directly on the database.
     pub async fn execute(&self, sql: impl Into<String>) {
         let statement = sqlx::raw_sql(AssertSqlSafe(sql.into()));
         match self {
@@ -55,7 +55,7 @@ impl Place {
         }
     }
 
-    /// The number that a query gives.
+    /// The number that a query returns.
     pub async fn number(&self, sql: &str) -> i64 {
         match self {
             Self::Sqlite(_) => {
@@ -69,8 +69,9 @@ impl Place {
         }
     }
 
-    /// Proves that whatever it holds is what its events say, and removes it. Hundreds of test databases are gigabytes of disk,
-    /// so each goes when its test has passed. One that cannot be removed goes with the PostgreSQL that the tests started.
+    /// Proves that all its data follows from its events, and removes it. Hundreds of test databases would take
+    /// gigabytes of disk, so each is removed when its test has passed. One that cannot be removed goes with the
+    /// PostgreSQL server of the tests.
     pub async fn finish(self) {
         verify(&self.url()).await;
         let Self::Postgres(Database { url }) = &self else { return };
@@ -89,7 +90,7 @@ impl Drop for Place {
     }
 }
 
-/// Proves that whatever a database holds is what its events say, as `sessiond verify` does.
+/// Proves that all data of a database follows from its events, as `sessiond verify` does.
 pub async fn verify(url: &str) {
     let inspector = Inspector::open(url, PostgresOptions::default(), StoreLimits::default()).await;
     let mut differences = Vec::new();
@@ -98,24 +99,24 @@ pub async fn verify(url: &str) {
     assert!(differences.is_empty(), "{differences:#?}");
 }
 
-/// What a stamped test is given: something that runs on a database of its own.
+/// The argument of such a test: a service or a store on a database of its own.
 pub trait Fixture: Sized {
     /// `flags` as on the command line of `sessiond`.
     async fn start(place: Place, flags: &[&str]) -> Self;
 
-    /// Ends it, and proves what [`Place::finish`] proves.
+    /// Ends it, and calls [`Place::finish`].
     async fn stop(self);
 }
 
-/// Runs a stamped test.
+/// Runs a test on a database.
 pub async fn run_on<F: Fixture>(place: Place, flags: &[&str], test: impl AsyncFnOnce(&F)) {
     let fixture = F::start(place, flags).await;
     test(&fixture).await;
     fixture.stop().await;
 }
 
-/// Stamps each test once for each database: `name::sqlite` and `name::postgres`. Either `async fn name(place: Place)`s by their
-/// names, or functions in full that take a [`Fixture`], with `with [FLAG, ...]` started with these flags.
+/// Instantiates each test for each database: `name::sqlite` and `name::postgres`. Takes names of `async fn name(place:
+/// Place)`, or whole functions that take a [`Fixture`]; `with [FLAG, ...]` sets flags of the server.
 macro_rules! on_both_databases {
     ($($name:ident),+ $(,)?) => {$(
         mod $name {
@@ -156,7 +157,7 @@ macro_rules! on_both_databases {
 }
 pub(crate) use on_both_databases;
 
-/// The same for SQLite alone: of what no database has a part in.
+/// The same for SQLite alone, for tests in which the database plays no part.
 macro_rules! on_sqlite {
     ($($(#[$about:meta])* async fn $name:ident($fixture:ident: &$type:ty) $(with [$($flag:literal),*])? $body:block)+) => {$(
         $(#[$about])*

@@ -1,4 +1,4 @@
-//! A disk that refuses what SQLite writes to its log, when it is told to.
+//! A disk that makes SQLite's writes to its log fail, on command.
 
 use std::{env, fs, path::PathBuf, process::Command};
 
@@ -8,13 +8,13 @@ use uuid::Uuid;
 pub const FULL: i32 = 28;
 pub const BROKEN: i32 = 5;
 
-/// A library that a process loads before its own, which makes its disk fail.
+/// A library that is loaded into a process first, and makes its disk fail.
 pub struct FaultyDisk {
     dir: PathBuf,
 }
 
 impl FaultyDisk {
-    /// Works until it is told not to. Takes the C compiler that building SQLite takes.
+    /// Works until [`FaultyDisk::fail`]. Needs a C compiler, as building SQLite does.
     pub fn new() -> Self {
         let dir = env::temp_dir().join(format!("sessiond-disk-{}", Uuid::new_v4().simple()));
         fs::create_dir(&dir).expect("create a folder");
@@ -30,13 +30,13 @@ impl FaultyDisk {
         Self { dir }
     }
 
-    /// The variables of a process that is to have it.
+    /// The environment variables for a process on this disk.
     pub fn envs(&self) -> [(&'static str, String); 2] {
         let path = |name| self.dir.join(name).display().to_string();
         [("LD_PRELOAD", path("disk.so")), ("FAULTY_DISK", path("fault"))]
     }
 
-    /// From now on, writing fails with this error.
+    /// From now on, writes fail with this error.
     pub fn fail(&self, error: i32) {
         fs::write(self.dir.join("new"), error.to_string()).expect("write the fault");
         fs::rename(self.dir.join("new"), self.dir.join("fault")).expect("put the fault in place");

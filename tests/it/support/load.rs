@@ -1,4 +1,4 @@
-//! Writers that never stop, what they were told, and the proof that what they were told is true.
+//! Continuous writers, a record of the answers that they got, and a check that these answers are true.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -40,16 +40,16 @@ struct Sent {
     event: Value,
 }
 
-/// What the writers were told.
+/// The answers that the writers got.
 #[derive(Debug, Default)]
 pub struct Record {
     /// 200 or 201, with the sequence.
     acknowledged: Vec<(Sent, i64)>,
     /// 503 `outcome: "not_applied"`, each time.
     refused: Vec<Sent>,
-    /// 503 `outcome: "unknown"` or no answer, at least once, and nothing better after it.
+    /// 503 `outcome: "unknown"` or no answer, at least once, and no definite answer after it.
     open: Vec<Sent>,
-    /// Was open, until it was sent again.
+    /// Was unknown, until it was sent again.
     settled: Vec<Sent>,
 }
 
@@ -69,7 +69,7 @@ impl Record {
         }
     }
 
-    /// Adds what another load was told.
+    /// Adds the record of another load.
     pub fn extend(&mut self, other: Self) {
         self.acknowledged.extend(other.acknowledged);
         self.refused.extend(other.refused);
@@ -78,8 +78,8 @@ impl Record {
     }
 }
 
-/// 16 writers on 4 sessions of one user, each event with an id of its own and a counter in each scope. Half of them
-/// send an event again until they know what became of it, as a careful client does; the others go on.
+/// 16 writers on 4 sessions of one user. Each event has an id of its own and a counter in each scope. Half of the
+/// writers send an event again until its outcome is known, as a careful client does; the others go on.
 pub struct Load {
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicUsize>,
@@ -88,12 +88,12 @@ pub struct Load {
 }
 
 impl Load {
-    /// `name` tells the events of this load from those of others.
+    /// `name` distinguishes the events of this load from others.
     pub fn start(api: &Client, name: &str) -> Self {
         Self::start_paced(api, name, usize::MAX, Duration::ZERO)
     }
 
-    /// Each writer ends after so many events, and pauses after each.
+    /// Each writer ends after this many events, and pauses after each.
     pub fn start_paced(api: &Client, name: &str, events: usize, pause: Duration) -> Self {
         let (stop, acknowledged) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
         let record = Arc::new(Mutex::new(Record::default()));
@@ -116,7 +116,7 @@ impl Load {
         Self { stop, acknowledged, record, writers }
     }
 
-    /// Waits for so many successes from now on.
+    /// Waits for this many further successes.
     pub async fn succeeds(&self, more: usize) {
         let goal = self.acknowledged.load(Ordering::Relaxed) + more;
         let waiting = async {
@@ -128,7 +128,7 @@ impl Load {
         timeout(PATIENCE, waiting).await.expect("writes succeed");
     }
 
-    /// Ends it, once each writer knows of its last event what it will ever know.
+    /// Ends it, once each writer knows the outcome of its last event, as far as it can.
     pub async fn stop(self) -> Record {
         self.stop.store(true, Ordering::Relaxed);
         for writer in self.writers {
@@ -178,8 +178,8 @@ async fn write(api: &Client, name: &str, writer: usize, n: usize, stop: &AtomicB
     }
 }
 
-/// Proves that every acknowledged event is there once and at its place, that none refused is, that each one in doubt
-/// can be sent again, and that state is what the events say.
+/// Proves that every acknowledged event is there once, with its sequence; that no refused one is; that each unknown one
+/// can be sent again; and that state follows from the events.
 pub async fn verify(api: &Client, record: &mut Record) {
     let logs = read(api).await;
     for (sent, sequence) in &record.acknowledged {
@@ -210,13 +210,13 @@ pub async fn verify(api: &Client, record: &mut Record) {
     }
 }
 
-/// Per session the sequence of each event id, all checked against themselves and against state.
+/// For each session the sequence of each event id, after checking events and state.
 async fn read(api: &Client) -> Vec<HashMap<String, i64>> {
     let mut logs = Vec::new();
     for session in 0..SESSIONS {
         let session = api.get(session_path(session)).await.expect(200).json();
         check_log(&session);
-        // Every writer has one session, and keys of its own in every scope.
+        // Every writer has one session, and its own keys in every scope.
         let mut last: BTreeMap<String, Value> = BTreeMap::new();
         for event in session["events"].as_array().unwrap() {
             last.extend(event["actions"]["stateDelta"].as_object().unwrap().clone());
@@ -234,8 +234,8 @@ fn sequences(session: &Value) -> HashMap<String, i64> {
     events.iter().map(|event| (event["id"].as_str().unwrap().to_owned(), event["sequence"].as_i64().unwrap())).collect()
 }
 
-/// Sequences are 1..=revision, ids are unique, no `temp:` key was kept, and the fold of the events over session keys
-/// is the session's state. For a session that began with no session keys.
+/// Checks that sequences are 1..=revision, that ids are unique, that no `temp:` key was stored, and that the events
+/// folded over no session keys give the session's state. For a session that began without session keys.
 #[track_caller]
 pub fn check_log(session: &Value) {
     let events = session["events"].as_array().expect("events");
@@ -248,7 +248,7 @@ pub fn check_log(session: &Value) {
         for op in event["actions"]["stateOps"].as_array().into_iter().flatten().filter(|op| op["op"] == "remove") {
             folded.remove(op["key"].as_str().unwrap());
         }
-        // What the operators came to is in the delta.
+        // The results of operators are in the delta.
         for (key, value) in event["actions"]["stateDelta"].as_object().into_iter().flatten() {
             assert!(!key.starts_with("temp:"), "{event}");
             if is_session_key(key) {

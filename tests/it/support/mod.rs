@@ -1,11 +1,11 @@
-//! What the tests stand on. A test names its database, runs a service on it, and asks that service as a client:
+//! The test harness. A test chooses a database, runs a service on it, and sends requests as a client:
 //!
-//! - [`databases`]: a place for data, the macro that stamps a test for both databases, and the proof that what is stored is
-//!   what the events say
-//! - [`server`]: the service in this process; quick, so it is the one to take unless a test is about processes
-//! - [`binary`]: the real binary: what is killed, drained, started twice, or put behind something that breaks
-//! - [`signing`]: what an issuer of JWT has: the one that the unit tests use
-//! - [`client`]: the client of either, which holds every answer against `openapi.yaml` ([`schema`])
+//! - [`databases`]: a test database, the macro that instantiates a test for both databases, and the proof that stored
+//!   data follows from the events
+//! - [`server`]: the service in this process. It is quick, so use it unless the test is about processes
+//! - [`binary`]: the real binary, to be killed, drained, started twice, or put behind something that fails
+//! - [`signing`]: an issuer of JWTs, shared with the unit tests
+//! - [`client`]: the client of either, which validates every answer against `openapi.yaml` ([`schema`])
 //! - [`sse`]: the client of a watch
 
 pub mod binary;

@@ -1,4 +1,4 @@
-//! A real nginx before several servers, with its defaults or as docs/operate.md has it.
+//! A real nginx in front of several servers, with its defaults or as in docs/operate.md.
 
 use std::{
     env, fs,
@@ -16,18 +16,18 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts nginx, with its defaults, before servers on these ports of 127.0.0.1; it takes connections when this returns,
-    /// which blocks the thread for a moment.
+    /// Starts nginx with its defaults, in front of servers on these ports of 127.0.0.1. It accepts connections when
+    /// this returns, which blocks the thread for a moment.
     pub fn start(ports: &[u16]) -> Self {
         Self::with(|port| defaults(ports, port))
     }
 
-    /// The same, as the document for operators configures it, but for addresses and TLS.
+    /// The same, configured as in docs/operate.md, except for addresses and TLS.
     pub fn documented(upstream: u16) -> Self {
         Self::with(|port| documented(upstream, port))
     }
 
-    /// As the document for operators puts a server below a path.
+    /// Configured as in docs/operate.md for a server below a path.
     pub fn below_a_path(upstream: u16) -> Self {
         let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/operate.md")).expect("read it");
         let block = document
@@ -48,7 +48,7 @@ impl Nginx {
             .map(|name| format!("{name}_temp_path {name}; "))
             .concat();
         let mut log = String::new();
-        // Another process may take the port between the look and the start.
+        // Another process may take the port before nginx does.
         for _ in 0..5 {
             let port = free_port();
             let mut guard = Guard::new("sessiond-nginx", &bin, r#"kill -TERM "$server"; wait "$server""#);
@@ -74,14 +74,13 @@ impl Nginx {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// What it complained about so far.
+    /// The errors in its log so far.
     pub fn log(&self) -> String {
         self.guard.log()
     }
 }
 
-/// All that decides what becomes of a request is left at its default. (The name of the upstream is what the servers get
-/// as `Host`.)
+/// Everything that affects requests is left at its default. (The servers get the name of the upstream as `Host`.)
 fn defaults(ports: &[u16], port: u16) -> String {
     let servers: String = ports.iter().map(|port| format!("server 127.0.0.1:{port}; ")).collect();
     format!(

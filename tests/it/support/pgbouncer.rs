@@ -1,4 +1,4 @@
-//! A real PgBouncer before a PostgreSQL, as many operators run it: transaction pooling, few server connections.
+//! A real PgBouncer in front of a PostgreSQL, as many operators run it: transaction pooling, few server connections.
 
 use std::{
     env, fs,
@@ -24,14 +24,14 @@ pub struct PgBouncer {
 }
 
 impl PgBouncer {
-    /// Starts PgBouncer before the server of `upstream_url`, as the user of that URL; its database does not matter.
-    /// It takes connections when this returns, which blocks the thread for a moment. Panics if PgBouncer is not
-    /// installed.
+    /// Starts PgBouncer in front of the server of `upstream_url`, as the user of that URL; its database does not
+    /// matter. It accepts connections when this returns, which blocks the thread for a moment. Panics if PgBouncer is
+    /// not installed.
     pub fn start(upstream_url: &str) -> Self {
         Self::start_with(upstream_url, "")
     }
 
-    /// [`PgBouncer::start`], with further lines of settings, which win.
+    /// [`PgBouncer::start`], with further settings, which take precedence.
     pub fn start_with(upstream_url: &str, more: &str) -> Self {
         let bin = bin_dir().unwrap_or_else(|| {
             panic!(
@@ -40,7 +40,7 @@ impl PgBouncer {
             )
         });
         let mut log = String::new();
-        // Another process may take the port between the look and the start.
+        // Another process may take the port before PgBouncer does.
         for _ in 0..5 {
             let port = free_port();
             // Since 1.23, PgBouncer would wait for its clients after SIGTERM.
@@ -50,7 +50,7 @@ impl PgBouncer {
             guard.run("pgbouncer pgbouncer.ini & server=$!").expect("a command in the background");
             let start = Instant::now();
             log.clear();
-            // Its own word, rather than a connection, which whoever holds the port could take.
+            // Read its log instead of connecting: another process may have the port.
             while start.elapsed() < Duration::from_secs(10) && !log.contains("FATAL") {
                 log = guard.log();
                 if log.contains("process up") {

@@ -1,6 +1,6 @@
-//! A real PostgreSQL for the tests: [`database`] on a server that all tests share, [`dedicated`] for tests that break
-//! one. The tests start the server themselves, or use `TEST_DATABASE_URL`. There is no skip: without PostgreSQL the
-//! tests that need it fail and say what to install.
+//! A real PostgreSQL for the tests: [`database`] on a server that all tests share, [`dedicated`] for tests that break a
+//! server. The tests start the server themselves, or use `TEST_DATABASE_URL`. No test is skipped: without PostgreSQL
+//! they fail and say what to install.
 
 use std::{
     env, fs,
@@ -20,22 +20,22 @@ use uuid::Uuid;
 
 use super::process::{Guard, free_port};
 
-/// A database of one test. It goes with the server; on a server of `TEST_DATABASE_URL` it stays, as
-/// `sessiond_test_...`, for whoever wants to look at it.
+/// The database of one test. It is removed with the server; on a server of `TEST_DATABASE_URL` it stays, as
+/// `sessiond_test_...`, for inspection.
 pub struct Database {
     pub url: String,
 }
 
-/// A fresh, empty UTF-8 database on the server shared by all tests of this process, or on that of
-/// `TEST_DATABASE_URL`, whose user must be allowed to create databases.
+/// A new, empty UTF-8 database on the server shared by all tests of this process, or on that of `TEST_DATABASE_URL`,
+/// whose user must be allowed to create databases.
 ///
-/// The first call starts the server, which takes a second or two and blocks its thread; the server holds nothing of
-/// that caller's tokio runtime. It is gone when the test process is, however that ends.
+/// The first call starts the server, which takes a second or two and blocks its thread; the server does not depend on
+/// the caller's tokio runtime. It ends with the test process, however that ends.
 pub async fn database() -> Database {
     copy(&env::var("TEST_DATABASE_TEMPLATE").unwrap_or_else(|_| "template0".into())).await
 }
 
-/// The same, with sessiond's tables in it: a copy of one that was migrated once, which takes a third of the work.
+/// The same with sessiond's tables: a copy of a database that was migrated once, which takes a third of the work.
 pub async fn migrated() -> Database {
     static TEMPLATE: OnceCell<String> = OnceCell::const_new();
     if env::var_os("TEST_DATABASE_TEMPLATE").is_some() {
@@ -55,8 +55,8 @@ async fn copy(template: &str) -> Database {
     static SHARED: OnceLock<Server> = OnceLock::new();
     let server = match env::var("TEST_DATABASE_URL") {
         Ok(url) if !url.is_empty() => url,
-        // fsync is off because nobody pulls the plug on this server: a crash of PostgreSQL loses nothing the kernel
-        // already has, and the data ends with the tests anyway.
+        // fsync is off because this machine is not powered off: a crash of PostgreSQL loses nothing that the kernel
+        // already has, and the data ends with the tests.
         _ => SHARED.get_or_init(|| Server::create("fsync = off\nfull_page_writes = off")).url("postgres"),
     };
     let name = format!("sessiond_test_{}", Uuid::new_v4().simple());
@@ -68,8 +68,8 @@ async fn copy(template: &str) -> Database {
     Database { url: url.into() }
 }
 
-/// Runs a statement on a server, and on the other nodes (`TEST_DATABASE_NODES`) if it is the coordinator of a distributed
-/// database. There, tests copy a template (`TEST_DATABASE_TEMPLATE`) that is the same on all nodes.
+/// Runs a statement on a server, and on the other nodes (`TEST_DATABASE_NODES`) if it is the coordinator of a
+/// distributed database. There, tests copy a template (`TEST_DATABASE_TEMPLATE`) that is the same on all nodes.
 pub async fn on_all_nodes(server: &str, statement: &str) -> sqlx::Result<()> {
     let nodes = env::var("TEST_DATABASE_NODES").unwrap_or_default();
     for url in [server].into_iter().chain(nodes.split_whitespace()) {
@@ -80,8 +80,8 @@ pub async fn on_all_nodes(server: &str, statement: &str) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// A running server for one test alone, with `fsync = on`, to be crashed and started again. Blocks its thread for a
-/// second or two. Removed on drop, with its data. Ignores `TEST_DATABASE_URL`.
+/// A running server for one test, with `fsync = on`, which can be crashed and restarted. Blocks its thread for a second
+/// or two. Removed with its data when dropped. Ignores `TEST_DATABASE_URL`.
 pub async fn dedicated() -> DedicatedPostgres {
     DedicatedPostgres(Server::create("fsync = on"))
 }
@@ -100,12 +100,12 @@ impl DedicatedPostgres {
         fs::read_to_string(self.0.guard.dir().join("server.log")).expect("read the server's log")
     }
 
-    /// From now on also takes connections over TLS, with this certificate and its key.
+    /// Accepts connections over TLS too from now on, with this certificate and its key.
     pub async fn serve_tls(&mut self, certificate: &Path, key: &Path) {
         let dir = self.0.guard.dir().to_owned();
         fs::copy(certificate, dir.join("server.crt")).expect("copy the certificate");
         fs::copy(key, dir.join("server.key")).expect("copy the key");
-        // The server's user copies it: the key must be that user's, and nobody else's.
+        // The server's user copies it: the key must belong to that user alone.
         fs::set_permissions(dir.join("server.key"), fs::Permissions::from_mode(0o644)).expect("let it be read");
         self.0.guard.run("cp server.crt server.key data && chmod 0600 data/server.key").expect("the files of TLS");
         let mut connection = PgConnection::connect(&self.url("postgres")).await.expect("connect");
@@ -114,34 +114,34 @@ impl DedicatedPostgres {
         self.start_again();
     }
 
-    /// Crashes the server (`-m immediate`): no checkpoint, no goodbye to clients, recovery at the next start. It is
+    /// Crashes the server (`-m immediate`): no checkpoint, no message to clients, recovery at the next start. It is
     /// down when this returns.
     pub fn stop_immediate(&mut self) {
         let stopped = self.0.guard.run("pg_ctl stop -w -m immediate -D data");
         stopped.unwrap_or_else(|log| panic!("cannot stop PostgreSQL:\n{log}"));
     }
 
-    /// A server that follows this one, by way of `address`, such as that of a proxy before it. It answers reads, and has all
-    /// that was there, when this returns.
+    /// A standby of this server, which follows it through `address`, for instance that of a proxy. When this returns,
+    /// it answers reads and has all data.
     pub fn standby(&self, address: SocketAddr) -> Self {
         let (host, port) = (address.ip(), address.port());
         let copy = format!("pg_basebackup -h {host} -p {port} -U postgres -D data -R --checkpoint=fast --no-sync");
         Self(Server::make(&copy, "fsync = on"))
     }
 
-    /// Makes a primary of a standby; it can be written to when this returns.
+    /// Promotes a standby to a primary, which accepts writes when this returns.
     pub fn promote(&mut self) {
         let promoted = self.0.guard.run("pg_ctl promote -w -D data");
         promoted.unwrap_or_else(|log| panic!("cannot promote PostgreSQL:\n{log}"));
     }
 
-    /// Starts the server with the same port and data. It has recovered and takes connections when this returns.
+    /// Starts the server with the same port and data. It has recovered and accepts connections when this returns.
     pub fn start_again(&mut self) {
         self.0.start().unwrap_or_else(|log| panic!("cannot start PostgreSQL again:\n{log}"));
     }
 }
 
-/// The address behind a database URL, to put a proxy before it.
+/// The address in a database URL, to put a proxy in front of it.
 pub fn address(url: &str) -> SocketAddr {
     let url = Url::parse(url).expect("a database URL");
     let host = url.host_str().expect("a database URL with a host").trim_matches(['[', ']']);
@@ -149,7 +149,7 @@ pub fn address(url: &str) -> SocketAddr {
     addresses.next().expect("the database host has an address")
 }
 
-/// The same database URL at another address, such as that of a proxy.
+/// The same database URL with another address, for instance that of a proxy.
 pub fn through(url: &str, address: SocketAddr) -> String {
     let mut url = Url::parse(url).expect("a database URL");
     url.set_ip_host(address.ip()).expect("a database URL has a host");
@@ -163,12 +163,12 @@ struct Server {
 }
 
 impl Server {
-    /// Makes a cluster with the given extra line of settings and starts it on a free port.
+    /// Makes a cluster with this extra setting and starts it on a free port.
     fn create(setting: &str) -> Self {
         Self::make("initdb -D data -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync", setting)
     }
 
-    /// The same, of data that a command makes.
+    /// The same, with data that a command makes.
     fn make(command: &str, setting: &str) -> Self {
         let bin = bin_dir().unwrap_or_else(|| {
             panic!(
@@ -192,7 +192,7 @@ impl Server {
 
         let mut server = Self { guard, port: 0 };
         let mut started = Err(String::new());
-        // Another process may take the port between the look and the start.
+        // Another process may take the port before the server does.
         for _ in 0..5 {
             server.port = free_port();
             started = server.start();
@@ -203,7 +203,7 @@ impl Server {
         panic!("PostgreSQL of {} does not start:\n{}", bin.display(), started.unwrap_err())
     }
 
-    /// Starts the server on its port and waits until it takes connections. The error is its log.
+    /// Starts the server on its port and waits until it accepts connections. The error is its log.
     fn start(&mut self) -> Result<(), String> {
         let port = self.port;
         self.guard.run(&format!("pg_ctl start -w -D data -l server.log -o '-p {port}' || {{ cat server.log; false; }}"))
@@ -214,9 +214,9 @@ impl Server {
     }
 }
 
-/// Where the server's programs are: what `pg_config` says, else the newest in the usual places, else on `PATH`.
+/// The folder of the server's programs: from `pg_config`, else the newest in the usual places, else on `PATH`.
 fn bin_dir() -> Option<PathBuf> {
-    // pg_config also comes with the client library alone, hence the look whether the programs are there.
+    // pg_config is also part of the client library alone, so check that the programs are there.
     let complete = |dir: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|program| dir.join(program).is_file());
     let config = || {
         let output = Command::new("pg_config").arg("--bindir").output().ok()?;

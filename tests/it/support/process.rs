@@ -1,5 +1,5 @@
-//! Processes the tests start: the real `sessiond` binary ([`Sessiond`]), and servers that must end with the tests
-//! however the tests end ([`Guard`]).
+//! Processes that the tests start: the real `sessiond` binary ([`Sessiond`]), and servers that must end with the tests,
+//! however these end ([`Guard`]).
 
 use std::{
     env,
@@ -17,14 +17,14 @@ use std::{
 
 use uuid::Uuid;
 
-/// How long a process may take to start or to end before the test fails instead of hanging. Generous: a loaded CI
-/// machine is slow, and nobody waits for it when all is well.
+/// How long a process may take to start or to end before the test fails instead of hanging. Generous, because a loaded
+/// CI machine is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The `sessiond` binary of this build, running in an empty folder of its own.
 ///
-/// It sees none of the settings of whoever runs the tests (`DATABASE_URL`, `SESSIOND_*`, `RUST_LOG`), only those it
-/// is given. It is killed, and its folder removed, on drop.
+/// It sees no settings of the user who runs the tests (`DATABASE_URL`, `SESSIOND_*`, `RUST_LOG`), only its arguments.
+/// It is killed, and its folder removed, when dropped.
 pub struct Sessiond {
     child: Child,
     dir: PathBuf,
@@ -45,19 +45,19 @@ impl Sessiond {
         Self { child, dir }
     }
 
-    /// Runs the binary to its end, in the folder for temporary files: what it wrote, each stream by itself.
+    /// Runs the binary to its end in the folder for temporary files; returns the output of each stream.
     pub async fn run(args: &[&str], envs: &[(&str, &str)]) -> Output {
         let mut command = command(args, envs);
         let running = tokio::task::spawn_blocking(move || command.current_dir(env::temp_dir()).output());
         running.await.expect("no panic").expect("run sessiond")
     }
 
-    /// `http://127.0.0.1:PORT`, once the log says that it listens there. Panics, with the log, if the process ends
-    /// instead or says nothing for a minute.
+    /// `http://127.0.0.1:PORT`, once the log says that it listens there. Panics with the log if the process ends, or if
+    /// that takes a minute.
     pub async fn base_url(&mut self) -> String {
         let start = Instant::now();
         loop {
-            // The order matters: a process that has ended writes nothing between the two.
+            // This order matters: a process that has ended writes nothing between the two.
             let ended = self.child.try_wait().expect("look after sessiond");
             if let Some(address) = listening(&self.log()) {
                 return format!("http://{address}");
@@ -78,7 +78,7 @@ impl Sessiond {
         &self.dir
     }
 
-    /// All that the process wrote so far, to stdout and to stderr.
+    /// The output of the process so far, stdout and stderr.
     pub fn log(&self) -> String {
         let bytes = fs::read(self.dir.join("log")).expect("read the log of sessiond");
         String::from_utf8_lossy(&bytes).into_owned()
@@ -97,7 +97,7 @@ impl Sessiond {
         assert!(status.success(), "cannot send SIGTERM to sessiond");
     }
 
-    /// Waits for the end of the process; panics, with the log, if it still runs after a minute.
+    /// Waits until the process ends; panics with the log if it still runs after a minute.
     pub async fn wait(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
@@ -110,7 +110,7 @@ impl Sessiond {
     }
 }
 
-/// The binary, without the settings of whoever runs the tests.
+/// The binary without the settings of the user who runs the tests.
 fn command(args: &[&str], envs: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sessiond"));
     for (name, _) in env::vars_os() {
@@ -125,15 +125,15 @@ fn command(args: &[&str], envs: &[(&str, &str)]) -> Command {
 
 impl Drop for Sessiond {
     fn drop(&mut self) {
-        // Failures mean that it is gone already; a panic here would hide the one under way.
+        // An error means that it has already ended; a panic here would hide another one.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.dir);
     }
 }
 
-/// The first `127.0.0.1:PORT` on a whole line that speaks of listening, the one of the metrics excepted. Reads the
-/// coloured text form and the JSON form alike.
+/// The first `127.0.0.1:PORT` on a whole line about listening, except that of the metrics. Reads the coloured text form
+/// and the JSON form.
 fn listening(log: &str) -> Option<&str> {
     log.split_inclusive('\n')
         .filter(|line| line.ends_with('\n') && line.contains("listening") && !line.contains("metrics"))
@@ -145,9 +145,9 @@ fn listening(log: &str) -> Option<&str> {
         })
 }
 
-/// A shell in a temporary folder that runs a server for the tests and **ends it when the tests end**, be it by
-/// SIGKILL: it takes its commands from a pipe that only this process holds open, and at the end of the pipe it says
-/// its farewell and removes the folder.
+/// A shell in a temporary folder that runs a server for the tests and **ends it when the tests end**, even by SIGKILL:
+/// it reads commands from a pipe that only this process keeps open, and at the end of the pipe it runs its final
+/// command and removes the folder.
 ///
 /// No other child of the tests keeps the pipe open, because std opens pipes close-on-exec. The shell leads a process
 /// group of its own, so that neither Ctrl-C nor the group kill of a test runner hits it before its work is done.
@@ -161,8 +161,8 @@ pub struct Guard {
     dir: PathBuf,
 }
 
-/// `$1` is the farewell, `$2` the folder. Redirected so that a server inherits neither pipe. SIGPIPE would end the shell
-/// before its farewell, if the tests end during a command: nobody reads its status then.
+/// `$1` is the final command, `$2` the folder. Redirected, so that a server inherits neither pipe. SIGPIPE would end
+/// the shell before its final command if the tests end during a command.
 const GUARD: &str = r#"
 trap '' PIPE
 while read -r command; do
@@ -174,12 +174,12 @@ cd / && rm -rf "$2"
 "#;
 
 impl Guard {
-    /// A shell whose `PATH` begins with `bin`, in a new folder that only it may read. `farewell` is the command that
-    /// ends the server, run in every case, also if no server was started.
+    /// A shell whose `PATH` begins with `bin`, in a new folder that only it may read. `farewell` is the final command,
+    /// which ends the server; it always runs, even if no server was started.
     pub fn new(name: &str, bin: &Path, farewell: &str) -> Self {
         let dir = temp_dir(name);
         let mut command = Command::new("sh");
-        // Whoever made the folder owns it, which tells us who we are.
+        // The owner of the new folder is the user of this process.
         if fs::metadata(&dir).expect("look at the folder").uid() == 0 {
             let (uid, gid) = unprivileged_user();
             chown(&dir, Some(uid), Some(gid)).expect("give the folder away");
@@ -209,7 +209,7 @@ impl Guard {
         &self.dir
     }
 
-    /// Runs a command of one line and waits for it. The error is all that the commands wrote so far.
+    /// Runs a one-line command and waits for it. The error is the output of all commands so far.
     pub fn run(&mut self, command: &str) -> Result<(), String> {
         let mut commands = self.commands.as_ref().expect("open until drop");
         writeln!(commands, "{command}").expect("the guard takes commands");
@@ -218,7 +218,7 @@ impl Guard {
         if status == "0\n" { Ok(()) } else { Err(self.log()) }
     }
 
-    /// What the commands wrote so far, to stdout and to stderr.
+    /// The output of the commands so far, stdout and stderr.
     pub fn log(&self) -> String {
         fs::read_to_string(self.dir.join("guard.log")).unwrap_or_default()
     }
@@ -227,18 +227,18 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.commands = None;
-        // Until the server is gone and the folder with it; a failure has nobody to go to.
+        // Waits until the server has ended and the folder is removed.
         let _ = self.shell.wait();
     }
 }
 
-/// A port of 127.0.0.1 that was free a moment ago. Another process may take it meanwhile: try again then.
+/// A port of 127.0.0.1 that was free a moment ago. Another process may take it; then try again.
 pub fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bind a port");
     listener.local_addr().expect("a bound address").port()
 }
 
-/// A new folder that only its owner may enter. The name is kept short: it has to hold a unix socket's path.
+/// A new folder that only its owner may enter. The name is short, because the path of a Unix socket must fit.
 fn temp_dir(name: &str) -> PathBuf {
     let id = Uuid::new_v4().simple().to_string();
     let dir = env::temp_dir().join(format!("{name}-{}", &id[..12]));

@@ -1,4 +1,4 @@
-//! A TCP proxy that misbehaves on demand: the network between `sessiond` and its database.
+//! A TCP proxy that fails on command: the network between `sessiond` and its database.
 
 use std::{
     collections::HashMap,
@@ -8,17 +8,17 @@ use std::{
     thread,
 };
 
-/// Forwards TCP connections to one upstream address, until told otherwise.
+/// Forwards TCP connections to one upstream address, until a fault is injected.
 ///
-/// It runs on threads of its own, so a test may block, or stop polling its runtime, while traffic flows. Every call
-/// has taken effect when it returns. On drop all connections end and the port is closed.
+/// It runs on threads of its own, so a test may block, or stop polling its runtime, while traffic flows. Every call has
+/// taken effect when it returns. Dropping it ends all connections and closes the port.
 pub struct TcpProxy {
     addr: SocketAddr,
     shared: Arc<Shared>,
 }
 
 impl TcpProxy {
-    /// A proxy on a free port of 127.0.0.1. The upstream is connected to once per connection, when that comes.
+    /// A proxy on a free port of 127.0.0.1. It connects to the upstream once for each connection.
     pub fn start(upstream: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind the proxy");
         let addr = listener.local_addr().expect("a bound address");
@@ -46,50 +46,49 @@ impl TcpProxy {
         self.addr
     }
 
-    /// Forwards new connections there from now on: an address that moves to another server.
+    /// Forwards new connections to another upstream from now on, like an address that moves.
     pub fn lead_to(&self, upstream: SocketAddr) {
         self.shared.lock().upstream = Some(upstream);
     }
 
-    /// Closes all connections, on both sides, and from now on each new one as soon as it is accepted.
+    /// Closes all connections on both sides, and from now on each new one as soon as it is accepted.
     pub fn cut(&self) {
         self.shared.enter(Mode::Cut);
     }
 
-    /// From now on forwards nothing, in either direction, and closes nothing: what is sent is held back, and neither
-    /// end hears that the other one hung up. New connections are accepted and get no answer. What was under way
-    /// already may still arrive.
+    /// From now on forwards nothing in either direction and closes nothing: data is held back, and neither end learns
+    /// that the other one has closed. New connections are accepted and get no answer. Data in flight may still arrive.
     pub fn blackhole(&self) {
         self.shared.enter(Mode::Blackhole);
     }
 
-    /// Like [`TcpProxy::blackhole`], but only for the connections that are open now, and until they are cut: what a
-    /// firewall does that forgot them. New connections work.
+    /// Like [`TcpProxy::blackhole`], but only for the connections that are open now, until they are cut: like a
+    /// firewall that lost their state. New connections work.
     pub fn strand(&self) {
         for link in self.shared.lock().links.values_mut() {
             link.stranded = true;
         }
     }
 
-    /// Forwards again. As after a healed network, what a black hole held back arrives now; what was cut stays cut.
+    /// Forwards again. As after a healed network, held data arrives now, and cut connections stay cut.
     pub fn restore(&self) {
         self.shared.enter(Mode::Open);
     }
 
     /// Arms a trap for the next connection that sends these bytes to the server, such as `b"COMMIT"`: they are
-    /// forwarded, the server's reply is swallowed, and **then** the connection is closed. So the server has done what
-    /// it was told when the client learns that it will never know. Goes off once; replaces a trap still armed.
+    /// forwarded, the server's reply is dropped, and **then** the connection is closed. So the server has executed the
+    /// command, but the client cannot know. Fires once; replaces an armed trap.
     pub fn cut_on(&self, pattern: &'static [u8]) {
         self.shared.lock().trap = Some(Trap { pattern, forward: true });
     }
 
-    /// Like [`TcpProxy::cut_on`], but the connection is closed **instead of** forwarding: the server never sees the
-    /// whole of these bytes.
+    /// Like [`TcpProxy::cut_on`], but the connection is closed **instead of** forwarding: the server never gets all of
+    /// these bytes.
     pub fn cut_before(&self, pattern: &'static [u8]) {
         self.shared.lock().trap = Some(Trap { pattern, forward: false });
     }
 
-    /// How many traps of both kinds have gone off. Counted before the client can notice.
+    /// How many traps of both kinds have fired. Counted before the client can notice.
     pub fn fired(&self) -> usize {
         self.shared.lock().fired
     }
@@ -106,7 +105,7 @@ impl Drop for TcpProxy {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Told of every change of `State::mode`.
+    /// Notified of every change of `State::mode`.
     changed: Condvar,
 }
 
@@ -117,7 +116,7 @@ struct State {
     trap: Option<Trap>,
     fired: usize,
     next_link: u64,
-    /// The connections now open, for [`Shared::enter`] to close.
+    /// The open connections, for [`Shared::enter`] to close.
     links: HashMap<u64, Link>,
 }
 
@@ -135,13 +134,13 @@ struct Trap {
     forward: bool,
 }
 
-/// A client's connection and the one to the server that belongs to it, if made already.
+/// A client's connection, and the connection to the server for it, if it exists already.
 struct Link {
     client: TcpStream,
     server: Option<TcpStream>,
-    /// The next reply of the server is swallowed and the link closed.
+    /// The server's next reply is dropped and the link closed.
     sprung: bool,
-    /// Nothing passes any more.
+    /// Nothing is forwarded any more.
     stranded: bool,
 }
 
@@ -156,7 +155,7 @@ impl Link {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic of one connection's thread leaves the state whole.
+        // A panic in one connection's thread leaves the state consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -181,7 +180,7 @@ impl Shared {
         state.links.contains_key(&id).then_some(state)
     }
 
-    /// Closes a link, one end of which is gone. The other end does not hear of it through a black hole.
+    /// Closes a link after one end has closed. A black hole hides this from the other end.
     fn hang_up(&self, id: u64) {
         drop(self.open(id));
         if let Some(link) = self.lock().links.remove(&id) {
@@ -189,7 +188,7 @@ impl Shared {
         }
     }
 
-    /// Carries one connection to its end.
+    /// Serves one connection to its end.
     fn serve(&self, client: TcpStream) {
         let Ok(handle) = client.try_clone() else {
             return;
@@ -227,10 +226,10 @@ impl Shared {
         Some(server)
     }
 
-    /// From the client to the server, past the trap, until either is gone.
+    /// Forwards from the client to the server, past the trap, until either has closed.
     fn carry_requests(&self, id: u64, mut client: &TcpStream, mut server: &TcpStream) {
         let mut chunk = [0; CHUNK];
-        // What was read last, for a pattern may lie across chunks.
+        // The last bytes read, because a pattern may be split over chunks.
         let mut recent: Vec<u8> = Vec::new();
         while let Some(sent) = read(&mut client, &mut chunk) {
             let Some(mut state) = self.open(id) else {
@@ -239,7 +238,7 @@ impl Shared {
             let before = recent.len();
             recent.extend_from_slice(sent);
             let hit = |trap: &mut Trap| {
-                // Not the bytes that were all sent before, perhaps before the trap was armed.
+                // Skip the bytes that were already checked, perhaps before the trap was armed.
                 let new = &recent[(before + 1).saturating_sub(trap.pattern.len())..];
                 new.windows(trap.pattern.len()).any(|bytes| bytes == trap.pattern)
             };
@@ -260,7 +259,7 @@ impl Shared {
         }
     }
 
-    /// From the server to the client, until either is gone or a trap has been sprung.
+    /// Forwards from the server to the client, until either has closed or a trap has fired.
     fn carry_replies(&self, id: u64, mut server: &TcpStream, mut client: &TcpStream) {
         let mut chunk = [0; CHUNK];
         while let Some(reply) = read(&mut server, &mut chunk) {
@@ -276,7 +275,7 @@ impl Shared {
 
 const CHUNK: usize = 16 * 1024;
 
-/// The next bytes, or `None` at the end of the stream, whatever ended it.
+/// The next bytes, or `None` at the end of the stream, however it ended.
 fn read<'a>(stream: &mut &TcpStream, chunk: &'a mut [u8]) -> Option<&'a [u8]> {
     loop {
         match stream.read(chunk) {

@@ -1,4 +1,4 @@
-//! Holds real answers against `openapi.yaml` and `openapi-adk.yaml`: what the description promises is what the server sends.
+//! Validates real answers against `openapi.yaml` and `openapi-adk.yaml`.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,7 +8,7 @@ use std::{
 use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
-/// The committed descriptions, as one.
+/// Both committed descriptions, merged.
 pub fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
     DOCUMENT.get_or_init(|| {
@@ -26,17 +26,18 @@ pub fn document() -> &'static Value {
     })
 }
 
-/// That of the API, and that of the paths of ADK.
+/// The description of the API, and that of ADK's paths.
 pub fn documents() -> [Value; 2] {
     [include_str!("../../../openapi.yaml"), include_str!("../../../openapi-adk.yaml")]
         .map(|yaml| serde_saphyr::from_str(yaml).expect("YAML"))
 }
 
-/// Validates an answer of the server: its status is listed for the operation, each header that is promised is there,
-/// content type and body are what is described. `path` is the request's, as sent; a query is ignored. An answer to a
-/// request that is no operation must be a problem of 400, 401, 403, 404, 405 or 422, the 204 of a preflight, or a page for people.
+/// Validates an answer of the server: its status is listed for the operation, each promised header is there, and
+/// content type and body match the description. `path` is the request's, as sent; a query is ignored. An answer to a
+/// request that is no operation must be a problem with 400, 401, 403, 404, 405 or 422, the 204 of a preflight, or a
+/// page for people.
 ///
-/// Panics with what was wrong.
+/// Panics with the difference.
 pub fn check_answer(
     method: &str,
     path: &str,
@@ -64,7 +65,7 @@ fn answer_fault(
         if method == "OPTIONS" && status == 204 && body.is_empty() {
             return Ok(());
         }
-        // Pages for people are not described.
+        // Pages for people are not in the description.
         if matches!(status, 200 | 304 | 308) && (path == "/" || path.starts_with("/console")) {
             return Ok(());
         }
@@ -110,8 +111,7 @@ fn answer_fault(
     }
 }
 
-/// The codes of errors, each with its status: those that the operations list, and those of a path or a method which is no
-/// operation.
+/// The codes of errors with their statuses: those of the operations, and those of unknown paths and methods.
 pub fn codes() -> &'static BTreeSet<(String, u16)> {
     static CODES: OnceLock<BTreeSet<(String, u16)>> = OnceLock::new();
     CODES.get_or_init(|| {
@@ -129,7 +129,7 @@ pub fn codes() -> &'static BTreeSet<(String, u16)> {
     })
 }
 
-/// The pointer of the operation that a request addresses. Of two paths that fit, the one with fewer parameters.
+/// The pointer of the operation that a request addresses. If two paths match, the one with fewer parameters.
 fn operation(method: &str, path: &str) -> Option<String> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let segments: Vec<&str> = path.split('/').collect();
@@ -152,7 +152,7 @@ fn at_pointer(pointer: &str) -> &'static Value {
     document().pointer(pointer).unwrap_or(&Value::Null)
 }
 
-/// The pointer of what stands there, behind a reference if it is one.
+/// Follows a reference at the pointer, if there is one.
 fn resolved(pointer: String) -> String {
     match at_pointer(&pointer)["$ref"].as_str() {
         Some(reference) => reference.trim_start_matches('#').to_owned(),
@@ -165,13 +165,13 @@ fn escaped(token: &str) -> String {
 }
 
 fn body_fault(schema: &str, body: &[u8]) -> Result<(), String> {
-    // serde_json reads an object with this key as something else than an object.
+    // serde_json reads an object with this key as something else.
     let text = String::from_utf8_lossy(body).replace("$serde_json::private", "_serde_json::private");
     let body: Value = serde_json::from_str(&text).map_err(|error| format!("the body is not JSON: {error}"))?;
     fault(schema, &body)
 }
 
-/// The status that a problem names is that of the answer (RFC 9457, section 3.1.2), and its code is listed for it.
+/// The status in a problem must be that of the answer (RFC 9457, section 3.1.2), and its code must be listed for it.
 fn problem_fault(status: u16, codes: &Value, body: &[u8]) -> Result<(), String> {
     let Ok(Value::Object(body)) = serde_json::from_slice(body) else { return Ok(()) };
     match body.get("status") {
@@ -186,13 +186,13 @@ fn problem_fault(status: u16, codes: &Value, body: &[u8]) -> Result<(), String> 
     }
 }
 
-/// Validates against the schema at a pointer, compiled once.
+/// Validates against the schema at a pointer, which is compiled once.
 fn fault(schema: &str, instance: &Value) -> Result<(), String> {
     static COMPILED: OnceLock<Mutex<HashMap<String, Arc<Validator>>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(Mutex::default);
     let known = compiled.lock().unwrap_or_else(PoisonError::into_inner).get(schema).cloned();
     let validator = known.unwrap_or_else(|| {
-        // In a URI, so what a fragment cannot hold is percent-encoded.
+        // In a URI, so these characters are percent-encoded.
         let fragment = schema.replace('{', "%7B").replace('}', "%7D");
         let root = json!({"$ref": format!("#{fragment}"), "paths": document()["paths"], "components": document()["components"]});
         let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
@@ -205,7 +205,7 @@ fn fault(schema: &str, instance: &Value) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-/// Whether a value is valid for a component schema; the faults if not.
+/// Validates a value against a component schema.
 pub fn against(name: &str, instance: &Value) -> Result<(), String> {
     fault(&format!("/components/schemas/{name}"), instance)
 }

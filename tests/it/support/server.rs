@@ -28,12 +28,12 @@ impl TestServer {
         self.place.url()
     }
 
-    /// Runs SQL on the database behind the service's back.
+    /// Runs SQL directly on the database.
     pub async fn execute(&self, sql: &str) {
         self.place.execute(sql).await;
     }
 
-    /// Waits until the sweep has removed what was deleted, and emptied what was trimmed.
+    /// Waits until the sweep has removed all deleted rows and emptied all trimmed ones.
     pub async fn until_swept(&self) {
         let left = "select (select count(*) from buried_sessions) + (select count(*) from trims)";
         let swept = async {
@@ -44,7 +44,7 @@ impl TestServer {
         timeout(PATIENCE, swept).await.expect("a sweep");
     }
 
-    /// The number that a query gives, behind the service's back.
+    /// The number that a query returns, directly from the database.
     pub async fn number(&self, sql: &str) -> i64 {
         self.place.number(sql).await
     }
@@ -79,8 +79,8 @@ impl Fixture for TestServer {
         Self::serve(Arc::new(place), flags).await
     }
 
-    /// Stops the server and waits until it has. Its client cannot be reached any more. The last one on a database leaves
-    /// nothing in it that its events do not say.
+    /// Stops the server and waits for its end. The last server on a database also checks that all its data follows from
+    /// its events.
     async fn stop(mut self) {
         if let Some((stop, task)) = self.running.take() {
             let _ = stop.send(());

@@ -1,4 +1,4 @@
-//! A client of server-sent events (HTML standard, section 9.2). It takes nothing that sessiond does not promise.
+//! A client of server-sent events (HTML standard, section 9.2). It accepts only what sessiond promises.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::client::{PATIENCE, Request};
 use super::schema;
 
-/// What a stream consists of.
+/// The parts of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Frame(Frame),
@@ -23,7 +23,7 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     pub event: String,
-    /// Only what this frame itself has.
+    /// The id of this frame itself, not an earlier one.
     pub id: Option<String>,
     pub data: String,
 }
@@ -40,7 +40,7 @@ impl Frame {
     }
 }
 
-/// Makes parts of bytes, however they are cut.
+/// Parses parts from bytes, however they are split.
 #[derive(Debug, Default)]
 struct Parser {
     line: Vec<u8>,
@@ -107,9 +107,9 @@ impl Parser {
 /// How a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// As HTTP ends a body.
+    /// The HTTP body ended properly.
     Whole,
-    /// The connection is gone.
+    /// The connection was cut.
     Cut,
 }
 
@@ -121,7 +121,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Sends the request, whose answer must be a stream.
+    /// Sends the request. Its answer must be a stream.
     pub async fn open(request: Request) -> Self {
         match Self::try_open(request).await {
             Ok(watch) => watch,
@@ -129,13 +129,13 @@ impl Watch {
         }
     }
 
-    /// As [`Watch::open`]; the error is another answer.
+    /// As [`Watch::open`]; an error is another answer.
     pub async fn try_open(request: Request) -> Result<Self, Response> {
         let response = timeout(PATIENCE, request.stream()).await.expect("an answer");
         if response.status() != 200 { Err(response) } else { Ok(Self::of(response)) }
     }
 
-    /// The stream that an answer is.
+    /// The stream of an answer.
     pub fn of(response: Response) -> Self {
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().expect("ASCII").to_owned());
         for (name, value) in [
@@ -188,14 +188,14 @@ impl Watch {
         }
     }
 
-    /// The next frame, which must be this one.
+    /// The next frame, which must have this type.
     pub async fn expect(&mut self, event: &str) -> Frame {
         let frame = self.frame().await;
         assert_eq!(frame.event, event, "{frame:?}");
         frame
     }
 
-    /// The frames up to the next `caught_up`, and that.
+    /// The frames up to the next `caught_up`, and that one.
     pub async fn caught_up(&mut self) -> (Vec<Frame>, Frame) {
         let mut before = Vec::new();
         loop {
@@ -207,12 +207,12 @@ impl Watch {
         }
     }
 
-    /// Expects that the server says why it ends the stream, and ends it.
+    /// Expects that the server gives this reason and ends the stream.
     pub async fn bye(self, reason: &str) {
         assert_eq!(self.until_bye(reason).await, []);
     }
 
-    /// As [`Watch::bye`], after these frames.
+    /// As [`Watch::bye`]; returns the frames before it.
     pub async fn until_bye(mut self, reason: &str) -> Vec<Frame> {
         let mut before = Vec::new();
         loop {
@@ -232,14 +232,14 @@ impl Watch {
         before
     }
 
-    /// Expects `deleted`, and the end.
+    /// Expects `deleted` and the end.
     pub async fn deleted(mut self, reason: &str) {
         let deleted = self.expect("deleted").await;
         assert_eq!(deleted.data, format!(r#"{{"reason":"{reason}"}}"#));
         self.end().await;
     }
 
-    /// Expects the end, and nothing before it.
+    /// Expects the end with nothing before it.
     pub async fn end(mut self) {
         assert_eq!(self.part().await, Err(End::Whole));
     }

@@ -1,4 +1,4 @@
-//! State as text: what a body shows, and what a reader makes of events.
+//! State as text: from a body, and from folding events.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::client::{Client, raw_in};
 
-/// Session keys that are easily spoilt on their way.
+/// Session keys that are easily damaged on their way.
 pub const ODD_KEYS: [&str; 11] =
     ["", ":", "\"", "a\"b\\c", "\u{1}\n\u{7f}", "é😀", "Temp:x", "foo:bar", "a/b~c", "%' --", " "];
 
@@ -25,13 +25,13 @@ pub fn elements(array: &str) -> Vec<String> {
     elements.into_iter().map(|element| element.get().to_owned()).collect()
 }
 
-/// What of a merged state is the session's own.
+/// The session's own keys of a merged state.
 pub fn own(state: &State) -> State {
     let shared = |key: &str| key.starts_with("app:") || key.starts_with("user:");
     state.iter().filter(|(key, _)| !shared(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// Folds an event as a reader does that knows `stateDelta`, and `remove` of all operators.
+/// Folds an event like a reader that knows only `stateDelta` and the operator `remove`.
 pub fn fold(state: &mut State, event: &str) {
     for op in raw_in(event, &["actions", "stateOps"]).iter().flat_map(|ops| elements(ops)) {
         let op: serde_json::Value = serde_json::from_str(&op).expect("an operator");
@@ -42,8 +42,8 @@ pub fn fold(state: &mut State, event: &str) {
     state.extend(raw_in(event, &["actions", "stateDelta"]).iter().flat_map(|delta| members(delta)));
 }
 
-/// Asserts the invariant at every revision of a session: its initial state with the events folded over it, key by key,
-/// is what the service shows of it, byte for byte.
+/// Asserts the invariant at every revision of a session: its initial state with the events folded over it is, key by
+/// key and byte for byte, the state that the service shows.
 pub async fn assert_folds(client: &Client, session: &str) {
     let events = elements(&client.get(session).await.expect(200).raw(&["events"]));
     let shown = async |revision: usize| {
