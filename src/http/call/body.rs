@@ -11,7 +11,7 @@ use crate::domain::envelope::parse_body;
 use crate::domain::event;
 use crate::domain::json::Json;
 use crate::http::app::App;
-use crate::http::limits::admission::Held;
+use crate::http::limits::admission::RequestShare;
 use crate::http::limits::memory::Claim;
 use crate::http::reply::{Code, Problem};
 
@@ -24,7 +24,7 @@ pub async fn receive(
     app: &App,
     headers: &HeaderMap,
     mut body: Body,
-    place: &Held,
+    place: &RequestShare,
     deadline: Instant,
 ) -> Result<Option<Received>, Problem> {
     let settings = &app.settings;

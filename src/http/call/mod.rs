@@ -25,7 +25,7 @@ use crate::domain::json::Json;
 use crate::domain::request_key::RequestKey;
 use crate::http::app::App;
 use crate::http::describe::{Access, Charge, Operation};
-use crate::http::limits::admission::Held;
+use crate::http::limits::admission::RequestShare;
 use crate::http::limits::rates::{Limited, Paid, Payers};
 use crate::http::limits::shares::Asker;
 use crate::http::reply::{Answer, Binding, Code, Outcome, Problem, is_write};
@@ -51,7 +51,7 @@ pub struct Call {
     pub credential: Option<Arc<str>>,
     pub deadline: Instant,
     /// Its place among the concurrent requests. A request that waits gives it back.
-    pub place: Held,
+    pub place: RequestShare,
     pub gone: ClientGone,
     pub is_head: bool,
     pub names: Names,

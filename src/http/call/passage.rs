@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::access::Client;
-use crate::http::limits::admission::Held;
+use crate::http::limits::admission::RequestShare;
 use crate::server::HalfClosed;
 
 /// The pipeline's part of a request.
@@ -16,7 +16,7 @@ pub struct Passage {
     pub credential: Option<Arc<str>>,
     /// When the request times out.
     pub deadline: Instant,
-    pub place: Held,
+    pub place: RequestShare,
     pub gone: ClientGone,
 }
 

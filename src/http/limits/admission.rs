@@ -81,16 +81,16 @@ pub struct Places {
 /// A request's place, counted in the metrics as in flight. Dropping it gives both back.
 pub struct Place {
     asker: Asker,
-    share: Held,
+    share: RequestShare,
     in_flight: InFlight,
 }
 
 /// A request's share of the places, which its handler may give back early. `None` for a request that is exempt from
 /// admission.
 #[derive(Clone)]
-pub struct Held(Arc<Mutex<Option<Share>>>);
+pub struct RequestShare(Arc<Mutex<Option<Share>>>);
 
-impl Held {
+impl RequestShare {
     /// Gives the share back before the request waits, so that others can be served.
     pub fn give_back(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -118,7 +118,7 @@ pub struct Watching {
 
 impl Place {
     /// The share, for the handler to give back.
-    pub fn held(&self) -> Held {
+    pub fn share(&self) -> RequestShare {
         self.share.clone()
     }
 
@@ -154,7 +154,7 @@ impl Places {
         let named = |name| route.and_then(|route| name_of(name, route, path));
         let asker = Asker { app: self.number(named("{app}")), user: named("{user}").map(|user| self.number(user)) };
         let share = if always { None } else { Some(self.requests.take(asker, 1)?) };
-        Some(Place { asker, share: Held(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
+        Some(Place { asker, share: RequestShare(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
     }
 
     /// A place for a watch or for a request that waits.

@@ -11,7 +11,7 @@ use crate::domain::ids::SessionKey;
 use crate::domain::time::Micros;
 use crate::http::app::App;
 use crate::http::call::{Call, ClientGone, unauthenticated};
-use crate::http::limits::admission::{Held, Watching};
+use crate::http::limits::admission::{RequestShare, Watching};
 use crate::http::limits::shares::Asker;
 use crate::http::reply::{Answer, Problem};
 use crate::service::{FeedSubscription, Subscription};
@@ -51,7 +51,7 @@ pub struct Wait<A = Subscription> {
     watched: Watched,
     gone: ClientGone,
     ending: watch::Receiver<bool>,
-    held: Held,
+    share: RequestShare,
     sharer: Asker,
     place: Option<Watching>,
 }
@@ -77,7 +77,7 @@ impl<A: Awaited> Wait<A> {
             watched: Watched::new(call),
             gone: call.gone.clone(),
             ending: call.app.ending(),
-            held: call.place.clone(),
+            share: call.place.clone(),
             sharer: call.sharer(),
             place: None,
             app: call.app.clone(),
@@ -95,7 +95,7 @@ impl<A: Awaited> Wait<A> {
         }
         if self.place.is_none() {
             self.place = Some(self.app.places.watch(&self.app.metrics, self.sharer)?);
-            self.held.give_back();
+            self.share.give_back();
         }
         let look = self.app.reader(true).look_for_expiry(expire_time);
         let revocation = self.place.as_ref().map(|place| place.revocation.clone());

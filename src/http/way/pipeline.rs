@@ -255,7 +255,7 @@ async fn handled(
         client: client.clone().unwrap_or_else(|| Arc::new(Client::nobody())),
         credential,
         deadline,
-        place: place.held(),
+        place: place.share(),
         gone,
     };
     let handled = AssertUnwindSafe(called(api, asked, request, body, passage)).catch_unwind().await;
