@@ -19,7 +19,7 @@ use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::config::HttpSettings;
-use crate::http::limits::shares::{Asker, Pool, Revocation, Share};
+use crate::http::limits::shares::{Asker, PlacePool, Revocation, Share};
 use crate::http::reply::{Answer, Code, Ids, Outcome, Problem, REQUEST_ID, Throttle, is_write};
 use crate::metrics::{InFlight, Metrics};
 
@@ -64,14 +64,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// All places, and who has them.
 pub struct Places {
-    requests: Pool,
+    requests: PlacePool,
     /// Hashes the names of apps and users. No client can find out which names collide.
     numbers: RandomState,
-    streams: Pool,
-    watchers: Pool,
-    transfers: Pool,
+    streams: PlacePool,
+    watchers: PlacePool,
+    transfers: PlacePool,
     /// Memory for answers that wait for their readers.
-    answers: Pool,
+    answers: PlacePool,
     /// The largest part of a streamed answer, unless a single state is larger.
     largest_part: usize,
     /// When the last of the ignored connections is served again.
@@ -130,13 +130,13 @@ impl Place {
 
 impl Places {
     pub fn new(settings: &HttpSettings) -> Self {
-        let shared = |most: usize| Pool::new(most, most / KEPT);
+        let shared = |most: usize| PlacePool::new(most, most / KEPT);
         Self {
-            requests: Pool::new(settings.max_in_flight, 0),
+            requests: PlacePool::new(settings.max_in_flight, 0),
             numbers: RandomState::new(),
             streams: shared(settings.max_streams),
             watchers: shared(settings.watch.places),
-            transfers: Pool::new(MAX_TRANSFERS, 1),
+            transfers: PlacePool::new(MAX_TRANSFERS, 1),
             answers: shared(units(settings.max_answer_bytes)),
             largest_part: settings.largest_part,
             last_return: Mutex::new(Instant::now()),
@@ -261,7 +261,7 @@ fn units(bytes: usize) -> usize {
 }
 
 /// Reserves memory for the next part of an answer, as soon as there is enough.
-async fn room_for(answers: &Pool, asker: Asker, part: usize) -> Share {
+async fn room_for(answers: &PlacePool, asker: Asker, part: usize) -> Share {
     loop {
         match answers.take(asker, part) {
             Some(room) => return room,

@@ -205,9 +205,9 @@ impl Revocation {
 
 /// Places that are given back when their [`Share`] is dropped.
 #[derive(Debug, Clone)]
-pub struct Pool(Arc<Mutex<Shares>>);
+pub struct PlacePool(Arc<Mutex<Shares>>);
 
-impl Pool {
+impl PlacePool {
     pub fn new(most: usize, kept: usize) -> Self {
         Self(Arc::new(Mutex::new(Shares::new(most, kept))))
     }
@@ -223,7 +223,7 @@ impl Pool {
 /// The places of an app. Dropping them gives them back.
 #[derive(Debug)]
 pub struct Share {
-    pool: Pool,
+    pool: PlacePool,
     asker: Asker,
     places: usize,
     /// Its number among the revocable shares, and the signal.
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_user_with_more_than_a_quarter_loses_what_can_be_taken_back() {
-        let pool = Pool::new(8, 0);
+        let pool = PlacePool::new(8, 0);
         let mut noisy: Vec<Share> = (0..7).map(|_| pool.take(by(1), 1).unwrap()).collect();
         let told: Vec<_> = noisy.iter_mut().map(Share::revocable).collect();
         assert!(pool.take(by(1), 1).is_none(), "one is kept");
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn of_another_app_nothing_is_taken_back() {
-        let pool = Pool::new(4, 0);
+        let pool = PlacePool::new(4, 0);
         let mut noisy: Vec<Share> = (0..4).map(|_| pool.take(by(1), 1).unwrap()).collect();
         noisy.iter_mut().for_each(|share| drop(share.revocable()));
         assert!(pool.take(of(2), 1).is_none());
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_share_is_as_large_as_it_was_set() {
-        let pool = Pool::new(10, 0);
+        let pool = PlacePool::new(10, 0);
         let taken = || pool.0.lock().unwrap().taken;
         let mut share = pool.take(of(1), 8).unwrap();
         assert!(pool.take(of(1), 3).is_none());
