@@ -15,11 +15,11 @@ use crate::http::limits::admission::RequestShare;
 use crate::http::limits::memory::Claim;
 use crate::http::reply::{Code, Problem};
 
-/// Reads the whole body; `None` if there is none. While it arrives, the request's place may be revoked for another user
+/// Reads the whole body; `None` if there is none. While it arrives, the request's place may be preempted for another user
 /// of the app.
 ///
 /// # Errors
-/// The body is invalid, arrives too slowly or does not fit in memory; the place was revoked.
+/// The body is invalid, arrives too slowly or does not fit in memory; the place was preempted.
 pub async fn receive(
     app: &App,
     headers: &HeaderMap,
@@ -46,7 +46,7 @@ pub async fn receive(
     let mut memory = app.memory.claim();
     let mut bytes = BytesMut::new();
     let mut allowance = Allowance::new(settings.body_stall_timeout, settings.min_rate);
-    let revocation = place.revocable();
+    let preemption = place.preemptible();
     let taken_back = || {
         let detail = "more requests of the user are under way than can be served beside others; try again";
         Problem::over("in_flight", Code::Overloaded, detail)
@@ -54,15 +54,15 @@ pub async fn receive(
     loop {
         let begun = Instant::now();
         let patience = begun + allowance.left();
-        let revoked = async {
-            match &revocation {
-                Some(revocation) => revocation.revoked().await,
+        let preempted = async {
+            match &preemption {
+                Some(preemption) => preemption.preempted().await,
                 None => std::future::pending().await,
             }
         };
         let read = tokio::select! {
             biased;
-            () = revoked => return Err(taken_back()),
+            () = preempted => return Err(taken_back()),
             read = timeout_at(patience.min(deadline), body.frame()) => read,
         };
         let frame = match read {

@@ -19,7 +19,7 @@ use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::config::HttpSettings;
-use crate::http::limits::shares::{Asker, PlacePool, Revocation, Share};
+use crate::http::limits::shares::{Asker, PlacePool, Preemption, Share};
 use crate::http::reply::{Answer, Code, Ids, Outcome, Problem, REQUEST_ID, Throttle, is_write};
 use crate::metrics::{InFlight, Metrics};
 
@@ -96,13 +96,13 @@ impl RequestShare {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Allows the share to be revoked for another user of the app, while the request waits for its body. The result
+    /// Allows the share to be preempted for another user of the app, while the request waits for its body. The result
     /// signals that.
-    pub fn revocable(&self) -> Option<Arc<Revocation>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(Share::revocable)
+    pub fn preemptible(&self) -> Option<Arc<Preemption>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(Share::preemptible)
     }
 
-    /// Ends that permission. `false` if the share was revoked.
+    /// Ends that permission. `false` if the share was preempted.
     pub fn settle(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().is_none_or(Share::settle)
     }
@@ -110,8 +110,8 @@ impl RequestShare {
 
 /// The place of a watch or of a request that waits. Dropping it gives it back.
 pub struct Watching {
-    /// Signals that the place was revoked for another user of the app.
-    pub revocation: Arc<Revocation>,
+    /// Signals that the place was preempted for another user of the app.
+    pub preemption: Arc<Preemption>,
     _share: Share,
     _counted: InFlight,
 }
@@ -167,7 +167,7 @@ impl Places {
             let detail = "as many watches and waiting requests are under way as can be; try again later";
             return Err(Problem::throttled("watchers", throttle, detail));
         };
-        Ok(Watching { revocation: share.revocable(), _share: share, _counted: metrics.watcher() })
+        Ok(Watching { preemption: share.preemptible(), _share: share, _counted: metrics.watcher() })
     }
 
     /// A place for an export or an import.

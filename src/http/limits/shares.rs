@@ -7,7 +7,7 @@
 //!
 //! Within an app, while other users of it have asked within the last ten seconds, a user has at most a quarter of the
 //! app's places (rounded up). A lone user may have all but an eighth. If it has more than a quarter when another user
-//! finds no free place, one of its [revocable](Share::revocable) places is revoked: a watch, a wait, or a request whose
+//! finds no free place, one of its [preemptible](Share::preemptible) places is preempted: a watch, a wait, or a request whose
 //! body is still arriving.
 
 use std::collections::{BTreeMap, HashMap};
@@ -84,8 +84,8 @@ pub struct Shares {
     /// The apps that have places, and some that asked lately.
     apps: HashMap<App, OfApp>,
     present: Presence<App>,
-    /// The number of the last revocable share.
-    revocable: u64,
+    /// The number of the last preemptible share.
+    preemptible: u64,
 }
 
 /// The places of an app.
@@ -94,13 +94,13 @@ struct OfApp {
     taken: usize,
     users: HashMap<User, usize>,
     present: Presence<Option<User>>,
-    /// The revocable places of its users, the newest last.
-    revocable: BTreeMap<(User, u64), Arc<Revocation>>,
+    /// The preemptible places of its users, the newest last.
+    preemptible: BTreeMap<(User, u64), Arc<Preemption>>,
 }
 
 impl Shares {
     pub fn new(most: usize, kept: usize) -> Self {
-        Self { most, kept, taken: 0, apps: HashMap::new(), present: Presence::default(), revocable: 0 }
+        Self { most, kept, taken: 0, apps: HashMap::new(), present: Presence::default(), preemptible: 0 }
     }
 
     /// Takes places for an app and its user, until [`Shares::give_back`]. An app without places may exceed its share if
@@ -121,7 +121,7 @@ impl Shares {
         }
         if is_over(self.taken, self.most) || is_over(of_app.taken, most) {
             // No place is free. Another user of the app may have more than its share.
-            let Some((user, freed)) = of_app.revoke(asker.user, quarter) else { return false };
+            let Some((user, freed)) = of_app.preempt(asker.user, quarter) else { return false };
             self.give_back(Asker { app: asker.app, user: Some(user) }, freed);
         }
         self.add(asker, places);
@@ -167,38 +167,38 @@ impl Shares {
 }
 
 impl OfApp {
-    /// Revokes a place of the user other than `asker` that has the most, if it has more than a quarter and one of its
-    /// places is revocable. Returns the user and the number of places, which the caller gives back.
-    fn revoke(&mut self, asker: Option<User>, quarter: usize) -> Option<(User, usize)> {
+    /// Preempts a place of the user other than `asker` that has the most, if it has more than a quarter and one of its
+    /// places is preemptible. Returns the user and the number of places, which the caller gives back.
+    fn preempt(&mut self, asker: Option<User>, quarter: usize) -> Option<(User, usize)> {
         let others = self.users.iter().filter(|(user, has)| Some(**user) != asker && **has > quarter);
         let (user, _) = others.max_by_key(|(_, has)| **has)?;
         let user = *user;
-        let (key, _) = self.revocable.range((user, 0)..=(user, u64::MAX)).next_back()?;
+        let (key, _) = self.preemptible.range((user, 0)..=(user, u64::MAX)).next_back()?;
         let key = *key;
-        let revocation = self.revocable.remove(&key)?;
-        revocation.revoked.store(true, Ordering::Relaxed);
+        let preemption = self.preemptible.remove(&key)?;
+        preemption.preempted.store(true, Ordering::Relaxed);
         // Also wakes a holder that starts to wait later.
-        revocation.told.notify_one();
+        preemption.signal.notify_one();
         Some((user, 1))
     }
 }
 
-/// Signals to the holder of a place that it was revoked.
+/// Signals to the holder of a place that it was preempted.
 #[derive(Debug, Default)]
-pub struct Revocation {
-    revoked: AtomicBool,
-    told: Notify,
+pub struct Preemption {
+    preempted: AtomicBool,
+    signal: Notify,
 }
 
-impl Revocation {
-    pub fn is_revoked(&self) -> bool {
-        self.revoked.load(Ordering::Relaxed)
+impl Preemption {
+    pub fn is_preempted(&self) -> bool {
+        self.preempted.load(Ordering::Relaxed)
     }
 
-    /// Waits until the place is revoked. Cancel-safe.
-    pub async fn revoked(&self) {
-        while !self.is_revoked() {
-            self.told.notified().await;
+    /// Waits until the place is preempted. Cancel-safe.
+    pub async fn preempted(&self) {
+        while !self.is_preempted() {
+            self.signal.notified().await;
         }
     }
 }
@@ -216,7 +216,7 @@ impl PlacePool {
     pub fn take(&self, asker: Asker, places: usize) -> Option<Share> {
         let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = shares.take(asker, places, Instant::now());
-        taken.then(|| Share { pool: self.clone(), asker, places, revocable: None })
+        taken.then(|| Share { pool: self.clone(), asker, places, preemptible: None })
     }
 }
 
@@ -226,8 +226,8 @@ pub struct Share {
     pool: PlacePool,
     asker: Asker,
     places: usize,
-    /// Its number among the revocable shares, and the signal.
-    revocable: Option<(u64, Arc<Revocation>)>,
+    /// Its number among the preemptible shares, and the signal.
+    preemptible: Option<(u64, Arc<Preemption>)>,
 }
 
 impl Share {
@@ -238,40 +238,40 @@ impl Share {
         shares.give_back(self.asker, std::mem::replace(&mut self.places, places));
     }
 
-    /// Makes this share of one place revocable for another user. The result signals that.
-    pub fn revocable(&mut self) -> Arc<Revocation> {
+    /// Makes this share of one place preemptible for another user. The result signals that.
+    pub fn preemptible(&mut self) -> Arc<Preemption> {
         let mut shares = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, revocation)) = &self.revocable {
-            return revocation.clone();
+        if let Some((_, preemption)) = &self.preemptible {
+            return preemption.clone();
         }
-        let revocation = Arc::new(Revocation::default());
-        shares.revocable += 1;
-        let number = shares.revocable;
+        let preemption = Arc::new(Preemption::default());
+        shares.preemptible += 1;
+        let number = shares.preemptible;
         if let (Some(user), Some(of_app)) = (self.asker.user, shares.apps.get_mut(&self.asker.app)) {
-            of_app.revocable.insert((user, number), revocation.clone());
+            of_app.preemptible.insert((user, number), preemption.clone());
         }
-        self.revocable = Some((number, revocation.clone()));
-        revocation
+        self.preemptible = Some((number, preemption.clone()));
+        preemption
     }
 
-    /// Makes the share irrevocable. `false` if it was already revoked.
+    /// Makes the share not preemptible. `false` if it was already preempted.
     pub fn settle(&mut self) -> bool {
         let mut shares = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((number, revocation)) = &self.revocable else { return true };
-        if revocation.is_revoked() {
+        let Some((number, preemption)) = &self.preemptible else { return true };
+        if preemption.is_preempted() {
             return false;
         }
         if let (Some(user), Some(of_app)) = (self.asker.user, shares.apps.get_mut(&self.asker.app)) {
-            of_app.revocable.remove(&(user, *number));
+            of_app.preemptible.remove(&(user, *number));
         }
-        self.revocable = None;
+        self.preemptible = None;
         true
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        // A revoked place already belongs to somebody else.
+        // A preempted place already belongs to somebody else.
         if self.settle() {
             self.pool.0.lock().unwrap_or_else(PoisonError::into_inner).give_back(self.asker, self.places);
         }
@@ -326,11 +326,11 @@ mod tests {
     fn a_user_with_more_than_a_quarter_loses_what_can_be_taken_back() {
         let pool = PlacePool::new(8, 0);
         let mut noisy: Vec<Share> = (0..7).map(|_| pool.take(by(1), 1).unwrap()).collect();
-        let told: Vec<_> = noisy.iter_mut().map(Share::revocable).collect();
+        let preemptions: Vec<_> = noisy.iter_mut().map(Share::preemptible).collect();
         assert!(pool.take(by(1), 1).is_none(), "one is kept");
         let mut others: Vec<Share> = (2..8).map(|user| pool.take(by(user), 1).unwrap()).collect();
-        let revoked: Vec<bool> = told.iter().map(|told| told.is_revoked()).collect();
-        assert_eq!(revoked, [false, false, true, true, true, true, true], "the latest first, down to a quarter");
+        let preempted: Vec<bool> = preemptions.iter().map(|preemption| preemption.is_preempted()).collect();
+        assert_eq!(preempted, [false, false, true, true, true, true, true], "the latest first, down to a quarter");
         assert!(pool.take(by(8), 1).is_none() && pool.take(of(1), 1).is_none());
         assert!(!noisy[6].settle() && noisy[0].settle());
         drop(noisy);
@@ -339,14 +339,14 @@ mod tests {
         drop(others);
         let shares = pool.0.lock().unwrap();
         assert_eq!((shares.taken, held_by_apps(&shares)), (0, 0));
-        assert!(shares.apps[&1].users.is_empty() && shares.apps[&1].revocable.is_empty());
+        assert!(shares.apps[&1].users.is_empty() && shares.apps[&1].preemptible.is_empty());
     }
 
     #[test]
     fn of_another_app_nothing_is_taken_back() {
         let pool = PlacePool::new(4, 0);
         let mut noisy: Vec<Share> = (0..4).map(|_| pool.take(by(1), 1).unwrap()).collect();
-        noisy.iter_mut().for_each(|share| drop(share.revocable()));
+        noisy.iter_mut().for_each(|share| drop(share.preemptible()));
         assert!(pool.take(of(2), 1).is_none());
         assert!(pool.take(Asker { app: 2, user: Some(7) }, 1).is_none());
         assert!(pool.take(of(1), 1).is_some(), "for a request of the same app that names no user");

@@ -288,7 +288,7 @@ impl<S: Source> Stream<S> {
             if !self.client.still_may().await {
                 return Some(self.bye(Bye::CredentialExpired));
             }
-            if self.place.revocation.is_revoked() {
+            if self.place.preemption.is_preempted() {
                 self.app.metrics.rejected("watchers");
                 return Some(self.bye(Bye::Overloaded));
             }
@@ -323,7 +323,7 @@ impl<S: Source> Stream<S> {
                 () = self.half_closed.wait() => return None,
                 _ = self.ending.wait_for(|ending| *ending) => {}
                 () = self.source.changed() => {}
-                () = self.place.revocation.revoked() => {}
+                () = self.place.preemption.preempted() => {}
                 () = sleep_until(next) => {}
             }
         }

@@ -98,11 +98,11 @@ impl<A: Awaited> Wait<A> {
             self.share.give_back();
         }
         let look = self.app.reader(true).look_for_expiry(expire_time);
-        let revocation = self.place.as_ref().map(|place| place.revocation.clone());
+        let preemption = self.place.as_ref().map(|place| place.preemption.clone());
         loop {
-            let revoked = async {
-                match &revocation {
-                    Some(revocation) => revocation.revoked().await,
+            let preempted = async {
+                match &preemption {
+                    Some(preemption) => preemption.preempted().await,
                     None => std::future::pending().await,
                 }
             };
@@ -112,8 +112,8 @@ impl<A: Awaited> Wait<A> {
                 biased;
                 _ = self.ending.wait_for(|ending| *ending) => return Ok(None),
                 () = self.gone.wait() => return Ok(None),
-                // The place was revoked for another user: the wait ends as if its time were up.
-                () = revoked => return Ok(None),
+                // The place was preempted for another user: the wait ends as if its time were up.
+                () = preempted => return Ok(None),
                 changed = timeout_at(next, self.awaited.changed()) => changed.is_ok(),
             };
             if !self.watched.still_may().await {
