@@ -139,7 +139,7 @@ impl Asked {
 }
 
 /// The result of a request.
-struct Outcome {
+struct Handled {
     /// `None`: the endpoint is open, or the request was refused before authentication.
     client: Option<Arc<Client>>,
     answer: Result<Answer, Problem>,
@@ -161,7 +161,7 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
     let (request, body) = request.into_parts();
     let cors = Cors::of(&app.settings.origins, &request);
     let handled = handled(&api, &asked, &cors, request, body, &place, gone);
-    let Outcome { client, answer, is_preflight } = match &span {
+    let Handled { client, answer, is_preflight } = match &span {
         Some(span) => handled.with_context(span.context()).await,
         None => handled.await,
     };
@@ -232,19 +232,19 @@ async fn handled(
     body: Body,
     place: &Place,
     gone: ClientGone,
-) -> Outcome {
+) -> Handled {
     let app = &api.app;
-    let refused = |problem| Outcome { client: None, answer: Err(problem), is_preflight: false };
+    let refused = |problem| Handled { client: None, answer: Err(problem), is_preflight: false };
     // With authentication on, the credential decides, so origins are not checked.
     let origins = (!app.authenticator.is_on()).then_some(&*app.settings.origins);
     let is_page = asked.is(|resource| resource.is_page);
     let preflight = cors.preflight();
     let is_preflight = preflight.is_some();
     if let Err(problem) = edge::check(origins, is_page, &request, asked.arrival.has_two_lengths) {
-        return Outcome { is_preflight, ..refused(problem) };
+        return Handled { is_preflight, ..refused(problem) };
     }
     if let Some(answer) = preflight {
-        return Outcome { client: None, answer: Ok(answer), is_preflight };
+        return Handled { client: None, answer: Ok(answer), is_preflight };
     }
     let deadline = asked.started + app.settings.request_timeout;
     let (client, credential) = match identify(api, asked, &request.headers, deadline).await {
@@ -259,7 +259,7 @@ async fn handled(
         gone,
     };
     let handled = AssertUnwindSafe(called(api, asked, request, body, passage)).catch_unwind().await;
-    Outcome { client, answer: handled.unwrap_or_else(|_| Err(Problem::panicked())), is_preflight }
+    Handled { client, answer: handled.unwrap_or_else(|_| Err(Problem::panicked())), is_preflight }
 }
 
 /// Calls the handler of a request, if there is one.
