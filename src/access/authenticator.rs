@@ -58,7 +58,7 @@ pub struct Settings {
 
 /// Why a client cannot be authenticated.
 #[derive(Debug, Clone)]
-pub enum Refusal {
+pub enum AuthError {
     /// The credential is missing or invalid. The reason is only for the metrics.
     Unauthenticated(&'static str),
     /// Too many unknown credentials are being looked up.
@@ -144,13 +144,13 @@ impl Authenticator {
     ///
     /// # Errors
     /// A credential is required, and this one is missing or invalid; or that cannot be determined now.
-    pub async fn client(&self, credential: Option<&str>, deadline: Instant) -> Result<Arc<Client>, Refusal> {
+    pub async fn client(&self, credential: Option<&str>, deadline: Instant) -> Result<Arc<Client>, AuthError> {
         if !self.is_on() {
             return Ok(self.anyone.clone());
         }
-        let credential = credential.ok_or(Refusal::Unauthenticated("missing"))?;
+        let credential = credential.ok_or(AuthError::Unauthenticated("missing"))?;
         if !is_like_a_credential(credential) && self.settings.admin_key.is_none() {
-            return Err(Refusal::Unauthenticated("malformed"));
+            return Err(AuthError::Unauthenticated("malformed"));
         }
         let digest = key::digest(credential);
         let found = match self.remembered.get(&digest).await {
@@ -160,12 +160,12 @@ impl Authenticator {
                 self.remembered.try_get_with(digest, look_up).await.map_err(|refusal| (*refusal).clone())?
             }
         };
-        let client = found.map_err(Refusal::Unauthenticated)?;
+        let client = found.map_err(AuthError::Unauthenticated)?;
         // The issuer's clock and ours may differ.
         let leeway = if client.kind == Kind::Jwt { LEEWAY } else { 0 };
         match client.expire_time {
             Some(expire_time) if expire_time.plus(leeway) <= self.clock.now() => {
-                Err(Refusal::Unauthenticated("expired"))
+                Err(AuthError::Unauthenticated("expired"))
             }
             _ => Ok(client),
         }
@@ -175,7 +175,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// As of [`Authenticator::client`].
-    pub async fn client_now(&self, credential: Option<&str>, deadline: Instant) -> Result<Arc<Client>, Refusal> {
+    pub async fn client_now(&self, credential: Option<&str>, deadline: Instant) -> Result<Arc<Client>, AuthError> {
         if let Some(credential) = credential {
             self.remembered.invalidate(&key::digest(credential)).await;
         }
@@ -187,8 +187,8 @@ impl Authenticator {
         self.remembered.invalidate_all();
     }
 
-    async fn look_up(&self, credential: &str, digest: [u8; 32], deadline: Instant) -> Result<Found, Refusal> {
-        let failed = |error| Refusal::Store(Arc::new(error));
+    async fn look_up(&self, credential: &str, digest: [u8; 32], deadline: Instant) -> Result<Found, AuthError> {
+        let failed = |error| AuthError::Store(Arc::new(error));
         let found = if let Some(admin_key) = self.settings.admin_key.as_ref().filter(|key| key.is(&digest)) {
             let salt = self.store.erasure_salt(deadline).await.map_err(failed)?;
             let client =
@@ -201,7 +201,7 @@ impl Authenticator {
         } else if let Some(jwt) = &self.settings.jwt {
             let verified = jwt.verify(credential, self.clock.now()).await;
             if let Err(Reason::Busy) = verified {
-                return Err(Refusal::Overloaded);
+                return Err(AuthError::Overloaded);
             }
             return Ok(verified.map_err(Reason::as_str).map(|jwt| {
                 let (kind, expire_time) = (Kind::Jwt, Some(jwt.expire_time));
@@ -213,18 +213,18 @@ impl Authenticator {
         Ok(found.map(Arc::new).ok_or("invalid"))
     }
 
-    async fn of_key(&self, id: &str, digest: &[u8; 32], deadline: Instant) -> Result<Option<Client>, Refusal> {
-        let busy = |_| Refusal::Overloaded;
+    async fn of_key(&self, id: &str, digest: &[u8; 32], deadline: Instant) -> Result<Option<Client>, AuthError> {
+        let busy = |_| AuthError::Overloaded;
         let mut turn = None;
         match self.known.get(id).await {
             Some(known) if !key::is_same(&known, digest) => return Ok(None),
             Some(_) => {}
             None => {
                 let _waiting = self.strangers_waiting.try_acquire().map_err(busy)?;
-                turn = timeout_at(deadline, self.strangers.acquire()).await.map_err(|_| Refusal::Overloaded)?.ok();
+                turn = timeout_at(deadline, self.strangers.acquire()).await.map_err(|_| AuthError::Overloaded)?.ok();
             }
         }
-        let found = self.store.api_key(id, deadline).await.map_err(|error| Refusal::Store(Arc::new(error)))?;
+        let found = self.store.api_key(id, deadline).await.map_err(|error| AuthError::Store(Arc::new(error)))?;
         drop(turn);
         let Some(found) = found else { return Ok(None) };
         if !key::is_same(&found.digest, digest) {

@@ -19,7 +19,7 @@ mod testing;
 pub(crate) mod token;
 
 pub use admin::AdminKey;
-pub use authenticator::{Authenticator, Refusal, Settings};
+pub use authenticator::{AuthError, Authenticator, Settings};
 pub use manage::Error;
 pub use revocations::{Replayed, Revocation};
 

@@ -4,22 +4,22 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Uri};
 use percent_encoding::percent_decode_str;
 
-use crate::access::{Refusal, is_user_token};
+use crate::access::{AuthError, is_user_token};
 use crate::http::app::App;
 use crate::http::describe::QUERY_TOKEN;
 use crate::http::reply::{Code, Problem};
 
 /// The answer to a request that cannot be authenticated.
-pub fn turned_away(app: &App, refusal: Refusal) -> Problem {
-    match refusal {
-        Refusal::Unauthenticated(reason) => {
+pub fn turned_away(app: &App, error: AuthError) -> Problem {
+    match error {
+        AuthError::Unauthenticated(reason) => {
             app.metrics.credential_refused(reason);
             unauthenticated()
         }
-        Refusal::Overloaded => {
+        AuthError::Overloaded => {
             Problem::over("look_ups", Code::Overloaded, "too many new credentials are looked up; try again")
         }
-        Refusal::Store(error) => Problem::unavailable(&error),
+        AuthError::Store(error) => Problem::unavailable(&error),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::access::{Client, Refusal};
+use crate::access::{AuthError, Client};
 use crate::domain::access::Grant;
 use crate::http::app::App;
 use crate::http::call::{Call, Standing};
@@ -61,8 +61,8 @@ impl Watched {
                 self.client = client;
                 self.standing.still_holds(&self.client)
             }
-            Err(Refusal::Store(_) | Refusal::Overloaded) => true,
-            Err(Refusal::Unauthenticated(_)) => false,
+            Err(AuthError::Store(_) | AuthError::Overloaded) => true,
+            Err(AuthError::Unauthenticated(_)) => false,
         }
     }
 
