@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use super::arrival::{Arrival, HalfClosed, Pace};
 use super::limits::{ConnectionLimits, LONGEST};
 use super::pulse::{Phase, Pulse, WRITE_RETRY};
-use super::refusal::{Refusal, SAFETY};
+use super::refusal::{ProblemWriter, SAFETY};
 use super::wire::Wire;
 use crate::allowance::Allowance;
 
@@ -41,7 +41,7 @@ pub async fn connection(
     router: Router,
     limits: ConnectionLimits,
     reuse: Reuse,
-    refusal: Refusal,
+    refusal: ProblemWriter,
     mut drain: watch::Receiver<bool>,
 ) {
     let pulse = Arc::new(Pulse::new(&limits));

@@ -49,7 +49,7 @@ use tokio::time::{sleep, timeout};
 
 pub use arrival::{Arrival, HalfClosed, Pace};
 pub use limits::ConnectionLimits;
-pub use refusal::Refusal;
+pub use refusal::ProblemWriter;
 
 /// How many connections beyond the limit may be read and may linger at once. Further ones get a refusal and are
 /// dropped.
@@ -98,7 +98,7 @@ pub async fn serve(
     router: Router,
     limits: ConnectionLimits,
     observer: Arc<dyn ConnectionObserver>,
-    refusal: Refusal,
+    refusal: ProblemWriter,
     shutdown: impl Future<Output = ()>,
 ) -> Drained {
     let (start_drain, drain) = watch::channel(false);
@@ -248,7 +248,7 @@ async fn spare(
     router: Router,
     limits: ConnectionLimits,
     observer: Arc<dyn ConnectionObserver>,
-    refusal: Refusal,
+    refusal: ProblemWriter,
     drain: watch::Receiver<bool>,
 ) {
     // Waiting for the request has a second reason: clients with a connection pool take an answer before their request
@@ -289,7 +289,7 @@ async fn asks_for_one_of(stream: &TcpStream, paths: &[&str]) -> bool {
 }
 
 /// Answers 503 without reading the request, and lingers so that the answer arrives.
-async fn refuse(mut stream: TcpStream, refusal: Refusal) {
+async fn refuse(mut stream: TcpStream, refusal: ProblemWriter) {
     let answer = async {
         stream.write_all(overloaded(refusal).as_bytes()).await?;
         stream.shutdown().await?;
@@ -299,7 +299,7 @@ async fn refuse(mut stream: TcpStream, refusal: Refusal) {
 }
 
 /// Refuses a connection in a flood: no task and no waiting, so the peer may see a reset.
-fn refuse_and_drop(stream: TcpStream, refusal: Refusal) {
+fn refuse_and_drop(stream: TcpStream, refusal: ProblemWriter) {
     // Through std, because tokio's `try_write` fails until the reactor knows the socket. The socket stays non-blocking,
     // and a new socket's buffer has room for the few bytes.
     let _ = stream.into_std().and_then(|mut stream| stream.write_all(overloaded(refusal).as_bytes()));

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::framing::Framing;
 use super::pulse::{Phase, Pulse};
-use super::refusal::{Refusal, refusal_of_head};
+use super::refusal::{ProblemWriter, refusal_of_head};
 
 /// Reads and writes for hyper, and reports activity to the pulse.
 pub struct Wire {
@@ -22,13 +22,13 @@ pub struct Wire {
     framing: Framing,
     /// The rest of the text that replaces hyper's own answer.
     own_answer: Vec<u8>,
-    refusal: Refusal,
+    refusal: ProblemWriter,
     /// The kernel accepted bytes although it had not reported room.
     has_room: bool,
 }
 
 impl Wire {
-    pub fn new(stream: TcpStream, pulse: Arc<Pulse>, refusal: Refusal) -> Self {
+    pub fn new(stream: TcpStream, pulse: Arc<Pulse>, refusal: ProblemWriter) -> Self {
         Self { stream, pulse, framing: Framing::default(), own_answer: Vec::new(), refusal, has_room: false }
     }
 

@@ -357,9 +357,9 @@ fn log(
     }
 }
 
-/// The problem document and its request id for an answer without a handler: see [`Refusal`].
+/// The problem document and its request id for an answer without a handler: see [`ProblemWriter`].
 ///
-/// [`Refusal`]: crate::server::Refusal
+/// [`ProblemWriter`]: crate::server::ProblemWriter
 pub fn refusal(status: u16, detail: &str) -> (String, String) {
     let code = match status {
         400 => Code::InvalidRequest,
