@@ -72,7 +72,7 @@ pub async fn connection(
                 for (name, value) in SAFETY {
                     response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
                 }
-                Ok::<_, Infallible>(response.map(|body| Answer { body, pulse, turn }))
+                Ok::<_, Infallible>(response.map(|body| AnswerBody { body, pulse, turn }))
             }
         }
     });
@@ -139,19 +139,19 @@ pub async fn connection(
 }
 
 /// The body of an answer. It tells the pulse when hyper is done with it.
-struct Answer {
+struct AnswerBody {
     body: axum::body::Body,
     pulse: Arc<Pulse>,
     turn: u64,
 }
 
-impl Drop for Answer {
+impl Drop for AnswerBody {
     fn drop(&mut self) {
         self.pulse.answered(self.turn);
     }
 }
 
-impl Body for Answer {
+impl Body for AnswerBody {
     type Data = <axum::body::Body as Body>::Data;
     type Error = <axum::body::Body as Body>::Error;
 
