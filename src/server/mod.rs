@@ -108,7 +108,7 @@ pub async fn serve(
     let admit = |stream: TcpStream, connections: &mut JoinSet<()>, refusals: &mut JoinSet<()>| {
         let (router, drain) = (router.clone(), drain.clone());
         if connections.len() < limits.max_connections {
-            let open = Open::new(observer.clone());
+            let open = OpenConnection::new(observer.clone());
             connections.spawn(async move {
                 let _open = open;
                 connection(stream, router, limits, Reuse::KeepAlive, refusal, drain).await;
@@ -227,16 +227,16 @@ fn ended_by_itself(ended: &Result<(), JoinError>) -> bool {
 }
 
 /// Reports `closed` when dropped, even if the connection's task panics.
-struct Open(Arc<dyn ConnectionObserver>);
+struct OpenConnection(Arc<dyn ConnectionObserver>);
 
-impl Open {
+impl OpenConnection {
     fn new(observer: Arc<dyn ConnectionObserver>) -> Self {
         observer.opened();
         Self(observer)
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.closed();
     }
