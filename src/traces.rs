@@ -52,7 +52,7 @@ pub enum SetupError {
 
 /// Where to send spans, and which.
 #[derive(Debug)]
-pub struct Settings {
+pub struct TraceSettings {
     /// Including its path.
     endpoint: String,
     sampler: Sampler,
@@ -64,24 +64,24 @@ pub struct Settings {
 
 /// The collector in the settings.
 #[derive(Debug, Clone, Copy)]
-pub struct Endpoint<'a> {
+pub struct CollectorUrl<'a> {
     pub url: &'a str,
     /// It comes from `OTEL_EXPORTER_OTLP_ENDPOINT`. The variable for spans alone takes precedence over it.
     pub is_general: bool,
 }
 
-impl Settings {
+impl TraceSettings {
     /// `None` if no endpoint is set, or if `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER` turns spans off.
     ///
     /// # Errors
     /// The endpoint is not an HTTP URL, or `OTEL_TRACES_SAMPLER` or `OTEL_TRACES_SAMPLER_ARG` is invalid; the message
     /// says which.
-    pub fn new(endpoint: Option<Endpoint<'_>>, has_names: bool) -> Result<Option<Self>, String> {
+    pub fn new(endpoint: Option<CollectorUrl<'_>>, has_names: bool) -> Result<Option<Self>, String> {
         Self::read(endpoint, has_names, variable)
     }
 
     fn read(
-        endpoint: Option<Endpoint<'_>>,
+        endpoint: Option<CollectorUrl<'_>>,
         has_names: bool,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, String> {
@@ -90,7 +90,7 @@ impl Settings {
         let (name, url, path) = match (&of_spans, endpoint) {
             // Used unchanged.
             (Some(url), _) => (OF_SPANS, url.as_str(), None),
-            (None, Some(Endpoint { url, .. })) => ("--otlp-endpoint", url, Some("/v1/traces")),
+            (None, Some(CollectorUrl { url, .. })) => ("--otlp-endpoint", url, Some("/v1/traces")),
             (None, None) => return Ok(None),
         };
         let mut warnings = Vec::new();
@@ -166,7 +166,7 @@ fn variable(name: &str) -> Option<String> {
 pub struct Traces {
     provider: SdkTracerProvider,
     pub tracer: SdkTracer,
-    /// See [`Settings`].
+    /// See [`TraceSettings`].
     pub has_names: bool,
 }
 
@@ -175,8 +175,8 @@ impl Traces {
     ///
     /// # Errors
     /// The exporter cannot be set up. An unreachable collector is not an error.
-    pub fn start(settings: Settings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
-        let Settings { endpoint, sampler, has_names, warnings } = settings;
+    pub fn start(settings: TraceSettings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
+        let TraceSettings { endpoint, sampler, has_names, warnings } = settings;
         for warning in warnings {
             tracing::warn!("{warning}");
         }

@@ -49,7 +49,7 @@ const LOOK: Duration = Duration::from_secs(2);
 const TOUCH_AFTER: i64 = 3_600_000_000;
 
 /// The settings of authentication.
-pub struct Settings {
+pub struct AuthSettings {
     /// `--require-auth`
     pub required: bool,
     pub admin_key: Option<AdminKey>,
@@ -73,7 +73,7 @@ type Found = Result<Arc<Client>, &'static str>;
 pub struct Authenticator {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
-    settings: Settings,
+    settings: AuthSettings,
     /// Authentication is on. Never switched off again.
     on: AtomicBool,
     anyone: Arc<Client>,
@@ -91,7 +91,11 @@ impl Authenticator {
     ///
     /// # Errors
     /// The database does not answer.
-    pub async fn start(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self, StoreError> {
+    pub async fn start(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        settings: AuthSettings,
+    ) -> Result<Self, StoreError> {
         let is_set = settings.required || settings.admin_key.is_some() || settings.jwt.is_some();
         let on = is_set || store.has_keys(Instant::now() + LOOK).await?;
         let remembered = Cache::builder().max_capacity(MOST_REMEMBERED).time_to_live(REMEMBERED).build();

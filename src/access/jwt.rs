@@ -20,7 +20,7 @@ pub(crate) const LEEWAY: i64 = 60_000_000;
 
 /// Settings of the issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub(crate) struct JwtSettings {
     /// The required `iss`.
     pub issuer: String,
     /// `aud` must be this, or a list that contains it.
@@ -128,14 +128,14 @@ impl From<NoKey> for Reason {
 
 /// Verifies the tokens of one issuer.
 pub(crate) struct Jwt {
-    settings: Settings,
+    settings: JwtSettings,
     keys: Jwks,
 }
 
 impl Jwt {
     /// # Errors
     /// TLS cannot be set up.
-    pub(crate) fn new(settings: Settings) -> Result<Self, SetupError> {
+    pub(crate) fn new(settings: JwtSettings) -> Result<Self, SetupError> {
         signature::install();
         let keys = Jwks::new(settings.source.clone())?;
         Ok(Self { settings, keys })
@@ -272,8 +272,8 @@ mod tests {
 
     const NOW: Micros = Micros(1_800_000_000_000_000);
 
-    fn settings() -> Settings {
-        Settings {
+    fn settings() -> JwtSettings {
+        JwtSettings {
             issuer: "https://issuer.example".to_owned(),
             audience: "sessiond".to_owned(),
             source: Source::File("unused".into()),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     impl Issuer {
-        fn new(settings: Settings) -> Self {
+        fn new(settings: JwtSettings) -> Self {
             let keys = [SigningKey::rsa(), SigningKey::ec(), SigningKey::ed()];
             let set: Vec<_> = keys.iter().map(|key| key.jwk(&format!(r#""kid":"{}","#, key.algorithm()))).collect();
             let jwt = Jwt::new(settings).unwrap();
@@ -523,7 +523,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_user_is_a_literal_name() {
-        let issuer = Issuer::new(Settings { user_claim: "email".to_owned(), ..settings() });
+        let issuer = Issuer::new(JwtSettings { user_claim: "email".to_owned(), ..settings() });
         for name in ["u", "*", "a*", "a/b", "a%2Fb", "caf\u{e9}", "cafe\u{301}", " x ", &"x".repeat(256)] {
             let verified = issuer.verify_with(json!({"email": name})).await.unwrap();
             assert_eq!(verified.grant.users, Names::literal([name]));
@@ -547,7 +547,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn apps_from_a_claim_are_literal_names() {
-        let issuer = Issuer::new(Settings { apps: Apps::Claim("apps".to_owned()), ..settings() });
+        let issuer = Issuer::new(JwtSettings { apps: Apps::Claim("apps".to_owned()), ..settings() });
         for (said, names) in [
             (json!("shop"), vec!["shop"]),
             (json!(["shop", "blog", "shop"]), vec!["shop", "blog"]),
@@ -573,13 +573,13 @@ mod tests {
         ] {
             assert_eq!(issuer.verify_with(json!({"apps": said})).await, Err(Reason::Apps), "{said}");
         }
-        let none = Issuer::new(Settings { apps: Apps::Fixed(Names::patterns([])), ..settings() });
+        let none = Issuer::new(JwtSettings { apps: Apps::Fixed(Names::patterns([])), ..settings() });
         assert_eq!(none.verify_with(json!({})).await, Err(Reason::Apps));
     }
 
     #[tokio::test(start_paused = true)]
     async fn roles_from_a_claim() {
-        let issuer = Issuer::new(Settings { role: RoleFrom::Claim("role".to_owned()), ..settings() });
+        let issuer = Issuer::new(JwtSettings { role: RoleFrom::Claim("role".to_owned()), ..settings() });
         for role in Role::ALL {
             let verified = issuer.verify_with(json!({"role": role.as_str()})).await.unwrap();
             assert_eq!(verified.grant.role, role);
@@ -618,7 +618,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("sessiond-jwt-{}.json", std::process::id()));
         let (old, new) = (SigningKey::ec(), SigningKey::ec());
         std::fs::write(&path, jwks(&[old.jwk(r#""kid":"old","#)])).unwrap();
-        let jwt = Arc::new(Jwt::new(Settings { source: Source::File(path.clone()), ..settings() }).unwrap());
+        let jwt = Arc::new(Jwt::new(JwtSettings { source: Source::File(path.clone()), ..settings() }).unwrap());
         let keeping = jwt.clone();
         let keeper = tokio::spawn(async move { keeping.keep_keys(&Metrics::new()).await });
         let token = |key: &SigningKey, kid| key.sign(&format!(r#"{{"alg":"ES256","kid":"{kid}"}}"#), &with(json!({})));

@@ -19,7 +19,7 @@ mod testing;
 pub(crate) mod token;
 
 pub use admin::AdminKey;
-pub use authenticator::{AuthError, Authenticator, Settings};
+pub use authenticator::{AuthError, AuthSettings, Authenticator};
 pub use manage::Error;
 pub use revocations::{Replayed, Revocation};
 

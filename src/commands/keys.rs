@@ -8,7 +8,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
-use crate::access::{self, Authenticator, Client, Settings};
+use crate::access::{self, AuthSettings, Authenticator, Client};
 use crate::config::{Config, KeysCommand};
 use crate::domain::access::{ApiKey, KeyDraft, Names};
 use crate::domain::session::Expiry;
@@ -54,7 +54,7 @@ pub struct Printed {
 /// The database cannot be opened; there is no such key; a name or a pattern is invalid.
 pub async fn run(config: &Config, command: KeysCommand) -> Result<Printed, Error> {
     let store = open_beside(config, false).await.map_err(Error::Start)?;
-    let settings = Settings { required: true, admin_key: None, jwt: None };
+    let settings = AuthSettings { required: true, admin_key: None, jwt: None };
     let started = Authenticator::start(store.clone(), Arc::new(SystemClock), settings).await;
     let authenticator = started.map_err(|error| Error::Start(error.into()))?;
     let deadline = Instant::now() + config.request_timeout;

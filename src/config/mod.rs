@@ -19,8 +19,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::access::audit::Sink;
 use crate::access::jwks::Source;
-use crate::access::jwt::{Apps, Jwt, RoleFrom};
-use crate::access::{AdminKey, jwt};
+use crate::access::jwt::{Apps, Jwt, JwtSettings, RoleFrom};
+use crate::access::{AdminKey, AuthSettings};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role, Writer};
 use crate::domain::query::EventQuery;
@@ -28,8 +28,9 @@ use crate::origin::{AllowedHost, Origin, Policy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::open::check_url;
+use crate::telemetry;
 use crate::telemetry::LogFormat;
-use crate::{access, telemetry, traces};
+use crate::traces::{CollectorUrl, TraceSettings};
 
 use values::{bytes, count, count_usize, duration, is_loopback, log_filter, period, retention, role, secret};
 
@@ -582,9 +583,9 @@ impl Config {
     ///
     /// # Errors
     /// A file or an issuer cannot be used; the message says which.
-    pub fn access(&self) -> Result<access::Settings, String> {
+    pub fn access(&self) -> Result<AuthSettings, String> {
         let admin_key = self.admin_key_file.as_deref().map(AdminKey::open).transpose()?;
-        Ok(access::Settings { required: self.require_auth, admin_key, jwt: self.jwt()? })
+        Ok(AuthSettings { required: self.require_auth, admin_key, jwt: self.jwt()? })
     }
 
     fn jwt(&self) -> Result<Option<Jwt>, String> {
@@ -601,7 +602,7 @@ impl Config {
         let role = self.jwt_role_claim.clone().map_or(fixed, RoleFrom::Claim);
         let user_claim = self.jwt_user_claim.clone().unwrap_or_else(|| "sub".to_owned());
         let (issuer, audience) = (issuer.clone(), audience.clone());
-        let settings = jwt::Settings { issuer, audience, source, user_claim, apps, role };
+        let settings = JwtSettings { issuer, audience, source, user_claim, apps, role };
         Jwt::new(settings).map(Some).map_err(|error| format!("--jwt-jwks-url: {error}"))
     }
 
@@ -609,10 +610,10 @@ impl Config {
     ///
     /// # Errors
     /// `--otlp-endpoint` or a variable of OpenTelemetry is invalid; the message says which.
-    pub fn traces(&self) -> Result<Option<traces::Settings>, String> {
+    pub fn traces(&self) -> Result<Option<TraceSettings>, String> {
         let is_general = self.otlp_is_general;
-        let endpoint = self.otlp_endpoint.as_deref().map(|url| traces::Endpoint { url, is_general });
-        traces::Settings::new(endpoint, self.trace_names)
+        let endpoint = self.otlp_endpoint.as_deref().map(|url| CollectorUrl { url, is_general });
+        TraceSettings::new(endpoint, self.trace_names)
     }
 
     pub fn limits(&self) -> Limits {
