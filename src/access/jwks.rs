@@ -45,12 +45,12 @@ const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
 /// Where the issuer's keys come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum KeySource {
     Url(Url),
     File(PathBuf),
 }
 
-impl Source {
+impl KeySource {
     /// # Errors
     /// The URL is neither `https` nor `http` of a loopback host: whoever can change the response can sign tokens.
     pub(crate) fn url(text: &str) -> Result<Self, &'static str> {
@@ -109,7 +109,7 @@ pub(crate) enum NoKey {
 
 /// The issuer's keys, as of the last read.
 pub(crate) struct Jwks {
-    source: Source,
+    source: KeySource,
     client: Client,
     state: Mutex<State>,
     /// Wakes [`Jwks::keep`] for a load.
@@ -139,7 +139,7 @@ impl Jwks {
     ///
     /// # Errors
     /// TLS cannot be set up.
-    pub(crate) fn new(source: Source) -> Result<Self, SetupError> {
+    pub(crate) fn new(source: KeySource) -> Result<Self, SetupError> {
         let state = State { set: None, loading: true, asked: None, failing: false };
         let client = outgoing::client(redirect::Policy::custom(same_origin))?;
         Ok(Self {
@@ -155,7 +155,7 @@ impl Jwks {
     /// A fixed set of keys.
     #[cfg(test)]
     pub(super) fn fixed(text: &str) -> Self {
-        let jwks = Self::new(Source::File(PathBuf::new())).unwrap();
+        let jwks = Self::new(KeySource::File(PathBuf::new())).unwrap();
         jwks.settle(parse(text.as_bytes()));
         jwks
     }
@@ -226,8 +226,8 @@ impl Jwks {
 
     async fn load(&self) -> Result<Vec<Arc<Key>>, LoadError> {
         let text = match &self.source {
-            Source::Url(url) => timeout(PATIENCE, fetch(&self.client, url)).await.map_err(|_| LoadError::Slow)??,
-            Source::File(path) => {
+            KeySource::Url(url) => timeout(PATIENCE, fetch(&self.client, url)).await.map_err(|_| LoadError::Slow)??,
+            KeySource::File(path) => {
                 let path = path.clone();
                 tokio::task::spawn_blocking(move || read_file(&path)).await.map_err(|_| LoadError::Stopped)??
             }
@@ -499,7 +499,7 @@ mod tests {
                     tokio::spawn(answer(stream, replies.clone(), count.clone(), begun.clone()));
                 }
             });
-            let source = Source::url(&format!("http://name:hunter2@{address}/keys")).unwrap();
+            let source = KeySource::url(&format!("http://name:hunter2@{address}/keys")).unwrap();
             let jwks = Arc::new(Jwks::new(source).unwrap());
             Self { address, reply, requests, handshakes, jwks }
         }
@@ -850,7 +850,7 @@ mod tests {
     #[tokio::test]
     async fn https_is_spoken_to_https() {
         let issuer = Issuer::new(ok(&set(&["a"]))).await;
-        let source = Source::url(&format!("https://name:hunter2@{}/keys", issuer.address)).unwrap();
+        let source = KeySource::url(&format!("https://name:hunter2@{}/keys", issuer.address)).unwrap();
         let error = within(Jwks::new(source).unwrap().load()).await.map(drop).unwrap_err().to_string();
         assert!(!error.contains("hunter2") && issuer.asked() == 0, "{error}");
         assert_eq!(*issuer.handshakes.borrow(), 1);
@@ -862,7 +862,7 @@ mod tests {
         let n = FILES.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("sessiond-jwks-{}-{n}.json", std::process::id()));
         std::fs::write(&path, set(&["a"])).unwrap();
-        let jwks = Arc::new(Jwks::new(Source::File(path.clone())).unwrap());
+        let jwks = Arc::new(Jwks::new(KeySource::File(path.clone())).unwrap());
         let keeping = jwks.clone();
         let keeper = tokio::spawn(async move { keeping.keep(&Metrics::new()).await });
         let load_after = async |time| {
@@ -966,7 +966,7 @@ mod tests {
             "http://localhost/k",
             "http://[::ffff:127.0.0.1]/",
         ] {
-            assert!(Source::url(good).is_ok(), "{good}");
+            assert!(KeySource::url(good).is_ok(), "{good}");
         }
         for bad in [
             "",
@@ -980,7 +980,7 @@ mod tests {
             "file:///keys",
             "https:",
         ] {
-            assert!(Source::url(bad).is_err(), "{bad}");
+            assert!(KeySource::url(bad).is_err(), "{bad}");
         }
     }
 }

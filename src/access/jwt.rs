@@ -7,7 +7,7 @@ use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
-use super::jwks::{Jwks, NoKey, Source};
+use super::jwks::{Jwks, KeySource, NoKey};
 use super::signature;
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::ids::{AppName, UserId};
@@ -25,7 +25,7 @@ pub(crate) struct JwtSettings {
     pub issuer: String,
     /// `aud` must be this, or a list that contains it.
     pub audience: String,
-    pub source: Source,
+    pub source: KeySource,
     /// The claim that names the user.
     pub user_claim: String,
     pub apps: Apps,
@@ -276,7 +276,7 @@ mod tests {
         JwtSettings {
             issuer: "https://issuer.example".to_owned(),
             audience: "sessiond".to_owned(),
-            source: Source::File("unused".into()),
+            source: KeySource::File("unused".into()),
             user_claim: "sub".to_owned(),
             apps: Apps::Fixed(Names::patterns(["shop-*", "blog"])),
             role: RoleFrom::Fixed(Role::User),
@@ -609,7 +609,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn without_keys_every_token_is_refused() {
         let mut issuer = Issuer::new(settings());
-        issuer.jwt.keys = Jwks::new(Source::File("unused".into())).unwrap();
+        issuer.jwt.keys = Jwks::new(KeySource::File("unused".into())).unwrap();
         assert_eq!(issuer.verify_with(json!({})).await, Err(Reason::NoKeys));
     }
 
@@ -618,7 +618,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("sessiond-jwt-{}.json", std::process::id()));
         let (old, new) = (SigningKey::ec(), SigningKey::ec());
         std::fs::write(&path, jwks(&[old.jwk(r#""kid":"old","#)])).unwrap();
-        let jwt = Arc::new(Jwt::new(JwtSettings { source: Source::File(path.clone()), ..settings() }).unwrap());
+        let jwt = Arc::new(Jwt::new(JwtSettings { source: KeySource::File(path.clone()), ..settings() }).unwrap());
         let keeping = jwt.clone();
         let keeper = tokio::spawn(async move { keeping.keep_keys(&Metrics::new()).await });
         let token = |key: &SigningKey, kid| key.sign(&format!(r#"{{"alg":"ES256","kid":"{kid}"}}"#), &with(json!({})));

@@ -18,7 +18,7 @@ use clap::builder::BoolishValueParser;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::access::audit::Sink;
-use crate::access::jwks::Source;
+use crate::access::jwks::KeySource;
 use crate::access::jwt::{Apps, Jwt, JwtSettings, RoleFrom};
 use crate::access::{AdminKey, AuthSettings};
 use crate::domain::Limits;
@@ -572,10 +572,10 @@ impl Config {
     }
 
     /// Where the issuer's keys are.
-    fn jwks_source(&self) -> Result<Source, String> {
+    fn jwks_source(&self) -> Result<KeySource, String> {
         match (&self.jwt_jwks_url, &self.jwt_jwks_file) {
-            (Some(url), _) => Source::url(url).map_err(|why| format!("--jwt-jwks-url: {why}")),
-            (None, file) => Ok(Source::File(file.clone().unwrap_or_default())),
+            (Some(url), _) => KeySource::url(url).map_err(|why| format!("--jwt-jwks-url: {why}")),
+            (None, file) => Ok(KeySource::File(file.clone().unwrap_or_default())),
         }
     }
 
