@@ -164,7 +164,7 @@ pub struct Policy {
 
 /// The parts of a request that show where it comes from and where it goes.
 #[derive(Debug, Clone, Copy)]
-pub struct Claims<'a> {
+pub struct RequestOrigin<'a> {
     /// The authorities that it is sent to: `Host`, and that of the request target if it has one. If there is none, the
     /// request is not from a browser, which always sends one.
     pub hosts: &'a [Host],
@@ -188,7 +188,7 @@ pub enum Foreign {
 impl Policy {
     /// # Errors
     /// The request comes from a page of another site, or uses a host name that is not this server's.
-    pub fn check(&self, request: &Claims<'_>) -> Result<(), Foreign> {
+    pub fn check(&self, request: &RequestOrigin<'_>) -> Result<(), Foreign> {
         let is_ours = |host: &Host| host.is_fixed() || self.hosts.iter().any(|allowed| allowed.allows(host));
         if !request.hosts.iter().all(is_ours) {
             return Err(Foreign::Host);
@@ -238,7 +238,7 @@ mod tests {
         let host = Host::parse(host).unwrap();
         let own = Origin::new("http", &host);
         let origin = origin.map(Origin::parse);
-        policy.check(&Claims {
+        policy.check(&RequestOrigin {
             hosts: &[host],
             own: Some(&own),
             origin: origin.as_ref().map(Option::as_ref),
@@ -405,10 +405,13 @@ mod tests {
     #[test]
     fn without_a_host_no_origin_is_the_own_one() {
         let origin = Origin::parse("http://localhost").unwrap();
-        let claims = Claims { hosts: &[], own: None, origin: None, cross_site: false, page: false };
+        let claims = RequestOrigin { hosts: &[], own: None, origin: None, cross_site: false, page: false };
         assert_eq!(Policy::default().check(&claims), Ok(()));
         for origin in [None, Some(&origin)] {
-            assert_eq!(Policy::default().check(&Claims { origin: Some(origin), ..claims }), Err(Foreign::Origin));
+            assert_eq!(
+                Policy::default().check(&RequestOrigin { origin: Some(origin), ..claims }),
+                Err(Foreign::Origin)
+            );
         }
     }
 }

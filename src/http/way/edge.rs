@@ -12,7 +12,7 @@ use axum::{Extension, Router};
 
 use crate::http::reply::{Answer, Code, Problem, is_write};
 use crate::metrics::Metrics;
-use crate::origin::{Claims, Foreign, Host, Origin, Policy};
+use crate::origin::{Foreign, Host, Origin, Policy, RequestOrigin};
 use crate::server::Arrival;
 use crate::service::{Clock as _, SystemClock};
 
@@ -72,7 +72,7 @@ fn check_origin(policy: &Policy, is_page: bool, request: &Parts) -> Result<(), P
     let origin = origin(headers);
     let own = hosts.first().filter(|_| origin.is_some()).map(|host| Origin::new(scheme, host));
     policy
-        .check(&Claims {
+        .check(&RequestOrigin {
             hosts: &hosts,
             own: own.as_ref(),
             origin: origin.as_ref().map(Option::as_ref),
