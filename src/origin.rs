@@ -1,7 +1,7 @@
 //! Whether a request comes from a page of another site, judging by browser headers.
 //!
 //! A server without authentication trusts every client that can reach it, and a browser on the same machine reaches it
-//! on behalf of any page that it shows. There are two ways to do that, and [`Policy::check`] closes both:
+//! on behalf of any page that it shows. There are two ways to do that, and [`OriginPolicy::check`] closes both:
 //!
 //! * **Requests across origins.** Forms, images and `fetch` in `no-cors` mode are sent without a preflight. The browser
 //!   marks them with `Origin`, which a page cannot forge, or with `Sec-Fetch-Site: cross-site`.
@@ -155,7 +155,7 @@ impl FromStr for AllowedHost {
 
 /// Hosts and origins that are allowed in addition to those that always are.
 #[derive(Debug, Clone, Default)]
-pub struct Policy {
+pub struct OriginPolicy {
     /// `--allowed-hosts`
     pub hosts: Vec<AllowedHost>,
     /// `--cors-origins`
@@ -185,7 +185,7 @@ pub enum Foreign {
     Origin,
 }
 
-impl Policy {
+impl OriginPolicy {
     /// # Errors
     /// The request comes from a page of another site, or uses a host name that is not this server's.
     pub fn check(&self, request: &RequestOrigin<'_>) -> Result<(), Foreign> {
@@ -226,15 +226,21 @@ impl fmt::Display for Foreign {
 mod tests {
     use super::*;
 
-    fn policy(hosts: &[&str], origins: &[&str]) -> Policy {
-        Policy {
+    fn policy(hosts: &[&str], origins: &[&str]) -> OriginPolicy {
+        OriginPolicy {
             hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
             origins: origins.iter().map(|origin| origin.parse().unwrap()).collect(),
         }
     }
 
     /// Judges a request to `http://HOST/`.
-    fn check(policy: &Policy, host: &str, origin: Option<&str>, cross_site: bool, page: bool) -> Result<(), Foreign> {
+    fn check(
+        policy: &OriginPolicy,
+        host: &str,
+        origin: Option<&str>,
+        cross_site: bool,
+        page: bool,
+    ) -> Result<(), Foreign> {
         let host = Host::parse(host).unwrap();
         let own = Origin::new("http", &host);
         let origin = origin.map(Origin::parse);
@@ -249,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_no_name_service_decides_is_ours() {
-        let policy = Policy::default();
+        let policy = OriginPolicy::default();
         for host in [
             "127.0.0.1",
             "127.0.0.1:8080",
@@ -406,10 +412,10 @@ mod tests {
     fn without_a_host_no_origin_is_the_own_one() {
         let origin = Origin::parse("http://localhost").unwrap();
         let claims = RequestOrigin { hosts: &[], own: None, origin: None, cross_site: false, page: false };
-        assert_eq!(Policy::default().check(&claims), Ok(()));
+        assert_eq!(OriginPolicy::default().check(&claims), Ok(()));
         for origin in [None, Some(&origin)] {
             assert_eq!(
-                Policy::default().check(&RequestOrigin { origin: Some(origin), ..claims }),
+                OriginPolicy::default().check(&RequestOrigin { origin: Some(origin), ..claims }),
                 Err(Foreign::Origin)
             );
         }

@@ -24,7 +24,7 @@ use crate::access::{AdminKey, AuthSettings};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role, Writer};
 use crate::domain::query::EventQuery;
-use crate::origin::{AllowedHost, Origin, Policy};
+use crate::origin::{AllowedHost, Origin, OriginPolicy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::open::check_url;
@@ -473,7 +473,7 @@ pub struct HttpSettings {
     /// The URL of the metrics, for people to read.
     pub metrics: Option<String>,
     /// Decides which requests are foreign.
-    pub origins: Arc<Policy>,
+    pub origins: Arc<OriginPolicy>,
 }
 
 /// Settings of watches and of requests that wait.
@@ -682,7 +682,7 @@ impl Config {
             rates: RateLimits { app: self.rate_limit_app, key: self.rate_limit_key, user: self.rate_limit_user },
             console: !self.no_console,
             metrics: None,
-            origins: Arc::new(Policy { hosts: self.allowed_hosts.clone(), origins: self.cors_origins.clone() }),
+            origins: Arc::new(OriginPolicy { hosts: self.allowed_hosts.clone(), origins: self.cors_origins.clone() }),
         }
     }
 

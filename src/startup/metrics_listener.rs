@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use crate::config::{Config, MetricsListen};
 use crate::http;
 use crate::metrics::Metrics;
-use crate::origin::Policy;
+use crate::origin::OriginPolicy;
 use crate::server::{self, ConnectionLimits};
 
 /// Low, because only scrapers connect, and short: this listener must not become a way to exhaust the process.
@@ -62,7 +62,7 @@ pub async fn bind(config: &Config) -> io::Result<Option<TcpListener>> {
 pub async fn serve(
     listener: TcpListener,
     metrics: Arc<Metrics>,
-    origins: Arc<Policy>,
+    origins: Arc<OriginPolicy>,
     shutdown: impl Future<Output = ()>,
 ) {
     let router = Router::new().route("/metrics", get(scrape)).with_state(metrics.clone());

@@ -12,7 +12,7 @@ use axum::{Extension, Router};
 
 use crate::http::reply::{Answer, Code, Problem, is_write};
 use crate::metrics::Metrics;
-use crate::origin::{Foreign, Host, Origin, Policy, RequestOrigin};
+use crate::origin::{Foreign, Host, Origin, OriginPolicy, RequestOrigin};
 use crate::server::Arrival;
 use crate::service::{Clock as _, SystemClock};
 
@@ -27,7 +27,12 @@ const PREFLIGHT_SECONDS: &str = "600";
 /// # Errors
 /// 400 `invalid_request` if the request is ambiguous or does not name one host, 403 `permission_denied` if it is
 /// foreign.
-pub fn check(policy: Option<&Policy>, is_page: bool, request: &Parts, has_two_lengths: bool) -> Result<(), Problem> {
+pub fn check(
+    policy: Option<&OriginPolicy>,
+    is_page: bool,
+    request: &Parts,
+    has_two_lengths: bool,
+) -> Result<(), Problem> {
     check_message(request, has_two_lengths)?;
     policy.map_or(Ok(()), |policy| check_origin(policy, is_page, request))
 }
@@ -57,7 +62,7 @@ fn check_message(request: &Parts, has_two_lengths: bool) -> Result<(), Problem> 
     }
 }
 
-fn check_origin(policy: &Policy, is_page: bool, request: &Parts) -> Result<(), Problem> {
+fn check_origin(policy: &OriginPolicy, is_page: bool, request: &Parts) -> Result<(), Problem> {
     let headers = &request.headers;
     let parse = |text: Option<&str>| {
         text.and_then(Host::parse)
@@ -106,7 +111,7 @@ fn is_cross_site(headers: &HeaderMap) -> bool {
 }
 
 /// Puts [`check`] in front of `router`, for a listener other than the API's.
-pub fn guarded(router: Router, policy: Arc<Policy>, metrics: Arc<Metrics>) -> Router {
+pub fn guarded(router: Router, policy: Arc<OriginPolicy>, metrics: Arc<Metrics>) -> Router {
     router.layer(from_fn(move |Extension(arrival): Extension<Arrival>, request: Request, next: Next| {
         let (policy, metrics) = (policy.clone(), metrics.clone());
         async move {
@@ -135,7 +140,7 @@ pub struct Cors {
 }
 
 impl Cors {
-    pub fn of(policy: &Policy, request: &Parts) -> Self {
+    pub fn of(policy: &OriginPolicy, request: &Parts) -> Self {
         let headers = &request.headers;
         let is_listed = matches!(origin(headers), Some(Some(origin)) if policy.lists(&origin));
         let asks = request.method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
