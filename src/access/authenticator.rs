@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admin::{self, AdminKey};
 use super::jwt::{Jwt, LEEWAY, Reason};
-use super::{Client, Kind, NoRandomness, key, random, token};
+use super::{Client, ClientKind, NoRandomness, key, random, token};
 use crate::domain::access::{ApiKey, Grant, Names};
 use crate::domain::ids::UserKey;
 use crate::domain::time::Micros;
@@ -166,7 +166,7 @@ impl Authenticator {
         };
         let client = found.map_err(AuthError::Unauthenticated)?;
         // The issuer's clock and ours may differ.
-        let leeway = if client.kind == Kind::Jwt { LEEWAY } else { 0 };
+        let leeway = if client.kind == ClientKind::Jwt { LEEWAY } else { 0 };
         match client.expire_time {
             Some(expire_time) if expire_time.plus(leeway) <= self.clock.now() => {
                 Err(AuthError::Unauthenticated("expired"))
@@ -196,7 +196,7 @@ impl Authenticator {
         let found = if let Some(admin_key) = self.settings.admin_key.as_ref().filter(|key| key.is(&digest)) {
             let salt = self.store.erasure_salt(deadline).await.map_err(failed)?;
             let client =
-                |id| Client { kind: Kind::AdminKey, id: Some(id), grant: Grant::unlimited(), expire_time: None };
+                |id| Client { kind: ClientKind::AdminKey, id: Some(id), grant: Grant::unlimited(), expire_time: None };
             admin_key.id_if(&digest, &salt).map(client)
         } else if let Some(id) = key::id_of(credential) {
             self.of_key(id, &digest, deadline).await?
@@ -208,7 +208,7 @@ impl Authenticator {
                 return Err(AuthError::Overloaded);
             }
             return Ok(verified.map_err(Reason::as_str).map(|jwt| {
-                let (kind, expire_time) = (Kind::Jwt, Some(jwt.expire_time));
+                let (kind, expire_time) = (ClientKind::Jwt, Some(jwt.expire_time));
                 Arc::new(Client { kind, id: jwt.subject, grant: jwt.grant, expire_time })
             }));
         } else {
@@ -242,7 +242,7 @@ impl Authenticator {
             tokio::spawn(async move { store.touch_api_key(&id, now, Instant::now() + LOOK).await });
         }
         let ApiKey { id, grant, expire_time, .. } = found;
-        Ok(Some(Client { kind: Kind::Key, id: Some(id), grant, expire_time }))
+        Ok(Some(Client { kind: ClientKind::Key, id: Some(id), grant, expire_time }))
     }
 
     async fn of_token(&self, text: &str, deadline: Instant) -> Result<Option<Client>, StoreError> {
@@ -260,7 +260,7 @@ impl Authenticator {
         }
         let end = seconds(expires);
         let expire_time = Some(until.map_or(end, |until| until.min(end)));
-        Ok(Some(Client { kind: Kind::Token, id: Some(key), grant: of_key.and(&grant), expire_time }))
+        Ok(Some(Client { kind: ClientKind::Token, id: Some(key), grant: of_key.and(&grant), expire_time }))
     }
 
     /// The grant and the expiry of the key that minted a token, if it is still valid.

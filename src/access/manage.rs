@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
 use super::authenticator::{no_randomness, seconds};
-use super::{Authenticator, Client, Kind, key, random, token};
+use super::{Authenticator, Client, ClientKind, key, random, token};
 use crate::domain::Rejected;
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Names, Place, Role, TokenDraft};
 use crate::domain::ids::UserKey;
@@ -196,7 +196,7 @@ impl Authenticator {
     pub async fn mint(&self, client: &Client, draft: TokenDraft, deadline: Instant) -> Result<(String, Micros)> {
         self.must_be_on()?;
         let TokenDraft { user, role, ttl } = draft;
-        let (Kind::Key | Kind::AdminKey, Some(id)) = (client.kind, &client.id) else {
+        let (ClientKind::Key | ClientKind::AdminKey, Some(id)) = (client.kind, &client.id) else {
             return Err(Error::Beyond("tokens are minted with a key, not with a token"));
         };
         reaches(client, &user)?;

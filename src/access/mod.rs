@@ -37,7 +37,7 @@ pub fn is_user_token(credential: &str) -> bool {
 /// The client that sent a request, by its credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    pub kind: Kind,
+    pub kind: ClientKind,
     /// The id of a key, or of the key that minted a token, or the subject of a JWT.
     pub id: Option<String>,
     pub grant: Grant,
@@ -46,7 +46,7 @@ pub struct Client {
 
 /// The kind of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ClientKind {
     /// None, if authentication is off.
     None,
     Key,
@@ -56,7 +56,7 @@ pub enum Kind {
     Jwt,
 }
 
-impl Kind {
+impl ClientKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -73,12 +73,12 @@ impl Client {
     pub fn nobody() -> Self {
         let none = Names::literal([]);
         let grant = Grant { role: Role::Reader, apps: none.clone(), users: none };
-        Self { kind: Kind::None, id: None, grant, expire_time: None }
+        Self { kind: ClientKind::None, id: None, grant, expire_time: None }
     }
 
     /// Any client, if authentication is off.
     pub fn anyone() -> Self {
-        Self { kind: Kind::None, id: None, grant: Grant::unlimited(), expire_time: None }
+        Self { kind: ClientKind::None, id: None, grant: Grant::unlimited(), expire_time: None }
     }
 }
 

@@ -17,7 +17,7 @@ use headers::Headers;
 use names::{Names, is_within, outside};
 use tokio::time::{Duration, Instant};
 
-use crate::access::{Client, Kind as ClientKind};
+use crate::access::{Client, ClientKind};
 use crate::domain::Limits;
 use crate::domain::access::{Role, Writer};
 use crate::domain::ids::{UserId, UserKey};
