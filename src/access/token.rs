@@ -49,7 +49,7 @@ impl Claims {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Wire<'a> {
+struct TokenJson<'a> {
     v: u32,
     #[serde(borrow)]
     key: Cow<'a, str>,
@@ -66,7 +66,7 @@ struct Wire<'a> {
 
 /// Makes a token with these claims.
 pub(crate) fn mint(secret: &[u8; 32], claims: &Claims) -> String {
-    let wire = Wire {
+    let json_claims = TokenJson {
         v: VERSION,
         key: claims.key.as_str().into(),
         app: claims.app.as_str().into(),
@@ -77,7 +77,7 @@ pub(crate) fn mint(secret: &[u8; 32], claims: &Claims) -> String {
         exp: claims.expires,
     };
     // Strings and numbers can always be serialized; otherwise the token would be invalid.
-    let json = serde_json::to_string(&wire).unwrap_or_default();
+    let json = serde_json::to_string(&json_claims).unwrap_or_default();
     let mut token = PREFIX.to_owned();
     URL_SAFE_NO_PAD.encode_string(json, &mut token);
     let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), token.as_bytes());
@@ -96,18 +96,18 @@ pub(crate) fn read(secret: &[u8; 32], text: &str) -> Option<Claims> {
     hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, secret), signed.as_bytes(), &mac).ok()?;
 
     let json = URL_SAFE_NO_PAD.decode(claims).ok()?;
-    let wire: Wire<'_> = serde_json::from_slice(&json).ok()?;
-    if wire.v != VERSION {
+    let json_claims: TokenJson<'_> = serde_json::from_slice(&json).ok()?;
+    if json_claims.v != VERSION {
         return None;
     }
     Some(Claims {
-        key: wire.key.into_owned(),
-        app: AppName::parse(&wire.app).ok()?,
-        user: UserId::parse(&wire.user).ok()?,
-        role: Role::parse(&wire.role)?,
-        epoch: wire.epoch,
-        issued: wire.iat,
-        expires: wire.exp,
+        key: json_claims.key.into_owned(),
+        app: AppName::parse(&json_claims.app).ok()?,
+        user: UserId::parse(&json_claims.user).ok()?,
+        role: Role::parse(&json_claims.role)?,
+        epoch: json_claims.epoch,
+        issued: json_claims.iat,
+        expires: json_claims.exp,
     })
 }
 
