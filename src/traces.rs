@@ -203,7 +203,7 @@ impl Traces {
         let provider = SdkTracerProvider::builder()
             .with_resource(resource.build())
             .with_sampler(sampler)
-            .with_span_processor(Queue::new(exporter, metrics))
+            .with_span_processor(SpanQueue::new(exporter, metrics))
             .build();
         // For spans of work that requests share.
         global::set_tracer_provider(provider.clone());
@@ -220,7 +220,7 @@ impl Traces {
 /// The queue for the collector: a batch processor that counts the results of spans, which the SDK's own does not
 /// report. Its own queue never overflows, because excess spans are dropped before it.
 #[derive(Debug)]
-struct Queue {
+struct SpanQueue {
     batches: BatchSpanProcessor,
     size: usize,
     told: AtomicBool,
@@ -233,7 +233,7 @@ struct QueueState {
     metrics: Arc<Metrics>,
 }
 
-impl Queue {
+impl SpanQueue {
     fn new(exporter: SpanExporter, metrics: Arc<Metrics>) -> Self {
         let size = variable("OTEL_BSP_MAX_QUEUE_SIZE").and_then(|size| size.parse().ok()).unwrap_or(QUEUE);
         let state = Arc::new(QueueState { waiting: AtomicUsize::new(0), metrics });
@@ -244,7 +244,7 @@ impl Queue {
     }
 }
 
-impl SpanProcessor for Queue {
+impl SpanProcessor for SpanQueue {
     fn on_start(&self, span: &mut Span, context: &Context) {
         self.batches.on_start(span, context);
     }
@@ -273,7 +273,7 @@ impl SpanProcessor for Queue {
     }
 }
 
-/// The exporter of a [`Queue`].
+/// The exporter of a [`SpanQueue`].
 #[derive(Debug)]
 struct Counting {
     exporter: SpanExporter,
