@@ -307,14 +307,14 @@ pub fn is_counted(problem: &Problem) -> bool {
 
 /// The answer to a request that is not admitted.
 pub fn refused(request_id: &str, of_write: bool) -> Response {
-    static READ: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(false));
-    static WRITE: LazyLock<Prepared> = LazyLock::new(|| Prepared::new(true));
+    static READ: LazyLock<PreparedRefusal> = LazyLock::new(|| PreparedRefusal::new(false));
+    static WRITE: LazyLock<PreparedRefusal> = LazyLock::new(|| PreparedRefusal::new(true));
     let prepared = if of_write { &WRITE } else { &READ };
     prepared.answer(request_id)
 }
 
 /// The refusal without the request's id, which ends the document.
-struct Prepared {
+struct PreparedRefusal {
     problem: Problem,
     headers: HeaderMap,
     text: String,
@@ -323,7 +323,7 @@ struct Prepared {
 /// The rest of the document after the id.
 const AFTER_ID: &str = "\"}\n";
 
-impl Prepared {
+impl PreparedRefusal {
     fn new(of_write: bool) -> Self {
         let detail = "more requests are under way than can be served; try again";
         let problem = Problem::over("in_flight", Code::Overloaded, detail);
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn a_prepared_refusal_is_the_problem_document() {
         for of_write in [true, false] {
-            let prepared = Prepared::new(of_write);
+            let prepared = PreparedRefusal::new(of_write);
             for id in ["", "0190", r#"a"b\c"#, "\\\"", "{}"] {
                 let expected = prepared.problem.text(Ids::of(id), of_write);
                 let answer = prepared.answer(id);
