@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::http::Method;
 use axum::http::request::Parts;
 use headers::Headers;
-use names::{Names, is_within, outside};
+use names::{PathNames, is_within, outside};
 use tokio::time::{Duration, Instant};
 
 use crate::access::{Client, ClientKind};
@@ -54,7 +54,7 @@ pub struct Call {
     pub place: RequestShare,
     pub gone: ClientGone,
     pub is_head: bool,
-    pub names: Names,
+    pub names: PathNames,
     pub headers: Headers,
     /// When the client was last authorized.
     judged: Instant,
@@ -71,7 +71,7 @@ pub struct Call {
 /// The permission that a long request began with, to check again later.
 pub struct Standing {
     access: Access,
-    names: Names,
+    names: PathNames,
     is_within: bool,
     client: Arc<Client>,
 }
@@ -105,7 +105,7 @@ impl Call {
         body: Body,
         passage: Passage,
     ) -> Result<Self, Problem> {
-        let names = Names::read(&path)?;
+        let names = PathNames::read(&path)?;
         let query = Query::of(request.uri.query().unwrap_or_default(), operation)?;
         let Passage { client, credential, deadline, place, gone } = passage;
         let is_within = is_within(&client, operation.access, &names)?;

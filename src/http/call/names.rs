@@ -10,7 +10,7 @@ use crate::http::describe::Access;
 use crate::http::reply::{Code, Problem};
 
 #[derive(Debug, Default, Clone)]
-pub struct Names {
+pub struct PathNames {
     pub app: Option<AppName>,
     pub user: Option<UserId>,
     session: Option<SessionId>,
@@ -21,7 +21,7 @@ pub struct Names {
     id: Option<String>,
 }
 
-impl Names {
+impl PathNames {
     /// Parses the parameters of a path from the names in its template and their decoded values.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ fn no_such_name() -> Problem {
 ///
 /// # Errors
 /// The client's role does not allow this, or it would write outside of its grant.
-pub fn is_within(client: &Client, access: Access, names: &Names) -> Result<bool, Problem> {
+pub fn is_within(client: &Client, access: Access, names: &PathNames) -> Result<bool, Problem> {
     let role = match access {
         Access::Open | Access::Known => return Ok(true),
         Access::Read(role) | Access::ReadShared(role) | Access::Write(role) => role,
