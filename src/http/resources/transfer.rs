@@ -179,7 +179,7 @@ pub async fn import(mut call: Call) -> Result<Answer, Problem> {
     let settings = &call.app.settings;
     let place = call.app.places.transfer(call.sharer())?;
     let import = call.writer()?.import(options, call.client.grant.clone(), settings.request_timeout);
-    let reader = Reader {
+    let reader = LineReader {
         allowance: Allowance::new(settings.body_stall_timeout, settings.min_rate),
         app: call.app.clone(),
         body: Some(body),
@@ -198,7 +198,7 @@ pub async fn import(mut call: Call) -> Result<Answer, Problem> {
 /// An import in progress: it reads lines and answers each.
 struct Steps {
     client: Watched,
-    reader: Reader,
+    reader: LineReader,
     import: Import,
     /// The key that is charged for what is stored.
     key: Option<String>,
@@ -280,7 +280,7 @@ enum Read {
 }
 
 /// The lines of a body.
-struct Reader {
+struct LineReader {
     app: Arc<App>,
     allowance: Allowance,
     body: Option<Body>,
@@ -294,7 +294,7 @@ struct Reader {
     unread: Option<Unread>,
 }
 
-impl Reader {
+impl LineReader {
     /// Sets how much the import keeps. `false` if there is not enough memory.
     fn keep(&mut self, bytes: usize) -> bool {
         self.kept = bytes;
