@@ -70,7 +70,7 @@ struct Refused {
 }
 
 /// The content of a line.
-pub struct Line<'a> {
+pub struct AuditLine<'a> {
     pub time: Micros,
     pub request_id: &'a str,
     /// `None`: the request was refused before authentication.
@@ -108,7 +108,7 @@ impl Audit {
         }
     }
 
-    pub fn write(&self, line: &Line<'_>) {
+    pub fn write(&self, line: &AuditLine<'_>) {
         self.append(line.text());
     }
 
@@ -166,7 +166,7 @@ fn appending(path: &Path) -> io::Result<File> {
     opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-impl Line<'_> {
+impl AuditLine<'_> {
     fn text(&self) -> String {
         let mut line = ObjectText::with_capacity(512);
         line.push("time", &self.time.to_number());
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_line_has_the_names_of_the_path() {
-        let line = Line {
+        let line = AuditLine {
             time: Micros(1_500_000),
             request_id: "r",
             client: Some(&Client::anyone()),

@@ -24,7 +24,7 @@ use super::edge::{self, Cors};
 use super::routes::{Resource, strict_roots};
 use super::trace::{RequestSpan, TraceParent};
 use crate::access::Client;
-use crate::access::audit::Line;
+use crate::access::audit::AuditLine;
 use crate::http::app::App;
 use crate::http::call::{Call, ClientGone, Passage, check_path, credential, turned_away};
 use crate::http::limits::admission::{Place, is_counted, refused};
@@ -200,7 +200,7 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
     let is_anonymous = client.is_none() && app.authenticator.is_on();
     if let (Some(audit), false) = (&app.audit, is_open) {
         if !is_anonymous {
-            audit.write(&Line {
+            audit.write(&AuditLine {
                 time: app.clock.now(),
                 request_id: &asked.id,
                 client: client.as_deref(),
