@@ -92,7 +92,7 @@ impl Limit {
 
 /// The charge of a request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Paid([Option<Part>; 3]);
+pub struct Paid([Option<BucketCharge>; 3]);
 
 /// How a judgement changes the buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ enum Take {
 
 /// The charge to one bucket.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct BucketCharge {
     number: u64,
     cost: Nanos,
     at: Nanos,
@@ -224,7 +224,7 @@ impl Rates {
                 buckets.give_back(*part, now);
                 let full_at = buckets.full_at(part.number).max(now).saturating_add(cost);
                 let given_back = buckets.put(part.number, full_at, now, MOST);
-                *part = Part { cost, at: now, full_at: full_at.saturating_add(given_back), ..*part };
+                *part = BucketCharge { cost, at: now, full_at: full_at.saturating_add(given_back), ..*part };
             }
         }
     }
@@ -285,7 +285,7 @@ impl Rates {
                 Take::IfItFits | Take::Nothing => pass(full_at, cost, now),
             };
             match passed {
-                Ok(full_at) => *filled = Some(Part { number, cost, at: now, full_at }),
+                Ok(full_at) => *filled = Some(BucketCharge { number, cost, at: now, full_at }),
                 Err(wait) if refused.is_none_or(|(_, longest, _)| wait > longest) => {
                     refused = Some((limit, wait, remaining(full_at, rate, now)));
                 }
@@ -383,14 +383,14 @@ impl Buckets {
     /// The part of a charge that can still be given back. Time that has refilled the bucket is not given back again.
     /// The bucket would be full at `full_at` or, if others took from it, later; their charges may be given back too, so
     /// they do not count.
-    fn left_of(&self, part: &Part, now: Nanos) -> Nanos {
+    fn left_of(&self, part: &BucketCharge, now: Nanos) -> Nanos {
         // A bucket that was full since then needs nothing back.
         let bucket = self.by_number.get(&part.number).filter(|bucket| bucket.since <= part.at);
         let left = bucket.map(|bucket| part.full_at.saturating_sub(bucket.given_back).saturating_sub(now));
         left.unwrap_or(0).min(part.cost)
     }
 
-    fn give_back(&mut self, part: Part, now: Nanos) {
+    fn give_back(&mut self, part: BucketCharge, now: Nanos) {
         let left = self.left_of(&part, now);
         let Some(bucket) = self.by_number.get_mut(&part.number).filter(|bucket| bucket.since <= part.at) else {
             return;
