@@ -28,17 +28,17 @@ const KEPT: usize = 8;
 const MOST_IDLE: usize = 4096;
 
 /// The hash of an app's name.
-pub type App = u64;
+pub type AppHash = u64;
 
 /// The hash of a user's name.
-type User = u64;
+type UserHash = u64;
 
 /// Who asks for a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asker {
-    pub app: App,
+    pub app: AppHash,
     /// The user in the path. `None`: the request counts for the app but for no user's share.
-    pub user: Option<User>,
+    pub user: Option<UserHash>,
 }
 
 /// Who asked last, and when somebody else did.
@@ -82,8 +82,8 @@ pub struct Shares {
     kept: usize,
     taken: usize,
     /// The apps that have places, and some that asked lately.
-    apps: HashMap<App, OfApp>,
-    present: Presence<App>,
+    apps: HashMap<AppHash, OfApp>,
+    present: Presence<AppHash>,
     /// The number of the last preemptible share.
     preemptible: u64,
 }
@@ -92,10 +92,10 @@ pub struct Shares {
 #[derive(Debug, Default)]
 struct OfApp {
     taken: usize,
-    users: HashMap<User, usize>,
-    present: Presence<Option<User>>,
+    users: HashMap<UserHash, usize>,
+    present: Presence<Option<UserHash>>,
     /// The preemptible places of its users, the newest last.
-    preemptible: BTreeMap<(User, u64), Arc<Preemption>>,
+    preemptible: BTreeMap<(UserHash, u64), Arc<Preemption>>,
 }
 
 impl Shares {
@@ -169,7 +169,7 @@ impl Shares {
 impl OfApp {
     /// Preempts a place of the user other than `asker` that has the most, if it has more than a quarter and one of its
     /// places is preemptible. Returns the user and the number of places, which the caller gives back.
-    fn preempt(&mut self, asker: Option<User>, quarter: usize) -> Option<(User, usize)> {
+    fn preempt(&mut self, asker: Option<UserHash>, quarter: usize) -> Option<(UserHash, usize)> {
         let others = self.users.iter().filter(|(user, has)| Some(**user) != asker && **has > quarter);
         let (user, _) = others.max_by_key(|(_, has)| **has)?;
         let user = *user;
@@ -285,11 +285,11 @@ mod tests {
     use super::*;
 
     /// A request that names no user.
-    fn of(app: App) -> Asker {
+    fn of(app: AppHash) -> Asker {
         Asker { app, user: None }
     }
 
-    fn by(user: User) -> Asker {
+    fn by(user: UserHash) -> Asker {
         Asker { app: 1, user: Some(user) }
     }
 
@@ -437,8 +437,8 @@ mod tests {
             steps in prop::collection::vec((0..4u64, any::<bool>(), 0..4u64), 1..300),
         ) {
             let mut shares = Shares::new(most, kept);
-            let mut model: HashMap<App, usize> = HashMap::new();
-            let mut asked: HashMap<App, Instant> = HashMap::new();
+            let mut model: HashMap<AppHash, usize> = HashMap::new();
+            let mut asked: HashMap<AppHash, Instant> = HashMap::new();
             let mut now = Instant::now();
             for (app, takes, seconds) in steps {
                 now += Duration::from_secs(seconds);
