@@ -360,7 +360,7 @@ async fn array(call: Call, mut pages: Pages) -> Result<Answer, Problem> {
         text.push(']');
         return Ok(Answer::ok().json(text));
     }
-    let rest = Rest {
+    let rest = RestOfArray {
         service: call.service.clone(),
         client: Watched::new(&call),
         page_limit: call.app.settings.request_timeout,
@@ -368,12 +368,12 @@ async fn array(call: Call, mut pages: Pages) -> Result<Answer, Problem> {
         first: elements.is_empty(),
         more,
     };
-    let rest = stream::try_unfold(rest, Rest::step);
+    let rest = stream::try_unfold(rest, RestOfArray::step);
     Ok(Answer::ok().streamed(body::Body::from_stream(stream::once(async { Ok(text) }).chain(rest))))
 }
 
 /// The rest of an array that is being streamed.
-struct Rest {
+struct RestOfArray {
     service: Arc<Reader>,
     client: Watched,
     /// The time limit for reading one page.
@@ -384,7 +384,7 @@ struct Rest {
     more: bool,
 }
 
-impl Rest {
+impl RestOfArray {
     async fn step(mut self) -> io::Result<Option<(String, Self)>> {
         if !self.more {
             return Ok(None);

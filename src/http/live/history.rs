@@ -31,7 +31,7 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
         text.push_str("]}");
         return answer.json(text);
     }
-    let rest = Rest {
+    let rest = RestOfSession {
         service: call.service.clone(),
         client: Watched::new(call),
         page_limit: call.app.settings.request_timeout,
@@ -47,11 +47,11 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
         head: view.head,
         next: Next::Text(text),
     };
-    answer.streamed(Body::from_stream(stream::try_unfold(rest, Rest::step)))
+    answer.streamed(Body::from_stream(stream::try_unfold(rest, RestOfSession::step)))
 }
 
 /// The rest of a session that is being streamed.
-struct Rest {
+struct RestOfSession {
     service: Arc<Reader>,
     client: Watched,
     /// The time limit for reading one page.
@@ -70,7 +70,7 @@ enum Next {
     End,
 }
 
-impl Rest {
+impl RestOfSession {
     async fn step(mut self) -> io::Result<Option<(String, Self)>> {
         match std::mem::replace(&mut self.next, Next::Page) {
             Next::Text(text) => Ok(Some((text, self))),
