@@ -119,19 +119,19 @@ fn revocation_line(revocation: &Revocation) -> String {
 }
 
 /// A line of a ledger.
-enum Entry {
+enum LedgerEntry {
     Erasure(Erasing),
     Revocation(Revocation),
 }
 
 /// Parses a line that [`line()`] or [`revocation_line()`] wrote; `None` if it is invalid.
-fn entry(json: Json<'_>) -> Option<Entry> {
+fn entry(json: Json<'_>) -> Option<LedgerEntry> {
     let text = |name| json.get(name).and_then(Json::as_str);
     let digest = |name| <[u8; 32]>::try_from(from_hex(&text(name)?)?).ok();
     let time = |name| json.get(name).map(|time| Micros::from_number(time.text()).ok());
     let id = || text("id").map(|id| id.into_owned());
     let revocation = match &*text("type")? {
-        "erasure" => return erasing(json).map(Entry::Erasure),
+        "erasure" => return erasing(json).map(LedgerEntry::Erasure),
         "key.revoked" => Revocation::Revoked { id: id()?, time: time("time")?? },
         "key" => Revocation::Held {
             id: id()?,
@@ -149,7 +149,7 @@ fn entry(json: Json<'_>) -> Option<Entry> {
         "token.secret" => Revocation::Secret(digest("hash")?),
         _ => return None,
     };
-    Some(Entry::Revocation(revocation))
+    Some(LedgerEntry::Revocation(revocation))
 }
 
 fn line(erasure: &Erasure) -> String {
@@ -210,8 +210,8 @@ async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Pa
     for (n, line) in lines {
         let json = Json::parse(line.as_bytes(), DEPTH).map_err(|_| bad(n))?;
         match entry(json).ok_or_else(|| bad(n))? {
-            Entry::Erasure(erasure) => ledger.push(erasure),
-            Entry::Revocation(revocation) => revocations.push(revocation),
+            LedgerEntry::Erasure(erasure) => ledger.push(erasure),
+            LedgerEntry::Revocation(revocation) => revocations.push(revocation),
         }
     }
     let done = service.replay(&ledger, config.request_timeout).await?;
