@@ -21,7 +21,7 @@ pub(crate) mod token;
 pub use admin::AdminKey;
 pub use authenticator::{AuthError, AuthSettings, Authenticator};
 pub use manage::Error;
-pub use revocations::{Replayed, Revocation};
+pub use revocations::{ReplayedRevocations, Revocation};
 
 use ring::hmac;
 use ring::rand::{SystemRandom, generate};

@@ -36,7 +36,7 @@ pub enum Revocation {
 
 /// The result of a replay.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayedRevocations {
     /// Keys that were revoked again, or got their earlier expiry again.
     pub keys: u64,
     /// Users whose tokens were revoked again.
@@ -97,10 +97,10 @@ impl Revocation {
     ///
     /// # Errors
     /// The database fails. `limit` applies to each transaction.
-    pub async fn replay(store: &dyn Store, ledger: &[Self], limit: Duration) -> Result<Replayed> {
+    pub async fn replay(store: &dyn Store, ledger: &[Self], limit: Duration) -> Result<ReplayedRevocations> {
         let deadline = || Instant::now() + limit;
         let salt = store.erasure_salt(deadline()).await?;
-        let mut done = Replayed::default();
+        let mut done = ReplayedRevocations::default();
         for entry in ledger {
             match entry {
                 Self::Revoked { id, time } => {

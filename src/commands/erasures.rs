@@ -221,7 +221,7 @@ async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Pa
     if !revocations.is_empty() {
         // After the erasures, which also revoke tokens.
         let done = Revocation::replay(store, &revocations, config.request_timeout).await?;
-        let access::Replayed { keys, users, secret, changed } = done;
+        let access::ReplayedRevocations { keys, users, secret, changed } = done;
         let secret = if secret { "replaced again" } else { "as it was" };
         said += &format!("keys revoked again: {keys}, users whose tokens were: {users}, secret of tokens: {secret}\n");
         for id in changed {
