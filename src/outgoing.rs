@@ -36,7 +36,7 @@ pub fn client(redirects: redirect::Policy) -> Result<Client, SetupError> {
 }
 
 /// The error with its causes, but without the URL, which may contain credentials.
-pub fn told(error: reqwest::Error) -> String {
+pub fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);

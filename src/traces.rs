@@ -336,11 +336,11 @@ impl HttpClient for Collector {
 }
 
 async fn send(http: reqwest::Client, request: reqwest::Request) -> Result<Response<Bytes>, String> {
-    let answer = http.execute(request).await.map_err(outgoing::told)?;
+    let answer = http.execute(request).await.map_err(outgoing::describe)?;
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = answer.status();
     *response.headers_mut() = answer.headers().clone();
-    *response.body_mut() = answer.bytes().await.map_err(outgoing::told)?;
+    *response.body_mut() = answer.bytes().await.map_err(outgoing::describe)?;
     Ok(response)
 }
 

@@ -13,7 +13,7 @@ use crate::domain::erasure::hex;
 use crate::metrics::Metrics;
 
 /// How often the file is read.
-const LOOK: Duration = Duration::from_secs(2);
+const INTERVAL: Duration = Duration::from_secs(2);
 
 const LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
 
@@ -34,27 +34,27 @@ impl AdminKey {
         let mode = fs::metadata(path).map_or(0, |found| found.permissions().mode());
         if mode & TOO_WIDE != 0 {
             let mode = format!("{:04o}", mode & 0o7777);
-            tracing::warn!(file = %path.display(), mode, "others may open the file of the admin key: chmod 640, or narrower");
+            tracing::warn!(file = %path.display(), mode, "others may open the file of the admin key: chmod 640, or stricter");
         }
         Ok(Self { path: path.to_owned(), digest: RwLock::new(digest) })
     }
 
     /// Reads the file regularly. While it cannot be read, the last key stays valid.
     pub async fn watch(&self, metrics: &Metrics) {
-        let mut is_told = false;
+        let mut is_logged = false;
         loop {
-            sleep(LOOK).await;
+            sleep(INTERVAL).await;
             match read(&self.path) {
                 Ok(digest) => {
-                    is_told = false;
-                    if let Ok(mut held) = self.digest.write() {
-                        *held = digest;
+                    is_logged = false;
+                    if let Ok(mut own) = self.digest.write() {
+                        *own = digest;
                     }
                 }
                 Err(error) => {
                     metrics.failed("admin_key");
-                    if !std::mem::replace(&mut is_told, true) {
-                        tracing::warn!(%error, "the admin key cannot be read again; the last one holds");
+                    if !std::mem::replace(&mut is_logged, true) {
+                        tracing::warn!(%error, "the admin key cannot be read; the last one stays valid");
                     }
                 }
             }
@@ -63,7 +63,7 @@ impl AdminKey {
 
     /// Whether the key has this digest.
     pub fn is(&self, digest: &[u8; 32]) -> bool {
-        self.held().is_some_and(|held| key::is_same(&held, digest))
+        self.digest().is_some_and(|own| key::is_same(&own, digest))
     }
 
     /// The id of this key in tokens and in the access log, if it has this digest. `salt` is that of the database.
@@ -72,11 +72,11 @@ impl AdminKey {
     }
 
     pub fn has_id(&self, asked: &str, salt: &[u8; 32]) -> bool {
-        self.held().is_some_and(|held| id(salt, &held) == asked)
+        self.digest().is_some_and(|own| id(salt, &own) == asked)
     }
 
-    fn held(&self) -> Option<[u8; 32]> {
-        self.digest.read().ok().map(|held| *held)
+    fn digest(&self) -> Option<[u8; 32]> {
+        self.digest.read().ok().map(|own| *own)
     }
 }
 

@@ -103,7 +103,7 @@ impl Audit {
             Ok(file) => *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(file),
             Err(error) => {
                 self.metrics.failed("access_log");
-                tracing::error!(%error, "the access log cannot be opened again; the old file is written on");
+                tracing::error!(%error, "the access log cannot be reopened; the old file stays in use");
             }
         }
     }

@@ -40,10 +40,10 @@ const STRANGERS: usize = 4;
 const STRANGERS_WAITING: usize = 64;
 
 /// How often a process without authentication checks whether the database has a key.
-const LOOK_FOR_KEYS: Duration = Duration::from_secs(2);
+const KEY_POLL: Duration = Duration::from_secs(2);
 
 /// The time limit for one query.
-const LOOK: Duration = Duration::from_secs(2);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// `lastUsedTime` of a key is written when it is older than this.
 const TOUCH_AFTER: i64 = 3_600_000_000;
@@ -97,7 +97,7 @@ impl Authenticator {
         settings: AuthSettings,
     ) -> Result<Self, StoreError> {
         let is_set = settings.required || settings.admin_key.is_some() || settings.jwt.is_some();
-        let on = is_set || store.has_keys(Instant::now() + LOOK).await?;
+        let on = is_set || store.has_keys(Instant::now() + QUERY_TIMEOUT).await?;
         let remembered = Cache::builder().max_capacity(MOST_REMEMBERED).time_to_live(REMEMBERED).build();
         Ok(Self {
             store,
@@ -123,10 +123,10 @@ impl Authenticator {
     pub async fn watch(&self, metrics: &Metrics) {
         let keys = async {
             while !self.is_on() {
-                sleep(LOOK_FOR_KEYS).await;
+                sleep(KEY_POLL).await;
                 // A failure is retried.
-                if let Ok(true) = self.store.has_keys(Instant::now() + LOOK).await {
-                    tracing::info!("the database holds a key: credentials are asked for from now on");
+                if let Ok(true) = self.store.has_keys(Instant::now() + QUERY_TIMEOUT).await {
+                    tracing::info!("the database has a key: authentication is on from now on");
                     self.on.store(true, Ordering::Relaxed);
                 }
             }
@@ -239,7 +239,7 @@ impl Authenticator {
         if found.last_used_time.is_none_or(|last| last.plus(TOUCH_AFTER) <= now) {
             let (store, id) = (self.store.clone(), found.id.clone());
             // A failure must not fail the request.
-            tokio::spawn(async move { store.touch_api_key(&id, now, Instant::now() + LOOK).await });
+            tokio::spawn(async move { store.touch_api_key(&id, now, Instant::now() + QUERY_TIMEOUT).await });
         }
         let ApiKey { id, grant, expire_time, .. } = found;
         Ok(Some(Client { kind: ClientKind::Key, id: Some(id), grant, expire_time }))
@@ -267,8 +267,8 @@ impl Authenticator {
     async fn minter(&self, id: &str, deadline: Instant) -> Result<Option<(Grant, Option<Micros>)>, StoreError> {
         if id.starts_with(admin::PREFIX) {
             let Some(admin_key) = &self.settings.admin_key else { return Ok(None) };
-            let is_held = admin_key.has_id(id, &self.store.erasure_salt(deadline).await?);
-            return Ok(is_held.then(|| (Grant::unlimited(), None)));
+            let is_known = admin_key.has_id(id, &self.store.erasure_salt(deadline).await?);
+            return Ok(is_known.then(|| (Grant::unlimited(), None)));
         }
         Ok(self.store.api_key(id, deadline).await?.map(|key| (key.grant, key.expire_time)))
     }
@@ -277,10 +277,10 @@ impl Authenticator {
     pub(super) async fn secret(&self, age: Duration, deadline: Instant) -> Result<[u8; 32], StoreError> {
         let asked = Instant::now();
         // One request reads it; those that wait for the lock use its result.
-        let held = timeout_at(deadline, self.secret.lock()).await;
+        let cached = timeout_at(deadline, self.secret.lock()).await;
         let late = |_| StoreError::new(Cause::Timeout, "the secret of tokens was not read within the time limit");
-        let mut held = held.map_err(late)?;
-        if let Some((since, secret)) = *held
+        let mut cached = cached.map_err(late)?;
+        if let Some((since, secret)) = *cached
             && since + age >= asked
         {
             return Ok(secret);
@@ -288,7 +288,7 @@ impl Authenticator {
         let since = Instant::now();
         let draw = random().map_err(no_randomness)?;
         let secret = self.store.token_secret(draw, deadline).await?;
-        *held = Some((since, secret));
+        *cached = Some((since, secret));
         Ok(secret)
     }
 

@@ -243,20 +243,20 @@ impl Jwks {
             Ok(keys) => {
                 let before = state.set.as_ref().map(|set| set.keys.len());
                 if keys.is_empty() && before != Some(0) {
-                    tracing::warn!("the issuer has no key for RS256, ES256 or EdDSA: no token of it is taken");
+                    tracing::warn!("the issuer has no key for RS256, ES256 or EdDSA: its tokens are refused");
                 } else if state.failing || before != Some(keys.len()) {
-                    tracing::info!(keys = keys.len(), "the issuer's keys are read");
+                    tracing::info!(keys = keys.len(), "read the issuer's keys");
                 }
                 state.failing = false;
                 state.set = Some(Set { keys, since: Instant::now() });
             }
             Err(error) => {
                 if !state.failing {
-                    tracing::warn!(%error, "the issuer's keys cannot be read; those that were read before serve for 24 h");
+                    tracing::warn!(%error, "the issuer's keys cannot be read; the last ones stay valid for 24 h");
                 }
                 state.failing = true;
                 if state.set.as_ref().is_some_and(Set::is_too_old) {
-                    tracing::warn!(%error, "the issuer's keys are older than 24 h: no token of it is taken");
+                    tracing::warn!(%error, "the issuer's keys are older than 24 h: its tokens are refused");
                     state.set = None;
                 }
             }
@@ -317,7 +317,7 @@ enum LoadError {
 
 impl From<reqwest::Error> for LoadError {
     fn from(error: reqwest::Error) -> Self {
-        Self::Http(outgoing::told(error))
+        Self::Http(outgoing::describe(error))
     }
 }
 

@@ -106,7 +106,7 @@ impl App {
     }
 
     /// Whether to log a failure of a request without a credential: at most once a second.
-    pub fn tells_of_failure(&self, now: Instant) -> bool {
+    pub fn may_log_failure(&self, now: Instant) -> bool {
         let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= Duration::from_secs(1));
         if is_due {

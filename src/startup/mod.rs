@@ -101,7 +101,7 @@ impl Prepared {
 pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let unknown = config::unknown_variables();
     if !unknown.is_empty() {
-        tracing::warn!(variables = unknown.join(" "), "variables that look like settings and are none");
+        tracing::warn!(variables = unknown.join(" "), "unknown variables that look like settings");
     }
     let addresses = config.listen_addresses().await?;
     let store = open(&config).await?;
@@ -109,7 +109,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     tracing::info!(database = place(&config)?, "opened");
     if !store.feeds() {
         if !config.feed_retention.is_zero() {
-            tracing::info!("a database that is distributed has no change feed");
+            tracing::info!("a distributed database has no change feed");
         }
         let deadline = Instant::now() + DATABASE_CHECK;
         let end = async {
@@ -221,7 +221,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let Prepared { config, store, metrics, authenticator, audit, traces, listener } = prepared;
     let clock = Arc::new(SystemClock);
     if !authenticator.is_on() && !listener.local_addr()?.ip().to_canonical().is_loopback() {
-        tracing::warn!("no authentication: whoever reaches this address can read and change every session");
+        tracing::warn!("no authentication: everyone who can reach this address can read and change every session");
     }
     let watched = store.clone();
     metrics.watch_pool(move || watched.pool());

@@ -60,7 +60,7 @@ const UNIT: usize = 1024;
 
 /// How soon a streamed answer tries again to reserve memory for its next part. The idle timeout of its connection
 /// limits this.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const ROOM_RETRY: Duration = Duration::from_millis(50);
 
 /// All places, and who has them.
 pub struct Places {
@@ -225,7 +225,7 @@ impl Places {
         }
         share.give_back();
         if is_watch {
-            return Ok(answer.body(held_by(body, in_flight)));
+            return Ok(answer.body(body_with(body, in_flight)));
         }
         let Some(stream) = self.streams.take(asker, 1) else {
             return Err(overloaded("streams", "more answers are being streamed than can be; try again"));
@@ -244,7 +244,7 @@ impl Places {
                 Ok(Some((counted(bytes, room), (parts, None))))
             }
         });
-        Ok(answer.body(held_by(Body::from_stream(parts), (stream, in_flight))))
+        Ok(answer.body(body_with(Body::from_stream(parts), (stream, in_flight))))
     }
 
     /// How long to ignore the connection of a request that is refused now.
@@ -265,7 +265,7 @@ async fn room_for(answers: &PlacePool, asker: Asker, part: usize) -> Share {
     loop {
         match answers.take(asker, part) {
             Some(room) => return room,
-            None => sleep(LOOK_AGAIN).await,
+            None => sleep(ROOM_RETRY).await,
         }
     }
 }
@@ -281,10 +281,10 @@ fn counted(bytes: Bytes, room: Share) -> Bytes {
     Bytes::from_owner(Counted(bytes, room))
 }
 
-/// The body, which keeps `held` alive until its end.
-fn held_by(body: Body, held: impl Send + 'static) -> Body {
+/// The body, which keeps `guard` alive until its end.
+fn body_with(body: Body, guard: impl Send + 'static) -> Body {
     Body::new(body.map_frame(move |frame| {
-        let _held = &held;
+        let _guard = &guard;
         frame
     }))
 }

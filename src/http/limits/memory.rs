@@ -29,7 +29,7 @@ impl Memory {
 
     /// The reservation of one body, empty at first.
     pub fn claim(&self) -> Claim {
-        Claim { common: self.common.clone(), small: self.small.clone(), units: 0, held: None, held_small: None }
+        Claim { common: self.common.clone(), small: self.small.clone(), units: 0, permit: None, small_permit: None }
     }
 }
 
@@ -38,8 +38,8 @@ pub struct Claim {
     common: Arc<Semaphore>,
     small: Arc<Semaphore>,
     units: usize,
-    held: Option<OwnedSemaphorePermit>,
-    held_small: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
+    small_permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Claim {
@@ -49,8 +49,8 @@ impl Claim {
         let units = bytes.div_ceil(UNIT);
         let Ok(more) = u32::try_from(units.saturating_sub(self.units)) else { return false };
         let taken = more == 0
-            || take(&self.common, &mut self.held, more)
-            || bytes <= SMALL && take(&self.small, &mut self.held_small, more);
+            || take(&self.common, &mut self.permit, more)
+            || bytes <= SMALL && take(&self.small, &mut self.small_permit, more);
         if taken {
             self.units = self.units.max(units);
         }
@@ -62,20 +62,20 @@ impl Claim {
     pub fn set(&mut self, bytes: usize) -> bool {
         let mut fewer = self.units.saturating_sub(bytes.div_ceil(UNIT));
         self.units -= fewer;
-        for held in [&mut self.held_small, &mut self.held].into_iter().flatten() {
-            let part = fewer.min(held.num_permits());
+        for permit in [&mut self.small_permit, &mut self.permit].into_iter().flatten() {
+            let part = fewer.min(permit.num_permits());
             fewer -= part;
-            drop(held.split(part));
+            drop(permit.split(part));
         }
         self.grow_to(bytes)
     }
 }
 
-fn take(from: &Arc<Semaphore>, held: &mut Option<OwnedSemaphorePermit>, units: u32) -> bool {
-    let Ok(permit) = from.clone().try_acquire_many_owned(units) else { return false };
-    match held {
-        Some(held) => held.merge(permit),
-        None => *held = Some(permit),
+fn take(from: &Arc<Semaphore>, permit: &mut Option<OwnedSemaphorePermit>, units: u32) -> bool {
+    let Ok(more) = from.clone().try_acquire_many_owned(units) else { return false };
+    match permit {
+        Some(permit) => permit.merge(more),
+        None => *permit = Some(more),
     }
     true
 }

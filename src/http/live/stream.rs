@@ -43,7 +43,7 @@ pub trait Source: Send + 'static {
     /// The next events. After an error, it may be called again.
     fn read(&mut self, deadline: Instant) -> impl Future<Output = service::Result<Frames>> + Send;
     /// Bytes that it buffers between two reads.
-    fn held(&self) -> usize {
+    fn buffered(&self) -> usize {
         0
     }
 }
@@ -217,7 +217,7 @@ struct Stream<S> {
     half_closed: HalfClosed,
     sharer: shares::Asker,
     /// The source's buffer in bytes, and its reservation among the answers if it is large.
-    held: (usize, Option<shares::Share>),
+    buffer: (usize, Option<shares::Share>),
     place: Watching,
 }
 
@@ -242,7 +242,7 @@ impl<S: Source> Stream<S> {
             ended: None,
             half_closed: call.gone.half_closed(),
             sharer: call.sharer(),
-            held: (0, None),
+            buffer: (0, None),
             place,
             app,
         }
@@ -268,10 +268,10 @@ impl<S: Source> Stream<S> {
     /// Reserves memory for this part and for the source's buffer; `None` if there is none.
     fn counted(&mut self, part: Bytes) -> Option<Bytes> {
         let places = &self.app.places;
-        let held = self.source.held();
-        if held != self.held.0 {
-            self.held = (held, None);
-            self.held.1 = places.room(self.sharer, held)?;
+        let buffer = self.source.buffered();
+        if buffer != self.buffer.0 {
+            self.buffer = (buffer, None);
+            self.buffer.1 = places.room(self.sharer, buffer)?;
         }
         places.counted(self.sharer, part)
     }

@@ -97,7 +97,7 @@ impl<A: Awaited> Wait<A> {
             self.place = Some(self.app.places.watch(&self.app.metrics, self.sharer)?);
             self.share.give_back();
         }
-        let look = self.app.reader(true).look_for_expiry(expire_time);
+        let expiry = self.app.reader(true).look_for_expiry(expire_time);
         let preemption = self.place.as_ref().map(|place| place.preemption.clone());
         loop {
             let preempted = async {
@@ -106,7 +106,7 @@ impl<A: Awaited> Wait<A> {
                     None => std::future::pending().await,
                 }
             };
-            let next = self.until.min(self.watched.due()).min(look.unwrap_or(self.until));
+            let next = self.until.min(self.watched.due()).min(expiry.unwrap_or(self.until));
             let changed = tokio::select! {
                 // A client that has disconnected gets nothing.
                 biased;
@@ -119,7 +119,7 @@ impl<A: Awaited> Wait<A> {
             if !self.watched.still_may().await {
                 return Err(unauthenticated());
             }
-            if changed || look.is_some_and(|look| look <= Instant::now()) {
+            if changed || expiry.is_some_and(|expiry| expiry <= Instant::now()) {
                 self.awaited.seen();
                 return Ok(Some(Instant::now() + self.app.settings.request_timeout));
             }

@@ -75,7 +75,7 @@ impl Watched {
         if self.still_may().await {
             return Ok(());
         }
-        tracing::info!("an answer was cut: the client may not go on any more");
+        tracing::info!("an answer was cut: the client has lost access");
         Err(io::Error::other("cut"))
     }
 

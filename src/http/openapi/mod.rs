@@ -327,7 +327,7 @@ fn query(param: &Param) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Kind as Caller;
+    use crate::access::ClientKind as Caller;
     use crate::domain::access::Role;
     use crate::domain::event::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS};
     use crate::domain::feed::ChangeKind;

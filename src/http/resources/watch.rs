@@ -93,7 +93,7 @@ impl Source for Session {
         Ok(self.written(items))
     }
 
-    fn held(&self) -> usize {
+    fn buffered(&self) -> usize {
         self.follower.held()
     }
 }

@@ -53,7 +53,7 @@ pub fn router(app: Arc<App>, resources: Vec<Arc<Resource>>) -> Router {
 /// The answer after a panic in the pipeline. A panic in a handler is caught and logged earlier.
 fn panicked(_: Box<dyn Any + Send>) -> Response {
     let id = SystemClock.fresh_id().to_string();
-    tracing::error!(request_id = id, "a panic on the way of a request");
+    tracing::error!(request_id = id, "a panic in the request pipeline");
     Problem::panicked().finish_alone(&id, true)
 }
 
@@ -216,7 +216,7 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
         }
     }
     if !problem.as_ref().is_some_and(is_counted) {
-        let is_quiet = is_anonymous && !(status.is_server_error() && app.tells_of_failure(Instant::now()));
+        let is_quiet = is_anonymous && !(status.is_server_error() && app.may_log_failure(Instant::now()));
         log(&asked, status, took, ids, problem.as_ref(), is_quiet);
     }
     response.extensions_mut().insert(Pace { pause: is_overloaded.then(|| app.places.pause()), stall });
