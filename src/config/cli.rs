@@ -38,7 +38,7 @@ pub enum Command {
     },
     /// Print the OpenAPI document of the HTTP API (YAML) and exit
     Openapi {
-        /// That of the paths of ADK
+        /// The document of ADK's paths
         #[arg(long)]
         adk: bool,
     },
@@ -52,26 +52,26 @@ pub enum Command {
     /// Create, list, revoke and rotate API keys in the database, while servers run or not
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Write sessions with all that belongs to them as lines of JSON, while servers run or not
+    /// Write sessions with all their data as lines of JSON, while servers run or not
     ///
-    /// All apps, or a part. Each session is of one moment. `sessiond import` takes the lines back.
+    /// All apps, or a part. Each session is a snapshot. `sessiond import` reads the lines.
     Export(ExportArgs),
     /// Read the lines of an export into the database, while servers run or not; exit status 1 if a session failed
     ///
-    /// Each session whole or not at all. The same file again changes nothing, so an import that was interrupted is run again.
+    /// Each session is imported completely or not at all. Importing the same file again changes nothing, so run an interrupted import again.
     /// Standard output has a line for each session that was not created, and the reason.
     Import(ImportArgs),
     /// The ledger of erasures: export it, and replay it on a database that was restored
     #[command(subcommand)]
     Erasures(ErasuresCommand),
-    /// What proves erasures
+    /// Receipts, which prove erasures
     #[command(subcommand)]
     Receipts(ReceiptsCommand),
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
 }
 
-/// What `sessiond export` writes.
+/// Arguments of `sessiond export`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ExportArgs {
     /// Only this app
@@ -88,7 +88,7 @@ pub struct ExportArgs {
     pub output: Option<PathBuf>,
 }
 
-/// What `sessiond import` reads.
+/// Arguments of `sessiond import`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ImportArgs {
@@ -97,18 +97,18 @@ pub struct ImportArgs {
     /// The file, or `-` for standard input
     #[arg(default_value = "-")]
     pub file: PathBuf,
-    /// A session of which there is another one is skipped; without, it failed
+    /// Skip a session whose id exists with other content; without this it fails
     #[arg(long)]
     pub skip_existing: bool,
-    /// The name that the app gets
+    /// Import into an app of this name
     #[arg(long, value_parser = AppName::parse)]
     pub app_name: Option<AppName>,
-    /// Judge every line, and write nothing
+    /// Check every line, and write nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
-/// What `sessiond import` does not read.
+/// Former forms of `sessiond import`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ImportCommand {
     /// Say which program imports the databases of google-adk: the Python client, with `python -m sessiond_adk.import`
@@ -119,33 +119,33 @@ pub enum ImportCommand {
     },
 }
 
-/// What `sessiond erasures` does.
+/// Commands of `sessiond erasures`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ErasuresCommand {
     /// Write the ledger to stdout: a line of JSON for each erasure, and for each revocation of a key or of tokens
     ///
-    /// It names no user and holds no secret. Keep it apart from the backups. It can be written while servers run.
+    /// It names no user and contains no secret. Store it separately from the backups. It can be written while servers run.
     Export,
-    /// Erase and revoke again what is in the ledger, on a database that was restored from an older backup
+    /// Repeat the erasures and revocations in the ledger, on a database that was restored from an older backup
     ///
-    /// Everything goes of each user whose erasure the database does not know of; blocks are set and lifted in the order of the
-    /// ledger. Run it before anybody uses the restored database: what a user has made since the restore goes too.
-    /// Keys that were revoked are revoked, and so are tokens; keys that were changed are named. Again does no harm. A ledger of another database is refused.
+    /// Erases each user whose erasure is not in the database; sets and lifts blocks in the order of the ledger. Run it before
+    /// anybody uses the restored database: data that a user has created since the restore is erased too. Revokes keys and tokens
+    /// again, and lists keys that were changed. Running it twice does no harm. A ledger of another database is refused.
     Replay { file: PathBuf },
 }
 
-/// What `sessiond receipts` does.
+/// Commands of `sessiond receipts`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ReceiptsCommand {
-    /// See whether a receipt is genuine; exit status 1 if it is not
+    /// Verify that a receipt is genuine; exit status 1 if it is not
     ///
-    /// The file holds the receipt, or the erasure as the API shows it. Without --key, it is verified by the key in the database.
+    /// The file contains the receipt, or the erasure as the API shows it. Without --key, the key in the database is used.
     Verify {
         file: PathBuf,
         /// The public key, as GET /v1/receipts/keys shows it: no database is needed then
         #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
         key: Option<String>,
-        /// Whether it is of this app's user, by the salt in the database
+        /// Also check that it is for this app's user, with the salt in the database
         #[arg(long, requires = "user")]
         app: Option<String>,
         #[arg(long, requires = "app")]
@@ -153,12 +153,12 @@ pub enum ReceiptsCommand {
     },
 }
 
-/// What `sessiond keys` does.
+/// Commands of `sessiond keys`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum KeysCommand {
     /// Create a key and print it: it is shown here and never again
     Create {
-        /// For people: who or what holds it
+        /// For people: who or what uses it
         #[arg(long, value_parser = key_name)]
         name: String,
         /// reader, user, agent, operator or admin
@@ -170,7 +170,7 @@ pub enum KeysCommand {
         /// As --apps; of the role `user` exactly one name
         #[arg(long, value_delimiter = ',', default_value = "*")]
         users: Vec<String>,
-        /// How long it holds, as a duration; for ever unless given
+        /// How long it is valid, as a duration; forever unless given
         #[arg(long, value_parser = long_period)]
         ttl: Option<Duration>,
     },
@@ -178,14 +178,14 @@ pub enum KeysCommand {
     List,
     /// Revoke a key and its tokens
     Revoke { id: String },
-    /// Create a key like this one and print it; this one holds for the overlap
+    /// Create a copy of this key and print it; this one stays valid for the overlap
     Rotate {
         id: String,
-        /// How long both keys hold, as a duration
+        /// How long both keys are valid, as a duration
         #[arg(long, default_value = "24h", value_parser = long_period)]
         overlap: Duration,
     },
-    /// Replace the secret that signs the tokens of users: within 5 s no token from before is taken by any process
+    /// Replace the secret that signs the tokens of users: within 5 s no process accepts an earlier token
     RotateTokenSecret,
 }
 

@@ -60,7 +60,7 @@ pub struct Config {
     /// The variable SESSIOND_DATABASE_URL wins over DATABASE_URL. Prefer a variable to the flag if the URL holds a password:
     /// other users of the machine can read the command line. The URL is never logged.
     ///
-    /// What a PostgreSQL URL leaves out is taken from the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
+    /// A PostgreSQL URL without some part uses the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
     /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS, PGAPPNAME; and a
     /// password from the file that PGPASSFILE names, or ~/.pgpass. A parameter that cannot be honoured is refused, with what to
     /// write instead.
@@ -128,7 +128,7 @@ pub struct Config {
 
     /// Host names that clients may use for this server, separated by commas: NAME, NAME:PORT, or `*` for all
     ///
-    /// IP addresses, localhost and names below it need not be listed. Where no credential is asked for, and for the metrics, a
+    /// IP addresses, localhost and names below it need not be listed. If no credential is required, and for the metrics, a
     /// request with any other `Host` is 403. Otherwise any web page could reach this server by a name of its own that resolves
     /// to the server's address (DNS rebinding). So use `*` only where no browser can reach it.
     #[arg(long, env = "SESSIOND_ALLOWED_HOSTS", value_delimiter = ',')]
@@ -137,7 +137,7 @@ pub struct Config {
 
     /// Origins of web pages that may use this server, separated by commas: SCHEME://HOST or SCHEME://HOST:PORT
     ///
-    /// Scheme, host and port must match exactly. Their pages may read the answers (CORS). Where no credential is asked for,
+    /// Scheme, host and port must match exactly. Their pages may read the answers (CORS). If no credential is required,
     /// requests from pages of any other origin, except the server's own, are 403.
     #[arg(long, env = "SESSIOND_CORS_ORIGINS", value_delimiter = ',')]
     #[arg(value_name = "ORIGINS", global = true, help_heading = HTTP)]
@@ -150,10 +150,10 @@ pub struct Config {
     #[arg(global = true, help_heading = HTTP)]
     pub no_console: bool,
 
-    /// Ask for a credential, even though the database holds no key yet
+    /// Require a credential, even if the database has no key yet
     ///
-    /// A credential is asked for with this, with --admin-key-file, with --jwt-issuer, and as soon as the database holds a key
-    /// (`sessiond keys create`), be it revoked or expired.
+    /// A credential is required with this, with --admin-key-file, with --jwt-issuer, and as soon as the database has a key
+    /// (`sessiond keys create`), even a revoked or expired one.
     #[arg(long, env = "SESSIOND_REQUIRE_AUTH", value_parser = BoolishValueParser::new())]
     #[arg(global = true, help_heading = ACCESS)]
     pub require_auth: bool,
@@ -167,7 +167,7 @@ pub struct Config {
 
     /// A file whose content, trimmed, is a credential of the role `admin`
     ///
-    /// 32 to 256 characters of A-Z, a-z, 0-9, `_` and `-`. Another content holds within 5 s.
+    /// 32 to 256 characters of A-Z, a-z, 0-9, `_` and `-`. A change takes effect within 5 s.
     #[arg(long, env = "SESSIOND_ADMIN_KEY_FILE", value_name = "FILE", global = true, help_heading = ACCESS)]
     pub admin_key_file: Option<PathBuf>,
 
@@ -213,8 +213,8 @@ pub struct Config {
 
     /// Where to log who did what to which names: a file, or `stderr`
     ///
-    /// A JSON object a line, for each request but those that ask for no credential. It has the names of apps, users and sessions,
-    /// and never a credential or a value. A file is opened anew on SIGHUP.
+    /// One JSON object per line and request, except for paths that need no credential. It has the names of apps, users and
+    /// sessions, and never a credential or a value. A file is reopened on SIGHUP.
     #[arg(long, env = "SESSIOND_AUDIT_LOG", value_name = "FILE|stderr", global = true, help_heading = ACCESS)]
     pub audit_log: Option<Sink>,
 
@@ -230,19 +230,19 @@ pub struct Config {
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub watch_heartbeat: Duration,
 
-    /// Life of a watch, give or take a tenth, as a duration; then it says `bye`, and its client comes back
+    /// Life of a watch, give or take a tenth, as a duration; then it says `bye`, and its client reconnects
     #[arg(long, env = "SESSIOND_WATCH_LIFETIME", default_value = "15m")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub watch_lifetime: Duration,
 
-    /// Longest time for which a client may take no byte of a watch, as a duration; then the connection is cut
+    /// Longest time for which a client may read no byte of a watch, as a duration; then the connection is cut
     #[arg(long, env = "SESSIOND_WATCH_STALL", default_value = "30s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub watch_stall: Duration,
 
-    /// Time between two looks at what other processes have committed of watched sessions, as a duration
+    /// Time between polls for other processes' commits to watched sessions, as a duration
     ///
-    /// With PostgreSQL, while somebody watches or waits. What this process commits wakes at once.
+    /// With PostgreSQL, while a client watches or waits. Commits of this process wake it at once.
     #[arg(long, env = "SESSIOND_WATCH_POLL", default_value = "50ms")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub watch_poll: Duration,
@@ -273,14 +273,14 @@ pub struct Config {
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub body_stall_timeout: Duration,
 
-    /// Longest time for which a client may take no byte of its answer, as a duration; then the connection is cut
+    /// Longest time for which a client may read no byte of its answer, as a duration; then the connection is cut
     ///
-    /// A client that takes it more slowly than --min-rate on average uses this time up, too.
+    /// A client that reads it more slowly than --min-rate on average uses this time up, too.
     #[arg(long, env = "SESSIOND_ANSWER_STALL_TIMEOUT", default_value = "30s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = HTTP)]
     pub answer_stall_timeout: Duration,
 
-    /// Least average rate at which a client sends a request body and takes its answer, in bytes per second
+    /// Least average rate at which a client sends a request body and reads its answer, in bytes per second
     ///
     /// Only time in which the service waits for the client counts. Waiting uses up --body-stall-timeout and
     /// --answer-stall-timeout, and every byte that moves earns a part of them back.
@@ -318,7 +318,7 @@ pub struct Config {
 
     /// Answers streamed at once, such as long histories; further ones are answered 503 `overloaded`
     ///
-    /// They are counted apart from --max-in-flight, until their last byte is taken.
+    /// They are counted apart from --max-in-flight, until their last byte is sent.
     #[arg(long, env = "SESSIOND_MAX_STREAMS", default_value = "256")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
     pub max_streams: usize,
@@ -383,8 +383,8 @@ pub struct Config {
 
     /// Events per second of one app in this process; more are 429 `rate_limited` [default: no limit]
     ///
-    /// A batch costs as many as it has events, any other request one. 2 seconds' worth may come at once. A batch that is larger
-    /// passes when nothing was asked for a while, and what it took beyond has to be waited for.
+    /// A batch costs its number of events, any other request one. 2 seconds' worth may come at once. A larger batch passes
+    /// after an idle time, and later requests wait for the excess.
     #[arg(long, env = "SESSIOND_RATE_LIMIT_APP")]
     #[arg(value_name = "N", global = true, help_heading = LIMITS)]
     pub rate_limit_app: Option<Rate>,
@@ -396,7 +396,7 @@ pub struct Config {
 
     /// Events per second of one user of an app in this process, counted as of --rate-limit-app [default: no limit]
     ///
-    /// The user is the one of the path, whoever asks.
+    /// The user is the one in the path, whoever sends the request.
     #[arg(long, env = "SESSIOND_RATE_LIMIT_USER")]
     #[arg(value_name = "N", global = true, help_heading = LIMITS)]
     pub rate_limit_user: Option<Rate>,
@@ -426,8 +426,8 @@ pub struct Config {
     /// This and the variable SESSIOND_OTLP_ENDPOINT win over OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, which is taken with its path, and
     /// that over OTEL_EXPORTER_OTLP_ENDPOINT. The variables OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER (`none`), OTEL_SERVICE_NAME,
     /// OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG and OTEL_BSP_* count. Of
-    /// traces that begin here, one in ten is recorded; a caller's traceparent decides about its own. A collector that is slow or away
-    /// costs requests nothing: spans are dropped.
+    /// traces that begin here, one in ten is recorded; a caller's traceparent decides about its own. A slow or missing collector does
+    /// not affect requests: spans are dropped.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", global = true, help_heading = OBSERVABILITY)]
     pub otlp_endpoint: Option<String>,
 
