@@ -21,9 +21,9 @@ pub const CREATE_KEY: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Admin),
     summary: "Create an API key",
-    description: "For a role, apps and users: names, or prefixes with a trailing `*`. The answer shows the key, and nothing \
-                  else ever does. It cannot go beyond the role, apps, users and expiry of the credential that makes it. The role \
-                  `user` is for exactly one user.",
+    description: "For a role, apps and users: names, or prefixes with a trailing `*`. Only this answer shows the key. \
+                  It cannot exceed the role, apps, users and expiry of the credential that creates it. The role `user` \
+                  is for exactly one user.",
     query: &[],
     headers: &[],
     body: Some(Body { schema: "CreateKey", required: true }),
@@ -54,7 +54,7 @@ pub const LIST_KEYS: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Admin),
     summary: "List the API keys",
-    description: "Those within the grant of the credential, without secrets, and without those that were revoked.",
+    description: "The keys within the grant of the credential, without secrets and without revoked keys.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
     headers: &[],
     body: None,
@@ -104,7 +104,7 @@ pub const UPDATE_KEY: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Admin),
     summary: "Change an API key",
-    description: "What is absent stays. What the key may no longer do, it and its tokens cannot do anywhere within 5 s.",
+    description: "Absent fields stay unchanged. Within 5 s the key and its tokens lose removed permissions everywhere.",
     query: &[],
     headers: &[],
     body: Some(Body { schema: "UpdateKey", required: true }),
@@ -126,7 +126,7 @@ pub const DELETE_KEY: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Admin),
     summary: "Revoke an API key",
-    description: "The key and its tokens hold nowhere any more within 5 s.",
+    description: "Within 5 s the key and its tokens are invalid everywhere.",
     query: &[],
     headers: &[],
     body: None,
@@ -148,14 +148,14 @@ pub const CREATE_TOKEN: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Agent),
     summary: "Mint a token for a user",
-    description: "Takes an API key: not a token, not a JWT. The token is for one user of one app, of the role `user` unless \
-                  `role` says otherwise, and never allows more than its key, with which it ends.",
+    description: "Needs an API key, not a token or a JWT. The token is for one user of one app, of the role `user` \
+                  unless `role` says otherwise, and never allows more than its key; it ends with its key.",
     query: &[],
     headers: &[],
     body: Some(Body { schema: "CreateToken", required: true }),
     answers: &[Reply {
         status: StatusCode::CREATED,
-        about: "The token, which is stored nowhere.",
+        about: "The token, which is not stored.",
         schema: Some("CreatedToken"),
         headers: &[],
     }],
@@ -180,7 +180,8 @@ pub const REVOKE_TOKENS: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Agent),
     summary: "Revoke the tokens of a user",
-    description: "Those that were minted before hold nowhere any more within 5 s. Those that are minted after the answer do.",
+    description: "Within 5 s all earlier tokens of the user are invalid everywhere. Tokens minted after the answer are \
+                  valid.",
     query: &[],
     headers: &[],
     body: Some(Body { schema: "RevokeTokens", required: true }),
@@ -200,8 +201,8 @@ pub const WHOAMI: Operation = Operation {
     tag: TAG,
     serving: Serving::NATIVE,
     access: Access::Known,
-    summary: "What the credential is worth",
-    description: "Its kind, its role, and the apps and users for which it holds.",
+    summary: "Show the grant of the credential",
+    description: "Its kind, its role, its apps and its users.",
     query: &[],
     headers: &[],
     body: None,

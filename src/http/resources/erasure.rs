@@ -19,17 +19,18 @@ pub const ERASE: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Operator),
     summary: "Erase a user",
-    description: "At once every session of the user is gone, the user's state is empty, streams have ended; tokens of the user hold \
-                  nowhere any more within 5 s (JWTs are the issuer's to end). Then the rows go, and a receipt is signed. Fine for a \
-                  user of whom nothing is stored. The same `requestId` again finds the same erasure. `block` refuses the user from \
-                  then on; without it a new session of the user is a new start, and a refusal stays as it is.",
+    description: "When the answer comes, the user's sessions and state are gone and streams have ended. Tokens of the \
+                  user are invalid everywhere within 5 s (only the issuer can revoke JWTs). Then the rows are removed, \
+                  and a receipt is signed. A user without data can be erased too. The same `requestId` returns the \
+                  same erasure. `block` refuses the user from then on; without it the user may start again, and an \
+                  existing block stays.",
     query: &[],
     headers: &[],
     body: Some(Body { schema: "EraseUser", required: false }),
     answers: &[
         Reply {
             status: StatusCode::ACCEPTED,
-            about: "The erasure. Nothing of the user can be read any more.",
+            about: "The erasure. The user's data can no longer be read.",
             schema: Some("Erasure"),
             headers: &["Location"],
         },
@@ -63,8 +64,8 @@ pub const GET: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Operator),
     summary: "Read an erasure",
-    description: "`done` once all rows are removed; then it has a receipt. `reason` says what it waits for, if that is not the \
-                  server's own work. It does not name the user.",
+    description: "`done` once all rows are removed; then it has a receipt. `reason` says what it waits for, if that is \
+                  outside of the server. It does not name the user.",
     query: &[],
     headers: &[],
     body: None,
@@ -83,7 +84,8 @@ pub const LIST: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Operator),
     summary: "List the erasures",
-    description: "Those of the apps and users of the credential, the oldest first. Of users whom it names by a prefix there are none.",
+    description: "The erasures of the credential's apps and users, the oldest first; none for users that its grant \
+                  names by a prefix.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
     headers: &[],
     body: None,
@@ -116,7 +118,7 @@ pub const KEYS: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Known,
     summary: "The keys that verify receipts",
-    description: "Keep them apart from the receipts: a receipt proves nothing by a key that came with it.",
+    description: "Store them separately from the receipts: a receipt with its own key proves nothing.",
     query: &[],
     headers: &[],
     body: None,

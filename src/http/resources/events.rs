@@ -49,7 +49,7 @@ pub const APPEND: Operation = Operation {
     answers: &[
         Reply {
             status: StatusCode::OK,
-            about: "Nothing was new: retries, answered with the stored events, or partial events.",
+            about: "Nothing was stored: retries, answered with the stored events, or partial events.",
             schema: Some("AppendedEvents"),
             headers: &["ETag", "Idempotent-Replayed"],
         },
@@ -159,7 +159,7 @@ const BRANCH: Param = Param { name: "branch", kind: Kind::Text, about: "Only eve
 const EXCLUDE_REWOUND: Param = Param {
     name: "excludeRewound",
     kind: Kind::Boolean,
-    about: "Without the events that a rewind took back, and without rewinds: what ADK's agents take for the history.",
+    about: "Without rewound events and without rewinds: the history as ADK's agents see it.",
 };
 
 pub const LIST: Operation = Operation {

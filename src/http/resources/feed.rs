@@ -19,7 +19,7 @@ use crate::service::{self, Changes, Error, FeedSubscription, Reader};
 const AFTER: Param = Param {
     name: "after",
     kind: Kind::Text,
-    about: "Begin behind this position; `start`, which is the default, for the oldest change that is kept; `now` for what comes.",
+    about: "Begin after this position; `start` (the default): with the oldest kept change; `now`: only new changes.",
 };
 const INCLUDE: Param = Param {
     name: "include",
@@ -40,7 +40,7 @@ const DESCRIPTION: &str = "One sequence of changes, the same for every reader an
 const ANSWERS: &[Reply] = &[
     Reply {
         status: StatusCode::OK,
-        about: "Changes, and the position behind them. `upToDate`: there is nothing behind it.",
+        about: "Changes, and the position after them. `upToDate`: there are no further changes.",
         schema: Some("ChangePage"),
         headers: &[],
     },

@@ -20,10 +20,10 @@ pub const TAKE: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Agent),
     summary: "Take the lease of a session",
-    description: "Granted if nobody holds it, if it has expired, or with `steal`; each grant adds 1 to `epoch`. The same \
+    description: "Granted if the lease is free or has expired, or with `steal`; each grant adds 1 to `epoch`. The same \
                   `owner` and `invocationId` again, while nobody superseded them, is a retry: the same epoch, a new \
-                  `expireTime`, and `exclusive` as asked now. Writes then name it in `Sessiond-Lease`, and are fenced once \
-                  it was superseded.",
+                  `expireTime`, and `exclusive` as asked now. Writes then name it in `Sessiond-Lease`, and are fenced \
+                  once it was superseded.",
     query: &[WAIT],
     headers: &[],
     body: Some(Body { schema: "TakeLease", required: true }),
@@ -85,8 +85,8 @@ pub const RENEW: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Agent),
     summary: "Renew a lease",
-    description: "It expires `ttl` from now, be it expired by now; 409 `fenced` if it was superseded or released. An append \
-                  that names the lease extends it as well, so whoever appends needs this for long pauses alone.",
+    description: "It expires `ttl` from now, even if it has already expired; 409 `fenced` if it was superseded or \
+                  released. An append that names the lease extends it too, so this is needed only for long pauses.",
     query: &[],
     headers: &[],
     body: Some(Body { schema: "RenewLease", required: true }),
@@ -105,7 +105,7 @@ const EPOCH: Param = Param { name: "epoch", kind: Kind::Epoch, about: "That of t
 const INCARNATION: Param = Param {
     name: "incarnation",
     kind: Kind::Incarnation,
-    about: "That of the lease: one of a session that was made anew is left alone.",
+    about: "That of the lease, so that a lease of a recreated session is not released.",
 };
 
 pub const RELEASE: Operation = Operation {
@@ -114,8 +114,8 @@ pub const RELEASE: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Agent),
     summary: "Release a lease",
-    description: "Nobody holds it then; the epoch stays, and writes that name it pass until the next grant. A lease that \
-                  was superseded or released is fine: nothing changes.",
+    description: "The lease is then free; the epoch stays, and writes that name it pass until the next grant. A lease \
+                  that was superseded or released is fine: nothing changes.",
     query: &[EPOCH, INCARNATION],
     headers: &[],
     body: None,
@@ -141,8 +141,8 @@ pub const GET: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "Read who holds the lease",
-    description: "`epoch` 0: nobody ever had one. Without `owner`, nobody holds it now. One that has expired is held until \
-                  someone takes it over.",
+    description: "`epoch` 0: there never was a lease. Without `owner` the lease is free. An expired lease keeps its \
+                  owner until another one takes it over.",
     query: &[],
     headers: &[],
     body: None,

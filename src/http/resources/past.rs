@@ -22,9 +22,9 @@ pub const FORK: Operation = Operation {
     access: Access::Write(Role::User),
     summary: "Fork a session",
     description: "A new session of the same user begins with the events up to `atRevision` (all by default), with the \
-                  same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says so. \
-                  App and user state are shared, and so are not copied. Display name, labels and expiry are. The source is \
-                  untouched. The fork remembers an `Idempotency-Key`, as a session that is created does.",
+                  same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says \
+                  so. App and user state are shared and not copied. Display name, labels and expiry are copied. The \
+                  source does not change. `Idempotency-Key` works as for a creation.",
     query: &[],
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "ForkSession", required: false }),
@@ -79,10 +79,10 @@ pub const REWIND: Operation = Operation {
     summary: "Rewind a session",
     description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
                   appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
-                  they were, later ones removed. App and user state stay. No event is removed; `GET events` leaves out \
-                  what was taken back if it is asked to (`excludeRewound`). If `toRevision` cuts an invocation in two, \
-                  its events up to there are appended once more behind that event (new ids, `customMetadata.rewindCopyOf`, \
-                  no change of state), as ADK takes back whole invocations. `Idempotency-Key` is the id of the event.",
+                  they were, later ones removed. App and user state stay. No event is removed; `GET events` omits the \
+                  rewound events with `excludeRewound`. If `toRevision` cuts an invocation in two, its events up to \
+                  there are appended once more after that event (new ids, `customMetadata.rewindCopyOf`, no change of \
+                  state), because ADK rewinds whole invocations. `Idempotency-Key` is the id of the event.",
     query: &[],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "RewindSession", required: true }),

@@ -41,7 +41,7 @@ pub async fn get(call: Call) -> Result<Answer, Problem> {
 }
 
 const DRY_RUN: Param =
-    Param { name: "dryRun", kind: Kind::Boolean, about: "Changes nothing, and says what a sweep would remove now." };
+    Param { name: "dryRun", kind: Kind::Boolean, about: "Change nothing, and return what a sweep would remove now." };
 
 pub const PUT: Operation = Operation {
     id: "putPolicy",
@@ -49,12 +49,13 @@ pub const PUT: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Operator),
     summary: "Replace the policy of an app",
-    description: "The sweep applies it, to what is there already too. Sessions are idle from their last commit on, to the day \
-                  and never early; reads do not count, nor do the times that events say of themselves. A session with an expiry \
-                  of its own is left alone by `sessions`. With `dryRun=true` it changes nothing, and answers \
-                  `{wouldExpire: {sessions}, wouldTrim: {sessions, events}}`, with the ETag of the policy that there is. \
-                  `events.keepLast` beats the others; alone it removes nothing. `sharedHistory` removes what app and user state \
-                  were, never what they are: `atRevision` from before then is 410 `revision_trimmed`, but for `scope=session`.",
+    description: "The sweep applies it, to existing data too. Sessions are idle from their last commit on, to the day \
+                  and never early; reads and timestamps in events do not count. `sessions` does not affect a session \
+                  with an expiry of its own. With `dryRun=true` it changes nothing, and returns `{wouldExpire: \
+                  {sessions}, wouldTrim: {sessions, events}}`, with the ETag of the current policy. `events.keepLast` \
+                  beats the others; alone it removes nothing. `sharedHistory` removes what app and user state were, \
+                  never what they are: `atRevision` from before then is 410 `revision_trimmed`, but for \
+                  `scope=session`.",
     query: &[DRY_RUN],
     headers: &[Header::IfMatch, Header::CreateOnly],
     body: Some(Body { schema: "Policy", required: true }),
@@ -91,7 +92,7 @@ pub const DELETE: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Operator),
     summary: "Remove the policy of an app",
-    description: "From then on nothing is removed unless asked. None is fine.",
+    description: "From then on nothing is removed without a request. Succeeds without a policy too.",
     query: &[],
     headers: &[Header::IfMatch],
     body: None,

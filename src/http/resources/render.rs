@@ -16,11 +16,12 @@ pub const RENDER: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "Fill in an instruction template",
-    description: "`{key}` is replaced by the value of `key` in the merged state, and `{key?}` by nothing if there is no such \
-                  key. A key is an identifier, perhaps after `app:`, `user:` or `temp:`; `temp:` keys are never there. \
-                  Strings go in raw, `null` as nothing, everything else as compact JSON, and what goes in is not read \
-                  as a template. `{artifact.NAME}` is for the text of an artifact; this version has none, so it is \
-                  missing. Whatever else is in braces stays as it is, and so do `\\{key}` and `${key}`. Changes nothing.",
+    description: "`{key}` is replaced by the value of `key` in the merged state, and `{key?}` by nothing if there is \
+                  no such key. A key is an identifier, perhaps after `app:`, `user:` or `temp:`; `temp:` keys are \
+                  never there. Strings are inserted raw, `null` as nothing, everything else as compact JSON, and \
+                  inserted text is not read as a template. `{artifact.NAME}` is for the text of an artifact; this \
+                  version has none, so it is missing. Anything else in braces stays as it is, and so do `\\{key}` and \
+                  `${key}`. Changes nothing.",
     query: &[],
     headers: &[],
     body: Some(Body { schema: "Render", required: true }),

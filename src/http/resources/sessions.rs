@@ -89,16 +89,16 @@ pub const GET_OR_CREATE: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::User),
     summary: "Get a session, or create it",
-    description: "A session that exists is returned untouched, whatever the body says; with `If-None-Match: *` it is 412 \
-                  instead. An `Idempotency-Key` is remembered if the session is created: then the same request is answered \
-                  with it, whatever else it asks.",
+    description: "An existing session is returned unchanged, whatever the body says; with `If-None-Match: *` it is 412 \
+                  instead. An `Idempotency-Key` is remembered if the session is created: then the same request is \
+                  answered with it, whatever else it asks.",
     query: &[],
     headers: &[Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "GetOrCreateSession", required: false }),
     answers: &[
         Reply {
             status: StatusCode::OK,
-            about: "The session that was there, untouched.",
+            about: "The existing session, unchanged.",
             schema: Some("Session"),
             headers: &["ETag", "Idempotent-Replayed"],
         },
@@ -144,7 +144,7 @@ async fn session_draft(call: &mut Call, takes_id: bool) -> Result<(SessionDraft,
 const NUM_RECENT_EVENTS: Param = Param {
     name: "numRecentEvents",
     kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "Only the last so many events; 0 for none; all by default.",
+    about: "Only this many of the last events; 0 for none; all by default.",
 };
 const AFTER_TIMESTAMP: Param = Param {
     name: "afterTimestamp",
@@ -159,8 +159,8 @@ pub const GET: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "Read a session",
-    description: "The merged state and the events, in sequence order, of one moment. A long history is streamed; if \
-                  the session is deleted meanwhile, the answer is cut rather than ended.",
+    description: "A snapshot of the merged state and the events, in sequence order. A long history is streamed; if the \
+                  session is deleted meanwhile, the answer is cut rather than ended.",
     query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, WAIT],
     headers: &[Header::IfNoneMatch],
     body: None,
@@ -187,7 +187,7 @@ pub const PATCH: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::User),
     summary: "Change a session's metadata",
-    description: "Fields that are left out stay; `null` clears; `labels` are replaced as a whole. Adds nothing to the \
+    description: "Absent fields stay unchanged; `null` clears; `labels` are replaced as a whole. Does not change the \
                   revision and appends no event.",
     query: &[],
     headers: &[Header::Lease, Header::IfMatch],
@@ -210,7 +210,8 @@ pub const DELETE: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::User),
     summary: "Delete a session",
-    description: "Its events and its session state go; app and user state stay. A session that is not there is fine.",
+    description: "Removes its events and its session state; app and user state stay. Succeeds if there is no such \
+                  session.",
     query: &[],
     headers: &[Header::Lease, Header::IfMatch],
     body: None,
@@ -242,8 +243,12 @@ const LABELS: Param = Param {
     kind: Kind::Labels,
     about: "`label.NAME=VALUE`: only sessions with this label; may be given for several names.",
 };
-const USER_PREFIX: Param =
-    Param { name: "userPrefix", kind: Kind::Text, about: "Only sessions of users that begin with this, byte by byte." };
+const USER_PREFIX: Param = Param {
+    name: "userPrefix",
+    kind: Kind::Text,
+    about: "Only sessions of users whose ids begin with this, byte by \
+                                                          byte.",
+};
 const ID_PREFIX: Param =
     Param { name: "idPrefix", kind: Kind::Text, about: "Only sessions whose ids begin with this, byte by byte." };
 const LIST_QUERY: &[Param] = &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, LABELS];

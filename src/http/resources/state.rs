@@ -25,14 +25,14 @@ const SCOPE: Param = Param {
 const KEYS: Param = Param {
     name: "keys",
     kind: Kind::StateKeys,
-    about: "Only these keys, separated by commas, with their prefixes. Keys that are not there are left out.",
+    about: "Only these keys, separated by commas, with their prefixes. Missing keys are omitted.",
 };
 
 const AT_REVISION: Param = Param {
     name: "atRevision",
     kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "As it was when the event of this sequence had committed, app and user state included; 0 for the creation. \
-            The ETag is that of the moment then.",
+    about: "The state after the event of this sequence, including app and user state; 0 for the creation. The ETag \
+            belongs to that state.",
 };
 
 pub const GET: Operation = Operation {
@@ -41,13 +41,13 @@ pub const GET: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "Read the merged state",
-    description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object, of one moment.",
+    description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object; a snapshot.",
     query: &[SCOPE, KEYS, AT_REVISION, WAIT],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[Reply {
         status: StatusCode::OK,
-        about: "The merged state, or the part that was asked for.",
+        about: "The merged state, or the requested part.",
         schema: Some("State"),
         headers: &["ETag"],
     }],
@@ -226,7 +226,7 @@ pub const DELETE_KEY: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::User),
     summary: "Remove one key",
-    description: "Through one appended event; a key that is not there is fine, and appends none.",
+    description: "Appends one event, or none if there is no such key.",
     query: &[AUTHOR],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: None,

@@ -15,7 +15,7 @@ pub const HEALTH: Operation = Operation {
     serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
     access: Access::Open,
     summary: "Whether the process lives",
-    description: "Asks nobody else: restart the process if this fails.",
+    description: "Depends on nothing else: restart the process if this fails.",
     query: &[],
     headers: &[],
     body: None,

@@ -141,7 +141,7 @@ const ON_CONFLICT: Param = Param {
     about: "What becomes of a session of which there is another one: `failed` (default) or `skipped`. It is left as it is.",
 };
 const APP_NAME: Param = Param { name: "appName", kind: Kind::Text, about: "The name that the app gets here." };
-const DRY_RUN: Param = Param { name: "dryRun", kind: Kind::Boolean, about: "Judge every line, and write nothing." };
+const DRY_RUN: Param = Param { name: "dryRun", kind: Kind::Boolean, about: "Check every line, and write nothing." };
 
 pub const IMPORT: Operation = Operation {
     id: "importSessions",

@@ -15,10 +15,11 @@ pub const TRIM: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::Operator),
     summary: "Trim a session",
-    description: "The session then begins at `baseRevision`: the state stays, and the events up to there are gone for every \
-                  reader. Takes one of `beforeSequence`, `keepLast` and `beforeTime` (by `commitTime`); what is beyond the log \
-                  is held to it, and a base never goes back, so the same request again changes nothing. A retry of a trimmed \
-                  event is still recognised. No event is appended and no revision changes; the last part of the `ETag` does.",
+    description: "The session then begins at `baseRevision`: the state stays, and the events up to there are gone for \
+                  every reader. Takes one of `beforeSequence`, `keepLast` and `beforeTime` (by `commitTime`); a value \
+                  beyond the log means its end, and a base never goes back, so repeating the request changes nothing. \
+                  A retry of a trimmed event is still recognised. No event is appended and no revision changes; the \
+                  last part of the `ETag` does.",
     query: &[],
     headers: &[Header::Lease, Header::IfMatch],
     body: Some(Body { schema: "TrimSession", required: true }),

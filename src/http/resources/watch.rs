@@ -19,12 +19,12 @@ use crate::service::{self, Begin, Follower, Item};
 const AFTER_SEQUENCE: Param = Param {
     name: "afterSequence",
     kind: Kind::Text,
-    about: "Begin behind this event: its sequence, or its SSE `id`; `now` for what comes. By default the whole log.",
+    about: "Begin after this event: its sequence, or its SSE `id`; `now`: only new events. By default the whole log.",
 };
 const LAST_EVENT_ID: Param = Param {
     name: "lastEventId",
     kind: Kind::Text,
-    about: "Begin behind this event, for clients that cannot set the header `Last-Event-ID`.",
+    about: "Begin after this event, for clients that cannot set the header `Last-Event-ID`.",
 };
 const INCLUDE: Param =
     Param { name: "include", kind: Kind::OneOf(&["state"]), about: "`state`: also the merged state, and its changes." };
@@ -35,10 +35,11 @@ pub const WATCH: Operation = Operation {
     serving: Serving::WATCH,
     access: Access::Read(Role::Reader),
     summary: "Follow a session",
-    description: "Server-sent events: each event of the log once, in order, then each new one as it is committed. The `id` of a \
-                  frame is a cursor: with it in `Last-Event-ID`, which wins over the query, a watch goes on behind that event, and \
-                  nothing is lost or doubled. If the log has no such event any more, or never had it: 410. docs/live.md has the \
-                  frames and the guarantees. A browser sends its user token as `access_token`.",
+    description: "Server-sent events: each event of the log once, in order, then each new one as it is committed. The \
+                  `id` of a frame is a cursor: with it in `Last-Event-ID`, which takes precedence over the query, a \
+                  watch resumes after that event, and nothing is lost or doubled. If the log has no such event any \
+                  more, or never had it: 410. docs/live.md has the frames and the guarantees. A browser sends its user \
+                  token as `access_token`.",
     query: &[AFTER_SEQUENCE, LAST_EVENT_ID, INCLUDE],
     headers: &[Header::LastEventId],
     body: None,
