@@ -74,7 +74,7 @@ pub async fn apply<X: Tx>(tx: &mut X, writes: &Writes<'_>) -> Result<(Seen, End)
 /// Tells the change feed, if it is on, of what is about to be committed.
 ///
 /// # Errors
-/// As of [`Tx::record`].
+/// As of [`FeedTx::record`](super::backend::FeedTx::record).
 async fn record<X: Tx>(tx: &mut X, told: &[Committed]) -> Result<()> {
     let rows: Vec<ChangeRow<'_>> = told.iter().filter_map(Committed::row).collect();
     if tx.feeds() && !rows.is_empty() { tx.record(&rows).await } else { Ok(()) }

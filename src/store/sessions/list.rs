@@ -143,7 +143,7 @@ struct ListedRow {
     state: StateRow,
 }
 
-/// A session of the app of a list, from [`listed_column`](listed_column). Its revisions of shared scopes are
+/// A session of the app of a list, from [`listed_column`]. Its revisions of shared scopes are
 /// [`UNREAD`].
 ///
 /// # Errors
