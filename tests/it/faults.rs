@@ -276,7 +276,7 @@ async fn a_lost_answer_to_a_request_with_a_key_is_found_out() {
 /// A second try that fails for another reason does not make the first one's outcome any clearer.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unclear_commit_stays_unclear_if_the_database_is_busy() {
-    let (database, proxy, server) = behind_proxy(&["--lock-timeout=3s"]).await;
+    let (database, proxy, server) = behind_proxy(&["--lock-timeout=6s"]).await;
     server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
     server.patch(USER_STATE).json(json!({"stateDelta": {"k": 0}})).await.expect(200);
     // The append is held up after it has the session's row, for which another one queues meanwhile.

@@ -44,8 +44,8 @@ impl Remembered {
         for (scope, depends) in &needs.scopes {
             let key = scope.to_key();
             match if *depends || !concurrent { memory.scopes.get(&key) } else { Some(UNREAD) } {
-                // The highest revision of erased users, from which a new state goes on, is not cached.
-                Some(0) if *depends => drop(missing.scopes.insert(*scope, true)),
+                // Where the state of a new user begins, above that of erased ones, is not cached.
+                Some(0) if *depends && scope.user().is_some() => drop(missing.scopes.insert(*scope, true)),
                 Some(revision) => heads.scopes.insert(key, revision),
                 None => drop(missing.scopes.insert(*scope, true)),
             }
