@@ -1513,6 +1513,12 @@ select verdict, incarnations, user_revisions, app_revisions, commit_times from s
     $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47,
     $48, $49, $50, $51, $52);
 
+-- append
+select verdict, array[$4] as incarnations, array[coalesce(user_revision, 0)] as user_revisions,
+    array[coalesce(app_revision, 0)] as app_revisions, array[coalesce(commit_time, 0)] as commit_times from
+    sessiond_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+    $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33);
+
 -- distributed_apps
 select name from ((select distinct app_name as name from sessions where app_name >= $1 and coalesce(app_name <
     $3, true) order by name limit 0 + $2) union (select distinct app_name as name from app_scopes where

@@ -440,15 +440,16 @@ $$;
 --        from `revision` up to, not including, `until`. Null for the whole array of `until`: all lasted
 --     p_feed  whether the change feed gets a row for each session and scope that changes
 --
--- Every table is asked by app, and by user where it has users, so that a database that distributes tables by either can run
--- a call in one place; rows that are inserted take the app from a row that is there, which says where they go. So an index
--- that begins with the app, or just has it, always is a candidate, and a planner without statistics would begin a join there,
--- and go through all that the app has. Hence rows are found one by one, by their whole keys: in lateral queries that
--- `offset 0` keeps apart, and by the app's name from the array, as no index has the collation in which the name is compared to
--- that of the call. In a loop, each of its statements would be planned by Citus: ten times what it takes to run.
+-- Rows are found one by one, by their whole keys, in lateral queries that `offset 0` or a lock keeps apart: an index that begins
+-- with the app is a candidate for each table, and a planner without statistics would begin a join there, and go through all that the
+-- app has. What is locked, or protected by a lock, is found once and then written by its `ctid`, which cannot change meanwhile.
 --
--- Nothing is set to an element of an array (`set c = a[i]`): within a function that is sent to a node, that crashes the node's server in
--- Citus 13.2.
+-- Ids that are taken are looked for once the sessions are locked: then nobody else adds events to them. So what is inserted meets
+-- nothing, needs no second look in the index, and there is nothing to take back but rows of scopes. There is no block that catches a
+-- unique_violation: it would draw a second transaction id for each call, and make a MultiXact of each row that the transaction
+-- had locked before.
+--
+-- Citus routes none of this. There, `sessiond migrate --citus` puts the body of migrations/citus/sessiond_write.sql in its place.
 --
 -- There is no `set search_path`: the function sees the tables that its caller sees, with the caller's rights. Another form
 -- of it gets another name, as processes of two versions may run at a time.
@@ -468,25 +469,32 @@ create function sessiond_write(
     p_feed boolean,
     out verdict text, out incarnations bigint[], out user_revisions bigint[], out app_revisions bigint[],
     out commit_times bigint[]
-) language plpgsql
-    -- As the service's connections have it, here also where it cannot set them: behind PgBouncer, and on the nodes of Citus.
-    set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-as $$
+) language plpgsql as $$
 declare
     present bigint := (extract(epoch from statement_timestamp()) * 1000000)::bigint;
     -- Null where the sessions are of this transaction.
     committed bigint;
+    -- Where the locked rows are, in the order given.
+    h_at tid[];
+    u_at tid[];
+    a_at tid;
+    -- When the last event of any of the sessions was committed.
+    latest bigint;
+    is_taken boolean;
     found_rows bigint;
     r record;
-    -- How many events a session may have, if the app has a policy that says so.
-    most bigint;
     -- Scopes of which there was no row. One of revision 0 says the same, and can be locked.
     made_users text[] := '{}';
     made_app boolean := false;
 begin
-    -- A success is answered after a durable commit, also on a node of Citus whose default is to be lax.
+    -- A success is answered after a durable commit, also on a server whose default is to be lax.
     if current_setting('synchronous_commit') = 'off' then
         perform set_config('synchronous_commit', 'on', true);
+    end if;
+    -- As the service's connections have it. Behind PgBouncer they have not; there, it lasts as long as the transaction.
+    if current_setting('enable_seqscan') = 'on' then
+        perform set_config(name, 'off', true)
+        from unnest(array['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']) as s(name);
     end if;
     verdict := 'ok';
     incarnations := '{}';
@@ -495,62 +503,59 @@ begin
     commit_times := '{}';
 
     if cardinality(h_user) > 0 then
-        select p.events_per_session into most from policies p where p.app_name = p_app;
-        perform 1
-        from unnest(h_user, h_session, h_incarnation, h_was, h_metadata, h_revision, h_lease, h_side)
-            as h(user_id, id, incarnation, was, metadata, revision, lease, side)
+        select array_agg(s.at), max(s.commit_time) into h_at, latest
+        from generate_subscripts(h_user, 1) as i
         cross join lateral (
-            select 1 from sessions l
-            where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id and l.incarnation = h.incarnation
-              and l.revision = h.was and l.metadata_revision = h.metadata
+            select l.ctid as at, l.commit_time from sessions l
+            where l.app_name = p_app and l.user_id = h_user[i] and l.id = h_session[i] and l.incarnation = h_incarnation[i]
+              and l.revision = h_was[i] and l.metadata_revision = h_metadata[i]
               and (l.expire_time is null or l.expire_time > present)
-              and (h.lease is null or l.lease_epoch = h.lease)
-              and (h.side is false or not l.lease_all or l.lease_expire <= present)
-              and (most is null or h.revision - l.base_revision <= most)
+              and (h_lease[i] is null or l.lease_epoch = h_lease[i])
+              and (h_side[i] is false or not l.lease_all or l.lease_expire <= present)
+              and (h_revision[i] - l.base_revision
+                   <= (select p.events_per_session from policies p where p.app_name = p_app)) is not false
             for no key update skip locked) as s;
-        get diagnostics found_rows = row_count;
-        if found_rows < cardinality(h_user) then
-            perform 1
-            from unnest(h_user, h_session, h_incarnation, h_was, h_metadata, h_revision, h_lease, h_side)
-                as h(user_id, id, incarnation, was, metadata, revision, lease, side)
+        if cardinality(h_at) is distinct from cardinality(h_user) then
+            select count(*) into found_rows
+            from generate_subscripts(h_user, 1) as i
             cross join lateral (
                 select 1 from sessions l
-                where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id and l.incarnation = h.incarnation
-                  and l.revision = h.was and l.metadata_revision = h.metadata
+                where l.app_name = p_app and l.user_id = h_user[i] and l.id = h_session[i] and l.incarnation = h_incarnation[i]
+                  and l.revision = h_was[i] and l.metadata_revision = h_metadata[i]
                   and (l.expire_time is null or l.expire_time > present)
-                  and (h.lease is null or l.lease_epoch = h.lease)
-                  and (h.side is false or not l.lease_all or l.lease_expire <= present)
-                  and (most is null or h.revision - l.base_revision <= most) offset 0) as s;
-            get diagnostics found_rows = row_count;
+                  and (h_lease[i] is null or l.lease_epoch = h_lease[i])
+                  and (h_side[i] is false or not l.lease_all or l.lease_expire <= present)
+                  and (h_revision[i] - l.base_revision
+                       <= (select p.events_per_session from policies p where p.app_name = p_app)) is not false
+                offset 0) as s;
             verdict := case when found_rows < cardinality(h_user) then 'conflict' else 'locked' end;
-            return;
         end if;
     end if;
 
-    if cardinality(u_user) > 0 then
-        for r in select * from unnest(u_user, u_was, u_first) as u(user_id, was, first) where u.was = 0 loop
-            if r.first <> coalesce((select x.revision from erased_revisions x where x.app_name = p_app), 0) + 1 then
-                verdict := 'conflict';
-                exit;
-            end if;
-            insert into user_scopes (app_name, user_id, revision) values (p_app, r.user_id, 0) on conflict do nothing;
-            if found then
-                made_users := made_users || r.user_id;
-            end if;
-        end loop;
-        perform 1
-        from unnest(u_user, u_was) as u(user_id, was)
+    if verdict = 'ok' and cardinality(u_user) > 0 then
+        if 0 = any(u_was) then
+            for r in select * from unnest(u_user, u_was, u_first) as u(user_id, was, first) where u.was = 0 loop
+                if r.first <> coalesce((select x.revision from erased_revisions x where x.app_name = p_app), 0) + 1 then
+                    verdict := 'conflict';
+                    exit;
+                end if;
+                insert into user_scopes (app_name, user_id, revision) values (p_app, r.user_id, 0) on conflict do nothing;
+                if found then
+                    made_users := made_users || r.user_id;
+                end if;
+            end loop;
+        end if;
+        select array_agg(s.at) into u_at
+        from generate_subscripts(u_user, 1) as i
         cross join lateral (
-            select 1 from user_scopes l where l.app_name = p_app and l.user_id = u.user_id and l.revision = u.was
+            select l.ctid as at from user_scopes l where l.app_name = p_app and l.user_id = u_user[i] and l.revision = u_was[i]
             for update skip locked) as s;
-        get diagnostics found_rows = row_count;
-        if verdict = 'ok' and found_rows < cardinality(u_user) then
-            perform 1
-            from unnest(u_user, u_was) as u(user_id, was)
+        if verdict = 'ok' and cardinality(u_at) is distinct from cardinality(u_user) then
+            select count(*) into found_rows
+            from generate_subscripts(u_user, 1) as i
             cross join lateral (
                 select 1 from user_scopes l
-                where l.app_name = p_app and l.user_id = u.user_id and l.revision = u.was offset 0) as s;
-            get diagnostics found_rows = row_count;
+                where l.app_name = p_app and l.user_id = u_user[i] and l.revision = u_was[i] offset 0) as s;
             verdict := case when found_rows < cardinality(u_user) then 'conflict' else 'locked' end;
         end if;
     end if;
@@ -560,124 +565,100 @@ begin
             insert into app_scopes (app_name, revision) values (p_app, 0) on conflict do nothing;
             made_app := found;
         end if;
-        perform 1 from app_scopes s where s.app_name = p_app and s.revision = a_was for update skip locked;
+        select s.ctid into a_at from app_scopes s where s.app_name = p_app and s.revision = a_was for update skip locked;
         if not found then
             perform 1 from app_scopes s where s.app_name = p_app and s.revision = a_was;
             verdict := case when found then 'locked' else 'conflict' end;
         end if;
     end if;
 
-    -- Statements before this one may have waited.
+    -- Making a row of a scope may have waited.
     present := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
     committed := case when cardinality(h_user) > 0 then present end;
 
     if verdict = 'ok' and cardinality(e_user) > 0 then
-        for r in
-            insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-                invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
-            select s.app_name, e.user_id, e.session_id, e.incarnation, e.sequence, e.id, e.event_time,
-                greatest(committed, s.commit_time), e.author, e.invocation_id, e.branch,
-                coalesce(e.user_revision, (select u.revision from user_scopes u
-                                           where u.app_name = p_app and u.user_id = e.user_id), 0),
-                coalesce(e.app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
-                e.rewind_to, e.digest, e.body
-            from unnest(e_user, e_session, e_incarnation, e_sequence, e_id, e_time, e_author, e_invocation, e_branch,
-                    e_user_revision, e_app_revision, e_rewind_to, e_digest, e_body)
-                as e(user_id, session_id, incarnation, sequence, id, event_time, author, invocation_id, branch,
-                    user_revision, app_revision, rewind_to, digest, body)
-            cross join lateral (select l.app_name, l.commit_time from sessions l where l.app_name = p_app
-                                  and l.user_id = e.user_id and l.id = e.session_id and l.incarnation = e.incarnation
-                                offset 0) as s
-            on conflict (id, incarnation, user_id, app_name) do nothing
-            returning events.incarnation, events.user_revision, events.app_revision, events.commit_time
-        loop
-            incarnations := incarnations || r.incarnation;
-            user_revisions := user_revisions || r.user_revision;
-            app_revisions := app_revisions || r.app_revision;
-            commit_times := commit_times || r.commit_time;
-        end loop;
-        if cardinality(incarnations) < cardinality(e_user) then
-            -- An id is taken. What was stored is taken back: whatever has these sequences is of this call.
+        select array_agg(coalesce(e_user_revision[i], (select u.revision from user_scopes u
+                                                       where u.app_name = p_app and u.user_id = e_user[i]), 0)),
+            array_agg(coalesce(e_app_revision[i], (select a.revision from app_scopes a where a.app_name = p_app), 0)),
+            array_agg(case when committed >= latest then committed
+                      else greatest(committed, (select l.commit_time from sessions l where l.app_name = p_app
+                          and l.user_id = e_user[i] and l.id = e_session[i] and l.incarnation = e_incarnation[i])) end),
+            bool_or((select true from events t where t.app_name = p_app and t.user_id = e_user[i]
+                        and t.incarnation = e_incarnation[i] and t.id = e_id[i]))
+        into user_revisions, app_revisions, commit_times, is_taken
+        from generate_subscripts(e_user, 1) as i;
+        if is_taken then
             verdict := 'conflict';
-            for r in
-                select * from unnest(e_user, e_session, e_incarnation, e_sequence, e_id)
-                    as e(user_id, session_id, incarnation, sequence, id)
-            loop
-                delete from events t where t.app_name = p_app and t.user_id = r.user_id and t.session_id = r.session_id
-                  and t.incarnation = r.incarnation and t.sequence = r.sequence and t.id = r.id;
-            end loop;
         end if;
     end if;
 
     if verdict <> 'ok' then
-        for r in select * from unnest(made_users) as u(user_id) loop
-            delete from user_scopes s where s.app_name = p_app and s.user_id = r.user_id;
-        end loop;
+        delete from user_scopes s where s.app_name = p_app and s.user_id = any(made_users);
         if made_app then
             delete from app_scopes s where s.app_name = p_app;
         end if;
         return;
     end if;
 
+    incarnations := e_incarnation;
+    insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
+        invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
+    select p_app, e_user[i], e_session[i], e_incarnation[i], e_sequence[i], e_id[i], e_time[i], commit_times[i], e_author[i],
+        e_invocation[i], e_branch[i], user_revisions[i], app_revisions[i], e_rewind_to[i], e_digest[i], e_body[i]
+    from generate_subscripts(e_user, 1) as i;
+
     if cardinality(h_user) > 0 then
         update session_updates o
-        set update_time = h.update_time
-        from (select p_app as app_name, h.* from unnest(h_user, h_session, h_was_time, h_time)
-                as h(user_id, id, was_time, update_time) offset 0) as h
-        where o.app_name = p_app collate "POSIX" and o.app_name = h.app_name and o.user_id = h.user_id
-          and o.update_time = h.was_time and o.id = h.id;
+        set update_time = h_time[i]
+        from generate_subscripts(h_user, 1) as i
+        cross join lateral (
+            select l.ctid as at from session_updates l
+            where l.app_name = p_app and l.user_id = h_user[i] and l.update_time = h_was_time[i] and l.id = h_session[i]
+            offset 0) as l
+        where o.ctid = l.at;
         update sessions s
-        set revision = h.revision, commit_time = greatest(present, s.commit_time), update_time = h.update_time,
-            update_time_number = h.update_time_number, active_day = present / 86400000000,
+        set revision = h_revision[i], commit_time = greatest(present, s.commit_time), update_time = h_time[i],
+            update_time_number = h_time_number[i], active_day = present / 86400000000,
             -- Null where no lease is named, and `greatest` takes no notice of nulls.
-            lease_expire = greatest(s.lease_expire, present + s.lease_ttl + 0 * h.lease)
-        from (select p_app as app_name, h.* from unnest(h_user, h_session, h_revision, h_time, h_time_number, h_lease)
-                as h(user_id, id, revision, update_time, update_time_number, lease) offset 0) as h
-        where s.app_name = p_app collate "POSIX" and s.app_name = h.app_name and s.user_id = h.user_id and s.id = h.id;
+            lease_expire = greatest(s.lease_expire, present + s.lease_ttl + 0 * h_lease[i])
+        from generate_subscripts(h_user, 1) as i
+        where s.ctid = h_at[i];
+        get diagnostics found_rows = row_count;
+        if found_rows <> cardinality(h_user) then
+            raise exception 'a locked session is not where it was';
+        end if;
     end if;
 
-    -- The node (src/domain/history.rs) of a span from one revision to another: in the latter, all bits below the highest in
-    -- which the two differ are cleared.
-    if cardinality(s_user) > 0 then
-        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-        select t.app_name, k.user_id, k.session_id, k.incarnation,
-            k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
-            k.key, t.revision, k.first, t.value
-        from unnest(s_user, s_session, s_incarnation, s_key, s_first, s_until)
-            as k(user_id, session_id, incarnation, key, first, until)
-        cross join lateral (select l.app_name, l.revision, l.value from session_state l where l.app_name = p_app
-                              and l.user_id = k.user_id and l.session_id = k.session_id
-                              and l.incarnation = k.incarnation and l.key = k.key offset 0) as t
-        where k.until is null;
-        insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
-        select s.app_name, k.user_id, k.session_id, k.incarnation, k.key, k.value, k.revision
-        from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_revision, s_until)
-            as k(user_id, session_id, incarnation, key, value, revision, until)
-        cross join lateral (select l.app_name from sessions l where l.app_name = p_app and l.user_id = k.user_id
-                              and l.id = k.session_id and l.incarnation = k.incarnation offset 0) as s
-        where k.until is null and k.value is not null
-        on conflict (incarnation, key, session_id, user_id, app_name)
-        do update set value = excluded.value, revision = excluded.revision;
-        if array_position(s_value, null) is not null then
-            for r in
-                select * from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_until)
-                    as k(user_id, session_id, incarnation, key, value, until)
-                where k.until is null and k.value is null
-            loop
-                delete from session_state t where t.app_name = p_app and t.user_id = r.user_id
-                  and t.session_id = r.session_id and t.incarnation = r.incarnation and t.key = r.key;
-            end loop;
-        end if;
-        if s_until is not null then
+    -- State: one look finds what each key had, which ends as a span, and where the new value goes. The node
+    -- (src/domain/history.rs) of a span from one revision to another: in the latter, all bits below the highest in which the two
+    -- differ are cleared.
+    if cardinality(s_key) > 0 then
+        with k as materialized (
+            select i, t.at, coalesce(t.revision, s_revision[i]) as valid_from, coalesce(s_until[i], s_first[i]) as valid_to,
+                coalesce(t.value, case when s_until[i] is not null then s_value[i] end) as held
+            from generate_subscripts(s_key, 1) as i
+            left join lateral (
+                select l.ctid as at, l.revision, l.value from session_state l
+                where s_until[i] is null and l.app_name = p_app and l.user_id = s_user[i] and l.session_id = s_session[i] and l.incarnation = s_incarnation[i] and l.key = s_key[i]
+                offset 0) as t on true),
+        ended as (
             insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-            select s.app_name, k.user_id, k.session_id, k.incarnation,
-                k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
-                k.key, k.revision, k.until, k.value
-            from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_revision, s_until)
-                as k(user_id, session_id, incarnation, key, value, revision, until)
-            cross join lateral (select l.app_name from sessions l where l.app_name = p_app and l.user_id = k.user_id
-                                  and l.id = k.session_id and l.incarnation = k.incarnation offset 0) as s
-            where k.until is not null and k.value is not null;
+            select p_app, s_user[i], s_session[i], s_incarnation[i], valid_to & (-1::bigint << (length(ltrim((valid_from # valid_to)::bit(64)::text, '0')) - 1)),
+                s_key[i], valid_from, valid_to, held
+            from k where held is not null)
+        update session_state t set value = s_value[i], revision = s_revision[i]
+        from k where t.ctid = k.at and s_value[i] is not null;
+        get diagnostics found_rows = row_count;
+        if found_rows < cardinality(s_key) then
+            delete from session_state t
+            using generate_subscripts(s_key, 1) as i
+            cross join lateral (select l.ctid as at from session_state l where l.app_name = p_app and l.user_id = s_user[i] and l.session_id = s_session[i] and l.incarnation = s_incarnation[i] and l.key = s_key[i] offset 0) as k
+            where t.ctid = k.at and s_until[i] is null and s_value[i] is null;
+            insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
+            select p_app, s_user[i], s_session[i], s_incarnation[i], s_key[i], s_value[i], s_revision[i]
+            from generate_subscripts(s_key, 1) as i
+            where s_until[i] is null and s_value[i] is not null
+              and (select true from session_state l where l.app_name = p_app and l.user_id = s_user[i] and l.session_id = s_session[i] and l.incarnation = s_incarnation[i] and l.key = s_key[i]) is null;
         end if;
     end if;
 
@@ -685,105 +666,293 @@ begin
         update user_scopes s
         set revision = u.revision, floor = greatest(s.floor, u.began), emptied = greatest(s.emptied, u.began),
             began = greatest(s.began, u.began)
-        from (select p_app as app_name, u.user_id, u.revision, (u.first - 1) * (1 - least(u.was, 1)) as began
-              from unnest(u_user, u_was, u_first, u_revision) as u(user_id, was, first, revision)
-              where u.revision <> u.was offset 0) as u
-        where s.app_name = p_app collate "POSIX" and s.app_name = u.app_name and s.user_id = u.user_id;
-    end if;
-    if cardinality(v_user) > 0 then
-        insert into user_log (app_name, user_id, key, revision, value, time)
-        select s.app_name, k.user_id, k.key, k.revision, k.value, present
-        from unnest(v_user, v_key, v_value, v_revision) as k(user_id, key, value, revision)
-        cross join lateral (select l.app_name from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s;
-        insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
-        select t.app_name, k.user_id,
-            k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
-            k.key, t.revision, k.first
-        from unnest(v_user, v_key, v_first, v_until) as k(user_id, key, first, until)
-        cross join lateral (select l.app_name, l.revision from user_state l where l.app_name = p_app and l.user_id = k.user_id
-                              and l.key = k.key offset 0) as t
-        where k.until is null;
-        insert into user_state (app_name, user_id, key, value, revision)
-        select s.app_name, k.user_id, k.key, k.value, k.revision
-        from unnest(v_user, v_key, v_value, v_revision, v_until) as k(user_id, key, value, revision, until)
-        cross join lateral (select l.app_name from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s
-        where k.until is null and k.value is not null
-        on conflict (app_name, user_id, key) do update set value = excluded.value, revision = excluded.revision;
-        if array_position(v_value, null) is not null then
-            for r in
-                select * from unnest(v_user, v_key, v_value, v_until) as k(user_id, key, value, until)
-                where k.until is null and k.value is null
-            loop
-                delete from user_state t where t.app_name = p_app and t.user_id = r.user_id and t.key = r.key;
-            end loop;
+        from (select u_at[i] as at, u_revision[i] as revision, (u_first[i] - 1) * (1 - least(u_was[i], 1)) as began
+              from generate_subscripts(u_user, 1) as i where u_revision[i] <> u_was[i] offset 0) as u
+        where s.ctid = u.at;
+        get diagnostics found_rows = row_count;
+        if found_rows <> (select count(*) from generate_subscripts(u_user, 1) as i where u_revision[i] <> u_was[i]) then
+            raise exception 'a locked user is not where it was';
         end if;
-        if v_until is not null then
+    end if;
+    if cardinality(v_key) > 0 then
+        with k as materialized (
+            select i, t.at, coalesce(t.revision, v_revision[i]) as valid_from, coalesce(v_until[i], v_first[i]) as valid_to
+            from generate_subscripts(v_key, 1) as i
+            left join lateral (
+                select l.ctid as at, l.revision from user_state l
+                where v_until[i] is null and l.app_name = p_app and l.user_id = v_user[i] and l.key = v_key[i]
+                offset 0) as t on true),
+        logged as (
+            insert into user_log (app_name, user_id, key, revision, value, time)
+            select p_app, v_user[i], v_key[i], v_revision[i], v_value[i], present from k),
+        ended as (
             insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
-            select s.app_name, k.user_id,
-                k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
-                k.key, k.revision, k.until
-            from unnest(v_user, v_key, v_value, v_revision, v_until) as k(user_id, key, value, revision, until)
-            cross join lateral (select l.app_name from user_scopes l
-                                where l.app_name = p_app and l.user_id = k.user_id offset 0) as s
-            where k.until is not null and k.value is not null;
+            select p_app, v_user[i], valid_to & (-1::bigint << (length(ltrim((valid_from # valid_to)::bit(64)::text, '0')) - 1)),
+                v_key[i], valid_from, valid_to
+            from k where at is not null or v_until[i] is not null and v_value[i] is not null)
+        update user_state t set value = v_value[i], revision = v_revision[i]
+        from k where t.ctid = k.at and v_value[i] is not null;
+        get diagnostics found_rows = row_count;
+        if found_rows < cardinality(v_key) then
+            delete from user_state t
+            using generate_subscripts(v_key, 1) as i
+            cross join lateral (select l.ctid as at from user_state l where l.app_name = p_app and l.user_id = v_user[i] and l.key = v_key[i] offset 0) as k
+            where t.ctid = k.at and v_until[i] is null and v_value[i] is null;
+            insert into user_state (app_name, user_id, key, value, revision)
+            select p_app, v_user[i], v_key[i], v_value[i], v_revision[i]
+            from generate_subscripts(v_key, 1) as i
+            where v_until[i] is null and v_value[i] is not null
+              and (select true from user_state l where l.app_name = p_app and l.user_id = v_user[i] and l.key = v_key[i]) is null;
         end if;
     end if;
 
     if a_revision <> a_was then
-        update app_scopes s set revision = a_revision where s.app_name = p_app;
+        update app_scopes s set revision = a_revision where s.ctid = a_at;
+        if not found then
+            raise exception 'a locked app is not where it was';
+        end if;
     end if;
     if cardinality(w_key) > 0 then
-        insert into app_log (app_name, key, revision, value, time)
-        select s.app_name, k.key, k.revision, k.value, present
-        from unnest(w_key, w_value, w_revision) as k(key, value, revision)
-        cross join lateral (select l.app_name from app_scopes l where l.app_name = p_app offset 0) as s;
-        insert into app_spans (app_name, node, key, valid_from, valid_to)
-        select t.app_name, k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
-            k.key, t.revision, k.first
-        from unnest(w_key, w_first, w_until) as k(key, first, until)
-        cross join lateral (select l.app_name, l.revision from app_state l
-                            where l.app_name = p_app and l.key = k.key offset 0) as t
-        where k.until is null;
-        insert into app_state (app_name, key, value, revision)
-        select s.app_name, k.key, k.value, k.revision
-        from unnest(w_key, w_value, w_revision, w_until) as k(key, value, revision, until)
-        cross join lateral (select l.app_name from app_scopes l where l.app_name = p_app offset 0) as s
-        where k.until is null and k.value is not null
-        on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision;
-        if array_position(w_value, null) is not null then
-            for r in
-                select * from unnest(w_key, w_value, w_until) as k(key, value, until)
-                where k.until is null and k.value is null
-            loop
-                delete from app_state t where t.app_name = p_app and t.key = r.key;
-            end loop;
-        end if;
-        if w_until is not null then
+        with k as materialized (
+            select i, t.at, coalesce(t.revision, w_revision[i]) as valid_from, coalesce(w_until[i], w_first[i]) as valid_to
+            from generate_subscripts(w_key, 1) as i
+            left join lateral (
+                select l.ctid as at, l.revision from app_state l
+                where w_until[i] is null and l.app_name = p_app and l.key = w_key[i]
+                offset 0) as t on true),
+        logged as (
+            insert into app_log (app_name, key, revision, value, time)
+            select p_app, w_key[i], w_revision[i], w_value[i], present from k),
+        ended as (
             insert into app_spans (app_name, node, key, valid_from, valid_to)
-            select s.app_name, k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
-                k.key, k.revision, k.until
-            from unnest(w_key, w_value, w_revision, w_until) as k(key, value, revision, until)
-            cross join lateral (select l.app_name from app_scopes l where l.app_name = p_app offset 0) as s
-            where k.until is not null and k.value is not null;
+            select p_app, valid_to & (-1::bigint << (length(ltrim((valid_from # valid_to)::bit(64)::text, '0')) - 1)),
+                w_key[i], valid_from, valid_to
+            from k where at is not null or w_until[i] is not null and w_value[i] is not null)
+        update app_state t set value = w_value[i], revision = w_revision[i]
+        from k where t.ctid = k.at and w_value[i] is not null;
+        get diagnostics found_rows = row_count;
+        if found_rows < cardinality(w_key) then
+            delete from app_state t
+            using generate_subscripts(w_key, 1) as i
+            cross join lateral (select l.ctid as at from app_state l where l.app_name = p_app and l.key = w_key[i] offset 0) as k
+            where t.ctid = k.at and w_until[i] is null and w_value[i] is null;
+            insert into app_state (app_name, key, value, revision)
+            select p_app, w_key[i], w_value[i], w_revision[i]
+            from generate_subscripts(w_key, 1) as i
+            where w_until[i] is null and w_value[i] is not null
+              and (select true from app_state l where l.app_name = p_app and l.key = w_key[i]) is null;
         end if;
     end if;
 
     if p_feed then
         if cardinality(h_user) > 0 then
             insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, time)
-            select 2, p_app, h.user_id, h.id, h.incarnation, h.was + 1, h.revision, present
-            from unnest(h_user, h_session, h_incarnation, h_was, h_revision) as h(user_id, id, incarnation, was, revision)
-            where h.revision > h.was;
+            select 2, p_app, h_user[i], h_session[i], h_incarnation[i], h_was[i] + 1, h_revision[i], present
+            from generate_subscripts(h_user, 1) as i
+            where h_revision[i] > h_was[i];
         end if;
         if cardinality(u_user) > 0 then
             insert into changes (kind, app_name, user_id, first_revision, last_revision, time)
-            select 6, p_app, u.user_id, u.first, u.revision, present
-            from unnest(u_user, u_was, u_first, u_revision) as u(user_id, was, first, revision)
-            where u.revision > u.was;
+            select 6, p_app, u_user[i], u_first[i], u_revision[i], present
+            from generate_subscripts(u_user, 1) as i
+            where u_revision[i] > u_was[i];
         end if;
         if a_revision > a_was then
             insert into changes (kind, app_name, first_revision, last_revision, time)
             values (7, p_app, a_was + 1, a_revision, present);
+        end if;
+    end if;
+end
+$$;
+
+-- `sessiond_write` for one event of one session: the same checks, locks, rows and verdicts, without arrays of rows. Parameters have
+-- the names that they have there. The scopes `u` and `a` are those of the session; null: not compared. One event makes one revision
+-- of each, so the state rows `s`, `v` and `w` are keys and values alone, and no value passes.
+create function sessiond_append(
+    p_app text, p_user text, p_session text, p_incarnation bigint,
+    h_was bigint, h_metadata bigint, h_was_time bigint, h_revision bigint, h_time bigint, h_time_number text,
+    h_lease bigint, h_side boolean,
+    u_was bigint, u_revision bigint, a_was bigint, a_revision bigint,
+    e_id text, e_time bigint, e_author text, e_invocation text, e_branch text, e_user_revision bigint,
+    e_app_revision bigint, e_rewind_to bigint, e_digest bytea, e_body text,
+    s_key text[], s_value text[], v_key text[], v_value text[], w_key text[], w_value text[],
+    p_feed boolean,
+    out verdict text, out user_revision bigint, out app_revision bigint, out commit_time bigint
+) language plpgsql as $$
+declare
+    present bigint := (extract(epoch from statement_timestamp()) * 1000000)::bigint;
+    committed bigint;
+    h_at tid;
+    u_at tid;
+    a_at tid;
+    made_user boolean := false;
+    made_app boolean := false;
+begin
+    -- As in `sessiond_write`.
+    if current_setting('synchronous_commit') = 'off' then
+        perform set_config('synchronous_commit', 'on', true);
+    end if;
+    if current_setting('enable_seqscan') = 'on' then
+        perform set_config(name, 'off', true)
+        from unnest(array['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']) as s(name);
+    end if;
+    verdict := 'ok';
+
+    select l.ctid, l.commit_time into h_at, committed from sessions l
+    where l.app_name = p_app and l.user_id = p_user and l.id = p_session and l.incarnation = p_incarnation
+      and l.revision = h_was and l.metadata_revision = h_metadata
+      and (l.expire_time is null or l.expire_time > present)
+      and (h_lease is null or l.lease_epoch = h_lease)
+      and (h_side is false or not l.lease_all or l.lease_expire <= present)
+      and (h_revision - l.base_revision <= (select p.events_per_session from policies p where p.app_name = p_app)) is not false
+      and (select true from events t where t.app_name = p_app and t.user_id = p_user and t.incarnation = p_incarnation
+            and t.id = e_id) is null
+    for no key update skip locked;
+    if not found then
+        perform 1 from sessions l
+        where l.app_name = p_app and l.user_id = p_user and l.id = p_session and l.incarnation = p_incarnation
+          and l.revision = h_was and l.metadata_revision = h_metadata
+          and (l.expire_time is null or l.expire_time > present)
+          and (h_lease is null or l.lease_epoch = h_lease)
+          and (h_side is false or not l.lease_all or l.lease_expire <= present)
+          and (h_revision - l.base_revision <= (select p.events_per_session from policies p where p.app_name = p_app)) is not false
+          and (select true from events t where t.app_name = p_app and t.user_id = p_user and t.incarnation = p_incarnation
+                and t.id = e_id) is null;
+        verdict := case when found then 'locked' else 'conflict' end;
+        return;
+    end if;
+
+    if u_was is not null then
+        if u_was = 0 then
+            insert into user_scopes (app_name, user_id, revision) select p_app, p_user, 0
+            where u_revision = coalesce((select x.revision from erased_revisions x where x.app_name = p_app), 0) + 1
+            on conflict do nothing;
+            made_user := found;
+        end if;
+        select l.ctid into u_at from user_scopes l where l.app_name = p_app and l.user_id = p_user and l.revision = u_was
+        for update skip locked;
+        if not found then
+            perform 1 from user_scopes l where l.app_name = p_app and l.user_id = p_user and l.revision = u_was;
+            verdict := case when found then 'locked' else 'conflict' end;
+        end if;
+    end if;
+    if verdict = 'ok' and a_was is not null then
+        if a_was = 0 then
+            insert into app_scopes (app_name, revision) values (p_app, 0) on conflict do nothing;
+            made_app := found;
+        end if;
+        select s.ctid into a_at from app_scopes s where s.app_name = p_app and s.revision = a_was for update skip locked;
+        if not found then
+            perform 1 from app_scopes s where s.app_name = p_app and s.revision = a_was;
+            verdict := case when found then 'locked' else 'conflict' end;
+        end if;
+    end if;
+    if verdict <> 'ok' then
+        if made_user then
+            delete from user_scopes s where s.app_name = p_app and s.user_id = p_user;
+        end if;
+        if made_app then
+            delete from app_scopes s where s.app_name = p_app;
+        end if;
+        return;
+    end if;
+
+    present := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+    committed := greatest(present, committed);
+    commit_time := committed;
+    insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
+        invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
+    values (p_app, p_user, p_session, p_incarnation, h_revision, e_id, e_time, committed, e_author, e_invocation, e_branch,
+        coalesce(e_user_revision, (select u.revision from user_scopes u where u.app_name = p_app and u.user_id = p_user), 0),
+        coalesce(e_app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
+        e_rewind_to, e_digest, e_body)
+    returning events.user_revision, events.app_revision into user_revision, app_revision;
+    update session_updates o set update_time = h_time
+    where o.app_name = p_app and o.user_id = p_user and o.update_time = h_was_time and o.id = p_session;
+    update sessions s
+    set revision = h_revision, commit_time = committed, update_time = h_time, update_time_number = h_time_number,
+        active_day = present / 86400000000,
+        lease_expire = greatest(s.lease_expire, present + s.lease_ttl + 0 * h_lease)
+    where s.ctid = h_at;
+    if not found then
+        raise exception 'a locked session is not where it was';
+    end if;
+
+    for i in 1 .. cardinality(s_key) loop
+        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+        select p_app, p_user, p_session, p_incarnation, h_revision & (-1::bigint << (length(ltrim((t.revision # h_revision)::bit(64)::text, '0')) - 1)),
+            t.key, t.revision, h_revision, t.value
+        from session_state t where t.app_name = p_app and t.user_id = p_user and t.session_id = p_session and t.incarnation = p_incarnation and t.key = s_key[i];
+        if not found then
+            insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
+            select p_app, p_user, p_session, p_incarnation, s_key[i], s_value[i], h_revision where s_value[i] is not null;
+        elsif s_value[i] is null then
+            delete from session_state t where t.app_name = p_app and t.user_id = p_user and t.session_id = p_session and t.incarnation = p_incarnation and t.key = s_key[i];
+        else
+            update session_state t set value = s_value[i], revision = h_revision where t.app_name = p_app and t.user_id = p_user and t.session_id = p_session and t.incarnation = p_incarnation and t.key = s_key[i];
+        end if;
+    end loop;
+
+    if u_revision <> u_was then
+        update user_scopes s
+        set revision = u_revision, floor = greatest(s.floor, (u_revision - 1) * (1 - least(u_was, 1))),
+            emptied = greatest(s.emptied, (u_revision - 1) * (1 - least(u_was, 1))),
+            began = greatest(s.began, (u_revision - 1) * (1 - least(u_was, 1)))
+        where s.ctid = u_at;
+        if not found then
+            raise exception 'a locked user is not where it was';
+        end if;
+    end if;
+    for i in 1 .. cardinality(v_key) loop
+        insert into user_log (app_name, user_id, key, revision, value, time)
+        values (p_app, p_user, v_key[i], u_revision, v_value[i], present);
+        insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
+        select p_app, p_user, u_revision & (-1::bigint << (length(ltrim((t.revision # u_revision)::bit(64)::text, '0')) - 1)),
+            t.key, t.revision, u_revision
+        from user_state t where t.app_name = p_app and t.user_id = p_user and t.key = v_key[i];
+        if not found then
+            insert into user_state (app_name, user_id, key, value, revision)
+            select p_app, p_user, v_key[i], v_value[i], u_revision where v_value[i] is not null;
+        elsif v_value[i] is null then
+            delete from user_state t where t.app_name = p_app and t.user_id = p_user and t.key = v_key[i];
+        else
+            update user_state t set value = v_value[i], revision = u_revision where t.app_name = p_app and t.user_id = p_user and t.key = v_key[i];
+        end if;
+    end loop;
+
+    if a_revision <> a_was then
+        update app_scopes s set revision = a_revision where s.ctid = a_at;
+        if not found then
+            raise exception 'a locked app is not where it was';
+        end if;
+    end if;
+    for i in 1 .. cardinality(w_key) loop
+        insert into app_log (app_name, key, revision, value, time)
+        values (p_app, w_key[i], a_revision, w_value[i], present);
+        insert into app_spans (app_name, node, key, valid_from, valid_to)
+        select p_app, a_revision & (-1::bigint << (length(ltrim((t.revision # a_revision)::bit(64)::text, '0')) - 1)),
+            t.key, t.revision, a_revision
+        from app_state t where t.app_name = p_app and t.key = w_key[i];
+        if not found then
+            insert into app_state (app_name, key, value, revision)
+            select p_app, w_key[i], w_value[i], a_revision where w_value[i] is not null;
+        elsif w_value[i] is null then
+            delete from app_state t where t.app_name = p_app and t.key = w_key[i];
+        else
+            update app_state t set value = w_value[i], revision = a_revision where t.app_name = p_app and t.key = w_key[i];
+        end if;
+    end loop;
+
+    if p_feed then
+        insert into changes (kind, app_name, user_id, session_id, incarnation, first_revision, last_revision, time)
+        values (2, p_app, p_user, p_session, p_incarnation, h_revision, h_revision, present);
+        if u_revision > u_was then
+            insert into changes (kind, app_name, user_id, first_revision, last_revision, time)
+            values (6, p_app, p_user, u_revision, u_revision, present);
+        end if;
+        if a_revision > a_was then
+            insert into changes (kind, app_name, first_revision, last_revision, time)
+            values (7, p_app, a_revision, a_revision, present);
         end if;
     end if;
 end

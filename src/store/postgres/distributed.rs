@@ -57,8 +57,9 @@ macro_rules! half_distributed {
 }
 pub(super) use {distributed, half_distributed, is_sent, tables};
 
-/// The functions that name an app first, and are sent to where it is.
-const FUNCTIONS: [&str; 1] = ["sessiond_write"];
+/// The functions that name an app first, and are sent to where it is; and what makes them anew, with bodies of statements that Citus
+/// routes.
+const FUNCTIONS: [(&str, &str); 1] = [("sessiond_write", include_str!("../../../migrations/citus/sessiond_write.sql"))];
 
 /// The oldest version that is known to do what is asked of it.
 const OLDEST: u32 = 13;
@@ -92,8 +93,8 @@ pub async fn distribute(conn: &mut PgConnection, name: Option<&str>) -> Result<(
     .await?;
     for (table, is_distributed, has_rows) in tables {
         if table == LAST {
-            for function in FUNCTIONS {
-                distribute_function(conn, function).await?;
+            for (function, body) in FUNCTIONS {
+                distribute_function(conn, function, body).await?;
             }
         }
         if !is_distributed {
@@ -151,9 +152,10 @@ async fn see_that_nobody_serves(conn: &mut PgConnection, name: Option<&str>) -> 
     Err(StoreError::config("another sessiond is connected to the database: stop all that serve, and run this again"))
 }
 
-async fn distribute_function(conn: &mut PgConnection, name: &str) -> Result<()> {
-    let (function, keeps_no_plan, is_distributed): (String, bool, bool) = sqlx::query_as(
-        "select p.oid::regprocedure::text, coalesce('plan_cache_mode=force_custom_plan' = any(p.proconfig), false), \
+async fn distribute_function(conn: &mut PgConnection, name: &str, body: &str) -> Result<()> {
+    // That it keeps no plans tells the body for Citus from the other one.
+    let (function, schema, is_for_citus, is_distributed): (String, String, bool, bool) = sqlx::query_as(
+        "select p.oid::regprocedure::text, p.pronamespace::regnamespace::text, coalesce('plan_cache_mode=force_custom_plan' = any(p.proconfig), false), \
            exists (select from pg_dist_object o where o.classid = 'pg_proc'::regclass and o.objid = p.oid \
                    and o.distribution_argument_index is not null) \
          from pg_proc p where p.proname = $1 and pg_function_is_visible(p.oid)",
@@ -162,11 +164,10 @@ async fn distribute_function(conn: &mut PgConnection, name: &str) -> Result<()> 
     .bind(name)
     .fetch_one(&mut *conn)
     .await?;
-    if !keeps_no_plan {
-        // For a plan that outlives its execution, Citus plans on the shard each time too, and never frees that. The name comes from
-        // PostgreSQL, which quotes what needs it.
-        let alter = format!("alter function {function} set plan_cache_mode = force_custom_plan");
-        sqlx::raw_sql(AssertSqlSafe(alter)).execute(&mut *conn).await?;
+    if !is_for_citus {
+        // The schema comes from PostgreSQL, which quotes what needs it.
+        let body = body.replacen(&format!("function {name}("), &format!("function {schema}.{name}("), 1);
+        sqlx::raw_sql(AssertSqlSafe(body)).execute(&mut *conn).await?;
     }
     if !is_distributed {
         sqlx::query("select create_distributed_function($1::regprocedure, 'p_app', colocate_with => $2)")
@@ -210,8 +211,8 @@ mod tests {
     /// snapshot in common.
     const LOCAL: [&str; 5] = ["api_keys", "token_secrets", "erasure_secrets", "changes", "ticks"];
 
-    /// It asks for a lock, which is one of the coordinator.
-    const NOT_SENT: [&str; 1] = ["sessiond_admits"];
+    /// One asks for a lock, which is one of the coordinator; the other is not called where the database is distributed.
+    const NOT_SENT: [&str; 2] = ["sessiond_admits", "sessiond_append"];
 
     #[test]
     fn each_table_and_function_of_the_schema_has_its_place() {
@@ -233,7 +234,8 @@ mod tests {
                     statement.trim().strip_prefix("create function ").and_then(|rest| rest.split_once('('))
                     && rest.trim_start().starts_with("p_app ")
                 {
-                    assert_ne!(FUNCTIONS.contains(&function), NOT_SENT.contains(&function), "{function}");
+                    let is_sent = FUNCTIONS.iter().any(|(name, _)| *name == function);
+                    assert_ne!(is_sent, NOT_SENT.contains(&function), "{function}");
                 }
             }
         }

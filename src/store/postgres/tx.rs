@@ -98,7 +98,8 @@ impl PgTx {
 
     /// Writes what a batch changes in one app, unless a head has changed; `feeds`: and tells the change feed.
     async fn write_app(&mut self, app: &AppName, writes: &Writes<'_>, feeds: bool) -> Result<Verdict> {
-        let row = write_call(app, writes, feeds).persistent(self.persistent).fetch_one(&mut *self.conn).await?;
+        let call = write_call(app, writes, feeds, self.shape);
+        let row = call.persistent(self.persistent).fetch_one(&mut *self.conn).await?;
         row.verdict()
     }
 }

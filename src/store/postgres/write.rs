@@ -1,7 +1,8 @@
 //! PostgreSQL: what writes many rows. All that a batch of appends changes in one app is one call of a function in the
-//! database (`sessiond_write`, migrations/postgres), which compares the heads and returns its verdict.
+//! database (`sessiond_write`, or `sessiond_append` for one event: migrations/postgres), which compares the heads and returns its
+//! verdict.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::postgres::PgArguments;
 use sqlx::query::{Query, QueryAs};
@@ -18,15 +19,22 @@ use crate::domain::loaded::SessionHead;
 use crate::domain::policy::DAY;
 use crate::domain::session::Creation;
 use crate::domain::time::Micros;
-use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrites, Writes};
+use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrite, StateWrites, Writes};
 use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
+use crate::store::shape::Shape;
 use crate::store::sql::columns::{EVENT, HEAD_COLUMNS, Part, SESSION_COLUMNS};
 use crate::store::sql::words::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
      $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52)";
+
+/// Of one event. Half of what [`CALL`] with arrays of one element costs is making rows of arrays.
+const CALL_FOR_ONE: &str = "select verdict, array[$4] as incarnations, array[coalesce(user_revision, 0)] as user_revisions, \
+     array[coalesce(app_revision, 0)] as app_revisions, array[coalesce(commit_time, 0)] as commit_times from sessiond_append(\
+     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, \
+     $28, $29, $30, $31, $32, $33)";
 
 /// The result of a call: the verdict, and for each stored event the incarnation of its session, the revisions of user and app that
 /// it records, and when it was committed.
@@ -69,12 +77,73 @@ pub fn apps_of<'a>(writes: &Writes<'a>) -> BTreeSet<&'a AppName> {
     sessions.chain(scopes.keys().map(|scope| scope.app())).chain(events).chain(states).collect()
 }
 
+type Call<'q> = QueryAs<'q, Postgres, VerdictRow, PgArguments>;
+
 /// The call that writes what a batch changes in one app; `feeds`: and tells the change feed.
-pub fn write_call<'q>(
-    app: &'q AppName,
-    writes: &'q Writes<'_>,
-    feeds: bool,
-) -> QueryAs<'q, Postgres, VerdictRow, PgArguments> {
+pub fn write_call<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool, shape: Shape) -> Call<'q> {
+    // Citus does not route what the function for one event does.
+    let one = if shape.is_distributed() { None } else { call_for_one(app, writes, feeds) };
+    one.unwrap_or_else(|| call_for_batch(app, writes, feeds))
+}
+
+/// `None` if the batch is more than one event, or guards what is not of its session.
+fn call_for_one<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> Option<Call<'q>> {
+    let (key, update) = only(writes.sessions.iter().filter(|(key, _)| key.app() == app))?;
+    let event = only(writes.events.iter().filter(|row| row.key.app() == app))?;
+    let was = update.was.as_ref()?;
+    let [user, of_app] = [ScopeRef::User(&key.user), ScopeRef::App(app)];
+    if writes.scopes.keys().any(|scope| scope.app() == app && ![user, of_app].contains(scope)) {
+        return None;
+    }
+    let mut query = sqlx::query_as(CALL_FOR_ONE)
+        .bind(app.as_str())
+        .bind(key.user.user.as_str())
+        .bind(key.session.as_str())
+        .bind(was.incarnation)
+        .bind(was.revision)
+        .bind(was.metadata_revision)
+        .bind(was.update_time.0)
+        .bind(update.revision)
+        .bind(update.update_time.micros.0)
+        .bind(update.update_time.number.text())
+        .bind(update.lease)
+        .bind(update.side);
+    for scope in [user, of_app] {
+        let update = writes.scopes.get(&scope);
+        query = query.bind(update.map(|update| update.was)).bind(update.map(|update| update.revision));
+    }
+    for (_, part) in EVENT.iter().filter(|(name, _)| !["sequence", "commit_time"].contains(name)) {
+        query = match part {
+            Part::Number(of) => query.bind(of(event)),
+            Part::Text(of) => query.bind(of(event)),
+            Part::Shared(of) => query.bind(&**of(event)),
+            Part::Bytes(of) => query.bind(of(event)),
+        };
+    }
+    let query = bind_changes(query, &writes.session_state.rows, |(session, ..)| session.app() == app, |(.., key)| key);
+    let query = bind_changes(query, &writes.shared_state.rows, |(scope, _)| *scope == user, |(_, key)| key);
+    let query = bind_changes(query, &writes.shared_state.rows, |(scope, _)| *scope == of_app, |(_, key)| key);
+    Some(query.bind(feeds))
+}
+
+fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next();
+    if all.next().is_some() { None } else { first }
+}
+
+/// Binds the keys and values that one event changes.
+fn bind_changes<'q, K>(
+    query: Call<'q>,
+    rows: &'q BTreeMap<K, StateWrite<'_>>,
+    is_of_app: impl Fn(&K) -> bool,
+    name: impl Fn(&K) -> &'q str,
+) -> Call<'q> {
+    let rows = || rows.iter().filter(|(key, _)| is_of_app(key));
+    let values = rows().map(|(_, row)| row.value.as_deref().map(RawJson::text));
+    query.bind(rows().map(|(key, _)| name(key)).collect::<Vec<_>>()).bind(values.collect::<Vec<_>>())
+}
+
+fn call_for_batch<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> Call<'q> {
     let query = sqlx::query_as(CALL).bind(app.as_str());
 
     let rows: Vec<_> = writes.sessions.iter().filter(|(key, _)| key.app() == app).collect();
@@ -367,5 +436,6 @@ pub fn composed() -> Vec<(String, String)> {
     let composed = statements
         .into_iter()
         .filter_map(|(name, statement)| Some((name.to_owned(), statement?.sql().as_str().to_owned())));
-    composed.chain(read::composed()).chain([("write".to_owned(), CALL.to_owned())]).collect()
+    let calls = [("write", CALL), ("append", CALL_FOR_ONE)].map(|(name, text)| (name.to_owned(), text.to_owned()));
+    composed.chain(read::composed()).chain(calls).collect()
 }

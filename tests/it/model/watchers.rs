@@ -21,6 +21,7 @@ use super::setting;
 use crate::support::binary::{PATIENT, Server};
 use crate::support::client::{Client, PATIENCE};
 use crate::support::databases::{Place, on_both_databases};
+use crate::support::random::Random;
 use crate::support::sse::{Part, Watch};
 
 /// The longest that a stream is followed: the client gives an answer no longer.
@@ -54,24 +55,6 @@ async fn watchers_have_each_event_once(place: Place) {
 async fn watchers_have_each_event_once_by_pages_of_one(place: Place) {
     let scale = Scale { watchers: Scale::of_the_run().watchers / 3, ..Scale::of_the_run() };
     watched(place, scale, &[PATIENT, &["--max-page-rows=1"]].concat()).await;
-}
-
-/// Numbers that differ from run to run.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Self {
-        Self(uuid::Uuid::new_v4().as_u64_pair().0)
-    }
-
-    /// SplitMix64.
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % end
-    }
 }
 
 /// The servers, where they are now.

@@ -10,6 +10,7 @@ mod append;
 mod change;
 mod commits;
 mod create;
+mod functions;
 mod lease;
 mod past;
 mod read;

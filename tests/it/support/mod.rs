@@ -19,6 +19,7 @@ pub mod pgbouncer;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
+pub mod random;
 pub mod schema;
 pub mod server;
 #[path = "../../../src/access/testing/mod.rs"]
