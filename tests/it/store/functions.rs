@@ -95,11 +95,16 @@ struct Head {
     lease_epoch: i64,
 }
 
-/// State rows by owner and key: value, first and last revision; and the values that did not outlast the batch, with the revisions
-/// from which and up to which they held.
+/// A value that did not outlast its batch: whose and under which key, and the revisions from which and up to which it held.
+type Passed<K> = ((K, String), Option<String>, i64, i64);
+
+/// A column of an owner: its type, and its value.
+type Column<'c, K> = (&'c str, &'c dyn Fn(&K) -> String);
+
+/// State rows by owner and key: value, first and last revision; and the values that did not outlast the batch.
 struct State<K> {
     rows: BTreeMap<(K, String), (Option<String>, i64, i64)>,
-    passed: Vec<((K, String), Option<String>, i64, i64)>,
+    passed: Vec<Passed<K>>,
 }
 
 impl<K: Ord + Clone> State<K> {
@@ -120,7 +125,7 @@ impl<K: Ord + Clone> State<K> {
     }
 
     /// The arrays of keys and of what follows them: value, first, revision, until.
-    fn arrays(&self, owner: &[(&str, &dyn Fn(&K) -> String)]) -> Vec<String> {
+    fn arrays(&self, owner: &[Column<'_, K>]) -> Vec<String> {
         let keys = || self.rows.keys().chain(self.passed.iter().map(|(key, ..)| key));
         let mut arrays: Vec<String> =
             owner.iter().map(|(kind, part)| array(kind, keys().map(|(owner, _)| Some(part(owner))))).collect();
