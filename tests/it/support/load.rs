@@ -201,7 +201,9 @@ pub async fn verify(api: &Client, record: &mut Record) {
 
     for sent in &record.open {
         let answer = api.post(format!("{}/events", session_path(sent.session))).json(&sent.event).await;
-        assert_eq!(answer.status, if logs[sent.session].contains_key(&sent.id) { 200 } else { 201 }, "{answer:?}");
+        // The database may still have been at work for the server that was killed when the log was read.
+        let is_there = logs[sent.session].contains_key(&sent.id);
+        assert!(answer.status == 200 || answer.status == 201 && !is_there, "{answer:?}");
     }
     record.settled.append(&mut record.open);
     let logs = read(api).await;
