@@ -14,6 +14,7 @@ __all__ = ["Browser", "Keys", "Page"]
 
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run"]
 
+
 class Browser:
     def __init__(self):
         options = webdriver.ChromeOptions()
