@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::authenticator::{no_randomness, seconds};
 use super::{Authenticator, Client, ClientKind, key, random, token};
 use crate::domain::Rejected;
-use crate::domain::access::{ApiKey, Grant, KeyDraft, Names, Place, Role, TokenDraft};
+use crate::domain::access::{ApiKey, Grant, KeyDraft, Names, Role, Target, TokenDraft};
 use crate::domain::ids::UserKey;
 use crate::domain::session::Expiry;
 use crate::domain::time::Micros;
@@ -262,7 +262,7 @@ fn within(client: &Client, key: &ApiKey) -> Result<()> {
 }
 
 fn reaches(client: &Client, user: &UserKey) -> Result<()> {
-    match client.grant.reaches(Place::User(&user.app, &user.user)) {
+    match client.grant.reaches(Target::User(&user.app, &user.user)) {
         true => Ok(()),
         false => Err(Error::Beyond("the credential is not for this app and user")),
     }

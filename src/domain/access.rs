@@ -233,7 +233,7 @@ pub struct Grant {
 
 /// The names that a request addresses.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum Target<'a> {
     /// No app; the answer is filtered elsewhere.
     Server,
     /// An app and all of its users.
@@ -249,13 +249,13 @@ impl Grant {
         Self { role: Role::Admin, apps: Names::all(), users: Names::all() }
     }
 
-    /// Whether the names of a place are within the grant, whatever the role.
-    pub fn reaches(&self, place: Place<'_>) -> bool {
-        match place {
-            Place::Server => true,
-            Place::App(app) => self.apps.allows(app.as_str()) && self.users.is_all(),
-            Place::Shared(app) => self.apps.allows(app.as_str()),
-            Place::User(app, user) => self.apps.allows(app.as_str()) && self.users.allows(user.as_str()),
+    /// Whether the names of a target are within the grant, whatever the role.
+    pub fn reaches(&self, target: Target<'_>) -> bool {
+        match target {
+            Target::Server => true,
+            Target::App(app) => self.apps.allows(app.as_str()) && self.users.is_all(),
+            Target::Shared(app) => self.apps.allows(app.as_str()),
+            Target::User(app, user) => self.apps.allows(app.as_str()) && self.users.allows(user.as_str()),
         }
     }
 
@@ -497,7 +497,7 @@ mod tests {
                 held = given;
             }
             let (app, user) = (AppName::parse(&app).unwrap(), UserId::parse(&user).unwrap());
-            prop_assert!(!held.reaches(Place::User(&app, &user)) || chain.iter().all(|grant| grant.reaches(Place::User(&app, &user))));
+            prop_assert!(!held.reaches(Target::User(&app, &user)) || chain.iter().all(|grant| grant.reaches(Target::User(&app, &user))));
         }
     }
 
@@ -526,7 +526,7 @@ mod tests {
     fn an_app_without_a_user_is_of_all_users() {
         let app = AppName::parse("a").unwrap();
         let of_one = Grant { role: Role::User, apps: Names::patterns(["a"]), users: Names::literal(["u"]) };
-        assert!(!of_one.reaches(Place::App(&app)) && of_one.reaches(Place::Shared(&app)));
-        assert!(Grant { users: Names::all(), ..of_one }.reaches(Place::App(&app)));
+        assert!(!of_one.reaches(Target::App(&app)) && of_one.reaches(Target::Shared(&app)));
+        assert!(Grant { users: Names::all(), ..of_one }.reaches(Target::App(&app)));
     }
 }

@@ -216,7 +216,7 @@ pub struct PastEnd {
     /// The first revision of the history.
     pub floor: i64,
     /// The values at `revision` that were written before: the key, the value and the revision that wrote it.
-    pub held: Vec<(String, RawJson, i64)>,
+    pub unchanged: Vec<(String, RawJson, i64)>,
 }
 
 /// An event, or the stub that a trim left of it.

@@ -180,7 +180,7 @@ impl Reader {
 
     /// When to read whether a session has expired. At the latest in an hour; repeatedly, if the database's clock, which decides,
     /// is behind.
-    pub fn look_for_expiry(&self, expire_time: Option<Micros>) -> Option<Instant> {
+    pub fn next_expiry_check(&self, expire_time: Option<Micros>) -> Option<Instant> {
         let left = expire_time?.0.saturating_sub(self.clock.now().0);
         let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
         Some(Instant::now() + left.clamp(EXPIRY_RETRY, LONGEST_WAIT))
@@ -201,7 +201,7 @@ fn nothing() -> StateFilter {
 
 impl Follower {
     /// The approximate memory, in bytes, that it takes to know the client's shared state.
-    pub fn held(&self) -> usize {
+    pub fn memory(&self) -> usize {
         self.shared.as_ref().map_or(0, |shared| shared.memory)
     }
 
@@ -406,7 +406,7 @@ impl Follower {
 
     fn note_expiry(&mut self, head: &SessionInfo) {
         self.expire_time = head.expire_time;
-        self.expiry_check = self.service.look_for_expiry(head.expire_time);
+        self.expiry_check = self.service.next_expiry_check(head.expire_time);
     }
 
     /// The whole state, or the changes of shared state.

@@ -1,5 +1,5 @@
 //! Imports: the lines of an export become sessions again, each whole or not at all. In memory are a part of one session, its
-//! state, the names of its invocations, and a digest of each event id: [`Import::held`] says how much.
+//! state, the names of its invocations, and a digest of each event id: [`Import::memory`] says how much.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::retry::Repeat;
 use super::{Error, Result, Service};
-use crate::domain::access::{Grant, Place};
+use crate::domain::access::{Grant, Target};
 use crate::domain::change::{Keys, parse_delta};
 use crate::domain::erasure::Subject;
 use crate::domain::event::{Rewind, cost, cost_beside};
@@ -442,7 +442,7 @@ impl Import {
 
     /// Whether the grant allows writes for this user or, without one, to app state.
     fn check_grant(&self, app: &AppName, user: Option<&UserId>) -> std::result::Result<(), Fault> {
-        match self.grant.reaches(user.map_or(Place::App(app), |user| Place::User(app, user))) {
+        match self.grant.reaches(user.map_or(Target::App(app), |user| Target::User(app, user))) {
             true => Ok(()),
             false => Err(Fault::new("permission_denied", "the credential is not for this app and user")),
         }
@@ -481,7 +481,7 @@ impl Import {
     }
 
     /// The approximate memory that it takes between two lines, in bytes.
-    pub fn held(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let past = self.past.as_ref().map_or(0, |past| past.memory + past.bytes);
         past + self
             .open
@@ -820,9 +820,9 @@ impl Import {
             return Ok(());
         }
         let older = past.state.iter().filter(|(_, (from, _))| *from < revision);
-        let held = older.map(|(key, (from, value))| (key.clone(), value.clone(), *from)).collect();
+        let unchanged = older.map(|(key, (from, value))| (key.clone(), value.clone(), *from)).collect();
         let (time, floor) = (past.time, past.base);
-        let end = PastEnd { scope, subject, since, revision, time, floor, held };
+        let end = PastEnd { scope, subject, since, revision, time, floor, unchanged };
         let write = |_| service.store.end_past(&end, deadline);
         let outcome = service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value;
         taken(outcome)?;

@@ -37,7 +37,7 @@ impl Reader {
     }
 
     /// When to try again for a lease that expires then. Releases by other processes wake nobody here.
-    pub fn look_for_lease(&self, expire_time: Micros) -> Micros {
+    pub fn next_lease_attempt(&self, expire_time: Micros) -> Micros {
         const EVERY: i64 = 250_000;
         if self.reads.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
     }

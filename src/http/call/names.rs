@@ -3,7 +3,7 @@
 use percent_encoding::percent_decode_str;
 
 use crate::access::Client;
-use crate::domain::access::Place;
+use crate::domain::access::Target;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::scope;
 use crate::http::describe::Access;
@@ -89,10 +89,10 @@ pub fn is_within(client: &Client, access: Access, names: &PathNames) -> Result<b
         Access::Read(role) | Access::ReadShared(role) | Access::Write(role) => role,
     };
     let place = match (&names.app, &names.user) {
-        (None, _) => Place::Server,
-        (Some(app), Some(user)) => Place::User(app, user),
-        (Some(app), None) if matches!(access, Access::ReadShared(_)) => Place::Shared(app),
-        (Some(app), None) => Place::App(app),
+        (None, _) => Target::Server,
+        (Some(app), Some(user)) => Target::User(app, user),
+        (Some(app), None) if matches!(access, Access::ReadShared(_)) => Target::Shared(app),
+        (Some(app), None) => Target::App(app),
     };
     if client.grant.role < role {
         let detail = format!("the role `{}` may not do this; `{role}` could", client.grant.role);

@@ -97,7 +97,7 @@ impl<A: Awaited> Wait<A> {
             self.place = Some(self.app.places.watch(&self.app.metrics, self.sharer)?);
             self.share.give_back();
         }
-        let expiry = self.app.reader(true).look_for_expiry(expire_time);
+        let expiry = self.app.reader(true).next_expiry_check(expire_time);
         let preemption = self.place.as_ref().map(|place| place.preemption.clone());
         loop {
             let preempted = async {

@@ -68,8 +68,8 @@ async fn until_free(call: &mut Call, wait: &mut Wait, expire_time: Micros) -> Re
     let key = call.names.session()?;
     let mut expire_time = expire_time;
     loop {
-        let look = call.service.look_for_lease(expire_time);
-        let Some(deadline) = wait.changed(Some(look)).await? else { return Ok(false) };
+        let next = call.service.next_lease_attempt(expire_time);
+        let Some(deadline) = wait.changed(Some(next)).await? else { return Ok(false) };
         call.deadline = deadline;
         let view = call.service.lease(&key, deadline).await?;
         match view.lease.holding {

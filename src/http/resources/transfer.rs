@@ -259,7 +259,7 @@ impl Steps {
             0..LARGE_LINE => self.import.line(line).await?,
             _ => block_in_place(|| Handle::current().block_on(self.import.line(line)))?,
         };
-        if !self.reader.keep(self.import.held()) {
+        if !self.reader.keep(self.import.memory()) {
             results.extend(self.import.unread(Unread::NoRoom).await?);
         }
         Ok(results)

@@ -95,7 +95,7 @@ impl Source for Session {
     }
 
     fn buffered(&self) -> usize {
-        self.follower.held()
+        self.follower.memory()
     }
 }
 

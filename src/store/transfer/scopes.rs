@@ -221,7 +221,7 @@ async fn settle_past(db: &mut impl Sql, end: &PastEnd) -> Result<()> {
     db.execute(Query::new(&statements.set_time).owner(scope).bind(revision).bind(end.time.0)).await?;
     let still: Vec<(String,)> = db.fetch(Query::new(&statements.keys_at).owner(scope).bind(revision)).await?;
     let still: HashSet<String> = still.into_iter().map(|(key,)| key).collect();
-    let (held, changed): (Vec<_>, Vec<_>) = end.held.iter().partition(|(key, ..)| still.contains(key));
+    let (held, changed): (Vec<_>, Vec<_>) = end.unchanged.iter().partition(|(key, ..)| still.contains(key));
     for rows in held.chunks(CHUNK) {
         let keys: Vec<String> = rows.iter().map(|(key, ..)| key.clone()).collect();
         let at = vec![revision; keys.len()];

@@ -192,7 +192,7 @@ on_both_databases! {
         }
     }
 
-    async fn what_began_before_a_revocation_is_not_written_after_it(server: &Guarded) with ["--request-timeout=55s"] {
+    async fn what_began_before_a_revocation_is_not_written_after_it(server: &Guarded) with ["--request-timeout=55s", "--body-stall-timeout=50s"] {
         let body = json!({"sessionId": "s", "state": {"k": 1}, "events": [{"id": "e", "author": "agent"}]});
         server.admin("POST", "/v1/apps/a/users/u/sessions").json(body).await.expect(201);
         let shown = async || {
