@@ -59,7 +59,7 @@ class Standby(PostgreSQL):
             os.chown(self.folder, self.user["user"], self.user["group"])
         source = f"host=127.0.0.1 port={port} user=postgres application_name={name}"
         self._run("pg_basebackup", "-d", source, "-D", "data", "-R", "--checkpoint=fast")
-        self._start()
+        self.start()
 
     def promote(self) -> None:
         self._run("pg_ctl", "promote", "-w", "-D", "data")

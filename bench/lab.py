@@ -142,9 +142,10 @@ class PostgreSQL:
             os.chown(self.folder, entry.pw_uid, entry.pw_gid)
             folder.chmod(0o711)
         self._run("initdb", "-D", "data", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C")
-        self._start()
+        self.start()
 
-    def _start(self) -> None:
+    def start(self, other_settings: dict[str, str] | None = None, group=None) -> None:
+        """Starts it, again with other settings and in a control group of the caller's."""
         data = self.folder / "data"
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         self.settings = {
@@ -157,7 +158,7 @@ class PostgreSQL:
             "max_connections": "300",
             # Of a disk that does not turn.
             "random_page_cost": "1.1",
-        }
+        } | (other_settings or {})
         self.port = free_port()
         log = open(self.folder / "log", "wb")
         command = [self.programs / "postgres", "-D", data, "-p", str(self.port), "-k", self.folder]
@@ -176,6 +177,10 @@ class PostgreSQL:
                 if self.process.poll() is not None or time.monotonic() > deadline:
                     raise SystemExit("PostgreSQL does not start:\n" + (self.folder / "log").read_text()) from error
                 time.sleep(0.1)
+        if group:
+            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+            for process in [self.process.pid, *map(int, children)]:
+                group.take(process)
 
     def _run(self, program: str, *arguments) -> str:
         done = subprocess.run(

@@ -3,6 +3,7 @@ sentence that says whether a target is met."""
 
 from __future__ import annotations
 
+import json
 import statistics
 import textwrap
 from collections.abc import Callable
@@ -175,8 +176,9 @@ class Target:
 
 
 class Report:
-    def __init__(self, data: dict):
-        self.facts, self.results = data["facts"], data["results"]
+    def __init__(self, data: dict, size: dict | None):
+        """`size`: what bench/size.py found, if it was run."""
+        self.facts, self.results, self.size = data["facts"], data["results"], size
         effort = self.facts["effort"]
         self.histories, self.states, self.lists = effort["histories"], effort["states"], effort["lists"]
 
@@ -224,9 +226,9 @@ class Report:
         lists = (lists[0], 100_000 if 100_000 in lists else lists[-1])
         sqlite = Figure.of(self.find(block="sqlite", scenario="append", connections=64), "rate")
         targets = [
-            Target("appends at 64 connections : pgbench at its best", at_64, best, at_least=1.5),
-            Target("appends at 256 connections : pgbench at its best", at_256, best, at_least=2),
-            Target("appends at 1 connection : pgbench at 1 client", at_1, self.best("append", 1), at_least=0.6),
+            Target("appends at 64 connections : pgbench at its best", at_64, best, at_least=2.1),
+            Target("appends at 256 connections : pgbench at its best", at_256, best, at_least=2.2),
+            Target("appends at 1 connection : pgbench at 1 client", at_1, self.best("append", 1), at_least=0.7),
             Target(
                 "p99 of appends at 64 connections : mean of pgbench at 64 clients",
                 Figure.of(self.grid("append", 64), "p99"),
@@ -250,7 +252,7 @@ class Report:
                 "gets with 10 events at 32 connections : pgbench reading at its best",
                 Figure.of(self.grid("get-events", 32), "rate"),
                 self.best("read"),
-                at_least=0.6,
+                at_least=0.85,
             ),
             Target(
                 "appends at 64 connections, all on one session : spread over many",
@@ -277,7 +279,7 @@ class Report:
             cell = self.find(block="overload", database=database)
             measure = f"{database}: appends at {OVERLOAD} times as many connections as at the peak : at the peak"
             goodput, peak = Figure.of(cell, "rate"), Figure.of(cell, "peak")
-            targets.append(Target(measure, goodput, peak, at_least=0.8))
+            targets.append(Target(measure, goodput, peak, at_least=0.9))
         rows = [target.row() for target in targets]
 
         stream = self.find(block="streaming")
@@ -289,7 +291,7 @@ class Report:
         rows.append(row)
 
         measure = "SQLite: appends at 64 connections : google-adk's SqliteSessionService, at its best"
-        rows.append(Target(measure, sqlite, self.yardstick("google-adk SqliteSessionService"), at_least=20).row())
+        rows.append(Target(measure, sqlite, self.yardstick("google-adk SqliteSessionService"), at_least=25).row())
         return rows
 
     # ---- sections ----
@@ -465,6 +467,35 @@ class Report:
             *table(head("sessions of the app", "first page"), lists),
         ]
 
+    def size_section(self) -> list[str]:
+        if not self.size:
+            return []
+        memory, results = self.size["memory"], self.size["results"]
+        limit = f"{memory // MIB:,} MiB for its processes and its cache of files" if memory else "all of the machine's memory"
+        titles = {"append": "appends", "get-events": "gets with 10 events", "list": "first pages of 100"}
+        sizes = {int(events): facts for events, facts in self.size["sizes"].items()}
+        kinds = list(dict.fromkeys((entry["scenario"], entry["connections"]) for entry in results))
+        rows = []
+        for scenario, connections in kinds:
+            for events in sizes:
+                cell = find(results, scenario=scenario, connections=connections, events=events)
+                figures = [rate(cell), millis(cell("p50")), millis(cell("p99")), *(figure(cell.known(each)) for each in COSTS)]
+                read = cell.known("read_bytes")
+                read = "" if read is None else figure(read / 1024)
+                rows.append([f"{titles[scenario]} at {connections}, {events:,} events", *figures, read, errors(cell)])
+        databases = ", ".join(f"{whole(facts['bytes'] / MIB)} MiB ({events:,} events)" for events, facts in sizes.items())
+        return [
+            "### A database larger than memory",
+            "",
+            *prose(
+                f"""Events of some 250 bytes, 100 in each session, written in turns, so that those of one session lie apart. Requests
+                go to sessions at random: no part of the database is hotter than another, which is the worst case. PostgreSQL has
+                `shared_buffers={self.size["settings"]["shared_buffers"]}` and {limit}. The databases: {databases}. Read: from the
+                disk, by PostgreSQL, per request."""
+            ),
+            *table(["", "per second (range)", "p50 ms", "p99 ms", *COSTS.values(), "KiB read", "errors"], rows),
+        ]
+
     def contention(self) -> list[str]:
         names = {
             "append": "sessions at random",
@@ -619,6 +650,7 @@ class Report:
             self.throughput(),
             self.open_loop(),
             self.growth_section(),
+            self.size_section(),
             self.contention(),
             self.overload(),
             self.costs(),
@@ -628,8 +660,9 @@ class Report:
 
 
 def write(data: dict, folder: Path) -> None:
-    report = Report(data)
     plots = folder / "benchmarks"
+    size = plots / "size.json"
+    report = Report(data, json.loads(size.read_text()) if size.is_file() else None)
     plots.mkdir(parents=True, exist_ok=True)
     for name, text in report.plots().items():
         (plots / f"{name}.svg").write_text(text)
