@@ -1247,8 +1247,8 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key collate "C") from
     app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':'
     || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and t.user_id =
-    s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ',' order by
-    t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
+    s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key
+    collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
 
 -- create_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
@@ -1283,9 +1283,8 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     as app_revision, (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key
     collate "C") from app_state t where t.app_name = $1) as app_state, (select string_agg(to_json('user:' ||
     t.key)::text || ':' || t.value, ',' order by t.key collate "C") from user_state t where t.app_name = $1 and
-    t.user_id = s.user_id) as user_state, (select string_agg(to_json('' || t.key)::text || ':' || t.value, ','
-    order by t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made
-    s;
+    t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order
+    by t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
 
 -- read_sessions_state_carefully
 with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
@@ -1298,8 +1297,8 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
     t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
     t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
-    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
-    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
+    to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
     s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
     session_state from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
     q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from
@@ -1357,8 +1356,8 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
     t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
     t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
-    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select to_json('' ||
-    t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
+    to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
     s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
     session_state, p.* from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id
     = q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch
@@ -1405,7 +1404,7 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     t.value as member from app_state t where t.app_name = $1 order by t.key) as members) as app_state, (select
     string_agg(member, ',') from (select to_json('user:' || t.key)::text || ':' || t.value as member from
     user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
-    (select string_agg(member, ',') from (select to_json('' || t.key)::text || ':' || t.value as member from
+    (select string_agg(member, ',') from (select to_json(t.key)::text || ':' || t.value as member from
     session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
     s.incarnation order by t.key) as members) as session_state from sessions s where s.app_name = $1 and
     s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
@@ -1456,7 +1455,7 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     t.value as member from app_state t where t.app_name = $1 order by t.key) as members) as app_state, (select
     string_agg(member, ',') from (select to_json('user:' || t.key)::text || ':' || t.value as member from
     user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
-    (select string_agg(member, ',') from (select to_json('' || t.key)::text || ':' || t.value as member from
+    (select string_agg(member, ',') from (select to_json(t.key)::text || ':' || t.value as member from
     session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
     s.incarnation order by t.key) as members) as session_state, p.* from sessions s cross join lateral (select
     min(sequence) as first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes,

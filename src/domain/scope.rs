@@ -16,7 +16,7 @@ impl Scope {
     pub const SHARED: [Self; 2] = [Self::User, Self::App];
 
     /// The prefix of this scope's keys in the merged state.
-    pub fn prefix(self) -> &'static str {
+    pub const fn prefix(self) -> &'static str {
         match self {
             Self::Session => "",
             Self::User => "user:",

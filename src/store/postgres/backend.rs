@@ -9,6 +9,7 @@ use url::Url;
 use super::connect::{self, Server, durable};
 use super::distributed::{self, distributed, half_distributed, is_sent, tables};
 use super::migrate::Migration;
+use super::read::Unfinished;
 use super::tx::PgTx;
 use super::words::clock;
 use crate::domain::query::{SessionQuery, StateFilter};
@@ -43,6 +44,7 @@ pub struct Postgres {
     /// On one server, and on one that distributes.
     begin_read: [String; 2],
     begin_write: [String; 2],
+    unfinished: Arc<Unfinished>,
     /// As it was at the last check.
     standby: Mutex<Option<Standby>>,
 }
@@ -98,7 +100,8 @@ impl Postgres {
         };
         let server = Arc::new(Server::new(with_settings, kept));
         let pool = Pool::new(server.clone(), limits.connections, limits.acquire);
-        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write, standby: Mutex::new(None) })
+        let (unfinished, standby) = Default::default();
+        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write, unfinished, standby })
     }
 
     fn migration(&self) -> Migration<'_> {
@@ -129,7 +132,7 @@ impl Postgres {
             }
             None => {}
         }
-        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer);
+        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer, self.unfinished.clone());
         (tx.shape, tx.feeds, tx.in_transaction) = (self.shape(), self.feeds(), begin.is_some());
         Ok(tx)
     }

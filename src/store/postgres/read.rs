@@ -1,9 +1,12 @@
 //! PostgreSQL: sessions with their merged states and the ranges of their events, many in one statement.
 //!
 //! A statement is quick or careful. The quick one leaves out what is seldom needed: it neither bounds the bytes of a small page
-//! nor writes keys as JSON. Its rows show whether that was enough ([`ReadRow::view`]); if not, the careful one follows.
+//! nor writes keys as JSON. Its rows show whether that was enough ([`ReadRow::view`]); for what is [`Unfinished`], the careful one
+//! follows.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use sqlx::postgres::PgArguments;
 use sqlx::query::QueryAs;
@@ -18,17 +21,7 @@ use crate::domain::time::Micros;
 use crate::store::error::StoreError;
 use crate::store::sql::columns::HEAD_COLUMNS;
 use crate::store::sql::rows::HeadRow;
-
-/// The scopes in the order of a merged state: prefix, table, and whose rows.
-const SCOPES: [(&str, &str, &str); 3] = [
-    ("app:", "app_state", "t.app_name = $1"),
-    ("user:", "user_state", "t.app_name = $1 and t.user_id = s.user_id"),
-    (
-        "",
-        "session_state",
-        "t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation",
-    ),
-];
+use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 
 /// How many events a page may have to be read whole and measured afterwards.
 const FEW: i64 = 64;
@@ -92,15 +85,16 @@ impl Form {
         } else {
             ["q.user_id", "q.id", "q.now", "q.after", "q.before", "q.last", "q.most_rows", "q.most_bytes"]
         };
-        let states = SCOPES.iter().zip(wanted).map(|((prefix, table, of), wanted)| {
+        let states = SHOWN_STATES.iter().zip(wanted).map(|(shown, wanted)| {
+            let ShownState { table, of_session, .. } = shown;
             let wanted = wanted.map(|place| format!(" and t.key = any(${place})")).unwrap_or_default();
             let (member, state) = if self.quick {
                 ("t.value || e'\\x1f' || t.key".to_owned(), "count(*) || e'\\x1e' || string_agg(member, e'\\x1e')")
             } else {
-                (format!("to_json('{prefix}' || t.key)::text || ':' || t.value"), "string_agg(member, ',')")
+                (format!("to_json({})::text || ':' || t.value", shown.key()), "string_agg(member, ',')")
             };
             format!(
-                ", (select {state} from (select {member} as member from {table} t where {of}{wanted} order by t.key) \
+                ", (select {state} from (select {member} as member from {table} t where {of_session}{wanted} order by t.key) \
                  as members) as {table}"
             )
         });
@@ -156,6 +150,57 @@ impl Form {
 
 /// The statements that read whole states, by [`Form::place`].
 static WHOLE: LazyLock<Vec<String>> = LazyLock::new(|| Form::all().map(|form| form.text([None; 3])).collect());
+
+/// How many of the next reads ask the careful statement at once, after one that the quick one did not finish.
+const CAREFUL: u32 = 32;
+
+/// How many kinds of reads are remembered.
+const REMEMBERED: usize = 4096;
+
+/// The reads that the quick statement did not finish lately, by session and number of events: as a rule it would not finish
+/// the next ones either.
+#[derive(Default)]
+pub struct Unfinished {
+    /// For each, how many of its next reads ask the careful statement at once.
+    left: Mutex<HashMap<u64, u32>>,
+}
+
+impl Unfinished {
+    /// The quick statement did not finish this.
+    pub fn note(&self, query: &SessionQuery) {
+        let mut left = self.left();
+        if left.len() >= REMEMBERED {
+            left.clear();
+        }
+        left.insert(kind(query), CAREFUL);
+    }
+
+    /// Whether the careful statement is to be asked at once; counts it as asked.
+    pub fn take(&self, query: &SessionQuery) -> bool {
+        let mut left = self.left();
+        if left.is_empty() {
+            return false;
+        }
+        let kind = kind(query);
+        let Some(reads) = left.get_mut(&kind) else { return false };
+        *reads -= 1;
+        if *reads == 0 {
+            left.remove(&kind);
+        }
+        true
+    }
+
+    fn left(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A number for the session and how many events are asked for. If two share one, some reads are careful without need.
+fn kind(query: &SessionQuery) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&query.key, query.events.as_ref().map(rows)).hash(&mut hasher);
+    hasher.finish()
+}
 
 /// The statement for [plain](SessionQuery::is_plain) queries of one app. Several queries must each ask for the whole state.
 pub fn read_statement<'q>(
@@ -284,7 +329,7 @@ fn merged(parts: &[Option<String>; 3]) -> Option<String> {
     let mut out = String::with_capacity(2 + parts.iter().flatten().map(|part| part.len() + 64).sum::<usize>());
     out.push('{');
     let mut name = String::new();
-    for ((prefix, ..), part) in SCOPES.iter().zip(parts) {
+    for (shown, part) in SHOWN_STATES.iter().zip(parts) {
         let Some((count, entries)) = part.as_deref().and_then(|part| part.split_once(ENTRY)) else { continue };
         let mut found = 0;
         for entry in entries.split(ENTRY) {
@@ -293,7 +338,7 @@ fn merged(parts: &[Option<String>; 3]) -> Option<String> {
                 out.push(',');
             }
             name.clear();
-            name.push_str(prefix);
+            name.push_str(shown.scope.prefix());
             name.push_str(key);
             push_string(&mut out, &name);
             out.push(':');
@@ -325,12 +370,39 @@ pub fn composed() -> impl Iterator<Item = (String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+    use crate::domain::query::ANY_TIME;
     use crate::domain::scope::join;
     use proptest::prelude::*;
 
     #[test]
     fn a_form_is_at_its_place() {
         assert!(Form::all().enumerate().all(|(n, form)| form.place() == n));
+    }
+
+    #[test]
+    fn what_was_not_finished_is_read_carefully_for_a_while() {
+        let query = |session: &str, last| {
+            let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+            SessionQuery {
+                key: SessionKey { user, session: SessionId::parse(session).unwrap() },
+                now: ANY_TIME,
+                incarnation: None,
+                timeline: None,
+                state: Some(StateFilter::default()),
+                events: Some(EventQuery { last: Some(last), ..EventQuery::all() }),
+            }
+        };
+        let unfinished = Unfinished::default();
+        assert!(!unfinished.take(&query("s", 10)));
+        unfinished.note(&query("s", 10));
+        for other in [query("s", 5), query("t", 10)] {
+            assert!(!unfinished.take(&other));
+        }
+        assert!((0..CAREFUL).all(|_| unfinished.take(&query("s", 10))));
+        assert!(!unfinished.take(&query("s", 10)), "and then the quick one is tried again");
+        (0..2 * REMEMBERED).for_each(|n| unfinished.note(&query(&n.to_string(), 10)));
+        assert!(unfinished.left().len() <= REMEMBERED);
     }
 
     /// The text that the quick statement makes of the members of a scope.
@@ -345,7 +417,8 @@ mod tests {
         fn entries_are_members_or_are_refused(
             scopes in prop::array::uniform3(prop::collection::vec(("[a\u{1e}\u{1f}\"\\\\0-9é]{0,6}", "[0-9]{1,3}|\"[a-z]{0,3}\""), 0..4))
         ) {
-            let members = scopes.iter().zip(SCOPES).map(|(members, (prefix, ..))| {
+            let members = scopes.iter().zip(&SHOWN_STATES).map(|(members, shown)| {
+                let prefix = shown.scope.prefix();
                 let member = |(key, value): &(String, String)| {
                     let mut out = String::new();
                     push_string(&mut out, &format!("{prefix}{key}"));

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
 use sqlx::postgres::PgArguments;
 use sqlx::{Arguments as _, PgConnection, Row as _};
 
 use super::ours::look;
-use super::read::{Read, read_statement};
+use super::read::{Read, Unfinished, read_statement};
 use super::statements::{
     CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP,
     LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, NEXT_BURIED_UNLOCKED,
@@ -47,6 +48,7 @@ pub struct PgTx {
     made_scopes: Vec<ScopeKey>,
     pub(super) in_transaction: bool,
     pub(super) feeds: bool,
+    unfinished: Arc<Unfinished>,
     /// Where it is distributed, the app that this transaction sweeps, and what was found of it that is buried.
     swept: Option<AppName>,
     buried: Vec<Buried>,
@@ -62,7 +64,12 @@ impl PgTx {
     }
 
     /// Of a server, without BEGIN and without the change feed.
-    pub(super) fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool) -> Self {
+    pub(super) fn new(
+        conn: Lease<PgConnection>,
+        timeline: Timeline,
+        persistent: bool,
+        unfinished: Arc<Unfinished>,
+    ) -> Self {
         Self {
             conn,
             timeline,
@@ -71,6 +78,7 @@ impl PgTx {
             made_scopes: Vec::new(),
             in_transaction: false,
             feeds: false,
+            unfinished,
             swept: None,
             buried: Vec::new(),
         }
@@ -94,6 +102,30 @@ impl PgTx {
 
     pub(super) async fn is_so(&mut self, question: &'static str) -> Result<bool> {
         Ok(sqlx::query_scalar(question).persistent(self.persistent).fetch_one(&mut *self.conn).await?)
+    }
+
+    /// Asks the quick or the careful statement, and puts the views at their places; returns the queries that it did not finish.
+    async fn read<'q>(
+        &mut self,
+        queries: &[(usize, &'q SessionQuery)],
+        quick: bool,
+        views: &mut [Option<SessionView>],
+    ) -> Result<Vec<(usize, &'q SessionQuery)>> {
+        let asked: Vec<&SessionQuery> = queries.iter().map(|(_, query)| *query).collect();
+        let Some(statement) = read_statement(&asked, quick) else { return Ok(Vec::new()) };
+        let mut unfinished = Vec::new();
+        for row in statement.persistent(self.persistent).fetch_all(&mut *self.conn).await? {
+            let Some(&(place, query)) = queries.get(row.place()) else { continue };
+            match row.view(query, quick)? {
+                Read::Done(read) => {
+                    if let Some(view) = views.get_mut(place) {
+                        *view = read;
+                    }
+                }
+                Read::Unfinished => unfinished.push((place, query)),
+            }
+        }
+        Ok(unfinished)
     }
 
     /// Writes what a batch changes in one app, unless a head has changed; `feeds`: and tells the change feed.
@@ -191,22 +223,12 @@ impl Tx for PgTx {
             return Ok(vec![view::in_parts(self, query, pinned(query.now)).await?]);
         }
         let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
-        for quick in [true, false] {
-            let Some(statement) = read_statement(queries, quick) else { return Ok(views) };
-            let mut is_finished = true;
-            for row in statement.persistent(self.persistent).fetch_all(&mut *self.conn).await? {
-                let at = row.place();
-                if let (Some(query), Some(view)) = (queries.get(at), views.get_mut(at)) {
-                    match row.view(query, quick)? {
-                        Read::Done(read) => *view = read,
-                        Read::Unfinished => is_finished = false,
-                    }
-                }
-            }
-            if is_finished {
-                break;
-            }
-        }
+        let places = queries.iter().copied().enumerate();
+        let (mut careful, quick): (Vec<_>, Vec<_>) = places.partition(|(_, query)| self.unfinished.take(query));
+        let unfinished = self.read(&quick, true, &mut views).await?;
+        unfinished.iter().for_each(|(_, query)| self.unfinished.note(query));
+        careful.extend(unfinished);
+        self.read(&careful, false, &mut views).await?;
         Ok(views)
     }
 

@@ -17,6 +17,7 @@ use crate::domain::ids::{AppName, ScopeRef};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::DAY;
+use crate::domain::scope::Scope;
 use crate::domain::session::Creation;
 use crate::domain::time::Micros;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrite, StateWrites, Writes};
@@ -24,6 +25,7 @@ use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{EVENT, HEAD_COLUMNS, Part, SESSION_COLUMNS};
+use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::words::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write(\
@@ -315,14 +317,16 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>], feeds: bool) -> Option<Query
     let mut sql = statement.end()?;
     // What the statement inserts, it does not see: the state of the session is that of its creation.
     sql.push(" select ").push(HEAD_COLUMNS);
-    for (prefix, table, of) in [
-        ("app:", "app_state", "app_state t where t.app_name = $1"),
-        ("user:", "user_state", "user_state t where t.app_name = $1 and t.user_id = s.user_id"),
-        ("", "session_state", "k_state t where t.incarnation = s.incarnation"),
-    ] {
+    for state in &SHOWN_STATES {
+        let ShownState { scope, table, of_session } = *state;
+        let (from, of) = match scope {
+            Scope::Session => ("k_state", "t.incarnation = s.incarnation"),
+            Scope::User | Scope::App => (table, of_session),
+        };
         sql.push(format_args!(
-            ", (select string_agg(to_json('{prefix}' || t.key)::text || ':' || t.value, ',' order by t.key collate \"C\") \
-               from {of}) as {table}"
+            ", (select string_agg(to_json({})::text || ':' || t.value, ',' order by t.key collate \"C\") \
+               from {from} t where {of}) as {table}",
+            state.key()
         ));
     }
     sql.push(" from made s");

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use super::filter::filter_text;
+use super::scope::{SHOWN_STATES, ShownState};
 use super::words::Words;
 use crate::domain::loaded::UNREAD;
 use crate::domain::scope::Scope;
@@ -94,16 +95,11 @@ pub fn of_session(now: &str) -> String {
 /// The parts of the merged state, from `sessions s` of the app `$1`, each as the members of an object, without braces; narrowed
 /// to some keys of app, user and session.
 pub fn state_columns(words: &Words, app: &str, user: &str, session: &str) -> String {
-    let member = words.member;
-    format!(
-        "(select {} from app_state t where t.app_name = $1{app}) as app_state, \
-         (select {} from user_state t where t.app_name = $1 and t.user_id = s.user_id{user}) as user_state, \
-         (select {} from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id \
-            and t.incarnation = s.incarnation{session}) as session_state",
-        member("'app:' || t.key"),
-        member("'user:' || t.key"),
-        member("t.key")
-    )
+    let column = |(state, wanted): (&ShownState, &str)| {
+        let ShownState { table, of_session, .. } = state;
+        format!("(select {} from {table} t where {of_session}{wanted}) as {table}", (words.member)(&state.key()))
+    };
+    SHOWN_STATES.iter().zip([app, user, session]).map(column).collect::<Vec<_>>().join(", ")
 }
 
 /// The tables of one scope's state.

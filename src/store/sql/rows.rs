@@ -106,18 +106,6 @@ impl ViewRow {
         let before_last = events.last.map_or(0, |last| self.head.revision.saturating_sub(last));
         events.after.max(self.head.base_revision).max(before_last) + 1
     }
-
-    /// As [`HeadRow::with_events`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn with_events(
-        self,
-        query: &SessionQuery,
-        events: Vec<StoredEvent>,
-    ) -> Result<Option<SessionView>, StoreError> {
-        self.head.with_events(query, self.state.merged(), events)
-    }
 }
 
 #[derive(FromRow)]

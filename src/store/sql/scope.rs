@@ -1,7 +1,8 @@
 //! The tables of shared state. There is a set for users and one for apps, alike but for the columns that name the owner, so that
-//! statements over them are written once.
+//! statements over them are written once. And the tables of the states that a session shows.
 
 use crate::domain::ids::ScopeKey;
+use crate::domain::scope::Scope;
 
 /// A set of tables: their names are `{name}_scopes`, `{name}_state`, `{name}_log`, `{name}_spans`, `{name}_patches`.
 pub struct ScopeTables {
@@ -52,5 +53,34 @@ pub fn of_scope<'a, T>(scope: &ScopeKey, [users, apps]: &'a [T; 2]) -> &'a T {
     match scope {
         ScopeKey::User(_) => users,
         ScopeKey::App(_) => apps,
+    }
+}
+
+/// A table of state, as a part of a session's merged state.
+pub struct ShownState {
+    pub scope: Scope,
+    pub table: &'static str,
+    /// That a row `t` is the session `s`'s, or what it shares, in the app `$1`.
+    pub of_session: &'static str,
+}
+
+/// In the order of the merged state.
+pub static SHOWN_STATES: [ShownState; 3] = [
+    ShownState { scope: Scope::App, table: "app_state", of_session: "t.app_name = $1" },
+    ShownState { scope: Scope::User, table: "user_state", of_session: "t.app_name = $1 and t.user_id = s.user_id" },
+    ShownState {
+        scope: Scope::Session,
+        table: "session_state",
+        of_session: "t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation",
+    },
+];
+
+impl ShownState {
+    /// The key of a row `t` in the merged state.
+    pub fn key(&self) -> String {
+        match self.scope.prefix() {
+            "" => "t.key".to_owned(),
+            prefix => format!("'{prefix}' || t.key"),
+        }
     }
 }

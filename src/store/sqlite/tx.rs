@@ -116,7 +116,8 @@ impl SqliteTx {
         let view = ViewRow::from_row(&row)?;
         let first = view.first_event(events);
         let texts: Option<&str> = row.try_get("events")?;
-        view.with_events(query, read_events(first, texts.unwrap_or_default())?)
+        let events = read_events(first, texts.unwrap_or_default())?;
+        view.head.with_events(query, view.state.merged(), events)
     }
 
     async fn end(mut self, statement: &'static str) -> Result<()> {

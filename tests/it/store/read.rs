@@ -189,6 +189,32 @@ on_both_databases! {
         }
     }
 
+    async fn events_of_any_size_are_read_again_and_again_alone_and_together(store: &TestStore) {
+        // Larger than an equal share of a page; and a key with a character that separates keys on the way.
+        let text = "x".repeat(150_000);
+        let large = format!(r#"{{"state":{{"n":1}},"events":[{{"id":"a"}},{{"id":"b","content":"{text}"}},{{"id":"c"}}]}}"#);
+        store.make("large", &large).await;
+        store.make("strange", r#"{"state":{"a\u001eb":1,"c":2},"events":[{"id":"a"}]}"#).await;
+        store.make("small", r#"{"state":{"n":3},"events":[{"id":"d"},{"id":"e"}]}"#).await;
+        let expected = [
+            ("large", r#"{"n":1}"#, "a b c"),
+            ("strange", r#"{"a\u001eb":1,"c":2}"#, "a"),
+            ("small", r#"{"n":3}"#, "d e"),
+        ];
+        let read = async |(id, of, ids): (&str, &str, &str)| {
+            let query = EventQuery { last: Some(10), ..EventQuery::all() };
+            let view = store.session(&SessionQuery { events: Some(query), ..whole(id) }, deadline()).await.unwrap().unwrap();
+            assert_eq!((state(&view), events(&view).join(" "), view.events.more), (json(of), ids.to_owned(), false));
+            if id == "large" {
+                assert_eq!(json(&view.events.events[1].body)["content"].as_str(), Some(&*text));
+            }
+        };
+        for _ in 0..40 {
+            read(expected[0]).await;
+        }
+        join_all((0..60).map(|n| read(expected[n % 3]))).await;
+    }
+
     async fn a_read_while_others_write_shows_one_moment(store: &TestStore) {
         let other = store.another().await;
         store.make("s", r#"{"state":{"n":0,"user:n":0}}"#).await;
