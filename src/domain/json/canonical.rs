@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::mem;
 
 use super::strings::{push_string, unescape};
-use super::tokens::{Child, Children, container_ends};
+use super::tokens::{Token, Tokens};
 use super::value::{Json, Kind};
 
 impl Json<'_> {
@@ -20,42 +21,46 @@ impl Json<'_> {
 
     /// Appends its [canonical](Json::canonical) text.
     pub fn push_canonical(self, out: &mut String) {
-        let ends =
-            if matches!(self.kind(), Kind::Array | Kind::Object) { container_ends(self.text()) } else { Vec::new() };
-        let mut open: Vec<Open<'_>> = Vec::new();
-        let (mut at, mut value) = (0, self);
-        loop {
-            match value.kind() {
-                Kind::Null | Kind::Bool => out.push_str(value.text()),
-                Kind::Number => push_number(out, value.text()),
-                Kind::String => push_canonical_string(out, value.text()),
-                Kind::Array => {
-                    out.push('[');
-                    open.push(Open::Array(Children::of(self.text(), at, &ends)));
+        let start = out.len();
+        let mut open: Vec<Open> = Vec::new();
+        let mut members: Vec<Member<'_>> = Vec::new();
+        let mut unsorted: Vec<Unsorted> = Vec::new();
+        for (_, token) in Tokens::of(self.text()) {
+            match token {
+                Token::Open(bracket) => {
+                    out.push(char::from(bracket));
+                    let is_object = bracket == b'{';
+                    open.push(Open { first: is_object.then_some(members.len()), awaits_key: is_object });
                 }
-                Kind::Object => {
-                    out.push('{');
-                    open.push(Open::object(Children::of(self.text(), at, &ends)));
-                }
-            }
-            (at, value) = loop {
-                let Some(innermost) = open.last_mut() else {
-                    return;
-                };
-                if let Some(child) = innermost.next() {
-                    // Only a container that was opened a moment ago leaves a bracket last: every value ends otherwise.
-                    if !out.ends_with(['[', '{']) {
-                        out.push(',');
+                Token::Comma => {
+                    out.push(',');
+                    if let Some(innermost) = open.last_mut() {
+                        innermost.awaits_key = innermost.first.is_some();
                     }
-                    if !child.raw_key.is_empty() {
-                        push_canonical_string(out, child.raw_key);
+                }
+                Token::Scalar(text) => {
+                    if open.last_mut().is_some_and(|innermost| mem::take(&mut innermost.awaits_key)) {
+                        let start = out.len();
+                        members.push(Member { key: push_canonical_string(out, text), start });
                         out.push(':');
+                    } else {
+                        push_scalar(out, text);
                     }
-                    break (child.at, Json::trusted(child.text));
                 }
-                out.push(innermost.bracket());
-                open.pop();
-            };
+                Token::Close => match open.pop() {
+                    Some(Open { first: Some(first), .. }) => {
+                        unsorted.extend(Unsorted::of(members.get(first..).unwrap_or_default(), out.len()));
+                        members.truncate(first);
+                        out.push('}');
+                    }
+                    _ => out.push(']'),
+                },
+            }
+        }
+        if !unsorted.is_empty() {
+            unsorted.sort_unstable_by_key(|object| object.at);
+            let text = out.split_off(start);
+            push_sorted(out, &text, start, &unsorted);
         }
     }
 
@@ -65,40 +70,81 @@ impl Json<'_> {
     }
 }
 
-/// Appends a string, given with its quotes. One without escapes is canonical as it stands.
-fn push_canonical_string(out: &mut String, quoted: &str) {
-    match unescape(quoted) {
+/// A container whose canonical text is being written.
+struct Open {
+    /// Of an object, its first member among those of all that are open.
+    first: Option<usize>,
+    awaits_key: bool,
+}
+
+struct Member<'a> {
+    key: Cow<'a, str>,
+    /// Where it begins in the canonical text.
+    start: usize,
+}
+
+/// An object whose members are not in the order of their keys.
+struct Unsorted {
+    /// Where its brace is.
+    at: usize,
+    end: usize,
+    /// Where each begins and ends, in the order of their keys.
+    members: Vec<(usize, usize)>,
+}
+
+impl Unsorted {
+    /// Of the members of an object, the last of which ends at `end`; `None` if they are in order.
+    fn of(members: &[Member<'_>], end: usize) -> Option<Self> {
+        let first = members.first()?.start;
+        if members.is_sorted_by(|a, b| a.key <= b.key) {
+            return None;
+        }
+        let ends = members.iter().skip(1).map(|next| next.start - 1).chain([end]);
+        let mut sorted: Vec<_> = members.iter().zip(ends).collect();
+        sorted.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
+        let members = sorted.into_iter().map(|(member, end)| (member.start, end)).collect();
+        Some(Self { at: first - 1, end, members })
+    }
+}
+
+/// Appends a text, whose places count from `start`, with the members of those objects, which are all that are not in order, in order.
+fn push_sorted(out: &mut String, text: &str, start: usize, unsorted: &[Unsorted]) {
+    // What is left, the last of it first.
+    let mut left = vec![(start, start + text.len())];
+    while let Some((from, to)) = left.pop() {
+        let next = unsorted.partition_point(|object| object.at < from);
+        let object = unsorted.get(next).filter(|object| object.at < to);
+        let plain_to = object.map_or(to, |object| object.at + 1);
+        out.push_str(text.get(from - start..plain_to - start).unwrap_or_default());
+        if let Some(object) = object {
+            left.push((object.end, to));
+            let comma = object.members.iter().map(|(_, end)| *end).min().unwrap_or_default();
+            for (n, member) in object.members.iter().enumerate().rev() {
+                left.push(*member);
+                if n > 0 {
+                    left.push((comma, comma + 1));
+                }
+            }
+        }
+    }
+}
+
+fn push_scalar(out: &mut String, text: &str) {
+    match Json::trusted(text).kind() {
+        Kind::String => drop(push_canonical_string(out, text)),
+        Kind::Number => push_number(out, text),
+        _ => out.push_str(text),
+    }
+}
+
+/// Appends a string, given with its quotes, and returns what it means. One without escapes is canonical as it stands.
+fn push_canonical_string<'a>(out: &mut String, quoted: &'a str) -> Cow<'a, str> {
+    let meant = unescape(quoted);
+    match &meant {
         Cow::Borrowed(_) => out.push_str(quoted),
-        Cow::Owned(meant) => push_string(out, &meant),
+        Cow::Owned(meant) => push_string(out, meant),
     }
-}
-
-/// A container whose canonical text is being written: what is left of it.
-enum Open<'a> {
-    Array(Children<'a>),
-    Object(std::vec::IntoIter<(Cow<'a, str>, Child<'a>)>),
-}
-
-impl<'a> Open<'a> {
-    fn object(members: Children<'a>) -> Self {
-        let mut members: Vec<_> = members.map(|child| (unescape(child.raw_key), child)).collect();
-        members.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Open::Object(members.into_iter())
-    }
-
-    fn next(&mut self) -> Option<Child<'a>> {
-        match self {
-            Open::Array(elements) => elements.next(),
-            Open::Object(members) => members.next().map(|(_, child)| child),
-        }
-    }
-
-    fn bracket(&self) -> char {
-        match self {
-            Open::Array(_) => ']',
-            Open::Object(_) => '}',
-        }
-    }
+    meant
 }
 
 /// Appends a number by its mathematical value: sign, significant digits as an integer without trailing zeros, and the power of ten

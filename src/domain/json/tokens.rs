@@ -85,34 +85,9 @@ fn value_end(text: &str, at: usize) -> usize {
     tokens.pos
 }
 
-/// Where each container begins and ends, in the order of their beginnings.
-///
-/// With it, skipping over a container costs a binary search instead of a scan, without which reading every level of a document of
-/// depth d costs d scans.
-pub fn container_ends(text: &str) -> Vec<(usize, usize)> {
-    let mut ends = Vec::new();
-    let mut open = Vec::new();
-    for (at, token) in Tokens::of(text) {
-        match token {
-            Token::Open(_) => {
-                open.push(ends.len());
-                ends.push((at, text.len()));
-            }
-            Token::Close => {
-                if let Some((_, end)) = open.pop().and_then(|index| ends.get_mut(index)) {
-                    *end = at + 1;
-                }
-            }
-            Token::Comma | Token::Scalar(_) => {}
-        }
-    }
-    ends
-}
-
 pub struct Child<'a> {
     /// As written, with quotes; empty for an element of an array.
     pub raw_key: &'a str,
-    pub at: usize,
     pub text: &'a str,
 }
 
@@ -120,24 +95,12 @@ pub struct Child<'a> {
 pub struct Children<'a> {
     tokens: Tokens<'a>,
     is_object: bool,
-    /// As [`container_ends`] gives them, or empty.
-    ends: &'a [(usize, usize)],
 }
 
 impl<'a> Children<'a> {
-    /// Of the container that begins at `at`.
-    pub fn of(text: &'a str, at: usize, ends: &'a [(usize, usize)]) -> Self {
-        let tokens = Tokens { text, pos: at + 1 };
-        let is_object = text.as_bytes().get(at) == Some(&b'{');
-        Children { tokens, is_object, ends }
-    }
-
-    fn end_of(&self, at: usize) -> usize {
-        let known = self.ends.binary_search_by_key(&at, |&(start, _)| start);
-        match known.ok().and_then(|index| self.ends.get(index)) {
-            Some(&(_, end)) => end,
-            None => value_end(self.tokens.text, at),
-        }
+    /// Of a container.
+    pub fn of(text: &'a str) -> Self {
+        Children { tokens: Tokens { text, pos: 1 }, is_object: text.starts_with('{') }
     }
 }
 
@@ -156,10 +119,10 @@ impl<'a> Iterator for Children<'a> {
                     continue;
                 }
                 Token::Scalar(_) => {}
-                Token::Open(_) => self.tokens.pos = self.end_of(at),
+                Token::Open(_) => self.tokens.pos = value_end(self.tokens.text, at),
             }
             let text = &self.tokens.text[at..self.tokens.pos];
-            return Some(Child { raw_key: key.unwrap_or_default(), at, text });
+            return Some(Child { raw_key: key.unwrap_or_default(), text });
         }
     }
 }

@@ -78,12 +78,12 @@ impl<'a> Json<'a> {
 
     /// The members in written order, or `None` for another kind.
     pub fn as_object(self) -> Option<Members<'a>> {
-        (self.kind() == Kind::Object).then(|| Members(Children::of(self.0, 0, &[])))
+        (self.kind() == Kind::Object).then(|| Members(Children::of(self.0)))
     }
 
     /// The elements in order, or `None` for another kind.
     pub fn as_array(self) -> Option<Elements<'a>> {
-        (self.kind() == Kind::Array).then(|| Elements(Children::of(self.0, 0, &[])))
+        (self.kind() == Kind::Array).then(|| Elements(Children::of(self.0)))
     }
 
     /// The value of the member with this (unescaped) key; `None` if there is none or this is no object. Reads the object up to it.
