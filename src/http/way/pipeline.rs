@@ -77,7 +77,8 @@ impl Api {
                 let (_here, here) = watch::channel(());
                 let gone = ClientGone::new(here, arrival.half_closed.clone());
                 let asked = Asked::new(&self.app, resource, &request, arrival);
-                match tokio::spawn(answer(self, asked, request, place, gone)).await {
+                // In a box, as spawning moves it about: its size is that of the largest handler.
+                match tokio::spawn(Box::pin(answer(self, asked, request, place, gone))).await {
                     Ok(response) => response,
                     Err(failed) => match failed.try_into_panic() {
                         Ok(panic) => resume_unwind(panic),
