@@ -33,7 +33,7 @@ use crate::service::{Reader, Service};
 
 pub use body::{MediaType, Received};
 pub use credential::{credential, turned_away, unauthenticated};
-pub use names::check_path;
+pub use names::{check_path, segments};
 pub use passage::{ClientGone, Passage};
 pub use query::Query;
 

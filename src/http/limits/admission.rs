@@ -15,7 +15,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use http_body_util::BodyExt as _;
-use percent_encoding::percent_decode_str;
+use percent_encoding::percent_decode;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::config::HttpSettings;
@@ -290,9 +290,10 @@ fn body_with(body: Body, guard: impl Send + 'static) -> Body {
 }
 
 /// The app's or the user's name in a path that matched this route, as bytes. The client is not authorized yet.
-fn name_of(name: &str, route: &str, path: &str) -> Option<Vec<u8>> {
-    let (_, segment) = route.split('/').zip(path.split('/')).find(|(template, _)| *template == name)?;
-    Some(percent_decode_str(segment).collect())
+fn name_of<'p>(name: &str, route: &'p str, path: &'p str) -> Option<Vec<u8>> {
+    let segments = |path: &'p str| path.as_bytes().split(|byte| *byte == b'/');
+    let (_, segment) = segments(route).zip(segments(path)).find(|(template, _)| *template == name.as_bytes())?;
+    Some(percent_decode(segment).collect())
 }
 
 /// When the connection of a request that is refused now is served again, if the last one is at `last`.

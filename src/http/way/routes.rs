@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::Method;
 use percent_encoding::percent_decode_str;
 
-use crate::http::call::Call;
+use crate::http::call::{Call, segments};
 use crate::http::describe::{Access, Operation, Serving};
 use crate::http::reply::{Answer, Problem};
 
@@ -75,7 +75,7 @@ impl Resource {
 
     /// The parameters of the template, with their decoded values in `path`.
     pub fn names(&self, path: &str) -> Vec<(&'static str, String)> {
-        let segments = self.path.split('/').zip(path.split('/'));
+        let segments = segments(self.path).zip(segments(path));
         let name = |template: &'static str| template.strip_prefix('{')?.strip_suffix('}');
         let decoded = |segment| percent_decode_str(segment).decode_utf8_lossy().into_owned();
         segments.filter_map(|(template, segment)| Some((name(template)?, decoded(segment)))).collect()
