@@ -108,24 +108,24 @@ impl Visit for Fields {
 
 /// RFC 3339 with microseconds, in quotes.
 fn quoted_time(time: OffsetDateTime) -> String {
-    let mut text = String::with_capacity(29);
+    let mut text = *b"\"0000-00-00T00:00:00.000000Z\"";
     let (year, month, day) = time.to_calendar_date();
     let (hour, minute, second, micros) = time.to_hms_micro();
-    let year = year.unsigned_abs();
-    for (before, number, digits) in [
-        ('"', year, 4),
-        ('-', u32::from(u8::from(month)), 2),
-        ('-', u32::from(day), 2),
-        ('T', u32::from(hour), 2),
-        (':', u32::from(minute), 2),
-        (':', u32::from(second), 2),
-        ('.', micros, 6),
+    for (place, digits, mut number) in [
+        (1, 4, year.unsigned_abs()),
+        (6, 2, u8::from(month).into()),
+        (9, 2, day.into()),
+        (12, 2, hour.into()),
+        (15, 2, minute.into()),
+        (18, 2, second.into()),
+        (21, 6, micros),
     ] {
-        text.push(before);
-        text.extend((0..digits).rev().map(|place| char::from(b'0' + (number / 10_u32.pow(place) % 10) as u8)));
+        for digit in text[place..place + digits].iter_mut().rev() {
+            *digit = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
     }
-    text.push_str("Z\"");
-    text
+    String::from_utf8(text.into()).unwrap_or_default()
 }
 
 /// Logs only the location: a panic's message may quote data, for instance a value of some state.

@@ -25,7 +25,12 @@ const PARTS: Shape = Shape::List(&Shape::Object(&models::PART));
 ///
 /// # Errors
 /// A name that is given in both spellings, each below `pointer`.
-pub fn renamed<'a>(json: Json<'a>, of: Of, name: &str, pointer: &str) -> Result<Cow<'a, str>, Vec<FieldError>> {
+pub fn renamed<'a>(
+    json: Json<'a>,
+    of: Of,
+    name: &str,
+    pointer: impl FnOnce() -> String,
+) -> Result<Cow<'a, str>, Vec<FieldError>> {
     // A name to replace has an underscore, written as it is or as an escape. Most events have neither.
     let text = json.text();
     let is_suspect = memchr2(b'_', b'\\', text.as_bytes()).is_some() && (text.contains('_') || text.contains("\\u005"));
@@ -33,7 +38,7 @@ pub fn renamed<'a>(json: Json<'a>, of: Of, name: &str, pointer: &str) -> Result<
         return Ok(Cow::Borrowed(json.text()));
     };
     let mut renames = Renames { start: json.text().as_ptr().addr(), edits: Vec::new(), twice: Vec::new() };
-    renames.walk(json, shape, pointer);
+    renames.walk(json, shape, &pointer());
     if !renames.twice.is_empty() {
         return Err(renames.twice);
     }
@@ -344,7 +349,7 @@ mod tests {
     use super::*;
 
     fn stored(name: &str, text: &str) -> Result<String, Vec<String>> {
-        let read = renamed(Json::trusted(text), Of::Event, name, &format!("/{name}"));
+        let read = renamed(Json::trusted(text), Of::Event, name, || format!("/{name}"));
         read.map(Cow::into_owned).map_err(|errors| errors.into_iter().map(|error| error.field).collect())
     }
 
@@ -385,10 +390,10 @@ mod tests {
             r#"{"start_timestamp":1,"end_timestamp":2,"compacted_content":{"parts":[{"file_data":{"file_uri":"u"}}]}}"#;
         let kept =
             r#"{"startTimestamp":1,"endTimestamp":2,"compactedContent":{"parts":[{"fileData":{"fileUri":"u"}}]}}"#;
-        assert_eq!(renamed(Json::trusted(compaction), Of::Actions, "compaction", "").unwrap(), kept);
+        assert_eq!(renamed(Json::trusted(compaction), Of::Actions, "compaction", String::new).unwrap(), kept);
         let config = r#"{"call_1":{"auth_scheme":{"type":"oauth2","token_endpoint":"t"},"raw_auth_credential":{"auth_type":"oauth2"}}}"#;
         let kept = r#"{"call_1":{"authScheme":{"type":"oauth2","token_endpoint":"t"},"rawAuthCredential":{"authType":"oauth2"}}}"#;
-        assert_eq!(renamed(Json::trusted(config), Of::Actions, "requestedAuthConfigs", "").unwrap(), kept);
+        assert_eq!(renamed(Json::trusted(config), Of::Actions, "requestedAuthConfigs", String::new).unwrap(), kept);
     }
 
     #[test]

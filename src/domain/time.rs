@@ -1,7 +1,5 @@
 //! Time as whole microseconds since 1970, exact from and to JSON numbers.
 
-use std::fmt::Write as _;
-
 use ::time::OffsetDateTime;
 use ::time::format_description::well_known::Rfc3339;
 
@@ -21,15 +19,12 @@ pub struct Micros(pub i64);
 impl Micros {
     /// Unix seconds as a JSON number with six decimals.
     pub fn to_number(self) -> String {
-        let mut out = String::with_capacity(20);
-        let _ = write!(
-            out,
-            "{}{}.{:06}",
-            if self.0 < 0 { "-" } else { "" },
-            self.0.unsigned_abs() / 1_000_000,
-            self.0.unsigned_abs() % 1_000_000
-        );
-        out
+        let mut digits = self.0.unsigned_abs().to_string();
+        if digits.len() < 7 {
+            digits = format!("{digits:0>7}");
+        }
+        let (seconds, micros) = digits.split_at(digits.len() - 6);
+        [if self.0 < 0 { "-" } else { "" }, seconds, ".", micros].concat()
     }
 
     /// Reads the text of a JSON number exactly, without floats; fractions of a microsecond are rounded down.

@@ -240,8 +240,8 @@ pub struct Writes<'a> {
 impl Writes<'_> {
     /// Its commit: the events by session, in the order of their sequences, and the changed shared scopes.
     pub fn committed(&self) -> Vec<Committed> {
-        let mut committed: Vec<Committed> = Vec::new();
-        let mut places: HashMap<&SessionKey, usize> = HashMap::new();
+        let mut committed: Vec<Committed> = Vec::with_capacity(self.events.len());
+        let mut places: HashMap<&SessionKey, usize> = HashMap::with_capacity(self.events.len());
         for event in &self.events {
             match places.get(event.key).and_then(|at| committed.get_mut(*at)) {
                 Some(Committed::Events { last, .. }) => *last = event.sequence,

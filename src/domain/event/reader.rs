@@ -54,7 +54,7 @@ impl Reader<'_> {
         if !member.is_known {
             return Cow::Borrowed(member.value.text());
         }
-        let read = shape::renamed(member.value, of, &member.name, &pointer_to(pointer, &member.name));
+        let read = shape::renamed(member.value, of, &member.name, || pointer_to(pointer, &member.name));
         read.unwrap_or_else(|errors| {
             self.errors.extend(errors);
             Cow::Borrowed(member.value.text())

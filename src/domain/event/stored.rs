@@ -117,7 +117,7 @@ const COST_BYTES: usize = 16 << 10;
 /// A stored event, or one of an earlier version, with the names below its fields as they are stored.
 pub fn with_known_names(event: Json<'_>) -> String {
     let renamed = |member: &Member<'_>, of: Of| {
-        let text = shape::renamed(member.value, of, &member.key, "");
+        let text = shape::renamed(member.value, of, &member.key, String::new);
         text.unwrap_or(Cow::Borrowed(member.value.text())).into_owned()
     };
     let mut object = ObjectText::with_capacity(event.text().len());

@@ -34,6 +34,7 @@ impl Remembered {
     pub fn heads<'a>(&self, timeline: Timeline, needs: &Needs<'a>, concurrent: bool) -> (Loaded, Needs<'a>) {
         let memory = self.memory_of(timeline);
         let (mut heads, mut missing) = (Loaded::default(), Needs::default());
+        heads.sessions.reserve(needs.sessions.len());
         for key in &needs.sessions {
             match memory.sessions.get(key) {
                 Some(head) => drop(heads.sessions.insert((*key).clone(), head)),
