@@ -14,8 +14,8 @@
 -- row as it is now. (Without that, two appends end the same span, and one of them fails: a duplicate key of app_spans
 -- after a second or two with 16 clients.) Locks are taken in one order (session, user, app): no deadlocks.
 --
--- The place in lists is found by the update time that the statement saw before it may have waited, and from there on:
--- after a wait the row has a later time, as times of a session never go back.
+-- The place in lists is a bucket of ten seconds, and changes with it. It is found by the update time that the statement saw
+-- before it may have waited, and from there on: after a wait the row has a later time, as times of a session never go back.
 --
 -- Two things it does not do, as they would make it slower. The revisions of the scopes that an event saw are read
 -- without a lock: after a wait for its session it may note an older one than the event before it did, which `sessiond
@@ -43,8 +43,9 @@ with s as (
     returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
         to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
 ), moved as (
-    update session_updates o set update_time = s.update_time
-    from s where o.app_name = s.app_name and o.user_id = s.user_id and o.update_time >= s.seen_time and o.id = s.id
+    update session_updates o set bucket = s.update_time / 10000000
+    from s where s.seen_time / 10000000 <> s.update_time / 10000000
+      and o.app_name = s.app_name and o.user_id = s.user_id and o.bucket >= s.seen_time / 10000000 and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key
@@ -85,8 +86,9 @@ with s as (
     returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
         to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
 ), moved as (
-    update session_updates o set update_time = s.update_time
-    from s where o.app_name = s.app_name and o.user_id = s.user_id and o.update_time >= s.seen_time and o.id = s.id
+    update session_updates o set bucket = s.update_time / 10000000
+    from s where s.seen_time / 10000000 <> s.update_time / 10000000
+      and o.app_name = s.app_name and o.user_id = s.user_id and o.bucket >= s.seen_time / 10000000 and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key
@@ -148,8 +150,9 @@ with s as (
     returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
         to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
 ), moved as (
-    update session_updates o set update_time = s.update_time
-    from s where o.app_name = s.app_name and o.user_id = s.user_id and o.update_time >= s.seen_time and o.id = s.id
+    update session_updates o set bucket = s.update_time / 10000000
+    from s where s.seen_time / 10000000 <> s.update_time / 10000000
+      and o.app_name = s.app_name and o.user_id = s.user_id and o.bucket >= s.seen_time / 10000000 and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key

@@ -29,8 +29,8 @@ select :'app', 'u' || i % :users, 's' || i,
     second * 1000000, second * 1000000, second || '.000000',
     (select '{' || string_agg('"k' || k || '":0', ',') || '}' from generate_series(0, 9) k), 1, 1, second / 86400
 from generate_series(0, :sessions - 1) i, lateral (select 1750000000::bigint + i as second) t;
-insert into session_updates (app_name, user_id, id, update_time)
-select app_name, user_id, id, update_time from sessions where app_name = :'app';
+insert into session_updates (app_name, user_id, id, bucket)
+select app_name, user_id, id, update_time / 10000000 from sessions where app_name = :'app';
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
 select app_name, user_id, id, incarnation, 'k' || k, '0', 0
 from sessions, generate_series(0, 9) k where app_name = :'app';
@@ -61,12 +61,14 @@ begin
     where s.app_name = p_app and s.user_id = p_user and s.id = p_session
       and seen.app_name = p_app and seen.user_id = p_user and seen.id = p_session
     returning s.incarnation, s.revision, seen.update_time into new_incarnation, new_revision, seen_time;
-    update session_updates set update_time = micros
-    where app_name = p_app and user_id = p_user and update_time = seen_time and id = p_session;
-    if not found then
-        -- The first statement waited for another append, which has moved the row meanwhile. Now it is seen where it is.
-        update session_updates set update_time = micros
-        where app_name = p_app and user_id = p_user and id = p_session;
+    if seen_time / 10000000 <> micros / 10000000 then
+        update session_updates set bucket = micros / 10000000
+        where app_name = p_app and user_id = p_user and bucket = seen_time / 10000000 and id = p_session;
+        if not found then
+            -- The first statement waited for another append, which has moved the row meanwhile. Now it is seen where it is.
+            update session_updates set bucket = micros / 10000000
+            where app_name = p_app and user_id = p_user and id = p_session;
+        end if;
     end if;
 
     with span as (

@@ -14,8 +14,8 @@
 -- With a plan that is kept, Citus plans on the shard each time too, and never frees that.
 create or replace function sessiond_write(
     p_app text,
-    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_time bigint[],
-    h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
+    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_bucket bigint[],
+    h_bucket bigint[], h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
     u_user text[], u_was bigint[], u_first bigint[], u_revision bigint[],
     a_was bigint, a_revision bigint,
     e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
@@ -180,13 +180,15 @@ begin
         return;
     end if;
 
-    if cardinality(h_user) > 0 then
+    if h_bucket is not null then
         update session_updates o
-        set update_time = h.update_time
-        from (select p_app as app_name, h.* from unnest(h_user, h_session, h_was_time, h_time)
-                as h(user_id, id, was_time, update_time) offset 0) as h
+        set bucket = h.bucket
+        from (select p_app as app_name, h.* from unnest(h_user, h_session, h_was_bucket, h_bucket)
+                as h(user_id, id, was_bucket, bucket) offset 0) as h
         where o.app_name = p_app collate "POSIX" and o.app_name = h.app_name and o.user_id = h.user_id
-          and o.update_time = h.was_time and o.id = h.id;
+          and o.bucket = h.was_bucket and o.id = h.id;
+    end if;
+    if cardinality(h_user) > 0 then
         update sessions s
         set revision = h.revision, commit_time = greatest(present, s.commit_time), update_time = h.update_time,
             update_time_number = h.update_time_number, active_day = present / 86400000000,

@@ -68,15 +68,16 @@ create index sessions_by_expiry on sessions (expire_time) where expire_time is n
 alter table sessions add constraint sessions_pkey primary key (id, user_id, app_name);
 
 -- Where sessions stand in lists by their last update, apart from them: an append changes nothing of a session that an
--- index of it has, so its row is rewritten in its page, and no index grows.
+-- index of it has, so its row is rewritten in its page, and no index grows. `bucket` is the update time in whole tens of seconds,
+-- so most appends change nothing here; lists sort a bucket by the sessions' own times.
 create table session_updates (
-    app_name    text collate "C" not null,
-    user_id     text collate "C" not null,
-    id          text collate "C" not null,
-    update_time bigint not null,
-    constraint session_updates_pkey primary key (app_name, user_id, update_time, id)
+    app_name text collate "C" not null,
+    user_id  text collate "C" not null,
+    id       text collate "C" not null,
+    bucket   bigint not null,
+    constraint session_updates_pkey primary key (app_name, user_id, bucket, id)
 );
-create index session_updates_by_app on session_updates (app_name, update_time, user_id, id);
+create index session_updates_by_app on session_updates (app_name, bucket, user_id, id);
 
 -- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body.
 create table events (
@@ -426,8 +427,9 @@ $$;
 -- Heads are locked and compared before anything is written: sessions, then users, then the app, rows of one kind in the
 -- order given. Arrays that begin with the same letter are the columns of rows:
 --
---     h  sessions: what they were (`was`, `metadata`, `was_time`) and what they become. None for sessions that the
---        transaction itself has made. `lease` is the epoch that an append names, which must be the present one, and whose
+--     h  sessions: what they were (`was`, `metadata`) and what they become. None for sessions that the transaction itself has
+--        made. `was_bucket` and `bucket` are where those that move in the list by last update stand, and where they go; null for
+--        those that stay, null for the whole arrays: all stay. `lease` is the epoch that an append names, which must be the present one, and whose
 --        lease is extended; `side` says that an append names none, and no lease may exclude it. Null for the whole arrays of
 --        both: no append names one
 --     u  revisions of user state before and after; equal: only compared. `first` is the first that the batch makes: of state that has
@@ -455,8 +457,8 @@ $$;
 -- of it gets another name, as processes of two versions may run at a time.
 create function sessiond_write(
     p_app text,
-    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_time bigint[],
-    h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
+    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_bucket bigint[],
+    h_bucket bigint[], h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
     u_user text[], u_was bigint[], u_first bigint[], u_revision bigint[],
     a_was bigint, a_revision bigint,
     e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
@@ -607,15 +609,17 @@ begin
         e_invocation[i], e_branch[i], user_revisions[i], app_revisions[i], e_rewind_to[i], e_digest[i], e_body[i]
     from generate_subscripts(e_user, 1) as i;
 
-    if cardinality(h_user) > 0 then
+    if h_bucket is not null then
         update session_updates o
-        set update_time = h_time[i]
+        set bucket = h_bucket[i]
         from generate_subscripts(h_user, 1) as i
         cross join lateral (
             select l.ctid as at from session_updates l
-            where l.app_name = p_app and l.user_id = h_user[i] and l.update_time = h_was_time[i] and l.id = h_session[i]
+            where l.app_name = p_app and l.user_id = h_user[i] and l.bucket = h_was_bucket[i] and l.id = h_session[i]
             offset 0) as l
         where o.ctid = l.at;
+    end if;
+    if cardinality(h_user) > 0 then
         update sessions s
         set revision = h_revision[i], commit_time = greatest(present, s.commit_time), update_time = h_time[i],
             update_time_number = h_time_number[i], active_day = present / 86400000000,
@@ -770,8 +774,8 @@ $$;
 -- of each, so the state rows `s`, `v` and `w` are keys and values alone, and no value passes.
 create function sessiond_append(
     p_app text, p_user text, p_session text, p_incarnation bigint,
-    h_was bigint, h_metadata bigint, h_was_time bigint, h_revision bigint, h_time bigint, h_time_number text,
-    h_lease bigint, h_side boolean,
+    h_was bigint, h_metadata bigint, h_was_bucket bigint, h_bucket bigint, h_revision bigint, h_time bigint,
+    h_time_number text, h_lease bigint, h_side boolean,
     u_was bigint, u_revision bigint, a_was bigint, a_revision bigint,
     e_id text, e_time bigint, e_author text, e_invocation text, e_branch text, e_user_revision bigint,
     e_app_revision bigint, e_rewind_to bigint, e_digest bytea, e_body text,
@@ -867,8 +871,10 @@ begin
         coalesce(e_app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
         e_rewind_to, e_digest, e_body)
     returning events.user_revision, events.app_revision into user_revision, app_revision;
-    update session_updates o set update_time = h_time
-    where o.app_name = p_app and o.user_id = p_user and o.update_time = h_was_time and o.id = p_session;
+    if h_bucket is not null then
+        update session_updates o set bucket = h_bucket
+        where o.app_name = p_app and o.user_id = p_user and o.bucket = h_was_bucket and o.id = p_session;
+    end if;
     update sessions s
     set revision = h_revision, commit_time = committed, update_time = h_time, update_time_number = h_time_number,
         active_day = present / 86400000000,

@@ -65,15 +65,16 @@ create unique index sessions_creation_key on sessions (creation_key, user_id, ap
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
 
 -- Where sessions stand in lists by their last update. Apart from them for PostgreSQL, where an update of a row that no index
--- has to follow is cheap; here it costs the same.
+-- has to follow is cheap. `bucket` is the update time in whole tens of seconds, so most appends change nothing here; lists sort a
+-- bucket by the sessions' own times.
 create table session_updates (
-    app_name    text not null,
-    user_id     text not null,
-    id          text not null,
-    update_time integer not null,
-    constraint session_updates_pkey primary key (app_name, user_id, update_time, id)
+    app_name text not null,
+    user_id  text not null,
+    id       text not null,
+    bucket   integer not null,
+    constraint session_updates_pkey primary key (app_name, user_id, bucket, id)
 ) without rowid;
-create index session_updates_by_app on session_updates (app_name, update_time, user_id, id);
+create index session_updates_by_app on session_updates (app_name, bucket, user_id, id);
 
 -- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body.
 create table events (

@@ -74,7 +74,7 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
             page = database.incarnations(table, last).await?;
         }
     }
-    let mut page = database.places(&Place { time: i64::MIN, ..Place::default() }).await?;
+    let mut page = database.places(&Place { bucket: i64::MIN, ..Place::default() }).await?;
     while let Some(last) = page.last() {
         for Place { name, .. } in page.iter().filter(|place| !place.right) {
             summary.differences += 1;

@@ -10,6 +10,7 @@ use super::feed::ChangeKind;
 use super::ids::{AppName, ScopeKey, ScopeRef, SessionId, SessionKey, UserId};
 use super::json::{ObjectText, RawJson};
 use super::loaded::SessionHead;
+use super::query::update_bucket;
 use super::time::{Micros, Timestamp};
 
 /// A row of the event log.
@@ -41,6 +42,14 @@ pub struct SessionUpdate<'a> {
     pub side: bool,
     /// When the last append arrived: the time of the write, where the database has no clock.
     pub now: Micros,
+}
+
+impl SessionUpdate<'_> {
+    /// The buckets that the session leaves and enters in the list by last update; `None` if it stays, or the batch creates it.
+    pub fn move_in_list(&self) -> Option<(i64, i64)> {
+        let buckets = (update_bucket(self.was.as_ref()?.update_time), update_bucket(self.update_time.micros));
+        (buckets.0 != buckets.1).then_some(buckets)
+    }
 }
 
 /// The revision of a shared scope before and after the batch.

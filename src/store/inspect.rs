@@ -16,6 +16,7 @@ use super::sql::filter::plain_text;
 use super::sql::query::{Query, Row, Sql as _};
 use super::sqlite::{self, SqliteTx};
 use super::url::DatabaseUrl;
+use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::time::Micros;
 use crate::domain::verify::{
     EventRow, Findings, LogRow, LogValue, Logged, ScopeCheck, Seen, SessionCheck, SessionRow, Span, Wanted,
@@ -58,8 +59,8 @@ pub struct Incarnation {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     pub name: SessionName,
-    pub time: i64,
-    /// There is such a session, and this is its time.
+    pub bucket: i64,
+    /// There is such a session, and this is the bucket of its time.
     pub right: bool,
 }
 
@@ -261,26 +262,27 @@ impl Inspector {
     /// The database fails.
     pub async fn places(&self, after: &Place) -> Result<Vec<Place>> {
         let query = Query::new(
-            "select o.app_name, o.user_id, o.update_time, o.id, cast(case \
+            "select o.app_name, o.user_id, o.bucket, o.id, cast(case \
                when exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
-                 and s.id = o.id and s.update_time = o.update_time) then 1 else 0 end as bigint) \
-             from session_updates o where (o.app_name, o.user_id, o.update_time, o.id) > (",
+                 and s.id = o.id and s.update_time / ",
         )
+        .sql(&UPDATE_BUCKET.to_string())
+        .sql(" = o.bucket) then 1 else 0 end as bigint) from session_updates o where (o.app_name, o.user_id, o.bucket, o.id) > (")
         .arg(&after.name.app)
         .sql(", ")
         .arg(&after.name.user)
         .sql(", ")
-        .arg(after.time)
+        .arg(after.bucket)
         .sql(", ")
         .arg(&after.name.session)
-        .sql(") order by o.app_name, o.user_id, o.update_time, o.id limit ")
+        .sql(") order by o.app_name, o.user_id, o.bucket, o.id limit ")
         .arg(PAGE_ROWS);
         let mut snapshot = self.snapshot().await?;
         let rows: Vec<(String, String, i64, String, i64)> = snapshot.rows(query).await?;
         snapshot.end().await?;
-        let place = |(app, user, time, session, right)| Place {
+        let place = |(app, user, bucket, session, right)| Place {
             name: SessionName { app, user, session },
-            time,
+            bucket,
             right: right == 1,
         };
         Ok(rows.into_iter().map(place).collect())
@@ -296,7 +298,11 @@ impl Snapshot {
                          where u.app_name = s.app_name and u.user_id = s.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0), \
                cast((select count(*) from session_updates o where o.app_name = s.app_name and o.user_id = s.user_id \
-                       and o.id = s.id and o.update_time = s.update_time) as bigint), \
+                       and o.id = s.id and o.bucket = s.update_time / ",
+        )
+        .sql(&UPDATE_BUCKET.to_string())
+        .sql(
+            ") as bigint), \
                (s.lease_owner is null) = (s.lease_expire is null) and (s.lease_owner is null) = (s.lease_ttl is null) \
                  and (s.lease_owner is not null or s.lease_invocation is null and not s.lease_all) \
                  and (s.lease_epoch > 0 or s.lease_epoch = 0 and s.lease_owner is null) \

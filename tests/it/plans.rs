@@ -289,3 +289,60 @@ async fn every_statement_is_planned_within_one_app() {
     conn.close().await.unwrap();
     assert!(found.is_empty(), "\n{found}");
 }
+
+/// How many rows the scans of a table below a node of an analysed plan gave, and their conditions.
+fn read_of(table: &str, node: &Value, conditions: &mut Vec<String>) -> f64 {
+    let below = node["Plans"].as_array().into_iter().flatten();
+    let below: f64 = below.map(|child| read_of(table, child, conditions)).sum();
+    if node["Relation Name"] != table {
+        return below;
+    }
+    conditions.push(node["Index Cond"].as_str().unwrap_or_default().to_owned());
+    below + node["Actual Rows"].as_f64().unwrap() * node["Actual Loops"].as_f64().unwrap()
+}
+
+#[tokio::test]
+async fn a_page_of_a_list_by_last_update_reads_no_more_than_its_buckets() {
+    let database = postgres::migrated().await;
+    let settings = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
+    let settings = settings.into_iter().chain([("enable_hashjoin", "off"), ("enable_mergejoin", "off")]);
+    let options = PgConnectOptions::from_str(&database.url).unwrap().options(settings);
+    let mut conn = PgConnection::connect_with(&options).await.unwrap();
+    // Two a second, so 20 in a bucket; of every other user a tenth.
+    let rows = "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number, \
+           active_day, initial_state, created_user_revision, created_app_revision, labels) \
+         select 'a', 'u' || n % 10, 's' || n, n, 0, 0, n * 500000, '', 0, '{}', 0, 0, '{\"k\":\"v\"}' from generate_series(1::bigint, 20000) as n; \
+         insert into session_updates (app_name, user_id, id, bucket) \
+         select app_name, user_id, id, update_time / 10000000 from sessions";
+    sqlx::raw_sql(rows).execute(&mut conn).await.unwrap();
+    let middle = 10_000 * 500_000_i64;
+    let bucket = middle / 10_000_000;
+    let pages = [
+        ("list_of_app_by_update", format!("'a', {middle}, 'u0', 's10000', {bucket}, 101")),
+        ("list_of_app_by_update_backwards", format!("'a', {middle}, 'u0', 's10000', {bucket}, 101")),
+        ("list_of_user_by_update", format!("'a', 'u0', {middle}, 's10000', {bucket}, 101")),
+        ("list_of_user_by_update_backwards", format!("'a', 'u0', {middle}, 's10000', {bucket}, 101")),
+    ];
+    for is_analysed in [false, true] {
+        if is_analysed {
+            sqlx::raw_sql("analyze").execute(&mut conn).await.unwrap();
+        }
+        for (name, arguments) in &pages {
+            let statement = statements().into_iter().find(|statement| statement.name == *name).unwrap();
+            let mut types = vec!["text"; statement.types.len()];
+            for (n, value) in arguments.split(", ").enumerate() {
+                types[n] = if value.starts_with('\'') { "text" } else { "bigint" };
+            }
+            prepare(&mut conn, &statement.text, &types).await.unwrap();
+            let explain = format!("explain (analyze, format json) execute p({arguments})");
+            let plan: Value =
+                sqlx::query_scalar(AssertSqlSafe(explain)).persistent(false).fetch_one(&mut conn).await.unwrap();
+            let mut conditions = Vec::new();
+            let read = read_of("session_updates", &plan[0]["Plan"], &mut conditions);
+            assert!((101.0..=142.0).contains(&read), "{name}: {read} rows: {conditions:?}");
+            assert_eq!(plan[0]["Plan"]["Actual Rows"].as_f64(), Some(101.0), "{name}");
+            sqlx::raw_sql("deallocate p").execute(&mut conn).await.unwrap();
+        }
+    }
+    conn.close().await.unwrap();
+}

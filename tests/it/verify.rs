@@ -252,7 +252,7 @@ async fn damage_is_found_and_named(place: Place) {
             &["session: event 1: the author of the body is not the one that was stored with it"],
         ),
         (
-            "update sessions set update_time = 1 where app_name = '{app}'",
+            "update sessions set update_time = 70000000 where app_name = '{app}'",
             &[
                 "session: the update time is not that of the last event, or of the creation",
                 "session: the list by last update does not have it at its update time",
@@ -260,7 +260,7 @@ async fn damage_is_found_and_named(place: Place) {
             ],
         ),
         (
-            "insert into session_updates select app_name, user_id, id, update_time + 1 from sessions \
+            "insert into session_updates select app_name, user_id, id, bucket + 1 from session_updates \
              where app_name = '{app}'",
             &["session: the list by last update has it at a time that is not its own"],
         ),
@@ -316,7 +316,7 @@ async fn rows_of_nobody_are_found(place: Place) {
              insert into session_spans select app_name, user_id, session_id, 8, node, key, valid_from, valid_to, value \
                from session_spans; \
              insert into user_log (app_name, user_id, key, revision) values ('shop', 'eve', 'k', 1); \
-             insert into session_updates (app_name, user_id, id, update_time) values ('shop', 'eve', 'u', 7)",
+             insert into session_updates (app_name, user_id, id, bucket) values ('shop', 'eve', 'u', 7)",
         )
         .await;
     let found = differences(&place).await;

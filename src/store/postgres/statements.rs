@@ -135,8 +135,8 @@ pub const CLAIM_BURIED: &str = "select app_name, user_id, session_id, incarnatio
     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for update skip locked";
 
 /// The places in the list by last update of sessions that are inserted without them.
-pub const LIST_SESSIONS: &str = "insert into session_updates (app_name, user_id, id, update_time) \
-    select $1, k.user_id, k.id, k.update_time from unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, update_time)";
+pub const LIST_SESSIONS: &str = "insert into session_updates (app_name, user_id, id, bucket) \
+    select $1, k.user_id, k.id, k.bucket from unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, bucket)";
 
 /// Until the transaction ends.
 pub const HOLD_USER: &str = "select pg_advisory_xact_lock_shared($1)";

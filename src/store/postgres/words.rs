@@ -1,6 +1,6 @@
 //! PostgreSQL's words.
 
-use crate::domain::query::ANY_TIME;
+use crate::domain::query::{ANY_TIME, UPDATE_BUCKET};
 use crate::domain::time::Micros;
 use crate::store::shape::Shape;
 use crate::store::sql::words::{FeedWords, Words};
@@ -79,8 +79,8 @@ const WORDS_OF_SERVER: Words = Words {
     listed: |insert, _| {
         format!(
             "with made as ({insert} returning app_name, user_id, id, update_time) \
-             insert into session_updates (app_name, user_id, id, update_time) \
-             select app_name, user_id, id, update_time from made"
+             insert into session_updates (app_name, user_id, id, bucket) \
+             select app_name, user_id, id, update_time / {UPDATE_BUCKET} from made"
         )
     },
     join_listed: "cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id \

@@ -17,6 +17,7 @@ use crate::domain::ids::{AppName, ScopeRef};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::DAY;
+use crate::domain::query::{UPDATE_BUCKET, update_bucket};
 use crate::domain::scope::Scope;
 use crate::domain::session::Creation;
 use crate::domain::time::Micros;
@@ -30,13 +31,14 @@ use crate::store::sql::words::ttl_correction;
 
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
-     $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52)";
+     $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, \
+     $53)";
 
 /// Of one event. Half of what [`CALL`] with arrays of one element costs is making rows of arrays.
 const CALL_FOR_ONE: &str = "select verdict, array[$4] as incarnations, array[coalesce(user_revision, 0)] as user_revisions, \
      array[coalesce(app_revision, 0)] as app_revisions, array[coalesce(commit_time, 0)] as commit_times from sessiond_append(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, \
-     $28, $29, $30, $31, $32, $33)";
+     $28, $29, $30, $31, $32, $33, $34)";
 
 /// The result of a call: the verdict, and for each stored event the incarnation of its session, the revisions of user and app that
 /// it records, and when it was committed.
@@ -97,6 +99,7 @@ fn call_for_one<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> Op
     if writes.scopes.keys().any(|scope| scope.app() == app && ![user, of_app].contains(scope)) {
         return None;
     }
+    let moved = update.move_in_list();
     let mut query = sqlx::query_as(CALL_FOR_ONE)
         .bind(app.as_str())
         .bind(key.user.user.as_str())
@@ -104,7 +107,8 @@ fn call_for_one<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> Op
         .bind(was.incarnation)
         .bind(was.revision)
         .bind(was.metadata_revision)
-        .bind(was.update_time.0)
+        .bind(moved.map(|(from, _)| from))
+        .bind(moved.map(|(_, to)| to))
         .bind(update.revision)
         .bind(update.update_time.micros.0)
         .bind(update.update_time.number.text())
@@ -152,13 +156,19 @@ fn call_for_batch<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> 
     let was = |part: fn(&SessionHead) -> i64| -> Vec<i64> {
         rows.iter().map(|(_, update)| update.was.as_ref().map_or(0, part)).collect()
     };
+    let moved: Vec<_> = rows.iter().map(|(_, update)| update.move_in_list()).collect();
+    let is_moved = moved.iter().any(Option::is_some);
+    let moves = |part: fn((i64, i64)) -> i64| -> Option<Vec<Option<i64>>> {
+        is_moved.then(|| moved.iter().map(|buckets| buckets.map(part)).collect())
+    };
     let query = query
         .bind(texts(&rows, |(key, _)| key.user.user.as_str()))
         .bind(texts(&rows, |(key, _)| key.session.as_str()))
         .bind(was(|was| was.incarnation))
         .bind(was(|was| was.revision))
         .bind(was(|was| was.metadata_revision))
-        .bind(was(|was| was.update_time.0))
+        .bind(moves(|(from, _)| from))
+        .bind(moves(|(_, to)| to))
         .bind(numbers(&rows, |(_, update)| update.revision))
         .bind(numbers(&rows, |(_, update)| update.update_time.micros.0))
         .bind(texts(&rows, |(_, update)| update.update_time.number.text()));
@@ -282,7 +292,7 @@ pub fn list_sessions<'q>(rows: &[(&SessionInsert<'q>, i64)]) -> Option<Query<'q,
     let query = sqlx::query(LIST_SESSIONS).bind(rows.first()?.0.creation.key.app().as_str());
     let query = query.bind(texts(rows, |(row, _)| row.creation.key.user.user.as_str()));
     let query = query.bind(texts(rows, |(row, _)| row.creation.key.session.as_str()));
-    Some(query.bind(numbers(rows, |(_, update_time)| *update_time)))
+    Some(query.bind(numbers(rows, |(_, update_time)| update_bucket(Micros(*update_time)))))
 }
 
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
@@ -343,8 +353,10 @@ fn made_sessions(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) -
     statement.part("made", format_args!("({insert})"));
     statement.part(
         "listed",
-        "(insert into session_updates (app_name, user_id, id, update_time) \
-          select $1, user_id, id, update_time from made)",
+        format_args!(
+            "(insert into session_updates (app_name, user_id, id, bucket) \
+              select $1, user_id, id, update_time / {UPDATE_BUCKET} from made)"
+        ),
     );
     Some(statement)
 }

@@ -2,6 +2,7 @@
 
 use crate::domain::erasure::Removed;
 use crate::domain::ids::SessionKey;
+use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::error::StoreError;
 use crate::store::sql::columns::OF_INCARNATION;
@@ -45,9 +46,11 @@ pub async fn finish(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Re
 }
 
 statements! { _words,
-    unlist_update: "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
-                    and update_time = (select update_time from sessions \
-                      where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)",
+    unlist_update: format!(
+        "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
+           and bucket = (select update_time / {UPDATE_BUCKET} from sessions \
+             where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)"
+    ),
     unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
     bury_session: "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
                    values ($1, $2, $3, $4) on conflict do nothing",

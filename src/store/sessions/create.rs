@@ -13,7 +13,7 @@ use crate::domain::json::ObjectText;
 use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::Bounds;
-use crate::domain::query::{ANY_TIME, SessionQuery, SessionView};
+use crate::domain::query::{ANY_TIME, SessionQuery, SessionView, UPDATE_BUCKET};
 use crate::domain::refusal::{Bound, Mismatch, Refusal};
 use crate::domain::request_key::RequestKey;
 use crate::domain::scope::Scope;
@@ -373,6 +373,8 @@ statements! { words,
     set_created_revisions: "update sessions set created_user_revision = $4, created_app_revision = $5 \
                             where app_name = $1 and user_id = $2 and id = $3",
     /// Where the database is distributed.
-    list_session: "insert into session_updates (app_name, user_id, id, update_time) \
-                   select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3",
+    list_session: format!(
+        "insert into session_updates (app_name, user_id, id, bucket) \
+         select app_name, user_id, id, update_time / {UPDATE_BUCKET} from sessions where app_name = $1 and user_id = $2 and id = $3"
+    ),
 }

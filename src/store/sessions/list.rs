@@ -8,7 +8,7 @@ use crate::domain::access::NameRange;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::UNREAD;
-use crate::domain::query::{EventPage, ListQuery, OrderBy, Page, SessionView};
+use crate::domain::query::{EventPage, ListQuery, OrderBy, Page, SessionView, update_bucket};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
@@ -49,28 +49,23 @@ pub async fn list<X: Tx>(tx: &mut X, query: &ListQuery, now: Micros) -> Result<P
     Ok(page)
 }
 
-/// A page of sessions. The keyset is one row-wise comparison in the order of an index, so page K is found as fast as page 1.
+/// A page of sessions. The keyset is one row-wise comparison in the order of an index, so page K is found as fast as page 1. Of a list by
+/// last update the index has the bucket of the time ([`update_bucket`]): such a page costs its rows, and the other sessions of the
+/// buckets in which it begins and ends.
 ///
 /// `query.users` must not be empty.
 pub fn statement<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<'a> {
     let mut values = Query::new("");
-    let mut sql = format!("select {}", listed_column(words));
-    if query.with_state {
-        sql += &format!(", {}", state_columns(words, "", "", ""));
-    }
-    // The table that an index has in the order that is asked for, and the column to order by.
-    let (of, time) = match query.order_by {
-        OrderBy::LastUpdateTime => ("o", "o.update_time"),
-        OrderBy::CreateTime => ("s", "s.create_time"),
+    let state = if query.with_state { format!(", {}", state_columns(words, "", "", "")) } else { String::new() };
+    // The table that an index has in the order that is asked for, and what to read.
+    let (of, from) = match query.order_by {
+        OrderBy::LastUpdateTime => ("o", format!("session_updates o {}", words.join_listed)),
+        OrderBy::CreateTime => ("s", "sessions s".to_owned()),
     };
-    match query.order_by {
-        OrderBy::LastUpdateTime => sql += &format!(" from session_updates o {}", words.join_listed),
-        OrderBy::CreateTime => sql += " from sessions s",
-    }
-    sql += &format!(" where {of}.app_name = {}", values.place(query.app.as_str()));
+    let mut matching = format!("{of}.app_name = {}", values.place(query.app.as_str()));
     let user = query.user.as_ref().map(UserId::as_str).or(query.users.only());
     if let Some(user) = user {
-        sql += &format!(" and {of}.user_id = {}", values.place(user));
+        matching += &format!(" and {of}.user_id = {}", values.place(user));
     }
     let mut within = |column: &str, range: NameRange| match range.end {
         Some(end) => {
@@ -80,57 +75,93 @@ pub fn statement<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<
     };
     if !query.users.is_all() && !user.is_some_and(|user| query.users.allows(user)) {
         let ranges: Vec<String> = query.users.ranges().into_iter().map(|range| within("user_id", range)).collect();
-        sql += &format!(" and ({})", ranges.join(" or "));
+        matching += &format!(" and ({})", ranges.join(" or "));
     }
     for (column, range) in [("user_id", &query.user_range), ("id", &query.id_range)] {
         if let Some(range) = range {
-            sql += &format!(" and {}", within(column, range.clone()));
+            matching += &format!(" and {}", within(column, range.clone()));
         }
     }
     let now = words.clock.map_or_else(|| values.place(now.0), str::to_owned);
-    sql += &format!(" and (s.expire_time is null or s.expire_time > {now})");
-    let (than, direction) = if query.descending { ("<", "desc") } else { (">", "asc") };
+    matching += &format!(" and (s.expire_time is null or s.expire_time > {now})");
+    let (than, direction, back) = if query.descending { ("<", "desc", "asc") } else { (">", "asc", "desc") };
     // Of one user, the user is no part of the order: the index by user does not have it after the time.
-    let mut order = vec![time.to_owned()];
-    if user.is_none() {
-        order.push(format!("{of}.user_id"));
-    }
-    order.push(format!("{of}.id"));
+    let names: &[&str] = if user.is_none() { &["user_id", "id"] } else { &["id"] };
+    let ordered = |first: &str, table: &str, direction: &str| {
+        let names = names.iter().map(|name| format!(", {table}{name} {direction}"));
+        format!("{first} {direction}{}", names.collect::<String>())
+    };
+    let row = |first: Option<&str>, table: &str| {
+        let names = names.iter().map(|name| format!("{table}{name}"));
+        first.map(str::to_owned).into_iter().chain(names).collect::<Vec<_>>().join(", ")
+    };
+    let time = match query.order_by {
+        OrderBy::LastUpdateTime => "s.update_time",
+        OrderBy::CreateTime => "s.create_time",
+    };
     if let Some(after) = &query.after {
         let mut at = vec![values.place(after.time.0)];
         if user.is_none() {
             at.push(values.place(after.user.as_str()));
         }
         at.push(values.place(after.session.as_str()));
-        sql += &format!(" and ({}) {than} ({})", order.join(", "), at.join(", "));
+        matching += &format!(" and ({}) {than} ({})", row(Some(time), &format!("{of}.")), at.join(", "));
+        if query.order_by == OrderBy::LastUpdateTime {
+            matching += &format!(" and o.bucket {than}= {}", values.place(update_bucket(after.time)));
+        }
     }
     for (name, value) in &query.labels {
         let label = (words.label)(&values.place(&**name));
-        sql += &format!(" and {label} = {}", values.place(&**value));
+        matching += &format!(" and {label} = {}", values.place(&**value));
     }
     let limit = values.place(query.max_rows as i64 + 1);
-    let order: Vec<String> = order.iter().map(|column| format!("{column} {direction}")).collect();
-    sql += &format!(" order by {} limit 0 + {limit}", order.join(", "));
-    values.sql(&sql)
+    let listed = listed_column(words);
+    values.sql(&match query.order_by {
+        OrderBy::CreateTime => format!(
+            "select {listed}{state} from {from} where {matching} order by {} limit 0 + {limit}",
+            ordered(time, "s.", direction)
+        ),
+        // As many sessions as asked for, in the order of the index, end in some bucket: its others may come before some of them, and
+        // those of later buckets do not.
+        OrderBy::LastUpdateTime => {
+            let columns: Vec<String> =
+                PRESENT.iter().chain(&OPTIONAL).map(|column| format!("s.{column}")).collect();
+            let found = format!("select o.bucket, {} from {from} where {matching}", columns.join(", "));
+            let names_of_last: Vec<String> = names.iter().map(|name| format!("(select {name} from last)")).collect();
+            format!(
+                "with first as materialized ({found} order by {} limit 0 + {limit}), \
+                 last as materialized (select bucket, user_id, id from first order by {} limit 1) \
+                 select {listed}{state} from (select * from first union all {found} and o.bucket = (select bucket from last) \
+                   and ({}) {than} ({}) order by {} limit 0 + {limit}) as s",
+                ordered("o.bucket", "o.", direction),
+                ordered("bucket", "", back),
+                row(None, "o."),
+                names_of_last.join(", "),
+                ordered("update_time", "", direction),
+            )
+        }
+    })
 }
+
+/// The columns of a listed session: those that are never null, and those that may be.
+const PRESENT: [&str; 9] = [
+    "user_id",
+    "id",
+    "incarnation",
+    "revision",
+    "metadata_revision",
+    "base_revision",
+    "create_time",
+    "update_time",
+    "update_time_number",
+];
+const OPTIONAL: [&str; 5] = ["display_name", "labels", "expire_time", "forked_from", "forked_revision"];
 
 /// The columns of a listed session, from `sessions s`, as one text, an absent one being empty. A page of many sessions costs
 /// half as much as with a column for each: both drivers, and PostgreSQL, spend most of their time on columns.
 fn listed_column(words: &Words) -> String {
-    let present = [
-        "user_id",
-        "id",
-        "incarnation",
-        "revision",
-        "metadata_revision",
-        "base_revision",
-        "create_time",
-        "update_time",
-        "update_time_number",
-    ];
-    let optional = ["display_name", "labels", "expire_time", "forked_from", "forked_revision"];
-    let present = present.iter().map(|column| format!("s.{column}"));
-    let optional = optional.iter().map(|column| format!("coalesce(cast(s.{column} as text), '')"));
+    let present = PRESENT.iter().map(|column| format!("s.{column}"));
+    let optional = OPTIONAL.iter().map(|column| format!("coalesce(cast(s.{column} as text), '')"));
     let columns: Vec<String> = present.chain(optional).collect();
     format!("concat_ws({}, {}) as listed", words.unit_separator, columns.join(", "))
 }

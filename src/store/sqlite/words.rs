@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use crate::domain::query::UPDATE_BUCKET;
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{HEAD_COLUMNS, of_session, state_columns};
 use crate::store::sql::words::{FeedWords, Words};
@@ -34,8 +35,8 @@ pub static WORDS: Words = Words {
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
     listed: |insert, id| {
         format!(
-            "{insert}; insert into session_updates (app_name, user_id, id, update_time) \
-               select app_name, user_id, id, update_time from sessions \
+            "{insert}; insert into session_updates (app_name, user_id, id, bucket) \
+               select app_name, user_id, id, update_time / {UPDATE_BUCKET} from sessions \
                where changes() = 1 and app_name = $1 and user_id = $2 and id = {id}"
         )
     },

@@ -8,6 +8,7 @@ use crate::domain::history;
 use crate::domain::ids::{AppName, ScopeRef, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::policy::DAY;
+use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::scope::Scope;
 use crate::domain::time::Micros;
 use crate::domain::writes::{
@@ -144,8 +145,11 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
         "app_name, user_id, id, incarnation",
         rows.iter().map(|row| (&row.creation.key, row.creation.incarnation)),
         // One that an earlier try of ours inserted is there already.
-        "insert or ignore into session_updates (app_name, user_id, id, update_time) \
-         select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id, incarnation)",
+        format_args!(
+            "insert or ignore into session_updates (app_name, user_id, id, bucket) \
+             select app_name, user_id, id, update_time / {UPDATE_BUCKET} \
+             from k cross join sessions using (app_name, user_id, id, incarnation)"
+        ),
     );
     statements
 }
@@ -223,13 +227,15 @@ pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionU
            lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) \
          from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
     );
-    statements.with(
-        "app_name, user_id, id, update_time, old_update_time",
-        rows.iter()
-            .map(|(key, update)| (key, update.update_time.micros.0, update.was.as_ref().map(|was| was.update_time.0))),
-        "update session_updates as o set update_time = k.update_time from k where o.app_name = k.app_name \
-           and o.user_id = k.user_id and o.update_time = k.old_update_time and o.id = k.id",
-    );
+    let moves = || rows.iter().filter_map(|(key, update)| Some((key, update.move_in_list()?)));
+    if moves().next().is_some() {
+        statements.with(
+            "app_name, user_id, id, was_bucket, bucket",
+            moves(),
+            "update session_updates as o set bucket = k.bucket from k where o.app_name = k.app_name \
+               and o.user_id = k.user_id and o.bucket = k.was_bucket and o.id = k.id",
+        );
+    }
 }
 
 /// Tells the change feed.
@@ -341,6 +347,8 @@ impl<'w, 'a, K> StateParts<'w, 'a, K> {
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
     use crate::domain::ids::{SessionId, UserKey};
+    use crate::domain::lease::LeaseHead;
+    use crate::domain::loaded::SessionHead;
     use crate::domain::time::Timestamp;
     fn passed<K>(key: K) -> Passed<'static, K> {
         Passed { key, from: 1, to: 2, value: None }
@@ -349,8 +357,23 @@ pub fn composed() -> Vec<(String, String)> {
     let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
     let time = Timestamp::from(Micros(0));
     let [user, app] = key.scopes();
-    let session =
-        || SessionUpdate { revision: 1, update_time: &time, was: None, lease: None, side: true, now: Micros(0) };
+    let was = SessionHead {
+        incarnation: 1,
+        revision: 0,
+        metadata_revision: 0,
+        update_time: Micros(i64::MAX),
+        expire_time: None,
+        most_revision: None,
+        lease: LeaseHead::default(),
+    };
+    let session = || SessionUpdate {
+        revision: 1,
+        update_time: &time,
+        was: Some(was.clone()),
+        lease: None,
+        side: true,
+        now: Micros(0),
+    };
     let state = StateWrite { value: None, first: 1, revision: 1 };
     let scope = ScopeUpdate { was: 0, first: 1, revision: 1 };
     let [own, of_user, of_app] = [Scope::Session, Scope::User, Scope::App].map(StateTables::of);

@@ -10,7 +10,7 @@ use crate::support::postgres;
 use crate::support::random::Random;
 
 const CITUS: &str = include_str!("../../../migrations/citus/sessiond_write.sql");
-const ROUNDS: u64 = 300;
+const ROUNDS: u64 = 400;
 /// Later than any time that a clock gives.
 const FUTURE: i64 = 5_000_000_000_000_000;
 
@@ -21,7 +21,7 @@ const SETUP: &str = "
     insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number, active_day,
         initial_state, created_user_revision, created_app_revision)
     select 'a', 'u' || n % 3, 's' || n, 100 + n, 0, n, n, n::text, 0, '{}', 0, 0 from generate_series(0, 7) as n;
-    insert into session_updates (app_name, user_id, id, update_time) select app_name, user_id, id, update_time from sessions;
+    insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from sessions;
     update sessions set lease_epoch = 3, lease_owner = 'o', lease_ttl = 1000, lease_expire = 5000000000000000, lease_all = true
         where id = 's1';
     update sessions set lease_epoch = 2, lease_owner = 'o', lease_ttl = 1000000, lease_expire = 1 where id = 's2';
@@ -167,6 +167,12 @@ fn next(scope: &mut Option<Scope>, was: i64, first: i64) -> i64 {
     *last
 }
 
+/// The buckets that a session leaves and enters in the list by last update, if it moves.
+fn moved(was: &Head, now: &Head) -> Option<(i64, i64)> {
+    let (from, to) = (was.update_time / 10_000_000, now.update_time / 10_000_000);
+    (from != to).then_some((from, to))
+}
+
 /// The arguments of a random batch, and those of the function for one event if it is one.
 async fn batch(
     conn: &mut PgConnection,
@@ -229,10 +235,14 @@ async fn batch(
             0 => &heads[random.below(heads.len() as u64) as usize],
             _ => usable[random.below(usable.len() as u64) as usize],
         };
-        let (_, now) =
+        let (was, now) =
             after.entry((head.user_id.clone(), head.id.clone())).or_insert_with(|| (head.clone(), head.clone()));
         now.revision += 1;
-        now.update_time = FUTURE + (round * 100 + n) as i64;
+        now.update_time = match random.below(3) {
+            0 => was.update_time + random.below(10) as i64,
+            1 => was.update_time - random.below(20_000_000) as i64,
+            _ => FUTURE + (round * 1_000_000 + n) as i64,
+        };
         let owner = (now.user_id.clone(), now.id.clone(), now.incarnation);
         for _ in 0..random.below(3) {
             session_state.write(random, &owner, now.revision);
@@ -282,6 +292,11 @@ async fn batch(
     let feeds = one_in(random, 2);
 
     let number = |of: &dyn Fn(&Head, &Head) -> i64| array("bigint", heads.iter().map(|(was, now)| Some(of(was, now))));
+    let moved: Vec<Option<(i64, i64)>> = heads.iter().map(|(was, now)| moved(was, now)).collect();
+    let moves = |of: &dyn Fn(i64, i64) -> i64| match moved.iter().any(Option::is_some) {
+        true => array("bigint", moved.iter().map(|buckets| buckets.map(|(from, to)| of(from, to)))),
+        false => "null".to_owned(),
+    };
     let text = |of: &dyn Fn(&Head) -> String| array("text", heads.iter().map(|(_, now)| Some(of(now))));
     let event = |kind: &str, of: &dyn Fn(&Head, &str) -> String| {
         array(kind, events.iter().map(|(head, id)| Some(of(head, id))))
@@ -296,7 +311,8 @@ async fn batch(
         number(&|was, _| was.incarnation + off(Fault::OtherIncarnation, 1)),
         number(&|was, _| was.revision + off(Fault::StaleSession, -1)),
         number(&|_, _| off(Fault::StaleMetadata, 1)),
-        number(&|was, _| was.update_time),
+        moves(&|was, _| was),
+        moves(&|_, now| now),
         number(&|_, now| now.revision),
         number(&|_, now| now.update_time),
         text(&|now| now.update_time.to_string()),
@@ -342,7 +358,8 @@ async fn batch(
             literal(Some(was.incarnation + off(Fault::OtherIncarnation, 1))),
             literal(Some(was.revision + off(Fault::StaleSession, -1))),
             literal(Some(off(Fault::StaleMetadata, 1))),
-            literal(Some(was.update_time)),
+            literal(moved[0].map(|(from, _)| from)),
+            literal(moved[0].map(|(_, to)| to)),
             literal(Some(now.revision)),
             literal(Some(now.update_time)),
             literal(Some(now.update_time)),
@@ -411,11 +428,14 @@ async fn each_body_of_the_functions_that_append_leaves_the_same_rows() {
             format!("{VERDICT_OF_ONE} sessiond_append({arguments}), (values ({incarnation}::bigint)) as i(incarnation)")
         }));
         let mut found: BTreeSet<(Verdict, String)> = BTreeSet::new();
+        let is_listed = "select not exists (select from sessions s where id like 's%' and not exists (select from session_updates o \
+            where o.user_id = s.user_id and o.id = s.id and o.bucket = s.update_time / 10000000))";
         for call in &calls {
             sqlx::raw_sql("rollback to before").execute(&mut conn).await.unwrap();
             let verdict: Verdict = sqlx::query_as(AssertSqlSafe(&**call)).fetch_one(&mut conn).await.unwrap();
             let rows: String = sqlx::query_scalar(ROWS).fetch_one(&mut conn).await.unwrap();
             found.insert((verdict, rows));
+            assert!(sqlx::query_scalar::<_, bool>(is_listed).fetch_one(&mut conn).await.unwrap(), "{call}");
         }
         let shown: Vec<_> = found.iter().collect();
         let [(verdict, _)] = &shown[..] else { panic!("round {round}: {calls:#?}\n{shown:#?}") };

@@ -1,5 +1,7 @@
 //! Reads: a session, an event, a value, a scope, lists, names.
 
+use std::collections::BTreeMap;
+
 use futures_util::future::join_all;
 use sessiond::domain::access::Names;
 use sessiond::domain::query::{ANY_TIME, ListPosition, ListQuery, OrderBy};
@@ -7,6 +9,7 @@ use sessiond::domain::tag::Timeline;
 
 use super::*;
 use crate::support::databases::on_both_databases;
+use crate::support::random::Random;
 
 async fn selected(store: &TestStore, query: EventQuery) -> (String, bool) {
     let query = SessionQuery { events: Some(query), ..head_alone("s") };
@@ -281,6 +284,72 @@ on_both_databases! {
         assert!(page.items.iter().all(|view| state(view) == json("{}")));
         let small = store.sessions(&ListQuery { max_bytes: 1, ..made() }, now(), deadline()).await.unwrap();
         assert_eq!((small.items.len(), small.more), (1, true));
+    }
+
+    async fn lists_by_last_update_are_those_of_a_model(store: &TestStore) {
+        let mut random = Random(10);
+        // The update time of each session, in tenths of seconds.
+        let mut model: BTreeMap<(&str, String), i64> = BTreeMap::new();
+        let mut last = 0;
+        for step in 0..160 {
+            let near = last + random.below(150) as i64 - 75;
+            // Around 1970 buckets are rounded from both sides.
+            let far = [0, 17_000_000_000][random.below(2) as usize] + random.below(400) as i64 - 200;
+            last = [near, far, last][random.below(3) as usize];
+            let event = format!(r#"{{"id":"e{step}","timestamp":{}}}"#, Micros(last * 100_000).to_number());
+            let known: Vec<_> = model.keys().cloned().collect();
+            let one = known.get(random.below(known.len() as u64 + 1) as usize);
+            match (random.below(8), one) {
+                (0, Some((owner, id))) => {
+                    let key = key_of("app", owner, id);
+                    let head = store.session(&SessionQuery { key: key.clone(), ..head_alone(id) }, deadline()).await.unwrap().unwrap().head;
+                    let deletion = Deletion { key, incarnation: head.incarnation, guard: Guard::default(), now: now() };
+                    store.delete(&deletion, deadline()).await.unwrap();
+                    model.remove(&(*owner, id.clone()));
+                }
+                (1..=5, Some((owner, id))) => {
+                    let append = Append { key: key_of("app", owner, id), ..append(id, &[&event]) };
+                    done(store.append(&append.into(), Sharing::Group, deadline()).await);
+                    model.insert((*owner, id.clone()), last);
+                }
+                _ => {
+                    let (owner, id) = (["user", "other", "third"][random.below(3) as usize], format!("s{step}"));
+                    let body = format!(r#"{{"events":[{event}],"labels":{{"even":"{}"}}}}"#, step % 2 == 0);
+                    let creation = Creation { key: key_of("app", owner, &id), ..creation(&id, &body) };
+                    created(store.create(&creation.into(), deadline()).await);
+                    model.insert((owner, id), last);
+                }
+            }
+            if step % 20 != 19 {
+                continue;
+            }
+            let even = |id: &str| id[1..].parse::<u32>().unwrap() % 2 == 0;
+            for descending in [false, true] {
+                let all = || ListQuery { descending, ..list(OrderBy::LastUpdateTime) };
+                let labels = vec![("even".to_owned(), "true".to_owned())];
+                for (query, has) in [
+                    (all(), &(|_: &str, _: &str| true) as &dyn Fn(&str, &str) -> bool),
+                    (ListQuery { user: Some(user().user), ..all() }, &|owner, _| owner == "user"),
+                    (ListQuery { users: Names::patterns(["o*", "user"]), ..all() }, &|owner, _| owner != "third"),
+                    (ListQuery { labels: labels.clone(), ..all() }, &|_, id| even(id)),
+                    (ListQuery { labels, user: Some(user().user), with_state: true, ..all() }, &|owner, id| owner == "user" && even(id)),
+                ] {
+                    let mut expected: Vec<_> = model
+                        .iter()
+                        .filter(|((owner, id), _)| has(owner, id))
+                        .map(|((owner, id), time)| (*time, *owner, id.as_str()))
+                        .collect();
+                    expected.sort();
+                    if descending {
+                        expected.reverse();
+                    }
+                    let expected: Vec<&str> = expected.into_iter().map(|(.., id)| id).collect();
+                    for max_rows in [1, 3, 100] {
+                        assert_eq!(paged(store, &query, max_rows).await, expected.join(" "), "{step} {max_rows} {query:?}");
+                    }
+                }
+            }
+        }
     }
 
     async fn names_come_in_byte_order(store: &TestStore) {
