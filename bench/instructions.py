@@ -51,12 +51,14 @@ select a, 'u' || x % {USERS} as usr, 's' || x as id, a / {SESSIONS} as was, 'k' 
     1760000000000000 + a * 100 as time, 'event-' || a || '-' || md5(a::text) as eid, repeat('What was said. ', 58) as text
 from (select a, a * 37 % {SESSIONS} as x from generate_series(0::bigint, {BATCHES * BATCH + LONE - 1}) a) t;
 create table numbered as
-select t.*, s.incarnation as inc, lag(t.time, 1, s.update_time) over (partition by t.id order by a) as was_time,
+select n.*, case when was_time / 10000000 <> time / 10000000 then was_time / 10000000 end as was_bucket,
+    case when was_time / 10000000 <> time / 10000000 then time / 10000000 end as bucket
+from (select t.*, s.incarnation as inc, lag(t.time, 1, s.update_time) over (partition by t.id order by a) as was_time,
     case when uk is not null then count(uk) over (partition by usr order by a) + 1 end as urev,
     case when ak is not null then count(ak) over (order by a) + 1 end as arev,
     '{{"id":"' || eid || '","timestamp":' || t.time / 1000000 || ',"invocationId":"i' || a || '","author":"agent","content":'
         || '{{"role":"model","parts":[{{"text":"' || text || '"}}]}}}}' as body
-from appends t join sessions s on s.app_name = 'bench' and s.user_id = t.usr and s.id = t.id;
+from appends t join sessions s on s.app_name = 'bench' and s.user_id = t.usr and s.id = t.id) n;
 insert into app_state (app_name, key, value, revision) values ('bench', 'b', '0', 1);
 insert into app_log (app_name, key, revision, value) values ('bench', 'b', 1, '0');
 """
@@ -67,7 +69,7 @@ READ_TYPES = "text, text, text, bigint, bigint, bigint, bigint, bigint, bigint"
 # The arguments by the names of the parameters. Of `sessiond_append`, from one row of `numbered`.
 OF_ONE = {
     "p_app": "'bench'", "p_user": "usr", "p_session": "id", "p_incarnation": "inc", "p_feed": "false",
-    "h_was": "was", "h_metadata": "0", "h_was_time": "was_time", "h_revision": "was + 1", "h_time": "time",
+    "h_was": "was", "h_metadata": "0", "h_was_bucket": "was_bucket", "h_bucket": "bucket", "h_revision": "was + 1", "h_time": "time",
     "h_time_number": "time", "h_lease": "null", "h_side": "true",
     "u_was": "urev - 1", "u_revision": "urev", "a_was": "arev - 1", "a_revision": "arev",
     "e_id": "eid", "e_time": "time", "e_author": "'agent'", "e_invocation": "'i' || a", "e_branch": "null",
@@ -79,11 +81,14 @@ OF_ONE = {
 # Of `sessiond_write`, from the rows of a batch: columns of arrays by the first letter of the parameter, which says of what.
 OF_BATCH = {
     "p_app": "'bench'", "p_feed": "false", "a_was": "min(arev) - 1", "a_revision": "max(arev)",
+    # Null for the whole arrays: all stay.
+    "h_was_bucket": "case when count(bucket) > 0 then array_agg(was_bucket order by usr, id) end",
+    "h_bucket": "case when count(bucket) > 0 then array_agg(bucket order by usr, id) end",
     "h_lease": "null", "h_side": "null", "s_until": "null", "v_until": "null", "w_until": "null",
 }  # fmt: skip
 ROWS = {
     "h": ("order by usr, id", {
-        "user": "usr", "session": "id", "incarnation": "inc", "was": "was", "metadata": "0", "was_time": "was_time",
+        "user": "usr", "session": "id", "incarnation": "inc", "was": "was", "metadata": "0",
         "revision": "was + 1", "time": "time", "time_number": "time",
     }),
     "u": ("order by usr) filter (where uk is not null", {"user": "usr", "was": "urev - 1", "first": "urev", "revision": "urev"}),
