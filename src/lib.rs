@@ -5,6 +5,7 @@
 //!
 //! - [`domain`]: the rules, pure: ids, JSON, scopes, events, and what an append does
 //! - [`store`]: the transactions, once, over PostgreSQL and SQLite
+//! - `blobs`: where the bytes of artifacts are
 //! - [`service`]: the use cases: clock, limits, retries
 //! - `access`: who a client is: keys, tokens, JWTs
 //! - `http`: the API: the table of endpoints, requests, answers, errors, the description
@@ -19,6 +20,7 @@
 
 mod access;
 mod allowance;
+mod blobs;
 pub mod commands;
 pub mod config;
 pub mod domain;

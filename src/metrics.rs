@@ -41,7 +41,7 @@ struct RequestLabels {
 }
 
 /// The reasons of refusals: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 24] = [
+const LIMITS: [&str; 26] = [
     "connections",
     "in_flight",
     "streams",
@@ -50,7 +50,9 @@ const LIMITS: [&str; 24] = [
     "look_ups",
     "watchers",
     "transfers",
+    "uploads",
     "body",
+    "artifact",
     "event",
     "value",
     "batch",

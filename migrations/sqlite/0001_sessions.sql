@@ -272,6 +272,92 @@ create table imports (
     constraint imports_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 
+-- Artifacts: files, each a name with versions. Those of a session are keyed by its incarnation, as its other rows are; those of a user
+-- have an empty `session_id` and the incarnation 0.
+--
+-- How many versions all artifacts of a session, or of a user, have together: those of the incarnation that saved last.
+create table artifact_places (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    versions    integer not null,
+    constraint artifact_places_pkey primary key (app_name, user_id, session_id)
+) without rowid;
+
+-- `next`: the version that the next save gets; none is given twice, also if it was removed. `latest`: the last version that is there, or
+-- null. `versions`: how many are there.
+create table artifact_names (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    name        text not null,
+    next        integer not null,
+    latest      integer,
+    versions    integer not null,
+    constraint artifact_names_pkey primary key (app_name, user_id, session_id, incarnation, name)
+) without rowid;
+
+-- A version never changes. `mark` is random: by it a save that is tried again finds what it has written.
+create table artifacts (
+    app_name       text not null,
+    user_id        text not null,
+    session_id     text not null,
+    incarnation    integer not null,
+    name           text not null,
+    version        integer not null,
+    mark           integer not null,
+    kind           text not null,
+    mime_type      text,
+    -- Null of a version that is an address alone.
+    size           integer,
+    sha256         blob,
+    blob           text,
+    create_time    integer not null,
+    -- A JSON object, JSON strings.
+    metadata       text,
+    display_name   text,
+    file_uri       text,
+    -- The revision of the session to which the save appended its event.
+    revision       integer,
+    -- The Idempotency-Key of the save, and a digest of what it saved.
+    request_key    text,
+    request_digest blob,
+    constraint artifacts_pkey primary key (app_name, user_id, session_id, incarnation, name, version)
+);
+create unique index artifacts_request_key on artifacts (app_name, user_id, session_id, incarnation, name, request_key)
+    where request_key is not null;
+
+-- The bytes of artifacts. `versions`: how many versions hold them: 0 before the first does and after the last did; -1 if they are
+-- being removed. `loose_since`: since when none holds them, and, while they come in, when some came last.
+create table blobs (
+    app_name    text not null,
+    user_id     text not null,
+    id          text not null,
+    size        integer not null,
+    versions    integer not null,
+    loose_since integer,
+    -- Where they are: null for the chunks below, else the name of a store, and of the object there.
+    store       text,
+    object      text,
+    -- The erasure that they are a part of.
+    erasure     text,
+    constraint blobs_pkey primary key (app_name, user_id, id)
+) without rowid;
+create index blobs_loose on blobs (loose_since) where loose_since is not null;
+create index blobs_by_erasure on blobs (erasure) where erasure is not null;
+
+-- All chunks of a blob have the same size, but for the last one.
+create table blob_chunks (
+    app_name text not null,
+    user_id  text not null,
+    blob     text not null,
+    n        integer not null,
+    bytes    blob not null,
+    constraint blob_chunks_pkey primary key (app_name, user_id, blob, n)
+);
+
 -- Who may do what. Of a key there is the digest of its secret alone; apps and users are JSON arrays of patterns. A revoked
 -- key keeps its row, without the digest: as long as there is a row, whoever asks must say who they are.
 create table api_keys (
@@ -331,6 +417,7 @@ create table erasures (
     events       integer not null,
     state_keys   integer not null,
     changes      integer not null,
+    artifacts    integer not null,
     receipt      text,
     constraint erasures_pkey primary key (id, app_name)
 ) without rowid;

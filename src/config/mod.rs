@@ -360,6 +360,13 @@ pub struct Config {
     #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
     pub max_value_bytes: usize,
 
+    /// One artifact, in bytes; a larger one is 413
+    ///
+    /// Its bytes are streamed: apart from --max-body-bytes, and not held in memory. One that comes as JSON is bound by that, too.
+    #[arg(long, env = "SESSIOND_MAX_ARTIFACT_BYTES", default_value = "64MiB")]
+    #[arg(value_name = "BYTES", value_parser = bytes, global = true, help_heading = LIMITS)]
+    pub max_artifact_bytes: usize,
+
     /// Events in one request; more are 413
     #[arg(long, env = "SESSIOND_MAX_BATCH_EVENTS", default_value = "1000")]
     #[arg(value_name = "N", value_parser = count_usize, global = true, help_heading = LIMITS)]
@@ -625,6 +632,7 @@ impl Config {
             state_keys: self.max_state_keys,
             page_rows: self.max_page_rows,
             page_bytes: self.max_page_bytes,
+            artifact_bytes: self.max_artifact_bytes as u64,
         }
     }
 

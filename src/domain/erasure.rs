@@ -154,6 +154,8 @@ pub struct Removed {
     pub state_keys: i64,
     /// Entries of the history of these keys.
     pub changes: i64,
+    /// Versions of artifacts of sessions and of the user.
+    pub artifacts: i64,
 }
 
 /// A stored erasure.

@@ -87,6 +87,34 @@ id!(
 );
 
 id!(
+    /// An artifact of a session or, if it begins with `user:`, of a user. A `/` in it is a character as any other.
+    ArtifactName
+);
+
+impl ArtifactName {
+    const OF_USER: &str = "user:";
+
+    /// The name of an artifact of a user, with or without the prefix.
+    ///
+    /// # Errors
+    /// As of [`ArtifactName::parse`], of the name with the prefix.
+    pub fn parse_of_user(name: &str) -> Result<Self, &'static str> {
+        if name.starts_with(Self::OF_USER) { Self::parse(name) } else { Self::parse(&[Self::OF_USER, name].concat()) }
+    }
+
+    pub fn is_of_user(&self) -> bool {
+        self.0.starts_with(Self::OF_USER)
+    }
+
+    /// What a file of it is called: what follows the last `/`, or the prefix; the whole name, if that is empty.
+    pub fn file_name(&self) -> &str {
+        let name = self.0.strip_prefix(Self::OF_USER).unwrap_or(&self.0);
+        let last = name.rsplit('/').find(|part| !part.is_empty());
+        last.unwrap_or(&self.0)
+    }
+}
+
+id!(
     /// A session within a user. Every operation trims surrounding white space before the check, so a blank id is empty.
     SessionId,
     str::trim
@@ -262,6 +290,22 @@ mod tests {
         assert_eq!(SessionId::parse("a b").unwrap().as_str(), "a b");
         for blank in ["", " ", "\t\n", "\u{3000}"] {
             assert!(SessionId::parse(blank).is_err());
+        }
+    }
+
+    #[test]
+    fn artifacts_of_users_have_a_prefix() {
+        let name = |name| ArtifactName::parse_of_user(name).unwrap();
+        assert_eq!(name("a/b"), name("user:a/b"));
+        assert!(name("a").is_of_user());
+        for session in ["a", "User:a", "user", "users:a", " user:a"] {
+            assert!(!ArtifactName::parse(session).unwrap().is_of_user(), "{session}");
+        }
+        assert!(ArtifactName::parse_of_user(&"x".repeat(252)).is_err());
+        for (name, file) in
+            [("a/b.txt", "b.txt"), ("a", "a"), ("user:c/", "c"), ("user:d", "d"), ("user:", "user:"), ("//", "//")]
+        {
+            assert_eq!(ArtifactName::parse(name).unwrap().file_name(), file, "{name}");
         }
     }
 

@@ -20,6 +20,8 @@ pub struct Limits {
     pub page_rows: usize,
     /// Bytes of one page, unless its first row is larger, and of a rendered template.
     pub page_bytes: usize,
+    /// Bytes of one artifact.
+    pub artifact_bytes: u64,
 }
 
 impl Limits {
@@ -27,6 +29,16 @@ impl Limits {
     pub fn unbounded_input() -> Self {
         let most = usize::MAX;
         Self { event_bytes: most, value_bytes: most, batch_events: most, state_keys: most, ..Self::default() }
+    }
+
+    /// # Errors
+    /// An artifact may not have so many bytes.
+    pub fn check_artifact(&self, bytes: u64) -> Result<(), Rejected> {
+        if bytes <= self.artifact_bytes {
+            return Ok(());
+        }
+        let detail = format!("the artifact is larger than {} bytes", self.artifact_bytes);
+        Err(Rejected::TooLarge { limit: "artifact", detail })
     }
 
     /// # Errors
@@ -50,6 +62,7 @@ impl Default for Limits {
             state_keys: 10_000,
             page_rows: 1000,
             page_bytes: 8 << 20,
+            artifact_bytes: 64 << 20,
         }
     }
 }

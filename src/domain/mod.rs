@@ -19,6 +19,7 @@
 //! - [`tag`]: revisions as entity tags, and the precondition they express
 //! - [`cursor`], [`feed`]: positions in an event log and in the change feed
 //! - [`lease`]: one turn at a time
+//! - [`artifact`]: files: their versions, their parts as ADK has them, and which version a save makes
 //! - [`history`]: the index of past values
 //! - [`rewind`]: taking events back
 //! - [`refusal`]: why a write is not made; [`guard`]: the conditions of a write
@@ -38,6 +39,7 @@
 
 pub mod access;
 pub mod append;
+pub mod artifact;
 pub mod change;
 pub mod command;
 pub mod cursor;

@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::erasure::{Erasure, Subject};
+use super::erasure::{Erasure, Removed, Subject};
 use super::json::{Json, ObjectText, push_string};
 use super::time::Micros;
 
@@ -15,7 +15,7 @@ pub const CONTEXT: &str = "sessiond erasure receipt 1\n";
 
 const TEXTS: [&str; 4] = ["id", "appName", "subject", "reference"];
 const TIMES: [&str; 2] = ["requestTime", "doneTime"];
-const COUNTS: [&str; 4] = ["sessions", "events", "stateKeys", "changes"];
+const COUNTS: [&str; 5] = ["sessions", "events", "stateKeys", "changes", "artifacts"];
 const MEMBERS: [&str; 12] = [
     "id",
     "appName",
@@ -72,8 +72,8 @@ fn remains(erasure: &Erasure, left: Option<Left>) -> Vec<&'static str> {
 pub fn counts(erasure: &Erasure) -> String {
     let removed = &erasure.removed;
     let mut counts = ObjectText::default();
-    for (name, count) in COUNTS.into_iter().zip([removed.sessions, removed.events, removed.state_keys, removed.changes])
-    {
+    let Removed { sessions, events, state_keys, changes, artifacts } = *removed;
+    for (name, count) in COUNTS.into_iter().zip([sessions, events, state_keys, changes, artifacts]) {
         counts.push(name, &count.to_string());
     }
     counts.close()
@@ -201,7 +201,6 @@ pub fn bytes(statement: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::erasure::Removed;
     use crate::domain::ids::AppName;
 
     fn receipt(reference: Option<&str>, blocked: bool) -> (String, String) {
@@ -215,7 +214,7 @@ mod tests {
             blocked,
             request_time: Micros(1_700_000_000_123_456),
             done_time: None,
-            removed: Removed { sessions: 1, events: 2, state_keys: 3, changes: 4 },
+            removed: Removed { sessions: 1, events: 2, state_keys: 3, changes: 4, artifacts: 5 },
             receipt: None,
         };
         let statement = statement(&erasure, Micros(1_700_000_001_000_000), None, "i", "k");

@@ -5,11 +5,13 @@ use super::lease::LeaseRefusal;
 use super::tag::Tag;
 use super::{FieldError, Rejected};
 
-/// A bound on stored data, set by the policy of an app.
+/// A bound on stored data, most often set by the policy of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     SessionsPerUser,
     EventsPerSession,
+    /// Of the artifacts of a session, or of a user. No policy sets it.
+    ArtifactVersions,
 }
 
 impl Bound {
@@ -18,6 +20,7 @@ impl Bound {
         match self {
             Self::SessionsPerUser => "sessionsPerUser",
             Self::EventsPerSession => "eventsPerSession",
+            Self::ArtifactVersions => "artifactVersions",
         }
     }
 }
@@ -57,6 +60,14 @@ pub enum Refusal {
     ErasedSince,
     /// The scope to be imported has other state, which stays.
     OtherState,
+    /// A precondition on the latest version of an artifact failed; this is its number, if there is one.
+    ArtifactMismatch(Option<i64>),
+    /// The artifact has had a version of this number, or a higher one.
+    ArtifactVersionExists,
+    /// An earlier request with the same key saved other content.
+    ArtifactKeyConflict,
+    /// The bytes came too slowly, so that the sweep removed them; or their user was erased meanwhile.
+    BlobLost,
 }
 
 impl From<LeaseRefusal> for Refusal {

@@ -167,14 +167,15 @@ pub fn none_match_hits(list: &str, current: &str) -> Result<bool, &'static str> 
     }))
 }
 
-enum Written<'a> {
+/// An entity tag as it is written, without its quotes.
+pub(super) enum Written<'a> {
     Any,
     Weak(&'a str),
     Strong(&'a str),
 }
 
 /// Splits a list of entity tags. Members may be empty (RFC 9110, 5.6.1.2), and a tag may contain a comma.
-fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
+pub(super) fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
     const NOT_TAGS: &str = "must be `*` or a list of quoted entity tags";
     if list.trim() == "*" {
         return Ok(vec![Written::Any]);

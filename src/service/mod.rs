@@ -7,6 +7,7 @@
 //! - `events`: append and read
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
+//! - `artifacts`: files of sessions and users
 //! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
 //! - `export`, `import`: sessions as lines, and back
 //! - `policy`: how long the data of an app is kept
@@ -16,6 +17,7 @@
 //! - `erasure`: users are erased; `receipts`: receipts of it are signed
 //! - `retry`: how a transaction is retried
 
+mod artifacts;
 mod clock;
 mod erasure;
 mod events;
@@ -44,6 +46,8 @@ use receipts::Signer;
 use tokio::sync::{Notify, OnceCell};
 use tokio::time::Instant;
 
+use crate::blobs::Blobs;
+use crate::blobs::database::Database;
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::{Bound, Mismatch, Refusal};
@@ -61,6 +65,7 @@ pub use crate::domain::command::Made;
 pub use crate::domain::guard::Guard;
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
+pub use artifacts::{SaveRequest, SavedArtifact, Upload};
 pub use clock::{Clock, SystemClock};
 pub use erasure::Replayed;
 pub use events::{Answered, Appended};
@@ -119,6 +124,14 @@ pub enum Error {
     RevisionMismatch(Mismatch),
     #[error("a session was deleted or trimmed while it was exported")]
     SessionCut,
+    #[error("there is no such artifact, or no such version of it")]
+    ArtifactNotFound,
+    #[error("the artifact has had that version")]
+    ArtifactVersionExists,
+    #[error("the idempotency key saved other content")]
+    ArtifactKeyConflict,
+    #[error("the precondition on the artifact failed")]
+    ArtifactMismatch { latest: Option<i64> },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -151,6 +164,10 @@ impl From<Refusal> for Error {
             Refusal::RevisionMismatch(mismatch) => Self::RevisionMismatch(mismatch),
             Refusal::Rejected(rejected) => Self::Rejected(rejected),
             Refusal::OtherState => Self::RevisionMismatch(Mismatch::of_scope(0, Vec::new())),
+            Refusal::ArtifactMismatch(latest) => Self::ArtifactMismatch { latest },
+            Refusal::ArtifactVersionExists => Self::ArtifactVersionExists,
+            Refusal::ArtifactKeyConflict => Self::ArtifactKeyConflict,
+            Refusal::BlobLost => Self::UserErased,
         }
     }
 }
@@ -170,6 +187,7 @@ pub struct Reader {
     limits: Limits,
     metrics: Arc<Metrics>,
     live: Arc<Live>,
+    blobs: Arc<dyn Blobs>,
 }
 
 /// All writes, and the reader.
@@ -204,7 +222,8 @@ pub struct Changed<T> {
 
 impl Service {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
-        let reader = Arc::new(Reader::new(store.clone(), clock, limits, metrics));
+        let blobs = Arc::new(Database::new(store.clone()));
+        let reader = Arc::new(Reader::new(store.clone(), clock, limits, metrics, blobs));
         let live = reader.live.clone();
         store.watch_commits(Box::new(move |committed| live.committed(committed)));
         let now = reader.clock.clone();
@@ -220,14 +239,21 @@ impl Service {
 }
 
 impl Reader {
-    fn new(reads: Arc<dyn Reads>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
+    fn new(
+        reads: Arc<dyn Reads>,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+        metrics: Arc<Metrics>,
+        blobs: Arc<dyn Blobs>,
+    ) -> Self {
         let live = Arc::new(Live::new(reads.shape().is_shared()));
-        Self { reads, clock, limits, metrics, live }
+        Self { reads, clock, limits, metrics, live, blobs }
     }
 
     /// A reader over an empty store.
     pub fn nowhere(&self) -> Self {
-        Self::new(Arc::new(Nowhere), self.clock.clone(), self.limits, self.metrics.clone())
+        let (clock, metrics, blobs) = (self.clock.clone(), self.metrics.clone(), self.blobs.clone());
+        Self::new(Arc::new(Nowhere), clock, self.limits, metrics, blobs)
     }
 
     /// The time by the database's clock or, if it has none, by this process's.

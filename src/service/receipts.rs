@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::domain::json::Json;
 
-    const STATEMENT: &str = r#"{"id":"e","appName":"a","subject":"0707070707070707070707070707070707070707070707070707070707070707","requestTime":1.000000,"doneTime":2.000000,"counts":{"sessions":1,"events":2,"stateKeys":3,"changes":4},"blocked":false,"remains":["x"],"instance":"i","keyId":"KEY"}"#;
+    const STATEMENT: &str = r#"{"id":"e","appName":"a","subject":"0707070707070707070707070707070707070707070707070707070707070707","requestTime":1.000000,"doneTime":2.000000,"counts":{"sessions":1,"events":2,"stateKeys":3,"changes":4,"artifacts":5},"blocked":false,"remains":["x"],"instance":"i","keyId":"KEY"}"#;
 
     #[test]
     fn a_key_verifies_what_it_signed_and_nothing_else() {

@@ -38,6 +38,7 @@ impl Service {
                     }
                     rest(begun).await;
                 }
+                self.sweep_blobs(limit).await?;
                 self.prune_feed(limit).await?;
                 self.finish_erasures(Instant::now() + limit).await
             };

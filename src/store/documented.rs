@@ -10,8 +10,8 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use super::sql::view;
 use super::sql::words::Words;
 use super::{
-    access, appends, erasures, feed, leases, migrations, past, policies, postgres, sessions, shared, sqlite, transfer,
-    trim,
+    access, appends, artifacts, erasures, feed, leases, migrations, past, policies, postgres, sessions, shared, sqlite,
+    transfer, trim,
 };
 use crate::domain::access::Names;
 use crate::domain::ids::{AppName, SessionId, UserId};
@@ -76,6 +76,10 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         past::rewind::Statements::named(words),
         past::moment::Statements::named(words),
         trim::Statements::named(words),
+        artifacts::blobs::Statements::named(words),
+        artifacts::read::Statements::named(words),
+        artifacts::remove::Statements::named(words),
+        artifacts::save::Statements::named(words),
         transfer::export::Statements::named(words),
         transfer::import::Statements::named(words),
         transfer::scopes::ScopeStatements::named(words),

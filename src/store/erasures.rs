@@ -14,6 +14,7 @@ use crate::domain::ids::{AppName, ScopeKey, SessionId, SessionKey, UserKey};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
+use crate::store::artifacts::remove::erase_artifacts;
 use crate::store::backend::{Backend, Database as _, Scrubbed, Tx, UserLock};
 use crate::store::error::{Cause, Decided, StoreError, corrupt};
 use crate::store::run::{Call, End};
@@ -210,6 +211,7 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
         removed.changes += tx.execute(of_user(text)).await? as i64;
     }
     tx.execute(of_user(&statements.forget_patches_of_user)).await?;
+    removed.artifacts = erase_artifacts(tx, user, id).await?;
     feed::forget_user(tx, user).await?;
     let told = |(session, incarnation): (String, i64)| {
         let session = SessionId::parse(&session).map_err(corrupt)?;
@@ -232,7 +234,8 @@ async fn insert<X: Tx>(tx: &mut X, erasure: &Erasure) -> Result<()> {
         .bind(erasure.removed.sessions)
         .bind(erasure.removed.events)
         .bind(erasure.removed.state_keys)
-        .bind(erasure.removed.changes);
+        .bind(erasure.removed.changes)
+        .bind(erasure.removed.artifacts);
     tx.execute(query).await.map(drop)
 }
 
@@ -263,7 +266,8 @@ pub async fn count<X: Tx>(tx: &mut X, app: &AppName, id: &str, removed: &Removed
         .bind(id)
         .bind(removed.events)
         .bind(removed.state_keys)
-        .bind(removed.changes);
+        .bind(removed.changes)
+        .bind(removed.artifacts);
     tx.execute(query).await.map(drop)
 }
 
@@ -298,7 +302,7 @@ async fn secret<X: Tx>(tx: &mut X, name: &str) -> Result<Option<Vec<u8>>> {
 
 /// The columns of an erasure.
 const ERASURE: &str = "id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events, \
-                       state_keys, changes, receipt";
+                       state_keys, changes, artifacts, receipt";
 
 statements! { words,
     /// Locks the sessions of a user.
@@ -335,6 +339,7 @@ statements! { words,
     erasures_to_finish: format!(
         "select {ERASURE} from erasures e where done_time is null \
            and not exists (select 1 from buried_sessions b where b.app_name = e.app_name and b.erasure = e.id) \
+           and not exists (select 1 from blobs b where b.app_name = e.app_name and b.erasure = e.id) \
            and not exists (select 1 from erasures l where l.app_name = e.app_name and l.subject = e.subject \
              and l.done_time is null and (l.request_time, l.id) < (e.request_time, e.id)) \
          order by request_time, id limit 0 + $1"
@@ -348,9 +353,10 @@ statements! { words,
     /// The apps that had erasures, and how many.
     erasure_counts: "select app_name, count from erasure_counts",
     insert_erasure: format!(
-        "insert into erasures ({ERASURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11, $12, null)"
+        "insert into erasures ({ERASURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11, $12, $13, null)"
     ),
-    count_removed: "update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 \
+    count_removed: "update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5, \
+                      artifacts = artifacts + $6 \
                     where app_name = $1 and id = $2",
     finish_erasure: "update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null",
     blocked_user: "select subject from blocked_users where app_name = $1 and subject = $2",
@@ -380,6 +386,7 @@ struct ErasureRow {
     events: i64,
     state_keys: i64,
     changes: i64,
+    artifacts: i64,
     receipt: Option<String>,
 }
 
@@ -406,6 +413,7 @@ impl TryFrom<ErasureRow> for Erasure {
                 events: row.events,
                 state_keys: row.state_keys,
                 changes: row.changes,
+                artifacts: row.artifacts,
             },
             receipt: row.receipt,
         })

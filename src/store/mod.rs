@@ -12,7 +12,7 @@
 //! - `transactions`: what the transactions of all resources are over
 //! - the resources, each with its traits (its reads and its writes), its transactions, written once over [`backend::Tx`], its
 //!   statements and its rows: `sessions`, `appends`, `shared` (app and user state), `leases`, `past` (forks, rewinds,
-//!   moments), `trim`, `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
+//!   moments), `trim`, [`artifacts`], `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
 //! - [`open`]: the database that a URL names
 //! - [`nowhere`]: the reads of a store that holds nothing
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
@@ -22,6 +22,7 @@
 
 mod access;
 mod appends;
+pub mod artifacts;
 pub mod backend;
 #[cfg(test)]
 mod documented;
@@ -64,13 +65,13 @@ sum! {
     /// database has a clock of its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
     ///
     /// `deadline` bounds the whole call.
-    Reads: sessions::Reads, shared::Reads, leases::Reads, past::Reads, transfer::Reads, access::Reads, policies::Reads,
-    erasures::Reads, feed::Reads, upkeep::Reads,
+    Reads: sessions::Reads, shared::Reads, leases::Reads, past::Reads, artifacts::Reads, transfer::Reads, access::Reads,
+    policies::Reads, erasures::Reads, feed::Reads, upkeep::Reads,
 }
 
 sum! {
     /// A database of sessions. Every write is one transaction. One that returns `Ok` is durable; one that is refused wrote nothing;
     /// one that fails says in its error whether it may have happened all the same.
-    Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, transfer::Writes,
-    access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,
+    Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, artifacts::Writes,
+    transfer::Writes, access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,
 }

@@ -4,10 +4,11 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
+use crate::domain::artifact::{ArtifactList, ArtifactPage, Blob, BlobKey, Found, Place, Version, VersionPage, Wanted};
 use crate::domain::erasure::Erasure;
 use crate::domain::event::StoredEvent;
 use crate::domain::feed::{FeedPage, FeedQuery};
-use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
@@ -22,7 +23,7 @@ use crate::store::backend::{DatabaseClock, Standby};
 use crate::store::error::StoreError;
 use crate::store::pool::{Nodes, PoolUse};
 use crate::store::shape::Shape;
-use crate::store::{access, erasures, feed, leases, past, policies, sessions, shared, transfer, upkeep};
+use crate::store::{access, artifacts, erasures, feed, leases, past, policies, sessions, shared, transfer, upkeep};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -107,6 +108,49 @@ impl past::Reads for Nowhere {
     async fn log_cost(&self, _: &SessionKey, _: i64, _: Instant) -> Result<i64> {
         Ok(0)
     }
+}
+
+#[async_trait]
+impl artifacts::Reads for Nowhere {
+    async fn artifact(
+        &self,
+        place: &Place,
+        _: &ArtifactName,
+        _: Wanted,
+        _: Micros,
+        _: Instant,
+    ) -> Result<Found<(Version, Option<Blob>)>> {
+        Ok(nothing(place))
+    }
+
+    async fn artifact_versions(
+        &self,
+        place: &Place,
+        _: &ArtifactName,
+        _: i64,
+        _: usize,
+        _: Micros,
+        _: Instant,
+    ) -> Result<Found<VersionPage>> {
+        Ok(nothing(place))
+    }
+
+    async fn artifacts(&self, list: &ArtifactList, _: Instant) -> Result<Option<ArtifactPage>> {
+        Ok(list.place.session().is_none().then(ArtifactPage::default))
+    }
+
+    async fn chunk(&self, _: &BlobKey, _: i64, _: Instant) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    async fn loose_blobs(&self, _: Micros, _: usize, _: Instant) -> Result<Vec<Blob>> {
+        Ok(Vec::new())
+    }
+}
+
+/// There is no session, and no artifact of a user.
+fn nothing<T>(place: &Place) -> Found<T> {
+    if place.session().is_some() { Found::SessionNotFound } else { Found::Nothing }
 }
 
 #[async_trait]

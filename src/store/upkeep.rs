@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use crate::domain::erasure::Removed;
 use crate::domain::time::Micros;
 use crate::domain::writes::Removal;
+use crate::store::artifacts::remove::purge_artifacts;
 use crate::store::backend::{Backend, Buried, Database as _, DatabaseClock, Now, Standby, Tx};
 use crate::store::error::StoreError;
 use crate::store::pool::{Nodes, PoolUse};
@@ -154,11 +155,13 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
     let mut purged_one = false;
     while let Some(Buried { key, incarnation, erasure }) = tx.next_buried().await? {
         purged_one = true;
-        let purged = bury::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
+        let mut purged = bury::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
+        let (artifacts, more) = purge_artifacts(tx, &key, incarnation, SWEEP_ROWS).await?;
+        purged.artifacts = artifacts;
         if let Some(erasure) = erasure.filter(|_| purged != Removed::default()) {
             erasures::count(tx, key.app(), &erasure, &purged).await?;
         }
-        if purged.events.max(purged.state_keys).max(purged.changes) == SWEEP_ROWS {
+        if more || purged.events.max(purged.state_keys).max(purged.changes) == SWEEP_ROWS {
             break;
         }
         trim::finish_trim(tx, &key, incarnation).await?;

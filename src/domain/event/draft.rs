@@ -136,7 +136,15 @@ impl EventDraft {
     /// Composes the event of a state change that a client requested without an event. It equals, byte for byte, the event
     /// that parsing these members would give.
     pub fn of_change(id: Option<EventId>, author: &str, invocation_id: &str, change: WrittenEdit<'_>) -> Self {
-        Self::compose(id, author, invocation_id, change, None, None)
+        Self::compose(id, author, invocation_id, change, &[], None)
+    }
+
+    /// The event of a save of an artifact: with the action that names its version.
+    pub fn of_artifact(author: &str, invocation_id: &str, name: &str, version: i64) -> Self {
+        let mut delta = ObjectText::default();
+        delta.push(name, &version.to_string());
+        let delta = RawJson::trusted(delta.close());
+        Self::compose(None, author, invocation_id, WrittenEdit::default(), &[("artifactDelta", delta)], None)
     }
 
     /// The event of a rewind: with the action that names the invocation before which it rewinds, and with metadata.
@@ -146,7 +154,8 @@ impl EventDraft {
         before: (&str, &str),
         metadata: Option<&str>,
     ) -> Self {
-        Self::compose(None, "user", invocation_id, change, Some(before), metadata)
+        let (name, before) = before;
+        Self::compose(None, "user", invocation_id, change, &[(name, RawJson::string(before))], metadata)
     }
 
     fn compose(
@@ -154,7 +163,7 @@ impl EventDraft {
         author: &str,
         invocation_id: &str,
         change: WrittenEdit<'_>,
-        action: Option<(&str, &str)>,
+        others: &[(&str, RawJson)],
         metadata: Option<&str>,
     ) -> Self {
         let WrittenEdit { edit, delta, ops, preconditions } = change;
@@ -165,8 +174,8 @@ impl EventDraft {
                 actions.push(name, list);
             }
         }
-        if let Some((name, text)) = action {
-            actions.push_str(name, text);
+        for (name, value) in others {
+            actions.push(name, value.text());
         }
         let actions = actions.close();
         let mut body = ObjectText::with_capacity(actions.len() + 256);

@@ -76,6 +76,7 @@ const WORDS_OF_SERVER: Words = Words {
                and s.node = n.node offset 0) as t"
         )
     },
+    look_up: |table, key| format!("cross join lateral (select * from {table} l where {key} offset 0) as l"),
     listed: |insert, _| {
         format!(
             "with made as ({insert} returning app_name, user_id, id, update_time) \

@@ -25,6 +25,8 @@ pub struct Words {
     pub pairs: fn(texts: &str, numbers: &str) -> String,
     /// The rows `t` of a table of spans that are filed under a list of nodes: one index lookup per node.
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
+    /// A join to the rows `l` of a table, each looked up by its key, in the order of the rows before.
+    pub look_up: fn(table: &str, key: &str) -> String,
     /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there. On a
     /// distributed database it is of the session alone, and the place in the list takes a statement of its own.
     pub listed: fn(insert: &str, id: &str) -> String,

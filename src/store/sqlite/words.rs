@@ -33,6 +33,7 @@ pub static WORDS: Words = Words {
         )
     },
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
+    look_up: |table, key| format!("cross join {table} as l on {key}"),
     listed: |insert, id| {
         format!(
             "{insert}; insert into session_updates (app_name, user_id, id, bucket) \

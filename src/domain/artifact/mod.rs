@@ -1,0 +1,16 @@
+//! Artifacts: files of a session or of a user, each a name with versions that never change (contract, section 13).
+//!
+//! - `version`: a version, and the preconditions on the latest one
+//! - `part`: ADK's parts, in which a version may be given and shown
+//! - `save`: which version a save makes
+
+mod part;
+mod save;
+mod version;
+
+pub use part::{Draft, Encoding, Frame, Part};
+pub use save::{ArtifactDeletion, BlobBegin, Held, MAX_VERSIONS, Save, SaveEvent, Saved, SavedBlob, decide};
+pub use version::{
+    ArtifactList, ArtifactPage, Blob, BlobKey, Content, Found, IfVersion, Kind, MAX_METADATA_BYTES, Place, Version,
+    VersionPage, Wanted, check_mime_type, parse_metadata,
+};

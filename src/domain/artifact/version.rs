@@ -1,0 +1,334 @@
+//! A version of an artifact.
+
+use std::fmt;
+
+use crate::domain::envelope::MAX_VALUE_DEPTH;
+use crate::domain::erasure::hex;
+use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
+use crate::domain::json::{Json, JsonError, Kind as JsonKind, ObjectText, RawJson};
+use crate::domain::tag::{Written, tags};
+use crate::domain::time::Micros;
+
+/// Longest metadata, in bytes of its text.
+pub const MAX_METADATA_BYTES: usize = 8 << 10;
+
+/// Longest media type, in bytes.
+const MAX_MIME_TYPE: usize = 1024;
+
+/// Whose artifacts a path names. A session's path names those of its user, too, by the prefix of their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Session(SessionKey),
+    User(UserKey),
+}
+
+impl Place {
+    pub fn user(&self) -> &UserKey {
+        match self {
+            Self::Session(session) => &session.user,
+            Self::User(user) => user,
+        }
+    }
+
+    pub fn app(&self) -> &AppName {
+        &self.user().app
+    }
+
+    pub fn session(&self) -> Option<&SessionKey> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::User(_) => None,
+        }
+    }
+
+    /// Reads a name as it is meant here.
+    ///
+    /// # Errors
+    /// The broken rule, in words for a client.
+    pub fn name(&self, name: &str) -> Result<ArtifactName, &'static str> {
+        match self {
+            Self::Session(_) => ArtifactName::parse(name),
+            Self::User(_) => ArtifactName::parse_of_user(name),
+        }
+    }
+}
+
+/// What a version is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Bytes,
+    /// Text in UTF-8, which ADK gave as text and gets back as such.
+    Text,
+    /// An address of something that is elsewhere.
+    Uri,
+    /// Nothing: it reads as if the artifact were not there.
+    Gone,
+}
+
+impl Kind {
+    pub const ALL: [Self; 4] = [Self::Bytes, Self::Text, Self::Uri, Self::Gone];
+
+    /// As it is shown and stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Text => "text",
+            Self::Uri => "uri",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// The name of some bytes, which says nothing of their content.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BlobKey {
+    pub user: UserKey,
+    pub id: String,
+}
+
+/// Bytes that are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blob {
+    pub key: BlobKey,
+    pub size: u64,
+    /// The object store and the object in it; `None`: the database has them.
+    pub object: Option<(String, String)>,
+}
+
+/// What a version says, but for its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    pub kind: Kind,
+    /// As it was given; absent only of an address.
+    pub mime_type: Option<String>,
+    /// How many bytes there are, and their digest; `None` of an address.
+    pub bytes: Option<(u64, [u8; 32])>,
+    /// JSON strings, as they were given.
+    pub display_name: Option<RawJson>,
+    pub file_uri: Option<RawJson>,
+    /// A JSON object, as it was given.
+    pub metadata: Option<RawJson>,
+}
+
+/// A version of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    pub name: ArtifactName,
+    pub version: i64,
+    pub content: Content,
+    pub create_time: Micros,
+    /// The session's revision of the event that the save appended, if it did.
+    pub revision: Option<i64>,
+}
+
+impl Version {
+    /// Without its revision, which only the answer to a save has.
+    pub fn to_object(&self) -> ObjectText {
+        let Content { kind, mime_type, bytes, display_name, file_uri, metadata } = &self.content;
+        let mut object = ObjectText::default();
+        object.push_str("name", self.name.as_str());
+        object.push("version", &self.version.to_string());
+        object.push_str("kind", kind.as_str());
+        if let Some(mime_type) = mime_type {
+            object.push_str("mimeType", mime_type);
+        }
+        if let Some((size, sha256)) = bytes {
+            object.push("size", &size.to_string());
+            object.push_str("sha256", &hex(sha256));
+        }
+        object.push("createTime", &self.create_time.to_number());
+        for (name, value) in [("metadata", metadata), ("displayName", display_name), ("fileUri", file_uri)] {
+            if let Some(value) = value {
+                object.push(name, value.text());
+            }
+        }
+        object
+    }
+
+    /// An estimate of its size in a list, in bytes.
+    pub fn weight(&self) -> usize {
+        const REST: usize = 300;
+        let Content { mime_type, display_name, file_uri, metadata, .. } = &self.content;
+        let texts = [display_name, file_uri, metadata].into_iter().flatten().map(|json| json.text().len());
+        REST + self.name.as_str().len() + mime_type.as_ref().map_or(0, String::len) + texts.sum::<usize>()
+    }
+
+    /// Its entity tag, quoted: the number and the beginning of the digest.
+    pub fn tag(&self) -> String {
+        format!("\"{}\"", tag(self.version, self.content.bytes.as_ref().map(|(_, sha256)| sha256)))
+    }
+}
+
+fn tag(version: i64, sha256: Option<&[u8; 32]>) -> String {
+    match sha256 {
+        Some(sha256) => format!("{version}-{}", hex(&sha256[..4])),
+        None => version.to_string(),
+    }
+}
+
+/// A precondition on the latest version: a list of tags, one of which must be its own, whole or as a number alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IfVersion(Option<Vec<String>>);
+
+impl IfVersion {
+    /// # Errors
+    /// It is neither `*` nor a list of quoted entity tags.
+    pub fn parse(list: &str) -> Result<Self, &'static str> {
+        let mut wanted = Vec::new();
+        for tag in tags(list)? {
+            match tag {
+                Written::Any => return Ok(Self(None)),
+                Written::Strong(text) => wanted.push(text.to_owned()),
+                // The comparison is strong, and none of ours is weak.
+                Written::Weak(_) => {}
+            }
+        }
+        Ok(Self(Some(wanted)))
+    }
+
+    /// Whether it holds if this is the latest version, with this digest.
+    pub fn holds(&self, latest: Option<(i64, Option<[u8; 32]>)>) -> bool {
+        let Some((version, sha256)) = latest else { return false };
+        let is_it = |wanted: &String| *wanted == version.to_string() || *wanted == tag(version, sha256.as_ref());
+        self.0.as_ref().is_none_or(|wanted| wanted.iter().any(is_it))
+    }
+}
+
+/// Which version a reader asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Latest,
+    Version(i64),
+}
+
+/// What is found of an artifact.
+#[derive(Debug, Clone)]
+pub enum Found<T> {
+    SessionNotFound,
+    /// The session, or the user, has no such artifact, or not that version of it.
+    Nothing,
+    There(T),
+}
+
+/// A page of the artifacts of a place, the latest version of each, in byte order of names.
+#[derive(Debug, Clone)]
+pub struct ArtifactList {
+    pub place: Place,
+    /// Names begin with this, bytewise.
+    pub prefix: String,
+    /// Those after this name.
+    pub after: String,
+    pub rows: usize,
+    pub now: Micros,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct ArtifactPage {
+    pub artifacts: Vec<Version>,
+    pub more: bool,
+}
+
+/// A page of the versions of an artifact, ascending.
+#[derive(Debug, Clone)]
+pub struct VersionPage {
+    pub versions: Vec<Version>,
+    pub more: bool,
+}
+
+/// The rule for media types: what can stand in a header.
+///
+/// # Errors
+/// The broken rule, in words for a client.
+pub fn check_mime_type(text: &str) -> Result<(), &'static str> {
+    let is_shown = |byte: u8| (b' '..=b'~').contains(&byte);
+    if text.is_empty() || text.len() > MAX_MIME_TYPE || !text.bytes().all(is_shown) || text.trim() != text {
+        return Err("must be 1 to 1024 visible ASCII characters");
+    }
+    Ok(())
+}
+
+/// Reads metadata: an object of up to 8 KiB.
+///
+/// # Errors
+/// The broken rule, in words for a client.
+pub fn parse_metadata(text: &str) -> Result<RawJson, String> {
+    if text.len() > MAX_METADATA_BYTES {
+        return Err(format!("must be at most {MAX_METADATA_BYTES} bytes"));
+    }
+    // The object itself counts, too.
+    match Json::parse(text.as_bytes(), MAX_VALUE_DEPTH) {
+        Ok(json) if json.kind() == JsonKind::Object => Ok(json.to_raw()),
+        Ok(_) => Err("must be an object".to_owned()),
+        Err(JsonError::Syntax { what, .. }) => Err(format!("must be JSON: {what}")),
+        Err(JsonError::Refused { pointer, what }) => Err(format!("{what} (at `{pointer}`)")),
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHA: [u8; 32] = [0xab; 32];
+
+    #[test]
+    fn a_precondition_takes_the_tag_or_the_number() {
+        let holds = |list: &str| IfVersion::parse(list).unwrap().holds(Some((7, Some(SHA))));
+        for good in ["\"7\"", "\"7-abababab\"", "*", "\"1\", \"7\""] {
+            assert!(holds(good), "{good}");
+        }
+        for bad in ["\"8\"", "\"7-abababac\"", "W/\"7\"", "\"07\"", "\"7.1\""] {
+            assert!(!holds(bad), "{bad}");
+        }
+        assert!(IfVersion::parse("7").is_err());
+        assert!(!IfVersion::parse("*").unwrap().holds(None));
+        assert!(IfVersion::parse("\"3\"").unwrap().holds(Some((3, None))));
+    }
+
+    #[test]
+    fn a_version_is_shown_with_what_it_has() {
+        let content = Content {
+            kind: Kind::Bytes,
+            mime_type: Some("text/plain; charset=\"utf-8\"".into()),
+            bytes: Some((3, SHA)),
+            display_name: Some(RawJson::trusted("\"\\u0000\"")),
+            file_uri: None,
+            metadata: Some(RawJson::trusted("{ \"a\": 1.0}")),
+        };
+        let name = ArtifactName::parse("a/b").unwrap();
+        let version = Version { name, version: 2, content, create_time: Micros(1_500_000), revision: Some(9) };
+        assert_eq!(
+            version.to_object().close(),
+            format!(
+                r#"{{"name":"a/b","version":2,"kind":"bytes","mimeType":"text/plain; charset=\"utf-8\"","size":3,"sha256":"{}","createTime":1.500000,"metadata":{{ "a": 1.0}},"displayName":"\u0000"}}"#,
+                "ab".repeat(32)
+            )
+        );
+        assert_eq!(version.tag(), "\"2-abababab\"");
+    }
+
+    #[test]
+    fn metadata_is_an_object_kept_as_it_is() {
+        assert_eq!(parse_metadata("{ \"a\" :1E2}").unwrap().text(), "{ \"a\" :1E2}");
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_METADATA_BYTES));
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(64), "]".repeat(64));
+        for bad in ["", "1", "[]", "{", "{\"a\":1,\"a\":2}", "null", &long, &deep] {
+            assert!(parse_metadata(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_media_type_can_stand_in_a_header() {
+        for good in ["text/plain", "application/x; a=\"b c\"", "x"] {
+            assert!(check_mime_type(good).is_ok(), "{good}");
+        }
+        for bad in ["", " text/plain", "a\nb", "é", &"x".repeat(1025)] {
+            assert!(check_mime_type(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Artifacts: files of sessions and users. Their bytes come and go part by part; memory does not grow with them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt as _};
+use sha2::{Digest as _, Sha256};
+use tokio::time::{Duration, Instant};
+
+use super::retry::{Repeat, Tried};
+use super::sweep::rest;
+use super::{Error, Reader, Result, Service};
+use crate::blobs::{BlobError, PART, Writing};
+use crate::domain::artifact::{
+    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobKey, Found, IfVersion, Part, Place, Save, SaveEvent,
+    SavedBlob, Version, VersionPage, Wanted,
+};
+use crate::domain::event::cost;
+use crate::domain::ids::{ArtifactName, IdempotencyKey};
+use crate::domain::json::RawJson;
+use crate::domain::lease::LeaseMark;
+use crate::domain::tag::Tag;
+use crate::store::error::StoreError;
+
+/// A version to be saved, but for its bytes.
+#[derive(Debug)]
+pub struct SaveRequest {
+    pub place: Place,
+    pub name: ArtifactName,
+    /// Its bytes are saved, unless an upload has them.
+    pub part: Part,
+    pub metadata: Option<RawJson>,
+    pub version: Option<i64>,
+    pub is_first: bool,
+    pub if_match: Option<IfVersion>,
+    pub lease: Option<LeaseMark>,
+    pub key: Option<IdempotencyKey>,
+    /// Author and invocation of the event that is appended.
+    pub event: Option<(String, String)>,
+}
+
+/// A saved version.
+#[derive(Debug)]
+pub struct SavedArtifact {
+    pub version: Version,
+    /// An earlier request saved it.
+    pub replayed: bool,
+    /// The tag of the session to which an event was appended.
+    pub tag: Option<Tag>,
+    pub cost: u32,
+}
+
+/// Bytes on their way to be saved. Whoever does not save them [abandons](Upload::abandon) them.
+pub struct Upload {
+    service: Arc<Service>,
+    place: Place,
+    id: String,
+    buffer: BytesMut,
+    hash: Sha256,
+    size: u64,
+    /// If more has come than one part.
+    writing: Option<Box<dyn Writing>>,
+}
+
+impl Upload {
+    /// How many bytes it holds in memory.
+    pub fn held(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// They are too many; the place is not there; the database, or the place for bytes, fails.
+    pub async fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        self.size += bytes.len() as u64;
+        self.service.limits.check_artifact(self.size)?;
+        self.hash.update(bytes);
+        self.buffer.extend_from_slice(bytes);
+        // The last part is written at the end, so that none is empty.
+        while self.buffer.len() > PART {
+            let part = self.buffer.split_to(PART).freeze();
+            self.write(part).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, part: Bytes) -> Result<()> {
+        let now = self.service.clock.now();
+        if self.writing.is_none() {
+            let blob = Blob {
+                key: BlobKey { user: self.place.user().clone(), id: self.id.clone() },
+                size: 0,
+                object: self.service.blobs.object(&self.id),
+            };
+            self.writing = Some(self.service.blobs.begin(&self.place, &blob, now).await.map_err(Error::from)?);
+        }
+        match &mut self.writing {
+            Some(writing) => Ok(writing.write(part, now).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what is left, unless the version is saved with it.
+    async fn finish(&mut self) -> Result<SavedBlob> {
+        let last = self.buffer.split().freeze();
+        if self.writing.is_none() && self.service.blobs.saves_with_version() {
+            return Ok(SavedBlob { id: self.id.clone(), bytes: Some(last.into()) });
+        }
+        self.write(last).await?;
+        if let Some(writing) = &mut self.writing {
+            writing.finish(self.service.clock.now()).await?;
+        }
+        Ok(SavedBlob { id: self.id.clone(), bytes: None })
+    }
+
+    /// Nothing of it is wanted.
+    pub async fn abandon(self) {
+        if let Some(writing) = self.writing {
+            writing.abandon().await;
+            self.service.to_sweep.notify_one();
+        }
+    }
+}
+
+impl Reader {
+    /// A version, and where its bytes are, if it has any.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `ArtifactNotFound`.
+    pub async fn artifact(
+        &self,
+        place: &Place,
+        name: &ArtifactName,
+        wanted: Wanted,
+        deadline: Instant,
+    ) -> Result<(Version, Option<Blob>)> {
+        let now = self.clock.now();
+        found(self.read(deadline, || self.reads.artifact(place, name, wanted, now, deadline)).await?)
+    }
+
+    /// Up to `rows` versions above `after`, ascending.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `ArtifactNotFound`.
+    pub async fn artifact_versions(
+        &self,
+        place: &Place,
+        name: &ArtifactName,
+        (after, rows): (i64, usize),
+        deadline: Instant,
+    ) -> Result<VersionPage> {
+        let now = self.clock.now();
+        let mut page = found(
+            self.read(deadline, || self.reads.artifact_versions(place, name, after, rows, now, deadline)).await?,
+        )?;
+        let cut = self.cut(&mut page.versions);
+        page.more |= cut;
+        Ok(page)
+    }
+
+    /// A page of artifacts: the latest version of each.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn artifacts(
+        &self,
+        place: Place,
+        prefix: String,
+        (after, rows): (String, usize),
+        deadline: Instant,
+    ) -> Result<ArtifactPage> {
+        let list = ArtifactList { place, prefix, after, rows, now: self.clock.now() };
+        let page = self.read(deadline, || self.reads.artifacts(&list, deadline)).await?;
+        let mut page = page.ok_or(Error::SessionNotFound)?;
+        let cut = self.cut(&mut page.artifacts);
+        page.more |= cut;
+        Ok(page)
+    }
+
+    /// Cuts a page to the bytes that one may have; whether anything was cut. One version always fits.
+    fn cut(&self, versions: &mut Vec<Version>) -> bool {
+        let mut bytes = 0;
+        let fits = versions.iter().take_while(|version| {
+            bytes += version.weight();
+            bytes <= self.limits.page_bytes
+        });
+        let fits = fits.count().max(1);
+        let is_cut = fits < versions.len();
+        versions.truncate(fits);
+        is_cut
+    }
+
+    /// A range of bytes, part by part. One that fails for long ends with an error.
+    pub fn bytes(&self, blob: &Blob, range: Range<u64>) -> impl Stream<Item = Result<Bytes>> + Send + Unpin + use<> {
+        self.blobs.read(blob, range).map(|part| part.map_err(Error::from))
+    }
+}
+
+fn found<T>(found: Found<T>) -> Result<T> {
+    match found {
+        Found::There(found) => Ok(found),
+        Found::Nothing => Err(Error::ArtifactNotFound),
+        Found::SessionNotFound => Err(Error::SessionNotFound),
+    }
+}
+
+impl Service {
+    /// Begins to take bytes for an artifact of a place.
+    pub fn upload(self: &Arc<Self>, place: Place) -> Upload {
+        let id = self.clock.fresh_id().to_string();
+        Upload {
+            service: self.clone(),
+            place,
+            id,
+            buffer: BytesMut::new(),
+            hash: Sha256::new(),
+            size: 0,
+            writing: None,
+        }
+    }
+
+    /// Saves a version with the bytes of an upload, or, without one, an address.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `ArtifactMismatch`, `ArtifactVersionExists`, `ArtifactKeyConflict`, `Lease`, `LimitReached`, `UserErased`.
+    pub async fn save_artifact(
+        &self,
+        request: SaveRequest,
+        upload: Option<Upload>,
+        deadline: Instant,
+    ) -> Result<SavedArtifact> {
+        let (mut blob, mut bytes, mut upload) = (None, None, upload);
+        if let Some(upload) = &mut upload {
+            blob = Some(upload.finish().await);
+            bytes = Some((upload.size, upload.hash.clone().finalize().into()));
+        }
+        let blob = match blob.transpose() {
+            Ok(blob) => blob,
+            Err(error) => return Err(self.given_up(upload, error).await),
+        };
+        let content = request.part.content(bytes, request.metadata);
+        let save = Save {
+            request: request.key.map(|key| Save::request(key, &content)),
+            content,
+            blob,
+            mark: self.clock.incarnation(),
+            version: request.version,
+            is_first: request.is_first,
+            if_match: request.if_match,
+            lease: request.lease,
+            event: request.event.map(|(author, invocation_id)| SaveEvent {
+                id: self.clock.fresh_id().into(),
+                author,
+                invocation_id,
+            }),
+            place: request.place,
+            name: request.name,
+            now: self.clock.now(),
+        };
+        let saved =
+            self.transact(Repeat::Safe, deadline, |first| self.store.save_artifact(&save, !first, deadline)).await;
+        let Tried { value: saved, unclear } = match saved {
+            Ok(saved) => saved,
+            Err(error) => return Err(self.given_up(upload, error).await),
+        };
+        let replayed = saved.replayed && !unclear;
+        if saved.replayed
+            && let Some(upload) = upload
+        {
+            upload.abandon().await;
+        }
+        if saved.tag.is_some() {
+            self.metrics.appended(1);
+        }
+        let cost = if saved.tag.is_some() { cost(saved.event_bytes) } else { 1 };
+        Ok(SavedArtifact { version: saved.version, replayed, tag: saved.tag, cost })
+    }
+
+    /// The error of a save, of which the bytes are left to the sweep: unless a version has taken them after all.
+    async fn given_up(&self, upload: Option<Upload>, error: Error) -> Error {
+        if let Some(upload) = upload {
+            upload.abandon().await;
+        }
+        error
+    }
+
+    /// Removes a version, or all of an artifact. What is not there is removed already.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `Lease`.
+    pub async fn delete_artifact(
+        &self,
+        place: Place,
+        name: ArtifactName,
+        version: Option<i64>,
+        lease: Option<LeaseMark>,
+        deadline: Instant,
+    ) -> Result<()> {
+        let deletion = ArtifactDeletion { place, name, version, lease, now: self.clock.now() };
+        self.transact(Repeat::Safe, deadline, |_| self.store.delete_artifact(&deletion, deadline)).await?;
+        self.to_sweep.notify_one();
+        Ok(())
+    }
+
+    /// Removes the bytes that no version holds: what uploads left that were cut, and what versions left that are gone.
+    pub(super) async fn sweep_blobs(&self, limit: Duration) -> std::result::Result<(), StoreError> {
+        const PAGE: usize = 100;
+        loop {
+            let begun = Instant::now();
+            let loose = self.store.loose_blobs(self.clock.now(), PAGE, begun + limit).await?;
+            for blob in &loose {
+                let begun = Instant::now();
+                if self.store.claim_blob(&blob.key, self.clock.now(), begun + limit).await? {
+                    match self.blobs.remove(blob).await {
+                        Ok(()) => {}
+                        Err(BlobError::Store(error)) => return Err(error),
+                        Err(BlobError::Missing | BlobError::Refused(_)) => {}
+                    }
+                }
+                rest(begun).await;
+            }
+            if loose.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl From<BlobError> for Error {
+    fn from(error: BlobError) -> Self {
+        match error {
+            BlobError::Refused(refusal) => refusal.into(),
+            BlobError::Missing => Self::ArtifactNotFound,
+            BlobError::Store(error) => Self::Store(error),
+        }
+    }
+}

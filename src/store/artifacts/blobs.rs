@@ -1,0 +1,161 @@
+//! Bytes: noted before they come, chunk by chunk, held by versions, and removed when none holds them.
+
+use std::collections::BTreeMap;
+
+use sqlx::FromRow;
+
+use crate::domain::artifact::{Blob, BlobKey};
+use crate::domain::ids::{AppName, UserId, UserKey};
+use crate::domain::refusal::Refusal;
+use crate::domain::time::Micros;
+use crate::store::backend::Tx;
+use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::run::End;
+use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::statements::statements;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// For how long nothing may come to a blob, in microseconds, before it is taken for left behind. The slowest client that is served
+/// fills a chunk in a fraction of it.
+const PATIENCE: i64 = 3600 * 1_000_000;
+
+/// How many chunks one transaction removes.
+const REMOVED_CHUNKS: i64 = 64;
+
+fn of<'a>(text: &'static str, blob: &'a BlobKey) -> Query<'a> {
+    Query::new(text).user(&blob.user).bind(&blob.id)
+}
+
+/// Notes a blob; `versions`: how many hold it.
+pub async fn insert(db: &mut impl Sql, blob: &Blob, versions: i64, now: Micros) -> Result<()> {
+    let (store, object) = blob.object.as_ref().map(|(store, object)| (&**store, &**object)).unzip();
+    let size = i64::try_from(blob.size).unwrap_or(i64::MAX);
+    let query = of(&Statements::of(db).insert_blob, &blob.key).bind(size).bind(versions).bind(versions == 0);
+    db.execute(query.bind(now.0).bind(store).bind(object)).await.map(drop)
+}
+
+/// Lets a version hold a blob that none holds; `false` if it is being removed.
+pub async fn take(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<bool> {
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    Ok(db.execute(of(&Statements::of(db).take_blob, blob).bind(size)).await? > 0)
+}
+
+/// Takes from each of a user's blobs as many versions as are named; those that none holds any more become loose.
+pub async fn release(db: &mut impl Sql, user: &UserKey, held: impl Iterator<Item = Option<String>>) -> Result<()> {
+    let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+    for blob in held.flatten() {
+        *counts.entry(blob).or_default() += 1;
+    }
+    if counts.is_empty() {
+        return Ok(());
+    }
+    let (ids, numbers): (Vec<String>, Vec<i64>) = counts.into_iter().unzip();
+    let query = Query::new(&Statements::of(db).release_blobs).user(user).bind(Some(&*ids)).bind(numbers);
+    db.execute(query).await.map(drop)
+}
+
+pub async fn insert_chunk(db: &mut impl Sql, blob: &BlobKey, n: i64, bytes: &[u8]) -> Result<()> {
+    db.execute(of(&Statements::of(db).insert_chunk, blob).bind(n).bind(bytes)).await.map(drop)
+}
+
+pub async fn add_chunk<X: Tx>(tx: &mut X, blob: &BlobKey, n: i64, bytes: &[u8], now: Micros) -> Decided<((), End)> {
+    let ((), end) = renew(tx, blob, now).await?;
+    insert_chunk(tx, blob, n, bytes).await?;
+    Ok(((), end))
+}
+
+pub async fn renew<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Decided<((), End)> {
+    let renewed = tx.execute(of(&Statements::of(tx).renew_blob, blob).bind(now.0)).await?;
+    if renewed > 0 { Ok(((), End::UNTOLD)) } else { Err(Refusal::BlobLost.into()) }
+}
+
+pub async fn leave<X: Tx>(tx: &mut X, blob: &BlobKey) -> Result<((), End)> {
+    tx.execute(of(&Statements::of(tx).leave_blob, blob)).await?;
+    Ok(((), End::UNTOLD))
+}
+
+pub async fn chunk(db: &mut impl Sql, blob: &BlobKey, n: i64) -> Result<Option<Vec<u8>>> {
+    let row: Option<(Vec<u8>,)> = at_most_one(db, of(&Statements::of(db).chunk, blob).bind(n)).await?;
+    Ok(row.map(|(bytes,)| bytes))
+}
+
+pub async fn loose<X: Tx>(tx: &mut X, now: Micros, limit: usize) -> Result<Vec<Blob>> {
+    let query = Query::new(&Statements::of(tx).loose_blobs).bind(now.0).bind(PATIENCE).bind(limit as i64);
+    let rows: Vec<LooseRow> = tx.fetch(query).await?;
+    rows.into_iter().map(LooseRow::decode).collect()
+}
+
+pub async fn claim<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Result<(bool, End)> {
+    let query = of(&Statements::of(tx).claim_blob, blob).bind(now.0).bind(PATIENCE);
+    let claimed = tx.execute(query).await? > 0;
+    Ok((claimed, if claimed { End::UNTOLD } else { End::Release }))
+}
+
+pub async fn remove<X: Tx>(tx: &mut X, blob: &BlobKey) -> Result<(bool, End)> {
+    let statements = Statements::of(tx);
+    let removed = tx.execute(of(&statements.remove_chunks, blob).bind(REMOVED_CHUNKS)).await?;
+    if removed == 0 {
+        tx.execute(of(&statements.forget_blob, blob)).await?;
+    }
+    Ok((removed > 0, End::UNTOLD))
+}
+
+const OF_BLOB: &str = "app_name = $1 and user_id = $2 and id = $3";
+const OF_CHUNKS: &str = "app_name = $1 and user_id = $2 and blob = $3";
+
+statements! { words,
+    /// Notes a blob of `$4` bytes that `$5` versions hold; `$6`: none does yet, as of `$7`, where the database has no clock.
+    insert_blob: format!(
+        "insert into blobs (app_name, user_id, id, size, versions, loose_since, store, object) \
+         values ($1, $2, $3, $4, $5, case when $6 then {} end, $8, $9) on conflict do nothing",
+        words.present("$7")
+    ),
+    take_blob: format!("update blobs set versions = 1, loose_since = null, size = $4 where {OF_BLOB} and versions = 0"),
+    /// Of each of the blobs `$3`, as many versions as `$4` says.
+    release_blobs: format!(
+        "update blobs as b set versions = b.versions - p.number, \
+           loose_since = case when b.versions = p.number then 0 else b.loose_since end \
+         from {} where b.app_name = $1 and b.user_id = $2 and b.id = p.text",
+        (words.pairs)("$3", "$4")
+    ),
+    renew_blob: format!("update blobs set loose_since = {} where {OF_BLOB} and versions = 0", words.present("$4")),
+    leave_blob: format!("update blobs set loose_since = 0 where {OF_BLOB} and versions = 0"),
+    insert_chunk: "insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, $4, $5) \
+                   on conflict do nothing",
+    chunk: format!("select bytes from blob_chunks where {OF_CHUNKS} and n = $4"),
+    /// Up to `$3` blobs to which nothing has come for `$2`; `$1` is now, where the database has no clock.
+    loose_blobs: format!(
+        "select app_name, user_id, id, size, store, object from blobs where loose_since < {} - $2 \
+         order by loose_since limit 0 + $3",
+        words.present("$1")
+    ),
+    claim_blob: format!(
+        "update blobs set versions = -1 where {OF_BLOB} and versions <= 0 and loose_since < {} - $5",
+        words.present("$4")
+    ),
+    remove_chunks: format!(
+        "delete from blob_chunks where {OF_CHUNKS} and n <= (select n from (select n from blob_chunks \
+         where {OF_CHUNKS} order by n limit 0 + $4) as page order by n desc limit 1)"
+    ),
+    forget_blob: format!("delete from blobs where {OF_BLOB} and versions = -1"),
+}
+
+#[derive(FromRow)]
+struct LooseRow {
+    app_name: String,
+    user_id: String,
+    id: String,
+    size: i64,
+    store: Option<String>,
+    object: Option<String>,
+}
+
+impl LooseRow {
+    fn decode(self) -> Result<Blob> {
+        let app = AppName::parse(&self.app_name).map_err(corrupt)?;
+        let user = UserKey { app, user: UserId::parse(&self.user_id).map_err(corrupt)? };
+        let key = BlobKey { user, id: self.id };
+        Ok(Blob { key, size: self.size.unsigned_abs(), object: self.store.zip(self.object) })
+    }
+}

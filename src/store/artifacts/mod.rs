@@ -1,0 +1,172 @@
+//! Artifacts: versions of files, and the bytes that the database has of them.
+//!
+//! Bytes come before their version: a blob is noted, its chunks are written, each in a transaction of its own, and the transaction
+//! that saves the version takes it. What no version holds is removed by the sweep: blobs of which nothing has come for long, and those
+//! that the last version left.
+
+pub mod blobs;
+pub mod read;
+pub mod remove;
+pub mod save;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::domain::artifact::{
+    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobBegin, BlobKey, Found, Place, Save, Saved, Version,
+    VersionPage, Wanted,
+};
+use crate::domain::ids::ArtifactName;
+use crate::domain::time::Micros;
+use crate::store::backend::Backend;
+use crate::store::error::{Decided, StoreError};
+use crate::store::transactions::Transactions;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// A version of an artifact, and where its bytes are, if it has any.
+    async fn artifact(
+        &self,
+        place: &Place,
+        name: &ArtifactName,
+        wanted: Wanted,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Found<(Version, Option<Blob>)>>;
+
+    /// Up to `rows` versions of an artifact, above `after`, ascending.
+    async fn artifact_versions(
+        &self,
+        place: &Place,
+        name: &ArtifactName,
+        after: i64,
+        rows: usize,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Found<VersionPage>>;
+
+    /// A page of artifacts; `None` if there is no such session.
+    async fn artifacts(&self, list: &ArtifactList, deadline: Instant) -> Result<Option<ArtifactPage>>;
+
+    /// A chunk of a blob; `None` if it is not there.
+    async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>>;
+
+    /// Up to `limit` blobs that no version holds, and to which nothing has come for long.
+    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<Blob>>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Notes bytes that are about to come, for an artifact of a place that is there. The same again changes nothing.
+    async fn begin_blob(&self, begin: &BlobBegin, deadline: Instant) -> Decided<()>;
+
+    /// Writes a chunk of a blob, unless it is there. Without an answer to wait for: a crash may undo it, but not after the commit of
+    /// the version that has it.
+    async fn add_chunk(&self, blob: &BlobKey, n: i64, bytes: &[u8], now: Micros, deadline: Instant) -> Decided<()>;
+
+    /// Notes that bytes have come to a blob that is elsewhere, so that it is not taken for left behind.
+    async fn renew_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Decided<()>;
+
+    /// Leaves a blob that no version holds to the sweep.
+    async fn leave_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<()>;
+
+    /// Saves a version. With `again`, what an earlier try of the same save has made is found.
+    async fn save_artifact(&self, save: &Save, again: bool, deadline: Instant) -> Decided<Saved>;
+
+    /// Removes a version of an artifact, or all. What is not there is removed already.
+    async fn delete_artifact(&self, deletion: &ArtifactDeletion, deadline: Instant) -> Decided<()>;
+
+    /// Claims a loose blob, so that no version takes it any more; `false` if one has, or bytes come to it.
+    async fn claim_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<bool>;
+
+    /// Removes some chunks of a claimed blob, or, if there are none, the blob itself; whether there may be more.
+    async fn remove_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<bool>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn artifact(
+        &self,
+        place: &Place,
+        name: &ArtifactName,
+        wanted: Wanted,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Found<(Version, Option<Blob>)>> {
+        let read = async |tx: &mut B::Tx| read::artifact(tx, place, name, wanted, now).await;
+        self.runner.of(place.app(), deadline).read(read).await
+    }
+
+    async fn artifact_versions(
+        &self,
+        place: &Place,
+        name: &ArtifactName,
+        after: i64,
+        rows: usize,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Found<VersionPage>> {
+        let read = async |tx: &mut B::Tx| read::versions(tx, place, name, (after, rows), now).await;
+        self.runner.of(place.app(), deadline).read(read).await
+    }
+
+    async fn artifacts(&self, list: &ArtifactList, deadline: Instant) -> Result<Option<ArtifactPage>> {
+        self.runner.of(list.place.app(), deadline).read(async |tx| read::artifacts(tx, list).await).await
+    }
+
+    async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>> {
+        let chunk = async |tx: &mut B::Tx| blobs::chunk(tx, blob, n).await;
+        self.runner.of(&blob.user.app, deadline).one_statement(chunk).await
+    }
+
+    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<Blob>> {
+        self.runner.across_apps(deadline).one_statement(async |tx| blobs::loose(tx, now, limit).await).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn begin_blob(&self, begin: &BlobBegin, deadline: Instant) -> Decided<()> {
+        let call = self.runner.of(begin.place.app(), deadline);
+        let salt = self.salt(&call).await?;
+        call.decide(async |tx| save::begin_blob(tx, salt, begin).await).await
+    }
+
+    async fn add_chunk(&self, blob: &BlobKey, n: i64, bytes: &[u8], now: Micros, deadline: Instant) -> Decided<()> {
+        let call = self.runner.of(&blob.user.app, deadline);
+        call.decide(async |tx| blobs::add_chunk(tx, blob, n, bytes, now).await).await
+    }
+
+    async fn renew_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Decided<()> {
+        let call = self.runner.of(&blob.user.app, deadline);
+        call.decide(async |tx| blobs::renew(tx, blob, now).await).await
+    }
+
+    async fn leave_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<()> {
+        self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::leave(tx, blob).await).await
+    }
+
+    async fn save_artifact(&self, save: &Save, again: bool, deadline: Instant) -> Decided<Saved> {
+        if let (Some(session), Some(_)) = (save.place.session(), &save.event) {
+            self.remembered.evict_session(session);
+        }
+        let call = self.runner.of(save.place.app(), deadline);
+        let salt = self.salt(&call).await?;
+        call.decide(async |tx| save::save(tx, salt, save, again).await).await
+    }
+
+    async fn delete_artifact(&self, deletion: &ArtifactDeletion, deadline: Instant) -> Decided<()> {
+        let call = self.runner.of(deletion.place.app(), deadline);
+        call.decide(async |tx| remove::delete(tx, deletion).await).await
+    }
+
+    async fn claim_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<bool> {
+        self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::claim(tx, blob, now).await).await
+    }
+
+    async fn remove_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<bool> {
+        self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::remove(tx, blob).await).await
+    }
+}

@@ -1,0 +1,219 @@
+//! Reads of artifacts.
+
+use sqlx::FromRow;
+
+use crate::domain::access::NameRange;
+use crate::domain::artifact::{
+    ArtifactList, ArtifactPage, Blob, BlobKey, Content, Found, Kind, Place, Version, VersionPage, Wanted,
+};
+use crate::domain::ids::{ArtifactName, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::time::Micros;
+use crate::store::backend::Tx;
+use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::sessions::read::head;
+use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::statements::statements;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Who has artifacts: a session by its incarnation, or a user.
+#[derive(Debug, Clone, Copy)]
+pub struct Holder<'a> {
+    pub user: &'a UserKey,
+    /// Empty of a user.
+    pub session: &'a str,
+    pub incarnation: i64,
+}
+
+impl<'a> Holder<'a> {
+    /// Of the user.
+    pub fn of_user(user: &'a UserKey) -> Self {
+        Self { user, session: "", incarnation: 0 }
+    }
+
+    /// Who has an artifact of this name; `incarnation` is that of the place's session.
+    pub fn of(place: &'a Place, name: &ArtifactName, incarnation: i64) -> Self {
+        match place {
+            Place::Session(session) if !name.is_of_user() => {
+                Self { user: &session.user, session: session.session.as_str(), incarnation }
+            }
+            _ => Self::of_user(place.user()),
+        }
+    }
+
+    /// A statement over its rows.
+    pub fn query(self, text: &'static str) -> Query<'a> {
+        Query::new(text).user(self.user).bind(self.session).bind(self.incarnation)
+    }
+}
+
+/// The incarnation of the place's session, 0 of a user; `None`: there is no such session, or it has expired.
+async fn incarnation<X: Tx>(tx: &mut X, place: &Place, now: Micros) -> Result<Option<i64>> {
+    match place.session() {
+        Some(session) => Ok(head(tx, session, now).await?.map(|head| head.incarnation)),
+        None => Ok(Some(0)),
+    }
+}
+
+pub async fn artifact<X: Tx>(
+    tx: &mut X,
+    place: &Place,
+    name: &ArtifactName,
+    wanted: Wanted,
+    now: Micros,
+) -> Result<Found<(Version, Option<Blob>)>> {
+    let Some(incarnation) = incarnation(tx, place, now).await? else { return Ok(Found::SessionNotFound) };
+    let holder = Holder::of(place, name, incarnation);
+    let statements = Statements::of(tx);
+    let query = match wanted {
+        Wanted::Latest => holder.query(&statements.latest_version).bind(name.as_str()),
+        Wanted::Version(version) => holder.query(&statements.version).bind(name.as_str()).bind(version),
+    };
+    match at_most_one::<PlacedRow>(tx, query).await? {
+        Some(row) => Ok(Found::There(row.decode(holder.user)?)),
+        None => Ok(Found::Nothing),
+    }
+}
+
+pub async fn versions<X: Tx>(
+    tx: &mut X,
+    place: &Place,
+    name: &ArtifactName,
+    (after, rows): (i64, usize),
+    now: Micros,
+) -> Result<Found<VersionPage>> {
+    let Some(incarnation) = incarnation(tx, place, now).await? else { return Ok(Found::SessionNotFound) };
+    let holder = Holder::of(place, name, incarnation);
+    let query = holder.query(&Statements::of(tx).versions).bind(name.as_str()).bind(after).bind(rows as i64 + 1);
+    let found: Vec<VersionRow> = tx.fetch(query).await?;
+    let more = found.len() > rows;
+    let versions = found.into_iter().take(rows).map(VersionRow::decode).collect::<Result<Vec<_>>>()?;
+    // At the end of a list there is nothing, in the middle of none there is.
+    if versions.is_empty() && after < 0 { Ok(Found::Nothing) } else { Ok(Found::There(VersionPage { versions, more })) }
+}
+
+pub async fn artifacts<X: Tx>(tx: &mut X, list: &ArtifactList) -> Result<Option<ArtifactPage>> {
+    let Some(incarnation) = incarnation(tx, &list.place, list.now).await? else { return Ok(None) };
+    let range = NameRange::of_prefix(&list.prefix);
+    let mut found = latest_in(tx, Holder::of_user(list.place.user()), list, &range).await?;
+    if let Some(session) = list.place.session() {
+        let holder = Holder { user: &session.user, session: session.session.as_str(), incarnation };
+        found.extend(latest_in(tx, holder, list, &range).await?);
+        found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    }
+    let more = found.len() > list.rows;
+    found.truncate(list.rows);
+    Ok(Some(ArtifactPage { artifacts: found, more }))
+}
+
+/// The latest versions of the artifacts of one holder, one more than the page has.
+async fn latest_in(
+    db: &mut impl Sql,
+    holder: Holder<'_>,
+    list: &ArtifactList,
+    range: &NameRange,
+) -> Result<Vec<Version>> {
+    let query = holder
+        .query(&Statements::of(db).latest_versions)
+        .bind(&range.begin)
+        .bind(range.end.as_deref())
+        .bind(&list.after)
+        .bind(list.rows as i64 + 1);
+    let rows: Vec<VersionRow> = db.fetch(query).await?;
+    rows.into_iter().map(VersionRow::decode).collect()
+}
+
+/// The columns of [`VersionRow`], of the rows `l`.
+pub const VERSION: &str = "l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, \
+                           l.display_name, l.file_uri, l.revision";
+
+const OF_L: &str = "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4";
+const OF_N: &str = "n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4";
+
+/// The blob of the row `l`, and where it is.
+const PLACED: &str = "l.blob, (select b.store from blobs b where b.app_name = $1 and b.user_id = $2 and b.id = l.blob) as store, \
+                      (select b.object from blobs b where b.app_name = $1 and b.user_id = $2 and b.id = l.blob) as object";
+
+statements! { words,
+    /// The latest version of the artifact `$5`.
+    latest_version: format!(
+        "select {VERSION}, {PLACED} from artifacts l where {OF_L} and l.name = $5 and l.kind <> 'gone' \
+           and l.version = (select latest from artifact_names where {OF_INCARNATION} and name = $5)"
+    ),
+    version: format!(
+        "select {VERSION}, {PLACED} from artifacts l where {OF_L} and l.name = $5 and l.version = $6 and l.kind <> 'gone'"
+    ),
+    /// Versions of the artifact `$5` above `$6`, up to `$7`.
+    versions: format!(
+        "select {VERSION} from artifacts l where {OF_L} and l.name = $5 and l.version > $6 and l.kind <> 'gone' \
+         order by l.version limit 0 + $7"
+    ),
+    /// The latest version of each artifact from `$5` on, before `$6`, or all, and after `$7`, up to `$8`.
+    latest_versions: format!(
+        "select {VERSION} from artifact_names n {} where {OF_N} and n.name >= $5 and coalesce(n.name < $6, true) \
+           and n.name > $7 and l.kind <> 'gone' order by n.name limit 0 + $8",
+        (words.look_up)("artifacts", &format!("{OF_L} and l.name = n.name and l.version = n.latest"))
+    ),
+}
+
+/// A version.
+#[derive(FromRow)]
+pub struct VersionRow {
+    name: String,
+    version: i64,
+    kind: String,
+    mime_type: Option<String>,
+    size: Option<i64>,
+    sha256: Option<Vec<u8>>,
+    create_time: i64,
+    metadata: Option<String>,
+    display_name: Option<String>,
+    file_uri: Option<String>,
+    revision: Option<i64>,
+}
+
+impl VersionRow {
+    pub fn decode(self) -> Result<Version> {
+        let odd = |what| StoreError::new(Cause::Internal, what);
+        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == self.kind);
+        let sha256 = self.sha256.map(digest).transpose()?;
+        let content = Content {
+            kind: kind.ok_or_else(|| odd("an artifact is of no kind"))?,
+            mime_type: self.mime_type,
+            bytes: self.size.map(i64::unsigned_abs).zip(sha256),
+            display_name: self.display_name.map(RawJson::trusted),
+            file_uri: self.file_uri.map(RawJson::trusted),
+            metadata: self.metadata.map(RawJson::trusted),
+        };
+        let name = ArtifactName::parse(&self.name).map_err(corrupt)?;
+        let (version, revision) = (self.version, self.revision);
+        Ok(Version { name, version, content, create_time: Micros(self.create_time), revision })
+    }
+}
+
+/// A digest as it is stored.
+pub fn digest(bytes: Vec<u8>) -> Result<[u8; 32]> {
+    bytes.try_into().map_err(|_| StoreError::new(Cause::Internal, "a digest of an artifact does not have 32 bytes"))
+}
+
+/// A version, and where its bytes are.
+#[derive(FromRow)]
+struct PlacedRow {
+    #[sqlx(flatten)]
+    version: VersionRow,
+    blob: Option<String>,
+    store: Option<String>,
+    object: Option<String>,
+}
+
+impl PlacedRow {
+    fn decode(self, user: &UserKey) -> Result<(Version, Option<Blob>)> {
+        let version = self.version.decode()?;
+        let size = version.content.bytes.map_or(0, |(size, _)| size);
+        let object = self.store.zip(self.object);
+        let blob = self.blob.map(|id| Blob { key: BlobKey { user: user.clone(), id }, size, object });
+        Ok((version, blob))
+    }
+}

@@ -1,0 +1,114 @@
+//! How versions go: one by one, with their session, or with their user.
+
+use super::blobs;
+use super::read::Holder;
+use crate::domain::artifact::ArtifactDeletion;
+use crate::domain::guard::Guard;
+use crate::domain::ids::{SessionKey, UserKey};
+use crate::domain::refusal::Refusal;
+use crate::store::backend::Tx;
+use crate::store::error::{Decided, StoreError};
+use crate::store::run::End;
+use crate::store::sessions::change::{judge, locked_live};
+use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::query::{Query, Sql};
+use crate::store::sql::statements::statements;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Removes a version, or all of an artifact. Its numbers are not used again.
+pub async fn delete<X: Tx>(tx: &mut X, deletion: &ArtifactDeletion) -> Decided<((), End)> {
+    let ArtifactDeletion { place, name, version, lease, now } = deletion;
+    let mut incarnation = 0;
+    if let Some(session) = place.session() {
+        let row = locked_live(tx, session, *now).await?.ok_or(Refusal::SessionNotFound)?;
+        judge(tx, &row, &Guard { lease: *lease, if_match: None }, *now).await?;
+        incarnation = row.head.incarnation;
+        hold_alone(tx, session).await?;
+    }
+    let holder = Holder::of(place, name, incarnation);
+    let statements = Statements::of(tx);
+    let query = holder.query(&statements.delete_versions).bind(name.as_str());
+    let blobs: Vec<(Option<String>,)> = tx.fetch(query.bind(*version)).await?;
+    if blobs.is_empty() {
+        return Ok(((), End::Release));
+    }
+    forget(tx, holder, name.as_str(), blobs.len() as i64).await?;
+    blobs::release(tx, holder.user, blobs.into_iter().map(|(blob,)| blob)).await?;
+    Ok(((), End::UNTOLD))
+}
+
+/// Counts versions of an artifact that were removed.
+async fn forget(db: &mut impl Sql, holder: Holder<'_>, name: &str, removed: i64) -> Result<()> {
+    let statements = Statements::of(db);
+    db.execute(holder.query(&statements.set_removed).bind(name).bind(removed)).await?;
+    db.execute(holder.query(&statements.count_removed).bind(removed)).await.map(drop)
+}
+
+/// Holds a locked session against forks, which copy its versions.
+async fn hold_alone(db: &mut impl Sql, session: &SessionKey) -> Result<()> {
+    let _: Vec<(i64,)> = db.fetch(Query::new(&Statements::of(db).hold_alone).session(session)).await?;
+    Ok(())
+}
+
+/// Removes up to `limit` versions, and as many names, of a buried session; how many versions there were, and whether there may be more of
+/// either.
+pub async fn purge_artifacts<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64, limit: i64) -> Result<(i64, bool)> {
+    let statements = Statements::of(tx);
+    let of = |text: &'static str| Query::of(text, key, incarnation);
+    let blobs: Vec<(Option<String>,)> = tx.fetch(of(&statements.purge_versions).bind(limit)).await?;
+    let versions = blobs.len() as i64;
+    blobs::release(tx, &key.user, blobs.into_iter().map(|(blob,)| blob)).await?;
+    let names = tx.execute(of(&statements.purge_names).bind(limit)).await? as i64;
+    tx.execute(of(&statements.forget_place)).await?;
+    Ok((versions, versions.max(names) == limit))
+}
+
+/// Removes the artifacts of a user, and marks all its blobs as parts of the erasure `id`: those of its sessions follow with these. Returns
+/// how many versions there were.
+pub async fn erase_artifacts<X: Tx>(tx: &mut X, user: &UserKey, id: &str) -> Result<i64> {
+    let statements = Statements::of(tx);
+    let of = |text: &'static str| Query::new(text).user(user);
+    let blobs: Vec<(Option<String>,)> = tx.fetch(of(&statements.erase_versions)).await?;
+    let versions = blobs.len() as i64;
+    blobs::release(tx, user, blobs.into_iter().map(|(blob,)| blob)).await?;
+    tx.execute(of(&statements.erase_names)).await?;
+    tx.execute(of(&statements.erase_places)).await?;
+    tx.execute(of(&statements.erase_blobs).bind(id)).await?;
+    Ok(versions)
+}
+
+statements! { words,
+    hold_alone: format!(
+        "select revision from sessions where app_name = $1 and user_id = $2 and id = $3{}",
+        words.for_update()
+    ),
+    /// The version `$6` of the artifact `$5`, or all.
+    delete_versions: format!(
+        "delete from artifacts where {OF_INCARNATION} and name = $5 and coalesce(version = $6, true) returning blob"
+    ),
+    /// Of the artifact `$5`, `$6` versions were removed.
+    set_removed: format!(
+        "update artifact_names set versions = versions - $6, \
+           latest = (select max(version) from artifacts where {OF_INCARNATION} and name = $5) \
+         where {OF_INCARNATION} and name = $5"
+    ),
+    count_removed: format!("update artifact_places set versions = versions - $5 where {OF_INCARNATION}"),
+    purge_versions: format!(
+        "delete from artifacts where {OF_INCARNATION} and (name, version) <= (select name, version from (select name, version \
+           from artifacts where {OF_INCARNATION} order by name, version limit 0 + $5) as page \
+         order by name desc, version desc limit 1) returning blob"
+    ),
+    purge_names: format!(
+        "delete from artifact_names where {OF_INCARNATION} and name <= (select name from (select name \
+           from artifact_names where {OF_INCARNATION} order by name limit 0 + $5) as page order by name desc limit 1)"
+    ),
+    forget_place: format!("delete from artifact_places where {OF_INCARNATION}"),
+    erase_versions: "delete from artifacts where app_name = $1 and user_id = $2 and session_id = '' returning blob",
+    erase_names: "delete from artifact_names where app_name = $1 and user_id = $2 and session_id = ''",
+    erase_places: "delete from artifact_places where app_name = $1 and user_id = $2",
+    /// Bytes that come are lost.
+    erase_blobs: "update blobs set erasure = $3, versions = case when versions = 0 then -1 else versions end, \
+                    loose_since = case when versions <= 0 then 0 else loose_since end \
+                  where app_name = $1 and user_id = $2 and erasure is null",
+}
