@@ -19,7 +19,8 @@ use axum::Router;
 use axum::http::Method;
 use pages::{console, docs, home};
 use resources::{
-    access, erasure, events, feed, lease, names, past, policy, render, sessions, state, system, transfer, trim, watch,
+    access, artifacts, erasure, events, feed, lease, names, past, policy, render, sessions, state, system, transfer,
+    trim, watch,
 };
 use way::pipeline;
 use way::routes::{Endpoint, resources};
@@ -87,6 +88,18 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::put_key, PUT_KEY;
     DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::delete_key, DELETE_KEY;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/render" => render::render, RENDER;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts" => artifacts::list, LIST;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts" => artifacts::post, POST;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts/{artifact}" => artifacts::get, GET;
+    PUT "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts/{artifact}" => artifacts::put, PUT;
+    DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts/{artifact}" => artifacts::delete, DELETE;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts/{artifact}/versions" => artifacts::versions, VERSIONS;
+    GET "/v1/apps/{app}/users/{user}/artifacts" => artifacts::list, LIST_OF_USER;
+    POST "/v1/apps/{app}/users/{user}/artifacts" => artifacts::post, POST_OF_USER;
+    GET "/v1/apps/{app}/users/{user}/artifacts/{artifact}" => artifacts::get, GET_OF_USER;
+    PUT "/v1/apps/{app}/users/{user}/artifacts/{artifact}" => artifacts::put, PUT_OF_USER;
+    DELETE "/v1/apps/{app}/users/{user}/artifacts/{artifact}" => artifacts::delete, DELETE_OF_USER;
+    GET "/v1/apps/{app}/users/{user}/artifacts/{artifact}/versions" => artifacts::versions, VERSIONS_OF_USER;
     POST "/v1/apps/{app}/users/{user}/erasure" => erasure::erase, ERASE;
     GET "/v1/erasures" => erasure::list, LIST;
     GET "/v1/erasures/{id}" => erasure::get, GET;

@@ -170,7 +170,7 @@ fn check_content_type(value: Option<&[u8]>, media_type: MediaType) -> Result<(),
 }
 
 /// Refuses compressed bodies: their real size is known too late.
-fn check_content_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+pub fn check_content_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     let is_identity = |value: &HeaderValue| {
         value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii).all(|coding| {
             // RFC 9110 section 8.4.1 keeps the word out of this header, but some clients send it, harmlessly.

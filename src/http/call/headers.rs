@@ -3,6 +3,7 @@
 use axum::http::{HeaderMap, HeaderName, header};
 
 use crate::domain::FieldError;
+use crate::domain::artifact::IfVersion;
 use crate::domain::ids::{EventId, IdempotencyKey};
 use crate::domain::lease::LeaseMark;
 use crate::domain::tag::{IfMatch, none_match_hits};
@@ -43,6 +44,11 @@ impl Headers {
 
     pub fn if_match(&self) -> Result<Option<IfMatch>, Problem> {
         self.parsed(Header::IfMatch, IfMatch::parse)
+    }
+
+    /// A precondition on the latest version of an artifact.
+    pub fn if_version(&self) -> Result<Option<IfVersion>, Problem> {
+        self.parsed(Header::IfMatch, IfVersion::parse)
     }
 
     /// The lease under which a write is made.

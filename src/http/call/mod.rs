@@ -293,6 +293,27 @@ impl Call {
         Ok(mem::take(&mut self.body))
     }
 
+    /// Moves out a body of any type, for the handler to read in parts.
+    ///
+    /// # Errors
+    /// The body has a content coding.
+    pub fn body_of_any_type(&mut self) -> Result<Body, Problem> {
+        body::check_content_encoding(self.headers.all())?;
+        Ok(mem::take(&mut self.body))
+    }
+
+    /// Authorizes the client again, if that was long ago.
+    ///
+    /// # Errors
+    /// The client may not do this any more.
+    pub async fn still_may(&mut self) -> Result<(), Problem> {
+        if self.judged.elapsed() > JUDGED_FOR {
+            self.deadline = Instant::now() + self.app.settings.request_timeout;
+            self.judge_again().await?;
+        }
+        Ok(())
+    }
+
     /// The service with its writes, if the path is within the client's grant.
     ///
     /// # Errors

@@ -6,7 +6,8 @@ use percent_encoding::percent_decode_str;
 
 use crate::access::Client;
 use crate::domain::access::Target;
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::artifact::Place;
+use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::scope;
 use crate::http::describe::Access;
 use crate::http::reply::{Code, Problem};
@@ -17,6 +18,8 @@ pub struct PathNames {
     pub user: Option<UserId>,
     session: Option<SessionId>,
     event: Option<EventId>,
+    /// The name of an artifact, as the path has it.
+    artifact: Option<ArtifactName>,
     /// A key of the merged state, with its prefix.
     key: Option<String>,
     /// The id of an API key or of an erasure; `None` also if the text cannot be one.
@@ -36,6 +39,7 @@ impl PathNames {
                 "user" => names.user = Some(parsed("userId", UserId::parse(value))?),
                 "session" => names.session = Some(parsed("sessionId", SessionId::parse(value))?),
                 "event" => names.event = Some(parsed("id", EventId::parse(value))?),
+                "artifact" => names.artifact = Some(parsed("name", ArtifactName::parse(value))?),
                 "key" => names.key = Some(parsed("key", check_state_key(value).map(|()| value.clone()))?),
                 "id" => names.id = EventId::parse(value).ok().map(|id| id.to_string()),
                 _ => {}
@@ -54,6 +58,21 @@ impl PathNames {
 
     pub fn session(&self) -> Result<SessionKey, Problem> {
         Ok(SessionKey { user: self.user()?, session: self.session.clone().ok_or_else(no_such_name)? })
+    }
+
+    /// Whose artifacts the path names.
+    pub fn place(&self) -> Result<Place, Problem> {
+        match self.session {
+            Some(_) => Ok(Place::Session(self.session()?)),
+            None => Ok(Place::User(self.user()?)),
+        }
+    }
+
+    /// The artifact of the path, as it is called there.
+    pub fn artifact(&self) -> Result<(Place, ArtifactName), Problem> {
+        let (place, name) = (self.place()?, self.artifact.as_ref().ok_or_else(no_such_name)?);
+        let name = parsed("name", place.name(name.as_str()))?;
+        Ok((place, name))
     }
 
     pub fn event_id(&self) -> Result<EventId, Problem> {

@@ -1,4 +1,4 @@
-//! Admission: places for requests, streams, watches and transfers, memory for answers, and the answer to a request that
+//! Admission: places for requests, streams, watches, transfers and uploads, memory for answers, and the answer to a request that
 //! is not admitted.
 //!
 //! Under overload, refusals are the most frequent answer, so they must be cheap. Each is made without a task from a
@@ -49,6 +49,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Exports and imports at a time. Each reads or writes everything, for as long as it takes.
 const MAX_TRANSFERS: usize = 4;
 
+/// Uploads of artifacts at a time. Each holds little memory, for as long as it takes.
+const MAX_UPLOADS: usize = 128;
+
 /// Of long-lived places, a lone app may take all but 1/8.
 const KEPT: usize = 8;
 
@@ -70,6 +73,7 @@ pub struct Places {
     streams: PlacePool,
     watchers: PlacePool,
     transfers: PlacePool,
+    uploads: PlacePool,
     /// Memory for answers that wait for their readers.
     answers: PlacePool,
     /// The largest part of a streamed answer, unless a single state is larger.
@@ -137,6 +141,7 @@ impl Places {
             streams: shared(settings.max_streams),
             watchers: shared(settings.watch.places),
             transfers: PlacePool::new(MAX_TRANSFERS, 1),
+            uploads: shared(MAX_UPLOADS),
             answers: shared(units(settings.max_answer_bytes)),
             largest_part: settings.largest_part,
             last_return: Mutex::new(Instant::now()),
@@ -179,6 +184,15 @@ impl Places {
         self.transfers.take(asker, 1).ok_or_else(|| Problem::over("transfers", Code::Overloaded, detail))
     }
 
+    /// A place for an upload.
+    ///
+    /// # Errors
+    /// The app or its user has all the places that it may have.
+    pub fn upload(&self, asker: Asker) -> Result<Share, Problem> {
+        let detail = "as many artifacts are being uploaded as can be; try again";
+        self.uploads.take(asker, 1).ok_or_else(|| Problem::over("uploads", Code::Overloaded, detail))
+    }
+
     /// Memory among the answers for this many bytes, if they need any. `None`: there is not enough.
     #[expect(clippy::option_option, reason = "no room, and none needed")]
     pub fn room(&self, asker: Asker, bytes: usize) -> Option<Option<Share>> {
@@ -215,7 +229,7 @@ impl Places {
             problem
         };
         let full = || overloaded("answer_bytes", "too many bytes of answers wait for their readers; try again");
-        let Answer { body, is_watch, .. } = answer;
+        let Answer { body, is_watch, part, .. } = answer;
         let answer = Answer { body: Body::empty(), ..answer };
         if size.is_some() {
             // It is complete and in memory.
@@ -230,7 +244,7 @@ impl Places {
         let Some(stream) = self.streams.take(asker, 1) else {
             return Err(overloaded("streams", "more answers are being streamed than can be; try again"));
         };
-        let (answers, part) = (self.answers.clone(), units(self.largest_part));
+        let (answers, part) = (self.answers.clone(), units(part.unwrap_or(self.largest_part)));
         let first = Some(answers.take(asker, part).ok_or_else(full)?);
         let parts = stream::try_unfold((body.into_data_stream(), first), move |(mut parts, room)| {
             let answers = answers.clone();

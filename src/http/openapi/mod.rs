@@ -259,6 +259,7 @@ fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
             "user" => "UserSegment",
             "session" => "SessionSegment",
             "event" => "EventSegment",
+            "artifact" => "ArtifactSegment",
             "key" if endpoint.method == Method::GET => "KeySegment",
             "key" => "StoredKeySegment",
             _ if endpoint.path.starts_with("/v1/erasures") => "ErasureSegment",

@@ -12,6 +12,7 @@ use crate::http::reply::{Answer, Problem};
 
 /// Features of this version beyond the ADK session service.
 const FEATURES: &[&str] = &[
+    "artifacts",
     "erasure",
     "export",
     "feed",
@@ -124,6 +125,7 @@ pub async fn info(call: Call) -> Result<Answer, Problem> {
         ("pageSize", own.page_rows),
         ("pageBytes", own.page_bytes),
         ("watchers", settings.watch.places),
+        ("artifactBytes", usize::try_from(own.artifact_bytes).unwrap_or(usize::MAX)),
     ] {
         limits.push(name, &limit.to_string());
     }

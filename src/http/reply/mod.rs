@@ -1,5 +1,6 @@
 //! Writing answers: JSON is put together from stored text, which is not parsed again.
 
+mod download;
 mod paging;
 mod problem;
 
@@ -13,6 +14,7 @@ use crate::domain::json::ObjectText;
 use crate::domain::query::SessionView;
 use crate::domain::session::SessionInfo;
 
+pub use download::{Ranged, disposition, ranged};
 pub use paging::Binding;
 pub use problem::{Code, Ids, Outcome, Problem, REQUEST_ID, RateFields, Throttle, is_write};
 
@@ -29,13 +31,15 @@ pub struct Answer {
     pub is_watch: bool,
     /// How long its client may accept no byte of it, instead of the server's setting.
     pub stall: Option<Duration>,
+    /// The largest part of a streamed answer, if all are smaller than those of others.
+    pub part: Option<usize>,
 }
 
 impl Answer {
     pub fn new(status: StatusCode) -> Self {
         // Room for those that all answers get on their way, too.
         let headers = HeaderMap::with_capacity(12);
-        Self { status, headers, body: Body::empty(), named: Vec::new(), is_watch: false, stall: None }
+        Self { status, headers, body: Body::empty(), named: Vec::new(), is_watch: false, stall: None, part: None }
     }
 
     pub fn ok() -> Self {

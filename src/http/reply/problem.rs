@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::domain::artifact::MAX_VERSIONS;
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::{Bound, Mismatch};
@@ -48,6 +49,7 @@ codes! {
     SessionNotFound, "session_not_found", NOT_FOUND, "There is no such session";
     EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
     StateKeyNotFound, "state_key_not_found", NOT_FOUND, "The state has no such key";
+    ArtifactNotFound, "artifact_not_found", NOT_FOUND, "There is no such artifact";
     FeedDisabled, "feed_disabled", NOT_FOUND, "There is no change feed";
     NotFound, "not_found", NOT_FOUND, "There is nothing at this path";
     NotAcceptable, "not_acceptable", NOT_ACCEPTABLE, "The answer has no such type";
@@ -55,6 +57,7 @@ codes! {
     RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "The request took too long to arrive";
     SessionAlreadyExists, "session_already_exists", CONFLICT, "The session exists";
     EventIdConflict, "event_id_conflict", CONFLICT, "The event id is taken by other content";
+    ArtifactVersionExists, "artifact_version_exists", CONFLICT, "The artifact has had that version";
     ErasureConflict, "erasure_conflict", CONFLICT, "The request made an erasure of another user";
     UserErased, "user_erased", GONE, "The user was erased";
     PositionGone, "position_gone", GONE, "The log has no such position";
@@ -66,6 +69,7 @@ codes! {
     PayloadTooLarge, "payload_too_large", PAYLOAD_TOO_LARGE, "Over a size limit";
     UriTooLong, "uri_too_long", URI_TOO_LONG, "The URI is too long";
     UnsupportedMediaType, "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is not application/json";
+    RangeNotSatisfiable, "range_not_satisfiable", RANGE_NOT_SATISFIABLE, "The artifact has no such bytes";
     InvalidArgument, "invalid_argument", UNPROCESSABLE_ENTITY, "The request breaks a rule";
     RateLimited, "rate_limited", TOO_MANY_REQUESTS, "Over a rate";
     HeaderFieldsTooLarge, "header_fields_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The head is too large";
@@ -125,6 +129,10 @@ enum Tells {
     Lease(LeaseRefusal),
     Throttle(Throttle),
     Bound(Bound),
+    /// The latest version of an artifact, if there is one.
+    Latest(Option<i64>),
+    /// How many bytes there are.
+    Size(u64),
     /// The methods that the path has.
     Methods(String),
 }
@@ -151,6 +159,8 @@ struct Members<'a> {
     expire_time: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<i64>,
 }
 
 impl Tells {
@@ -174,7 +184,8 @@ impl Tells {
             Self::Lease(LeaseRefusal::Fenced { epoch }) => Members { epoch: Some(*epoch), ..none },
             Self::Throttle(throttle) => Members { limit: Some(throttle.limit), ..none },
             Self::Bound(bound) => Members { limit: Some(bound.name()), ..none },
-            Self::Methods(_) => none,
+            Self::Latest(version) => Members { version: *version, ..none },
+            Self::Methods(_) | Self::Size(_) => none,
         }
     }
 }
@@ -264,6 +275,19 @@ impl Problem {
     pub fn unavailable(error: &StoreError) -> Self {
         let code = if error.cause == Cause::Overloaded { Code::Overloaded } else { Code::StorageUnavailable };
         Self { cause: Some(error.to_string()), ..Self::new(code, "the database did not answer; try again") }
+    }
+
+    /// An artifact has a version of this number although it was to have none.
+    pub fn has_version(latest: Option<i64>, field: &str) -> Self {
+        let errors = vec![FieldError::new(field, "the artifact has a version")];
+        let tells = Some(Box::new(Tells::Latest(latest)));
+        Self { code: Code::RevisionMismatch, tells, ..Self::invalid(errors) }
+    }
+
+    /// A range that is beyond the end of so many bytes.
+    pub fn beyond(size: u64) -> Self {
+        let tells = Some(Box::new(Tells::Size(size)));
+        Self { tells, ..Self::new(Code::RangeNotSatisfiable, format!("there are {size} bytes")) }
     }
 
     /// A panic: it is unknown what was done before.
@@ -359,6 +383,11 @@ impl Problem {
         {
             headers.insert(header::ALLOW, methods);
         }
+        if let Some(Tells::Size(size)) = self.tells.as_deref()
+            && let Ok(range) = HeaderValue::from_str(&format!("bytes */{size}"))
+        {
+            headers.insert(header::CONTENT_RANGE, range);
+        }
         if self.content_coding {
             // Distinguishes this 415 from that for a content type (RFC 9110 section 12.5.3).
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -421,6 +450,33 @@ impl From<Error> for Problem {
                 Code::ErasureConflict,
                 "this requestId came with the erasure of another user; nothing was erased",
             ),
+            Error::ArtifactNotFound => {
+                Self::new(Code::ArtifactNotFound, "there is no such artifact, or it has no such version")
+            }
+            Error::ArtifactVersionExists => Self::new(
+                Code::ArtifactVersionExists,
+                "the artifact has had this version, or a higher one, or can have no higher one; nothing was saved",
+            ),
+            Error::ArtifactKeyConflict => Self::new(
+                Code::EventIdConflict,
+                "this Idempotency-Key came with other content of this artifact; nothing was saved",
+            ),
+            Error::ArtifactMismatch { latest } => Self {
+                tells: Some(Box::new(Tells::Latest(latest))),
+                ..Self::new(
+                    Code::RevisionMismatch,
+                    "the latest version of the artifact is another one, or there is none",
+                )
+            },
+            Error::LimitReached(Bound::ArtifactVersions) => Self {
+                tells: Some(Box::new(Tells::Bound(Bound::ArtifactVersions))),
+                ..Self::new(
+                    Code::LimitReached,
+                    format!(
+                        "there are {MAX_VERSIONS} versions of artifacts, as many as there may be; nothing was saved"
+                    ),
+                )
+            },
             Error::LimitReached(bound) => Self {
                 tells: Some(Box::new(Tells::Bound(bound))),
                 ..Self::new(

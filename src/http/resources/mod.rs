@@ -1,6 +1,7 @@
 //! The handlers, one file per resource: the request and the answer of each endpoint, and its calls of the service.
 
 pub mod access;
+pub mod artifacts;
 pub mod erasure;
 pub mod events;
 pub mod feed;

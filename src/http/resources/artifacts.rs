@@ -1,0 +1,646 @@
+//! Artifacts: files of a session or of a user.
+
+use std::io;
+
+use axum::body::{Body as HttpBody, Bytes};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use futures_util::{StreamExt as _, stream};
+use http_body_util::BodyExt as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::time::{Instant, timeout_at};
+
+use crate::allowance::Allowance;
+use crate::domain::access::Role;
+use crate::domain::artifact::{
+    Blob, Content, Draft, Frame, IfVersion, Kind as ArtifactKind, Part, Place, Version, Wanted, check_mime_type,
+    parse_metadata,
+};
+use crate::domain::ids::{ArtifactName, IdempotencyKey};
+use crate::domain::json::RawJson;
+use crate::domain::lease::LeaseMark;
+use crate::http::call::{Call, Query};
+use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use crate::http::live::watched::Watched;
+use crate::http::reply::{self, Answer, Binding, Code, Problem, Ranged, disposition, ranged};
+use crate::service::{self, Error, SaveRequest, SavedArtifact, Upload};
+
+const TAG: &str = "Artifacts";
+
+const METADATA: Param = Param {
+    name: "metadata",
+    kind: Kind::Text,
+    about: "A JSON object of up to 8 KiB, which the version keeps byte for byte.",
+};
+const EVENT: Param = Param {
+    name: "event",
+    kind: Kind::OneOf(&["append", "none"]),
+    about: "Whether to append an event with the `artifactDelta` that names the version, in the same transaction (`append`, the \
+            default), or not (`none`): then the session does not change.",
+};
+const AUTHOR: Param =
+    Param { name: "author", kind: Kind::Text, about: "The author of the appended event; `user` by default." };
+const INVOCATION_ID: Param =
+    Param { name: "invocationId", kind: Kind::Text, about: "The invocation of the appended event." };
+const NEW_VERSION: Param = Param {
+    name: "version",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "The number of the version, which must be above all that the artifact has had; by default the next.",
+};
+const VERSION: Param = Param {
+    name: "version",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "This version; the latest by default.",
+};
+const ONE_VERSION: Param = Param {
+    name: "version",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "Only this version; all by default.",
+};
+const AS: Param = Param {
+    name: "as",
+    kind: Kind::OneOf(&["part"]),
+    about: "As a part of ADK, in JSON: `text`, `inlineData` or `fileData`.",
+};
+const PREFIX: Param =
+    Param { name: "prefix", kind: Kind::Text, about: "Only artifacts whose names begin with this, bytewise." };
+
+const SAVE_HEADERS: &[Header] = &[Header::Lease, Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
+const SAVE_HEADERS_OF_USER: &[Header] = &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
+
+const SAVED: &[Reply] = &[
+    Reply {
+        status: StatusCode::CREATED,
+        about: "The version.",
+        schema: Some("SavedArtifact"),
+        headers: &["Location", "ETag"],
+    },
+    Reply {
+        status: StatusCode::OK,
+        about: "The version that an earlier request with this `Idempotency-Key` saved.",
+        schema: Some("SavedArtifact"),
+        headers: &["ETag", "Idempotent-Replayed"],
+    },
+];
+
+const SAVE_ERRORS: &[Code] = &[
+    Code::SessionNotFound,
+    Code::EventIdConflict,
+    Code::ArtifactVersionExists,
+    Code::LeaseHeld,
+    Code::Fenced,
+    Code::LimitReached,
+    Code::RevisionMismatch,
+    Code::UserErased,
+];
+const SAVE_ERRORS_OF_USER: &[Code] =
+    &[Code::EventIdConflict, Code::ArtifactVersionExists, Code::LimitReached, Code::RevisionMismatch, Code::UserErased];
+
+pub const PUT: Operation = Operation {
+    id: "putArtifact",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Save bytes as a version of an artifact",
+    description: "The next version, or that of the query. It is there from the answer on, whole: an upload that is cut leaves \
+                  nothing. The bytes are streamed, and the request has no time limit, but they must make progress. A name that \
+                  begins with `user:` is an artifact of the user. With `If-None-Match: *` only if there is no version, with \
+                  `If-Match: \"N\"` only if the latest is N. With `Idempotency-Key`, a retry saves nothing twice.",
+    query: &[METADATA, EVENT, AUTHOR, INVOCATION_ID, NEW_VERSION],
+    headers: SAVE_HEADERS,
+    body: Some(Body { schema: "ArtifactBytes", required: false }),
+    answers: SAVED,
+    errors: SAVE_ERRORS,
+};
+
+pub const PUT_OF_USER: Operation = Operation {
+    id: "putUserArtifact",
+    summary: "Save bytes as a version of an artifact of a user",
+    description: "As of a session, without an event. A name with or without `user:` is the same.",
+    query: &[METADATA, NEW_VERSION],
+    headers: SAVE_HEADERS_OF_USER,
+    errors: SAVE_ERRORS_OF_USER,
+    ..PUT
+};
+
+pub const POST: Operation = Operation {
+    id: "postArtifact",
+    summary: "Save a part of ADK as a version of an artifact",
+    description: "As `PUT`, with the name and the part in a JSON body: `text`, `inlineData` with base64 of either alphabet, or \
+                  `fileData`, an address of something that is elsewhere.",
+    query: &[],
+    body: Some(Body { schema: "PostArtifact", required: true }),
+    ..PUT
+};
+
+pub const POST_OF_USER: Operation = Operation {
+    id: "postUserArtifact",
+    summary: "Save a part of ADK as a version of an artifact of a user",
+    description: "As of a session, without an event. A name with or without `user:` is the same.",
+    headers: SAVE_HEADERS_OF_USER,
+    errors: SAVE_ERRORS_OF_USER,
+    ..POST
+};
+
+/// The other words of a save.
+struct Terms {
+    metadata: Option<RawJson>,
+    version: Option<i64>,
+    is_first: bool,
+    if_match: Option<IfVersion>,
+    lease: Option<LeaseMark>,
+    key: Option<IdempotencyKey>,
+    event: Option<(String, String)>,
+}
+
+impl Terms {
+    /// With what the headers say.
+    fn new(
+        call: &Call,
+        place: &Place,
+        (metadata, version): (Option<RawJson>, Option<i64>),
+        (event, author, invocation_id): (Option<&str>, Option<&str>, Option<&str>),
+    ) -> Result<Self, Problem> {
+        let author = author.unwrap_or(DEFAULT_AUTHOR);
+        call.limits().writer.check_author(author)?;
+        let appends = match (place, event) {
+            (Place::Session(_), event) => event != Some("none"),
+            (Place::User(_), Some("append")) => {
+                return Err(Problem::field(EVENT.name, "needs a session: this is an artifact of a user"));
+            }
+            (Place::User(_), _) => false,
+        };
+        let event = appends.then(|| (author.to_owned(), invocation_id.unwrap_or_default().to_owned()));
+        let (is_first, if_match) = (call.headers.is_create_only()?, call.headers.if_version()?);
+        let (lease, key) = (call.headers.lease()?, call.headers.request_key()?);
+        Ok(Self { metadata, version, is_first, if_match, lease, key, event })
+    }
+
+    fn request(self, place: Place, name: ArtifactName, part: Part) -> SaveRequest {
+        let Self { metadata, version, is_first, if_match, lease, key, event } = self;
+        SaveRequest { place, name, part, metadata, version, is_first, if_match, lease, key, event }
+    }
+}
+
+const DEFAULT_AUTHOR: &str = "user";
+
+pub async fn put(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let (place, name) = call.names.artifact()?;
+    let metadata = query.text(&METADATA).map(parse_metadata).transpose();
+    let metadata = metadata.map_err(|message| Problem::field(METADATA.name, message))?;
+    let event = (query.text(&EVENT), query.text(&AUTHOR), query.text(&INVOCATION_ID));
+    let terms = Terms::new(&call, &place, (metadata, query.integer(&NEW_VERSION)), event)?;
+    let part = Part::of_bytes(content_type(&call)?);
+    if call.headers.all().contains_key(header::CONTENT_RANGE) {
+        return Err(Problem::new(
+            Code::InvalidRequest,
+            "a part of an artifact cannot be saved: Content-Range is refused",
+        ));
+    }
+    let announced =
+        call.headers.all().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    call.limits().check_artifact(announced.unwrap_or(0))?;
+    let upload = upload(&mut call, place.clone()).await?;
+    save(call, terms.request(place, name, part), Some(upload)).await
+}
+
+/// The type of the body, if it says one.
+fn content_type(call: &Call) -> Result<Option<String>, Problem> {
+    let refuse = |message| Problem::field("Content-Type", message);
+    let mut values = call.headers.all().get_all(header::CONTENT_TYPE).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(refuse("must be given once"));
+    }
+    let text = value.to_str().map_err(|_| refuse("must be visible ASCII"))?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    check_mime_type(text).map_err(refuse)?;
+    Ok(Some(text.to_owned()))
+}
+
+/// Takes the body in. Meanwhile the request has a place among the uploads instead of one among the requests, and no deadline, but the
+/// client must keep sending, and must keep its access.
+async fn upload(call: &mut Call, place: Place) -> Result<Upload, Problem> {
+    let mut body = call.body_of_any_type()?;
+    let _share = call.app.places.upload(call.sharer())?;
+    call.place.give_back();
+    let mut upload = call.writer()?.upload(place);
+    let taken = take_in(call, &mut body, &mut upload).await;
+    match taken {
+        Ok(()) => Ok(upload),
+        Err(problem) => {
+            upload.abandon().await;
+            Err(problem)
+        }
+    }
+}
+
+async fn take_in(call: &mut Call, body: &mut HttpBody, upload: &mut Upload) -> Result<(), Problem> {
+    let mut memory = call.app.memory.claim();
+    let mut allowance = Allowance::new(call.app.settings.body_stall_timeout, call.app.settings.min_rate);
+    let mut client = Watched::new(call);
+    loop {
+        let begun = Instant::now();
+        let read = client.during(timeout_at(begun + allowance.left(), body.frame())).await;
+        let frame = match read {
+            // It has lost its access, and learns why.
+            Err(_) => {
+                call.still_may().await?;
+                return Err(Problem::over(
+                    "grant",
+                    Code::PermissionDenied,
+                    "the credential does not allow this any more",
+                ));
+            }
+            Ok(Err(_)) => {
+                call.app.metrics.rejected("body");
+                return Err(Problem::new(Code::RequestTimeout, "the body arrives too slowly"));
+            }
+            Ok(Ok(None)) => return call.still_may().await,
+            Ok(Ok(Some(Err(_)))) => {
+                return Err(Problem::new(Code::InvalidJson, "the body ended before it was complete"));
+            }
+            Ok(Ok(Some(Ok(frame)))) => frame,
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        allowance.settle(begun.elapsed(), data.len());
+        if !memory.set(upload.held() + data.len()) {
+            let detail = "too many bytes of requests are under way; try again";
+            return Err(Problem::over("buffered_bytes", Code::Overloaded, detail));
+        }
+        upload.push(&data).await?;
+    }
+}
+
+pub async fn post(mut call: Call) -> Result<Answer, Problem> {
+    let place = call.names.place()?;
+    let body = call.required_body().await?;
+    let draft = Draft::parse(body.json()?)?;
+    let name = place.name(&draft.name).map_err(|message| Problem::field("name", message))?;
+    let event = (draft.event.as_deref(), draft.author.as_deref(), draft.invocation_id.as_deref());
+    let terms = Terms::new(&call, &place, (draft.metadata, draft.version), event)?;
+    let mut part = draft.part;
+    let mut upload = None;
+    if let Some(bytes) = part.bytes.take() {
+        let mut begun = call.writer()?.upload(place.clone());
+        if let Err(error) = begun.push(&bytes).await {
+            begun.abandon().await;
+            return Err(error.into());
+        }
+        upload = Some(begun);
+    }
+    drop(body);
+    save(call, terms.request(place, name, part), upload).await
+}
+
+async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Result<Answer, Problem> {
+    let is_first = request.is_first;
+    let place = request.place.clone();
+    let saved = call.writer()?.save_artifact(request, upload, call.deadline).await;
+    let SavedArtifact { version, replayed, tag: _, cost } = saved.map_err(|error| match error {
+        Error::ArtifactMismatch { latest: Some(latest) } if is_first => {
+            Problem::has_version(Some(latest), Header::CreateOnly.title())
+        }
+        Error::UserErased if place.session().is_some() => Error::SessionNotFound.into(),
+        error => error.into(),
+    })?;
+    call.costs(cost);
+    let answer = match replayed {
+        true => Answer::ok().replayed(true),
+        false => Answer::new(StatusCode::CREATED).header(header::LOCATION, location(&place, &version)),
+    };
+    let mut object = version.to_object();
+    if let Some(revision) = version.revision {
+        object.push("revision", &revision.to_string());
+    }
+    let named = vec![("artifact", version.name.to_string())];
+    Ok(answer.tag(version.tag()).named(named).json(object.close()))
+}
+
+/// Where the version is.
+fn location(place: &Place, version: &Version) -> String {
+    const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    let user = place.user();
+    let segment = |text: &str| utf8_percent_encode(text, KEPT).to_string();
+    let session = place.session().map(|session| format!("/sessions/{}", segment(session.session.as_str())));
+    format!(
+        "/v1/apps/{}/users/{}{}/artifacts/{}?version={}",
+        segment(user.app.as_str()),
+        segment(user.user.as_str()),
+        session.unwrap_or_default(),
+        segment(version.name.as_str()),
+        version.version
+    )
+}
+
+const FILE_HEADERS: &[&str] = &["ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy"];
+
+pub const GET: Operation = Operation {
+    id: "getArtifact",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "Read an artifact",
+    description: "The bytes of the latest version, or of that of the query, with the type that they were saved with. A browser \
+                  saves them and never shows them. One range is honoured (`Range`, `If-Range`). A version that is an address is \
+                  read with `as=part` alone.",
+    query: &[VERSION, AS],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: &[
+        Reply { status: StatusCode::OK, about: "The bytes.", schema: Some("ArtifactBytes"), headers: FILE_HEADERS },
+        Reply { status: StatusCode::OK, about: "The part.", schema: Some("Part"), headers: &["ETag"] },
+        Reply {
+            status: StatusCode::PARTIAL_CONTENT,
+            about: "The range.",
+            schema: Some("ArtifactBytes"),
+            headers: &["ETag", "Accept-Ranges", "Content-Disposition", "Content-Range", "Content-Security-Policy"],
+        },
+    ],
+    errors: &[Code::SessionNotFound, Code::ArtifactNotFound, Code::RangeNotSatisfiable],
+};
+
+pub const GET_OF_USER: Operation = Operation {
+    id: "getUserArtifact",
+    summary: "Read an artifact of a user",
+    errors: &[Code::ArtifactNotFound, Code::RangeNotSatisfiable],
+    ..GET
+};
+
+pub async fn get(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let (place, name) = call.names.artifact()?;
+    let wanted = query.integer(&VERSION).map_or(Wanted::Latest, Wanted::Version);
+    let (version, blob) = call.service.artifact(&place, &name, wanted, call.deadline).await?;
+    let tag = version.tag();
+    if call.headers.has_current(&tag)? {
+        return Ok(Answer::not_modified(tag));
+    }
+    if query.text(&AS).is_some() {
+        return part(call, &version, blob.as_ref()).await;
+    }
+    let (Some((size, _)), Some(blob)) = (version.content.bytes, blob) else {
+        return Err(Problem::field(AS.name, "must be `part`: this version is an address, which has no bytes"));
+    };
+    let text = |name: HeaderName| call.headers.all().get(name).and_then(|value| value.to_str().ok());
+    let range = text(header::RANGE).filter(|_| !call.is_head);
+    let (status, range) = match ranged(range, text(header::IF_RANGE), &tag, size) {
+        Ranged::Whole => (StatusCode::OK, 0..size),
+        Ranged::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
+        Ranged::Beyond => return Err(Problem::beyond(size)),
+    };
+    let length = range.end - range.start;
+    let mut answer = Answer::new(status)
+        .tag(tag)
+        .header(header::CONTENT_TYPE, shown_type(&version.content))
+        .header(header::CONTENT_LENGTH, HeaderValue::from(length))
+        .header(header::ACCEPT_RANGES, "bytes")
+        .header(header::CONTENT_DISPOSITION, disposition(version.name.file_name()))
+        .header(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'");
+    if status == StatusCode::PARTIAL_CONTENT {
+        let shown = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+        answer = answer.header(header::CONTENT_RANGE, shown);
+    }
+    if call.is_head {
+        return Ok(answer);
+    }
+    let parts = call.service.bytes(&blob, range);
+    streamed(Watched::new(&call), answer, parts, Plain { length }).await
+}
+
+/// The type that is shown: that of a text says its coding.
+fn shown_type(content: &Content) -> String {
+    let mime_type = content.mime_type.clone().unwrap_or_default();
+    if content.kind == ArtifactKind::Text { format!("{mime_type}; charset=utf-8") } else { mime_type }
+}
+
+/// A version as a part.
+async fn part(call: Call, version: &Version, blob: Option<&Blob>) -> Result<Answer, Problem> {
+    let answer = Answer::ok().tag(version.tag());
+    let frame = Frame::of(version);
+    let (Some(blob), Some((size, _))) = (blob, version.content.bytes) else {
+        return Ok(answer.json(frame.head + frame.tail));
+    };
+    let answer = answer.header(header::CONTENT_TYPE, "application/json");
+    if call.is_head {
+        return Ok(answer);
+    }
+    let parts = call.service.bytes(blob, 0..size);
+    let as_part = AsPart { frame, left: Vec::new(), size, seen: 0, is_begun: false };
+    streamed(Watched::new(&call), answer, parts, as_part).await
+}
+
+/// What becomes of the bytes of an answer.
+trait Written: Send + 'static {
+    /// The next part, and whether it is the last.
+    fn next(&mut self, bytes: Bytes) -> (Bytes, bool);
+}
+
+struct Plain {
+    /// Of the bytes that are still to come.
+    length: u64,
+}
+
+impl Written for Plain {
+    fn next(&mut self, bytes: Bytes) -> (Bytes, bool) {
+        self.length = self.length.saturating_sub(bytes.len() as u64);
+        (bytes, self.length == 0)
+    }
+}
+
+struct AsPart {
+    frame: Frame,
+    /// Bytes that come with the next ones.
+    left: Vec<u8>,
+    size: u64,
+    seen: u64,
+    is_begun: bool,
+}
+
+impl Written for AsPart {
+    fn next(&mut self, bytes: Bytes) -> (Bytes, bool) {
+        self.seen += bytes.len() as u64;
+        let is_last = self.seen >= self.size;
+        let mut out = if self.is_begun { String::new() } else { self.frame.head.clone() };
+        self.is_begun = true;
+        self.left.extend_from_slice(&bytes);
+        let left = self.frame.push(&mut out, &self.left, is_last).to_vec();
+        self.left = left;
+        if is_last {
+            out.push_str(self.frame.tail);
+            out.push('\n');
+        }
+        (out.into(), is_last)
+    }
+}
+
+/// Answers with bytes, part by part. The first is read before the answer begins, so that its failure is told.
+async fn streamed(
+    client: Watched,
+    answer: Answer,
+    mut parts: impl stream::Stream<Item = service::Result<Bytes>> + Send + Unpin + 'static,
+    mut written: impl Written,
+) -> Result<Answer, Problem> {
+    let first = parts.next().await.transpose()?.unwrap_or_default();
+    let (first, is_last) = written.next(first);
+    if is_last {
+        return Ok(answer.body(first));
+    }
+    let rest = stream::try_unfold(
+        (Some(first), parts, written, client, false),
+        |(first, mut parts, mut written, mut client, is_over)| async move {
+            if let Some(first) = first {
+                return Ok(Some((first, (None, parts, written, client, is_over))));
+            }
+            if is_over {
+                return Ok(None);
+            }
+            client.still_must().await?;
+            let part = match parts.next().await {
+                Some(Ok(part)) => part,
+                Some(Err(error)) => {
+                    tracing::warn!(%error, "an artifact was cut");
+                    return Err(io::Error::other("cut"));
+                }
+                None => return Err(io::Error::other("cut")),
+            };
+            let (part, is_last) = written.next(part);
+            Ok(Some((part, (None, parts, written, client, is_last))))
+        },
+    );
+    /// Of base64 it is a third more.
+    const PART: usize = 2 * (256 << 10);
+    Ok(Answer { part: Some(PART), ..answer.body(HttpBody::from_stream(rest)) })
+}
+
+pub const VERSIONS: Operation = Operation {
+    id: "listArtifactVersions",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "List the versions of an artifact",
+    description: "Ascending.",
+    query: &[PAGE_SIZE, PAGE_TOKEN],
+    headers: &[],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "A page of versions.",
+        schema: Some("ArtifactVersionList"),
+        headers: &[],
+    }],
+    errors: &[Code::SessionNotFound, Code::ArtifactNotFound],
+};
+
+pub const VERSIONS_OF_USER: Operation = Operation {
+    id: "listUserArtifactVersions",
+    summary: "List the versions of an artifact of a user",
+    errors: &[Code::ArtifactNotFound],
+    ..VERSIONS
+};
+
+pub async fn versions(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let (place, name) = call.names.artifact()?;
+    let binding = of_place(call.binding("artifact versions"), &place).with(name.as_str());
+    let (after, rows) = (position(&query, &binding, -1)?, query.page_rows(&call.limits())?);
+    let page = call.service.artifact_versions(&place, &name, (after, rows), call.deadline).await?;
+    let next = page.versions.last().filter(|_| page.more).map(|last| binding.token(&last.version));
+    Ok(Answer::ok().json(reply::page("versions", &shown(&page.versions), next)))
+}
+
+pub const LIST: Operation = Operation {
+    id: "listArtifacts",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "List artifacts",
+    description: "The latest version of each, in byte order of names. A session's list also has those of its user.",
+    query: &[PREFIX, PAGE_SIZE, PAGE_TOKEN],
+    headers: &[],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "A page of artifacts.",
+        schema: Some("ArtifactList"),
+        headers: &[],
+    }],
+    errors: &[Code::SessionNotFound],
+};
+
+pub const LIST_OF_USER: Operation = Operation {
+    id: "listUserArtifacts",
+    summary: "List the artifacts of a user",
+    description: "The latest version of each, in byte order of names.",
+    errors: &[],
+    ..LIST
+};
+
+pub async fn list(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let place = call.names.place()?;
+    let prefix = query.text(&PREFIX).unwrap_or_default().to_owned();
+    if prefix.contains('\0') {
+        return Err(Problem::field(PREFIX.name, "must not contain U+0000"));
+    }
+    let binding = of_place(call.binding("artifacts"), &place).with(&prefix);
+    let (after, rows) = (position(&query, &binding, String::new())?, query.page_rows(&call.limits())?);
+    let page = call.service.artifacts(place, prefix, (after, rows), call.deadline).await?;
+    let next = page.artifacts.last().filter(|_| page.more).map(|last| binding.token(&last.name.as_str()));
+    Ok(Answer::ok().json(reply::page("artifacts", &shown(&page.artifacts), next)))
+}
+
+fn of_place(binding: Binding, place: &Place) -> Binding {
+    let user = place.user();
+    let session = place.session().map_or("", |session| session.session.as_str());
+    binding.with(user.app.as_str()).with(user.user.as_str()).with(session)
+}
+
+fn position<T: serde::Serialize + serde::de::DeserializeOwned>(
+    query: &Query,
+    binding: &Binding,
+    begin: T,
+) -> Result<T, Problem> {
+    query.text(&PAGE_TOKEN).map_or(Ok(begin), |token| binding.position(token))
+}
+
+fn shown(versions: &[Version]) -> Vec<String> {
+    versions.iter().map(|version| version.to_object().close()).collect()
+}
+
+pub const DELETE: Operation = Operation {
+    id: "deleteArtifact",
+    tag: TAG,
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::User),
+    summary: "Delete an artifact",
+    description: "All its versions, or one; also if there is none. Their numbers are not used again. No event is appended.",
+    query: &[ONE_VERSION],
+    headers: &[Header::Lease],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::NO_CONTENT,
+        about: "There is no such version now.",
+        schema: None,
+        headers: &[],
+    }],
+    errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced],
+};
+
+pub const DELETE_OF_USER: Operation = Operation {
+    id: "deleteUserArtifact",
+    summary: "Delete an artifact of a user",
+    headers: &[],
+    errors: &[],
+    ..DELETE
+};
+
+pub async fn delete(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let (place, name) = call.names.artifact()?;
+    let (version, lease) = (query.integer(&ONE_VERSION), call.headers.lease()?);
+    call.writer()?.delete_artifact(place, name, version, lease, call.deadline).await?;
+    Ok(Answer::new(StatusCode::NO_CONTENT))
+}
