@@ -365,6 +365,151 @@ select sequence, commit_time from events where app_name = $1 and user_id = $2 an
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
     <= $5;
 
+-- insert_blob
+insert into blobs (app_name, user_id, id, size, versions, loose_since, store, object) values ($1, $2, $3, $4,
+    $5, case when $6 then $7 end, $8, $9) on conflict do nothing;
+
+-- take_blob
+update blobs set versions = 1, loose_since = null, size = $4 where app_name = $1 and user_id = $2 and id = $3
+    and versions = 0;
+
+-- release_blobs
+update blobs as b set versions = b.versions - p.number, loose_since = case when b.versions = p.number then 0
+    else b.loose_since end from (select texts.value as text, numbers.value as number from json_each($3) texts
+    join json_each($4) numbers on numbers.key = texts.key) as p where b.app_name = $1 and b.user_id = $2 and
+    b.id = p.text;
+
+-- renew_blob
+update blobs set loose_since = $4 where app_name = $1 and user_id = $2 and id = $3 and versions = 0;
+
+-- leave_blob
+update blobs set loose_since = 0 where app_name = $1 and user_id = $2 and id = $3 and versions = 0;
+
+-- insert_chunk
+insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, $4, $5) on conflict do nothing;
+
+-- chunk
+select bytes from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n = $4;
+
+-- loose_blobs
+select app_name, user_id, id, size, store, object from blobs where loose_since < $1 - $2 order by loose_since
+    limit 0 + $3;
+
+-- claim_blob
+update blobs set versions = -1 where app_name = $1 and user_id = $2 and id = $3 and versions <= 0 and
+    loose_since < $4 - $5;
+
+-- remove_chunks
+delete from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n <= (select n from (select n
+    from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 order by n limit 0 + $4) as page order
+    by n desc limit 1);
+
+-- forget_blob
+delete from blobs where app_name = $1 and user_id = $2 and id = $3 and versions = -1;
+
+-- latest_version
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision, l.blob, (select b.store from blobs b where b.app_name = $1 and b.user_id = $2 and
+    b.id = l.blob) as store, (select b.object from blobs b where b.app_name = $1 and b.user_id = $2 and b.id =
+    l.blob) as object from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and
+    l.incarnation = $4 and l.name = $5 and l.kind <> 'gone' and l.version = (select latest from artifact_names
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and name = $5);
+
+-- version
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision, l.blob, (select b.store from blobs b where b.app_name = $1 and b.user_id = $2 and
+    b.id = l.blob) as store, (select b.object from blobs b where b.app_name = $1 and b.user_id = $2 and b.id =
+    l.blob) as object from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and
+    l.incarnation = $4 and l.name = $5 and l.version = $6 and l.kind <> 'gone';
+
+-- versions
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and
+    l.incarnation = $4 and l.name = $5 and l.version > $6 and l.kind <> 'gone' order by l.version limit 0 + $7;
+
+-- latest_versions
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision from artifact_names n cross join artifacts as l on l.app_name = $1 and l.user_id =
+    $2 and l.session_id = $3 and l.incarnation = $4 and l.name = n.name and l.version = n.latest where
+    n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 and n.name >= $5 and
+    coalesce(n.name < $6, true) and n.name > $7 and l.kind <> 'gone' order by n.name limit 0 + $8;
+
+-- hold_alone
+select revision from sessions where app_name = $1 and user_id = $2 and id = $3;
+
+-- delete_versions
+delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and name =
+    $5 and coalesce(version = $6, true) returning blob;
+
+-- set_removed
+update artifact_names set versions = versions - $6, latest = (select max(version) from artifacts where app_name
+    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and name = $5) where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and name = $5;
+
+-- count_removed
+update artifact_places set versions = versions - $5 where app_name = $1 and user_id = $2 and session_id = $3
+    and incarnation = $4;
+
+-- purge_versions
+delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and (name,
+    version) <= (select name, version from (select name, version from artifacts where app_name = $1 and user_id
+    = $2 and session_id = $3 and incarnation = $4 order by name, version limit 0 + $5) as page order by name
+    desc, version desc limit 1) returning blob;
+
+-- purge_names
+delete from artifact_names where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    name <= (select name from (select name from artifact_names where app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 order by name limit 0 + $5) as page order by name desc limit 1);
+
+-- forget_place
+delete from artifact_places where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- erase_versions
+delete from artifacts where app_name = $1 and user_id = $2 and session_id = '' returning blob;
+
+-- erase_names
+delete from artifact_names where app_name = $1 and user_id = $2 and session_id = '';
+
+-- erase_places
+delete from artifact_places where app_name = $1 and user_id = $2;
+
+-- erase_blobs
+update blobs set erasure = $3, versions = case when versions = 0 then -1 else versions end, loose_since = case
+    when versions <= 0 then 0 else loose_since end where app_name = $1 and user_id = $2 and erasure is null;
+
+-- count_version
+insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, 1)
+    on conflict (app_name, user_id, session_id) do update set versions = case when artifact_places.incarnation
+    = excluded.incarnation then artifact_places.versions else 0 end + 1, incarnation = excluded.incarnation
+    returning versions;
+
+-- held
+select n.next, l.version as latest, l.sha256 from artifact_names n left join artifacts l on l.app_name = $1 and
+    l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = $5 and l.version = n.latest and
+    l.kind <> 'gone' where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 and
+    n.name = $5;
+
+-- saved_by_mark
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and
+    l.incarnation = $4 and l.name = $5 and l.mark = $6;
+
+-- saved_by_key
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision, l.request_digest from artifacts l where l.app_name = $1 and l.user_id = $2 and
+    l.session_id = $3 and l.incarnation = $4 and l.name = $5 and l.request_key = $6;
+
+-- insert_version
+insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
+    sha256, blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) values
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) returning
+    create_time;
+
+-- set_latest
+insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
+    ($1, $2, $3, $4, $5, $6 + 1, $6, 1) on conflict (app_name, user_id, session_id, incarnation, name) do
+    update set next = excluded.next, latest = excluded.latest, versions = artifact_names.versions + 1;
+
 -- exported
 select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
     lost_user_from, lost_user_through, lost_app_from, lost_app_through from sessions s where s.app_name = $1
@@ -698,26 +843,27 @@ delete from user_patches where app_name = $1 and user_id = $2;
 
 -- erasure
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
-    state_keys, changes, receipt from erasures where id = $1;
+    state_keys, changes, artifacts, receipt from erasures where id = $1;
 
 -- erasure_of_app
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
-    state_keys, changes, receipt from erasures where app_name = $1 and id = $2;
+    state_keys, changes, artifacts, receipt from erasures where app_name = $1 and id = $2;
 
 -- erasure_of_request
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
-    state_keys, changes, receipt from erasures where app_name = $1 and request = $2;
+    state_keys, changes, artifacts, receipt from erasures where app_name = $1 and request = $2;
 
 -- erasures
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
-    state_keys, changes, receipt from erasures where id > $1 order by id limit 0 + $2;
+    state_keys, changes, artifacts, receipt from erasures where id > $1 order by id limit 0 + $2;
 
 -- erasures_to_finish
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
-    state_keys, changes, receipt from erasures e where done_time is null and not exists (select 1 from
-    buried_sessions b where b.app_name = e.app_name and b.erasure = e.id) and not exists (select 1 from
-    erasures l where l.app_name = e.app_name and l.subject = e.subject and l.done_time is null and
-    (l.request_time, l.id) < (e.request_time, e.id)) order by request_time, id limit 0 + $1;
+    state_keys, changes, artifacts, receipt from erasures e where done_time is null and not exists (select 1
+    from buried_sessions b where b.app_name = e.app_name and b.erasure = e.id) and not exists (select 1 from
+    blobs b where b.app_name = e.app_name and b.erasure = e.id) and not exists (select 1 from erasures l where
+    l.app_name = e.app_name and l.subject = e.subject and l.done_time is null and (l.request_time, l.id) <
+    (e.request_time, e.id)) order by request_time, id limit 0 + $1;
 
 -- number_erasure
 insert into erasure_counts (app_name, count) values ($1, 1) on conflict (app_name) do update set count =
@@ -734,12 +880,12 @@ select app_name, count from erasure_counts;
 
 -- insert_erasure
 insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,
-    sessions, events, state_keys, changes, receipt) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11,
-    $12, null);
+    sessions, events, state_keys, changes, artifacts, receipt) values ($1, $2, $3, $4, $5, $6, $7, $8, null,
+    $9, $10, $11, $12, $13, null);
 
 -- count_removed
-update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5 where app_name =
-    $1 and id = $2;
+update erasures set events = events + $3, state_keys = state_keys + $4, changes = changes + $5, artifacts =
+    artifacts + $6 where app_name = $1 and id = $2;
 
 -- finish_erasure
 update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null;

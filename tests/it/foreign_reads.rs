@@ -130,6 +130,9 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
             "sessionId": "s", "state": {"k": 1, "user:k": 2, "app:k": 3}, "events": [{"id": "e", "author": "agent"}],
         });
         server.post(format!("/v1/apps/{app}/users/{user}/sessions")).bearer(admin).json(body).await.expect(201);
+        for place in ["sessions/s/artifacts/f?event=none", "artifacts/f"] {
+            server.put(format!("/v1/apps/{app}/users/{user}/{place}")).bearer(admin).await.expect(201);
+        }
     }
     let key = json!({"name": "n", "role": "agent", "apps": ["a"], "users": ["u"]});
     let key = server.post("/v1/keys").bearer(admin).json(key).await.expect(201).json();

@@ -3,6 +3,7 @@
 
 pub mod access;
 mod adk;
+mod artifacts;
 mod bounds;
 mod console;
 mod conventions;

@@ -64,6 +64,24 @@ fn writes(app: &str) -> Vec<Write> {
         ),
         write("putStateKey", Method::PUT, format!("{sessions}/s/state/new"), "1", "2"),
         write("deleteStateKey", Method::DELETE, format!("{sessions}/s/state/k"), "", ""),
+        write("putArtifact", Method::PUT, format!("{sessions}/s/artifacts/f"), "1", "2"),
+        write(
+            "postArtifact",
+            Method::POST,
+            format!("{sessions}/s/artifacts"),
+            r#"{"name":"f","part":{"text":"a"}}"#,
+            r#"{"name":"f","part":{"text":"b"}}"#,
+        ),
+        write("deleteArtifact", Method::DELETE, format!("{sessions}/s/artifacts/there"), "", ""),
+        write("putUserArtifact", Method::PUT, format!("{user}/artifacts/f"), "1", "2"),
+        write(
+            "postUserArtifact",
+            Method::POST,
+            format!("{user}/artifacts"),
+            r#"{"name":"f","part":{"text":"a"}}"#,
+            r#"{"name":"user:f","part":{"text":"b"}}"#,
+        ),
+        write("deleteUserArtifact", Method::DELETE, format!("{user}/artifacts/there"), "", ""),
         write("takeLease", Method::POST, format!("{sessions}/s/lease"), r#"{"owner":"o"}"#, ""),
         write("renewLease", Method::PUT, format!("{sessions}/s/lease"), r#"{"epoch":1,"ttl":60}"#, ""),
         write("releaseLease", Method::DELETE, format!("{sessions}/s/lease?epoch=1"), "", ""),
@@ -110,7 +128,11 @@ fn writes(app: &str) -> Vec<Write> {
 async fn prepared(server: &Client, operation: &str, n: usize) -> Write {
     let app = format!("app{n}");
     let body = r#"{"sessionId":"s","state":{"k":1},"events":[{"id":"e","invocationId":"i"}]}"#;
-    server.post(format!("/v1/apps/{app}/users/u/sessions")).json(body).await.expect(201);
+    let user = format!("/v1/apps/{app}/users/u");
+    server.post(format!("{user}/sessions")).json(body).await.expect(201);
+    for place in ["sessions/s/artifacts/there?event=none", "artifacts/there"] {
+        server.put(format!("{user}/{place}")).await.expect(201);
+    }
     writes(&app).into_iter().find(|write| write.operation == operation).expect("a write")
 }
 
@@ -133,9 +155,11 @@ async fn shown(server: &Client, write: &Write) -> Vec<String> {
     let list = server.get(format!("/v1/apps/{app}/sessions?includeState=true&orderBy=createTime")).await.expect(200);
     for session in list.json()["sessions"].as_array().expect("sessions") {
         let path = format!("/v1/apps/{app}/users/u/sessions/{}", session["id"].as_str().expect("an id"));
-        let session = server.get(path).await.expect(200);
+        let session = server.get(&path).await.expect(200);
         all.push(format!("{} {}", session.etag(), session.text()));
+        all.push(server.get(format!("{path}/artifacts")).await.expect(200).text().to_owned());
     }
+    all.push(server.get(format!("/v1/apps/{app}/users/u/artifacts")).await.expect(200).text().to_owned());
     for scope in ["state", "users/u/state", "policy"].map(|path| format!("/v1/apps/{app}/{path}")) {
         let scope = server.get(scope).await.expect(200);
         all.push(format!("{} {}", scope.etag(), scope.text()));

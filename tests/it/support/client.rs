@@ -333,7 +333,9 @@ impl Answer {
     /// Removes the newline at the end of every JSON body.
     fn new(status: u16, headers: HeaderMap, mut body: Vec<u8>) -> Self {
         let is_json = headers.get("content-type").is_some_and(|value| value.as_bytes().ends_with(b"json"));
-        if is_json && !body.is_empty() {
+        // A file has the type that it was given.
+        let is_file = headers.contains_key("content-disposition");
+        if is_json && !is_file && !body.is_empty() {
             assert_eq!(body.pop(), Some(b'\n'), "no newline at the end: {}", String::from_utf8_lossy(&body));
         }
         Self { status, headers, body }
@@ -388,6 +390,10 @@ impl Answer {
 
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("UTF-8")
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.body
     }
 
     pub fn json(&self) -> Value {
@@ -457,7 +463,7 @@ impl Answer {
             self.check_problem(method);
         } else if matches!(self.status, 204 | 304) {
             assert!(self.body.is_empty(), "{self}");
-        } else if path.starts_with("/v1/") {
+        } else if path.starts_with("/v1/") && !is_file(method, path) {
             let content_type = match path.split('?').next().unwrap_or_default().rsplit('/').next() {
                 Some("watch") => "text/event-stream",
                 Some("export" | "import") => "application/x-ndjson",
@@ -505,7 +511,9 @@ impl Answer {
         }
         // A feed has positions too.
         let of_log = code == "position_gone" && problem["oldest"].is_null();
-        let has_revision = code == "revision_mismatch" || of_log;
+        // An artifact has versions.
+        let of_artifact = problem["version"].is_i64() || text("detail").contains("the artifact");
+        let has_revision = code == "revision_mismatch" && !of_artifact || of_log;
         assert_eq!(has_revision, problem["revision"].is_i64(), "{self}");
         let has_base = code == "revision_trimmed" || of_log;
         assert_eq!(has_base, problem["baseRevision"].is_i64(), "{self}");
@@ -523,6 +531,14 @@ impl std::fmt::Display for Answer {
         let body: String = String::from_utf8_lossy(&self.body).chars().take(2000).collect();
         write!(f, "{} {:?}\n{body}", self.status, self.headers)
     }
+}
+
+/// Whether an answer is an artifact, of any type.
+pub fn is_file(method: &str, path: &str) -> bool {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let parts: Vec<&str> = path.split('/').collect();
+    let names_one = parts.len() >= 2 && parts[parts.len() - 2] == "artifacts";
+    matches!(method, "GET" | "HEAD") && names_one && !query.contains("as=part")
 }
 
 /// The text of a value inside of a JSON document.

@@ -35,7 +35,8 @@ impl TestServer {
 
     /// Waits until the sweep has removed all deleted rows and emptied all trimmed ones.
     pub async fn until_swept(&self) {
-        let left = "select (select count(*) from buried_sessions) + (select count(*) from trims)";
+        let left = "select (select count(*) from buried_sessions) + (select count(*) from trims) \
+                      + (select count(*) from blobs where loose_since = 0)";
         let swept = async {
             while self.place.number(left).await > 0 {
                 sleep(Duration::from_millis(10)).await;
