@@ -49,13 +49,14 @@ const ON_TABLES_OF_NO_APP: [(&str, &str); 25] = [
 ];
 
 /// Statements on tables of apps that are of all apps, and why. Of a distributed database they go to all shards.
-const OF_ALL_APPS: [(&str, &str); 13] = [
+const OF_ALL_APPS: [(&str, &str); 14] = [
     ("policies", "the sweep goes through all"),
     ("apps", "lists them"),
     ("expired", "the sweep goes through all"),
     ("next_buried", "the sweep goes through all"),
     ("next_trim", "the sweep goes through all"),
     ("dead_import", "the sweep goes through all"),
+    ("loose_blobs", "the sweep goes through all"),
     ("user_forget_patches", "the sweep goes through all"),
     ("app_forget_patches", "the sweep goes through all"),
     ("erasure", "looked up by its id, of whatever app"),
