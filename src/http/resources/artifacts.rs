@@ -335,7 +335,11 @@ fn location(place: &Place, version: &Version) -> String {
     )
 }
 
-const FILE_HEADERS: &[&str] = &["ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy"];
+/// Whether a file is bytes or a text: a client of ADK gives back what it was given, and the type does not say it.
+const KIND: HeaderName = HeaderName::from_static("sessiond-artifact-kind");
+
+const FILE_HEADERS: &[&str] =
+    &["ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy", "Sessiond-Artifact-Kind"];
 
 pub const GET: Operation = Operation {
     id: "getArtifact",
@@ -356,7 +360,14 @@ pub const GET: Operation = Operation {
             status: StatusCode::PARTIAL_CONTENT,
             about: "The range.",
             schema: Some("ArtifactBytes"),
-            headers: &["ETag", "Accept-Ranges", "Content-Disposition", "Content-Range", "Content-Security-Policy"],
+            headers: &[
+                "ETag",
+                "Accept-Ranges",
+                "Content-Disposition",
+                "Content-Range",
+                "Content-Security-Policy",
+                "Sessiond-Artifact-Kind",
+            ],
         },
     ],
     errors: &[Code::SessionNotFound, Code::ArtifactNotFound, Code::RangeNotSatisfiable],
@@ -395,6 +406,7 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     let mut answer = Answer::new(status)
         .tag(tag)
         .header(header::CONTENT_TYPE, shown_type(&version.content))
+        .header(KIND, version.content.kind.as_str())
         .header(header::CONTENT_LENGTH, HeaderValue::from(length))
         .header(header::ACCEPT_RANGES, "bytes")
         .header(header::CONTENT_DISPOSITION, disposition(version.name.file_name()))

@@ -129,6 +129,13 @@ on_both_databases! {
         }
         let text = server.get(format!("{FILES}/p?version=0")).await.expect(200);
         assert_eq!((text.bytes(), text.header("content-type")), ("grüß\u{0}\n\"Gott\"".as_bytes(), Some("text/plain; charset=utf-8")));
+        // Bytes of the same type are no text.
+        let same = server.put(format!("{FILES}/p?event=none")).body("text/plain; charset=utf-8", "x").await.expect(201);
+        let other = server.get(format!("{FILES}/p?version={}", same.json()["version"])).await.expect(200);
+        let part_of = server.get(format!("{FILES}/p?version=0")).header("range", "bytes=1-2").await.expect(206);
+        for (answer, kind) in [(&text, "text"), (&other, "bytes"), (&part_of, "text")] {
+            assert_eq!(answer.header("sessiond-artifact-kind"), Some(kind));
+        }
         for version in [2, 3] {
             server.get(format!("{FILES}/p?version={version}")).await.invalid(&["as"]);
         }
