@@ -8,7 +8,7 @@ mod part;
 mod save;
 mod version;
 
-pub use part::{Draft, Encoding, Frame, Part};
+pub use part::{Draft, Encoding, Frame, Part, parse_display_name};
 pub use save::{ArtifactDeletion, BlobBegin, Held, MAX_VERSIONS, Save, SaveEvent, Saved, SavedBlob, decide};
 pub use version::{
     ArtifactList, ArtifactPage, Blob, BlobKey, Content, Found, IfVersion, Kind, MAX_METADATA_BYTES, Place, Version,

@@ -104,6 +104,18 @@ fn take_mime_type(fields: &mut Fields<'_>) -> Option<String> {
     fields.take_str_with("mimeType", |text| check_mime_type(text).map(|()| text.to_owned()))
 }
 
+/// Reads the name for people that is given beside bytes.
+///
+/// # Errors
+/// The broken rule, in words for a client.
+pub fn parse_display_name(text: &str) -> Result<RawJson, String> {
+    let name = RawJson::string(text);
+    if name.text().len() > MAX_DISPLAY_NAME {
+        return Err(format!("must be at most {MAX_DISPLAY_NAME} bytes"));
+    }
+    Ok(name)
+}
+
 /// Takes a string, as its JSON text.
 fn take_text(fields: &mut Fields<'_>, name: &str, most: usize) -> Option<RawJson> {
     let value = fields.take(name)?;

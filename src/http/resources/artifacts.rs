@@ -13,7 +13,7 @@ use crate::allowance::Allowance;
 use crate::domain::access::Role;
 use crate::domain::artifact::{
     Blob, Content, Draft, Frame, IfVersion, Kind as ArtifactKind, Part, Place, Version, Wanted, check_mime_type,
-    parse_metadata,
+    parse_display_name, parse_metadata,
 };
 use crate::domain::ids::{ArtifactName, IdempotencyKey};
 use crate::domain::json::RawJson;
@@ -41,6 +41,11 @@ const AUTHOR: Param =
     Param { name: "author", kind: Kind::Text, about: "The author of the appended event; `user` by default." };
 const INVOCATION_ID: Param =
     Param { name: "invocationId", kind: Kind::Text, about: "The invocation of the appended event." };
+const DISPLAY_NAME: Param = Param {
+    name: "displayName",
+    kind: Kind::Text,
+    about: "A name of the file for people, as the `displayName` of a part of ADK.",
+};
 const NEW_VERSION: Param = Param {
     name: "version",
     kind: Kind::Integer { min: 0, max: i64::MAX },
@@ -105,7 +110,7 @@ pub const PUT: Operation = Operation {
                   nothing. The bytes are streamed, and the request has no time limit, but they must make progress. A name that \
                   begins with `user:` is an artifact of the user. With `If-None-Match: *` only if there is no version, with \
                   `If-Match: \"N\"` only if the latest is N. With `Idempotency-Key`, a retry saves nothing twice.",
-    query: &[METADATA, EVENT, AUTHOR, INVOCATION_ID, NEW_VERSION],
+    query: &[METADATA, DISPLAY_NAME, EVENT, AUTHOR, INVOCATION_ID, NEW_VERSION],
     headers: SAVE_HEADERS,
     body: Some(Body { schema: "ArtifactBytes", required: false }),
     answers: SAVED,
@@ -116,7 +121,7 @@ pub const PUT_OF_USER: Operation = Operation {
     id: "putUserArtifact",
     summary: "Save bytes as a version of an artifact of a user",
     description: "As of a session, without an event. A name with or without `user:` is the same.",
-    query: &[METADATA, NEW_VERSION],
+    query: &[METADATA, DISPLAY_NAME, NEW_VERSION],
     headers: SAVE_HEADERS_OF_USER,
     errors: SAVE_ERRORS_OF_USER,
     ..PUT
@@ -190,7 +195,9 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     let metadata = metadata.map_err(|message| Problem::field(METADATA.name, message))?;
     let event = (query.text(&EVENT), query.text(&AUTHOR), query.text(&INVOCATION_ID));
     let terms = Terms::new(&call, &place, (metadata, query.integer(&NEW_VERSION)), event)?;
-    let part = Part::of_bytes(content_type(&call)?);
+    let display_name = query.text(&DISPLAY_NAME).map(parse_display_name).transpose();
+    let display_name = display_name.map_err(|message| Problem::field(DISPLAY_NAME.name, message))?;
+    let part = Part { display_name, ..Part::of_bytes(content_type(&call)?) };
     if call.headers.all().contains_key(header::CONTENT_RANGE) {
         return Err(Problem::new(
             Code::InvalidRequest,
@@ -319,9 +326,11 @@ async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Resul
     Ok(answer.tag(version.tag()).named(named).json(object.close()))
 }
 
+/// What is not percent-encoded.
+const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Where the version is.
 fn location(place: &Place, version: &Version) -> String {
-    const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     let user = place.user();
     let segment = |text: &str| utf8_percent_encode(text, KEPT).to_string();
     let session = place.session().map(|session| format!("/sessions/{}", segment(session.session.as_str())));
@@ -338,8 +347,17 @@ fn location(place: &Place, version: &Version) -> String {
 /// Whether a file is bytes or a text: a client of ADK gives back what it was given, and the type does not say it.
 const KIND: HeaderName = HeaderName::from_static("sessiond-artifact-kind");
 
-const FILE_HEADERS: &[&str] =
-    &["ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy", "Sessiond-Artifact-Kind"];
+/// The name of a file for people, percent-encoded.
+const NAME: HeaderName = HeaderName::from_static("sessiond-artifact-display-name");
+
+const FILE_HEADERS: &[&str] = &[
+    "ETag",
+    "Accept-Ranges",
+    "Content-Disposition",
+    "Content-Security-Policy",
+    "Sessiond-Artifact-Kind",
+    "Sessiond-Artifact-Display-Name",
+];
 
 pub const GET: Operation = Operation {
     id: "getArtifact",
@@ -367,6 +385,7 @@ pub const GET: Operation = Operation {
                 "Content-Range",
                 "Content-Security-Policy",
                 "Sessiond-Artifact-Kind",
+                "Sessiond-Artifact-Display-Name",
             ],
         },
     ],
@@ -411,6 +430,9 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
         .header(header::ACCEPT_RANGES, "bytes")
         .header(header::CONTENT_DISPOSITION, disposition(version.name.file_name()))
         .header(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'");
+    if let Some(name) = version.content.display_name.as_ref().and_then(|name| name.json().as_str()) {
+        answer = answer.header(NAME, utf8_percent_encode(&name, KEPT).to_string());
+    }
     if status == StatusCode::PARTIAL_CONTENT {
         let shown = format!("bytes {}-{}/{size}", range.start, range.end - 1);
         answer = answer.header(header::CONTENT_RANGE, shown);

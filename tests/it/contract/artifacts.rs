@@ -127,6 +127,24 @@ on_both_databases! {
             assert_eq!(read.json(), part);
             assert_eq!(server.head(format!("{FILES}/p?as=part")).await.expect(200).etag(), read.etag());
         }
+        let named = format!("{FILES}/named?displayName=%C3%BC%20%22%25&event=none");
+        let saved = server.put(&named).header("idempotency-key", "k").body("text/plain", "x").await.expect(201);
+        assert_eq!((&saved.json()["displayName"], &saved.json()["kind"]), (&json!("ü \"%"), &json!("bytes")));
+        for answer in [server.get(format!("{FILES}/named")).await.expect(200), server.head(format!("{FILES}/named")).await.expect(200)] {
+            assert_eq!(answer.header("sessiond-artifact-display-name"), Some("%C3%BC%20%22%25"));
+        }
+        let part = server.get(format!("{FILES}/named?as=part")).await.expect(200).json();
+        assert_eq!(part["inlineData"]["displayName"], "ü \"%");
+        server.put(&named).header("idempotency-key", "k").body("text/plain", "x").await.expect(200);
+        let other = named.replace("%C3%BC", "u");
+        let other = server.put(other).header("idempotency-key", "k").body("text/plain", "x").await;
+        other.problem(409, "event_id_conflict");
+        let long = format!("{FILES}/named?displayName={}", "x".repeat(1023));
+        server.put(long).body("text/plain", "x").await.invalid(&["displayName"]);
+        for (version, name) in [(0, None), (1, Some("n"))] {
+            let read = server.get(format!("{FILES}/p?version={version}")).await.expect(200);
+            assert_eq!(read.header("sessiond-artifact-display-name"), name);
+        }
         let text = server.get(format!("{FILES}/p?version=0")).await.expect(200);
         assert_eq!((text.bytes(), text.header("content-type")), ("grüß\u{0}\n\"Gott\"".as_bytes(), Some("text/plain; charset=utf-8")));
         // Bytes of the same type are no text.
