@@ -8,7 +8,8 @@ from urllib.parse import parse_qsl
 
 from google.adk.cli.service_registry import get_service_registry
 
-from .service import SessiondSessionService, split_url
+from ._connect import split_url
+from .service import SessiondSessionService
 
 _OPTIONS: dict[str, Callable[[str], Any]] = {
     "concurrency": {word: word for word in ("none", "session", "lease")}.__getitem__,

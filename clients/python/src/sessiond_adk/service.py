@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import time
 import uuid
@@ -12,9 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from types import EllipsisType, TracebackType
 from typing import Any, Literal
-from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-import httpx
 from google.adk.errors import InvocationNotFoundError, StaleSessionError
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
@@ -23,21 +20,12 @@ from google.adk.sessions.base_session_service import BaseSessionService, GetSess
 from google.adk.sessions.session import Session
 from pydantic_core import to_jsonable_python
 
-from ._http import Client, Reply, SessionBusyError, segments
+from ._connect import connect
+from ._http import Reply, SessionBusyError, segments
 from ._lease import Leases
 from ._results import ForkedFrom, MintedToken, SessionList, SessionMetadata
-from ._token import Bearer
-from ._version import __version__
 from ._watch import WatchItem, watch
 from ._wire import StoredSession, catch_up, event_from_wire, event_to_wire, session_from_wire, state_to_wire
-
-# sessiond's default.
-_PORT = 8080
-
-_URL = (
-    "The URL of sessiond is http://HOST:PORT, https://HOST, sessiond://HOST:PORT or sessiond+https://HOST, without a "
-    "user, a query and a fragment."
-)
 
 
 class SessiondSessionService(BaseSessionService):
@@ -106,23 +94,8 @@ class SessiondSessionService(BaseSessionService):
         if concurrency not in ("none", "session", "lease"):
             raise ValueError('`concurrency` is "none", "session" or "lease".')
         self._if_seen = concurrency == "session"
-        sent = httpx.Headers({"User-Agent": f"sessiond-python/{__version__}"})
-        sent.update(headers)
-        for name, value in sent.items():
-            # The HTTP library shows the value in its error.
-            if not value.isprintable() or value != value.strip():
-                raise ValueError(f"The header {name} has a value that cannot be sent.")
-        if "Authorization" not in sent:
-            token = os.environ.get("SESSIOND_TOKEN") if token is None else token
-        elif token:
-            raise ValueError("There are two credentials: `token`, and `Authorization` in `headers`.")
-        self._http = Client(
-            _http_url(url),
-            auth=Bearer(token) if token else None,
-            headers=sent,
-            timeout=timeout,
-            retry_for=retry_for,
-            ssl_context=ssl_context,
+        self._http = connect(
+            url, token=token, headers=headers, timeout=timeout, retry_for=retry_for, ssl_context=ssl_context
         )
         self._leases = Leases(self._http, wait=lease_wait, ttl=lease_ttl) if concurrency == "lease" else None
         # Whose turn it is to append through a session object. The loop is part of the name because a lock belongs to
@@ -756,32 +729,3 @@ def _metadata(stored: dict[str, Any]) -> SessionMetadata:
         expire_time=stored.get("expireTime"),
         forked_from=source and ForkedFrom(source["sessionId"], source["revision"]),
     )
-
-
-def split_url(url: str) -> SplitResult:
-    """Splits a URL that has no credential in it.
-
-    Raises:
-      ValueError: It cannot be split, or has a credential; the message shows nothing of it.
-    """
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - reads the port, which may be no number.
-    except ValueError:
-        raise ValueError(_URL) from None
-    names = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-    if "@" in parts.netloc or names & {"token", "access_token"}:
-        raise ValueError(
-            "The URL of sessiond holds no credential, for lists of processes and logs would show it. Give it as "
-            "`token`, or in the variable SESSIOND_TOKEN."
-        )
-    return parts
-
-
-def _http_url(url: str) -> str:
-    parts = split_url(url)
-    scheme = {"sessiond": "http", "sessiond+http": "http", "sessiond+https": "https"}.get(parts.scheme, parts.scheme)
-    if scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(_URL)
-    port = f":{_PORT}" if parts.scheme == "sessiond" and parts.port is None else ""
-    return f"{scheme}://{parts.netloc.rstrip(':')}{port}{parts.path.rstrip('/')}"
