@@ -2,12 +2,13 @@
 
     SESSIOND_URL=http://127.0.0.1:8080 clients/python/.venv/bin/python clients/matrix/python_program.py
 
-Each line has `do` (create, get, append, copy, increment, watch), `app`, `user`, `session` and what that command needs.
-It is answered by `{"ok": true, ...}`, or by `{"ok": false, "error", "code", "status"}`; the last two are sessiond's, or
-null.
+Each line has `do` (create, get, append, copy, increment, watch, save, load, files), `app`, `user`, `session` and what
+that command needs. It is answered by `{"ok": true, ...}`, or by `{"ok": false, "error", "code", "status"}`; the last
+two are sessiond's, or null. Versions of files are numbered as the framework does.
 """
 
 import asyncio
+import base64
 import json
 import os
 import sys
@@ -20,7 +21,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from sessiond_adk import EventItem, SessiondError, SessiondSessionService
+from sessiond_adk import EventItem, SessiondArtifactService, SessiondError, SessiondSessionService
 
 
 def event(given: dict[str, Any]) -> Event:
@@ -32,7 +33,7 @@ def event(given: dict[str, Any]) -> Event:
         invocation_id=given["invocationId"],
         timestamp=given["timestamp"],
         content=types.Content(role=role, parts=[types.Part(text=given["text"])]),
-        actions=EventActions(state_delta=given["stateDelta"]),
+        actions=EventActions(state_delta=given["stateDelta"], artifact_delta=given.get("artifactDelta", {})),
     )
 
 
@@ -43,7 +44,27 @@ async def load(service: SessiondSessionService, names: dict[str, Any]) -> Sessio
     return session
 
 
-async def run(service: SessiondSessionService, command: dict[str, Any]) -> dict[str, Any]:
+def part(command: dict[str, Any]) -> types.Part:
+    """ADK's part for a file of a command."""
+    if "text" in command:
+        return types.Part(text=command["text"])
+    content = base64.b64decode(command["data"])
+    return types.Part(inline_data=types.Blob(data=content, mime_type=command["mimeType"]))
+
+
+def said(part: types.Part | None) -> dict[str, Any]:
+    """What a command answers about a file that was loaded."""
+    if part is None:
+        return {}
+    if part.inline_data is None:
+        return {"text": part.text}
+    content = base64.b64encode(part.inline_data.data or b"").decode()
+    return {"data": content, "mimeType": part.inline_data.mime_type}
+
+
+async def run(
+    service: SessiondSessionService, artifacts: SessiondArtifactService, command: dict[str, Any]
+) -> dict[str, Any]:
     """Does what a line says."""
     names = {"app_name": command["app"], "user_id": command["user"], "session_id": command["session"]}
     match command["do"]:
@@ -53,7 +74,9 @@ async def run(service: SessiondSessionService, command: dict[str, Any]) -> dict[
         case "get":
             session = await load(service, names)
             ids = [event.id for event in session.events]
-            return {"state": session.state, "events": ids, "lastUpdateTime": session.last_update_time}
+            delta = {name: at for event in session.events for name, at in event.actions.artifact_delta.items()}
+            known = {"state": session.state, "lastUpdateTime": session.last_update_time}
+            return {"events": ids, "artifacts": delta, **known}
         case "append":
             session = await load(service, names)
             await service.append_event(session, event(command["event"]))
@@ -76,19 +99,27 @@ async def run(service: SessiondSessionService, command: dict[str, Any]) -> dict[
                     if isinstance(item, EventItem):
                         seen.append(item.event.id)
             return {"events": seen}
+        case "save":
+            return {"version": await artifacts.save_artifact(**names, filename=command["name"], artifact=part(command))}
+        case "load":
+            version = command.get("version")
+            return said(await artifacts.load_artifact(**names, filename=command["name"], version=version))
+        case "files":
+            return {"names": await artifacts.list_artifact_keys(**names)}
         case other:
             raise ValueError(f"There is no command {other}.")
 
 
 async def main() -> None:
-    async with SessiondSessionService(os.environ["SESSIOND_URL"]) as service:
+    url = os.environ["SESSIOND_URL"]
+    async with SessiondSessionService(url) as service, SessiondArtifactService(url) as artifacts:
         while line := await asyncio.to_thread(sys.stdin.readline):
             try:
-                answer = {"ok": True, **await run(service, json.loads(line))}
+                answer = {"ok": True, **await run(service, artifacts, json.loads(line))}
             except Exception as error:
                 # ADK's own errors have what sessiond said as their cause.
-                said = error if isinstance(error, SessiondError) else error.__cause__
-                code, status = (said.code, said.status) if isinstance(said, SessiondError) else (None, None)
+                cause = error if isinstance(error, SessiondError) else error.__cause__
+                code, status = (cause.code, cause.status) if isinstance(cause, SessiondError) else (None, None)
                 if isinstance(error, SessionNotFoundError):
                     code, status = "session_not_found", 404
                 answer = {"ok": False, "error": f"{type(error).__name__}: {error}", "code": code, "status": status}

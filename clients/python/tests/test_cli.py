@@ -50,7 +50,8 @@ def adk(
 ) -> Iterator[httpx.Client]:
     url = f"http://127.0.0.1:{free_port()}"
     uri = own_server.url.replace("http://", "sessiond://")
-    command = [*ADK, request.param, f"--session_service_uri={uri}", "--port", url.rpartition(":")[2], str(agents)]
+    uris = [f"--session_service_uri={uri}", f"--artifact_service_uri={uri}?timeout=10"]
+    command = [*ADK, request.param, *uris, "--port", url.rpartition(":")[2], str(agents)]
     with running(*command, url=f"{url}/list-apps", env=env), httpx.Client(base_url=url) as client:
         yield client
 
@@ -85,6 +86,32 @@ def test_servers_of_adk_keep_sessions_in_sessiond(adk: httpx.Client, plain: http
     assert stored["events"][1]["id"] == said["id"]
     assert stored["state"] == {"topic": "tea", "app:x": 1, **shared}
     assert [session["id"] for session in plain.get(sessions).json()["sessions"]] == [created["id"]]
+
+
+def test_servers_of_adk_keep_artifacts_in_sessiond(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
+    sessions = f"/apps/{app}/users/user/sessions"
+    adk.post(sessions, json={"sessionId": "s"}).raise_for_status()
+    files = f"{sessions}/s/artifacts"
+    assert adk.get(files).json() == []
+    assert adk.get(f"{files}/a/b").status_code == 404
+    picture = {"inlineData": {"mimeType": "image/png", "data": "AP-A"}}
+    for version, part in enumerate((picture, {"text": "Hällo"})):
+        body = {"filename": "a/b", "artifact": part, "customMetadata": {"n": version}}
+        known = adk.post(files, json=body).raise_for_status().json()
+        uri = f"sessiond://apps/{app}/users/user/sessions/s/artifacts/a%2Fb/versions/{version}"
+        assert (known["version"], known["canonicalUri"], known["customMetadata"]) == (version, uri, {"n": version})
+    adk.post(files, json={"filename": "user:c", "artifact": {"text": "mine"}}).raise_for_status()
+    assert adk.get(files).json() == ["a/b", "user:c"]
+    assert adk.get(f"{files}/a/b").json() == {"text": "Hällo"}
+    assert adk.get(f"{files}/a/b/versions").json() == [0, 1]
+    # ADK writes base64 in the alphabet of URLs.
+    assert adk.get(f"{files}/a/b/versions/0").json() == picture
+    assert adk.get(f"{files}/a/b/versions/0/metadata").json()["mimeType"] == "image/png"
+    assert plain.get(f"{files}/a%2Fb?version=0").content == b"\x00\xff\x80"
+    refused = adk.post(files, json={"filename": "..", "artifact": {"text": "x"}})
+    assert refused.status_code == 400
+    assert adk.delete(f"{files}/a/b").status_code == 200
+    assert adk.get(files).json() == ["user:c"]
 
 
 def test_adk_run_keeps_its_session_in_sessiond(

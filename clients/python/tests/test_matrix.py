@@ -57,6 +57,35 @@ def test_it_does_what_its_lines_say(server: Server, plain: httpx.Client, app: st
     assert (wrong["ok"], wrong["code"], wrong["status"]) == (False, None, None)
 
 
+def test_it_does_with_files_what_its_lines_say(server: Server, plain: httpx.Client, app: str) -> None:
+    names = {"app": app, "user": "u", "session": "s"}
+    plain.put(f"/apps/{app}/users/u/sessions/s").raise_for_status()
+    delta = {"stateDelta": {}, "artifactDelta": {"a/b": 1}}
+    event = {"id": "e", "author": "user", "invocationId": "i", "timestamp": 12.5, "text": "x", **delta}
+    lines: list[dict[str, Any]] = [
+        {"do": "load", **names, "name": "a/b"},
+        {"do": "save", **names, "name": "a/b", "data": "AP8=", "mimeType": "image/png"},
+        {"do": "save", **names, "name": "a/b", "text": "Hällo"},
+        {"do": "append", **names, "event": event},
+        {"do": "get", **names},
+        {"do": "load", **names, "name": "a/b"},
+        {"do": "load", **names, "name": "a/b", "version": 0},
+        {"do": "files", **names},
+        {"do": "save", **names, "session": "never was", "name": "a/b", "text": "x"},
+    ]
+    program = Program(
+        str(PROGRAM), env={"SESSIOND_URL": server.url}, said="".join(f"{json.dumps(line)}\n" for line in lines)
+    )
+    assert program.wait() == 0, program.errors
+    missing, first, second, _, got, text, data, listed, lost = map(json.loads, program.output.splitlines())
+    assert (missing, first, second) == ({"ok": True}, {"ok": True, "version": 0}, {"ok": True, "version": 1})
+    assert got["artifacts"] == {"a/b": 1}
+    assert text == {"ok": True, "text": "Hällo"}
+    assert data == {"ok": True, "data": "AP8=", "mimeType": "image/png"}
+    assert listed == {"ok": True, "names": ["a/b"]}
+    assert (lost["ok"], lost["code"], lost["status"]) == (False, "session_not_found", 404)
+
+
 def test_an_event_of_another_language_is_the_same_one(server: Server, plain: httpx.Client, app: str) -> None:
     """Clients agree on what they write: four maps of actions, always, and nothing else that is empty."""
     path = f"/apps/{app}/users/u/sessions/s"

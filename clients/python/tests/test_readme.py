@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from google.adk.errors import StaleSessionError
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
-from sessiond_adk import SessiondInputError, SessiondSessionService, ops
+from sessiond_adk import SessiondArtifactService, SessiondInputError, SessiondSessionService, ops
 
+from . import test_artifacts_runner as files
 from .support.model import call, text
+from .support.process import Server
 from .test_ops import responses
 from .test_runner import Talk, agent
 from .test_service import event
@@ -70,3 +73,15 @@ async def test_tools(service: SessiondSessionService, app: str) -> None:
     said = text((await talk.say("Tea by the window."))[-1].content)
     assert said == "[{'number': 1}, {'result': 'yours'}, {'result': 'taken'}]"
     assert (await talk.session()).state == {"app:orders": 1, "user:items": ["tea"], "app:window": "u"}
+
+
+async def test_files(service: SessiondSessionService, server: Server, app: str) -> None:
+    (block,) = code("Files")
+    names: dict[str, Any] = {}
+    exec(block, names)
+    async with SessiondArtifactService(server.url) as artifacts:
+        host = agent("host", call("write_report", text="Quiet."), "Done.", tools=[names["write_report"]])
+        talk = files.Talk((service, artifacts), app, host)
+        await talk.say("Write the report.")
+        page = types.Part.from_bytes(data=b"Quiet.", mime_type="text/html")
+        assert await talk.load("reports/today.html") == page

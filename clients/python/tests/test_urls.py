@@ -2,13 +2,16 @@
 
 import pytest
 from google.adk.cli.service_registry import get_service_registry
-from google.adk.cli.utils.service_factory import create_session_service_from_options
+from google.adk.cli.utils.service_factory import (
+    create_artifact_service_from_options,
+    create_session_service_from_options,
+)
 
-from sessiond_adk import SessiondSessionService
+from sessiond_adk import SessiondArtifactService, SessiondSessionService
 from sessiond_adk._token import Bearer
 
 
-def token(service: SessiondSessionService) -> str | None:
+def token(service: SessiondSessionService | SessiondArtifactService) -> str | None:
     shown = service._http._auth
     return shown._token if isinstance(shown, Bearer) else None
 
@@ -28,7 +31,7 @@ def token(service: SessiondSessionService) -> str | None:
     ],
 )
 def test_the_url(given: str, used: str) -> None:
-    assert SessiondSessionService(given)._http._url == used
+    assert SessiondSessionService(given)._http._url == SessiondArtifactService(given)._http._url == used
 
 
 @pytest.mark.parametrize(
@@ -39,9 +42,10 @@ def test_the_url(given: str, used: str) -> None:
     ],
 )
 def test_what_is_no_such_url_is_refused_without_being_shown(url: str) -> None:
-    with pytest.raises(ValueError, match="URL of sessiond is http://HOST:PORT") as refused:
-        SessiondSessionService(url)
-    assert "secret" not in str(refused.value)
+    for make in (SessiondSessionService, SessiondArtifactService):
+        with pytest.raises(ValueError, match="URL of sessiond is http://HOST:PORT") as refused:
+            make(url)
+        assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,9 @@ def test_what_is_no_such_url_is_refused_without_being_shown(url: str) -> None:
     ],
 )
 def test_a_credential_in_the_uri_is_refused_without_being_shown(url: str) -> None:
-    for make in (SessiondSessionService, get_service_registry().create_session_service):
+    registry = get_service_registry()
+    services = SessiondSessionService, SessiondArtifactService
+    for make in (*services, registry.create_session_service, registry.create_artifact_service):
         with pytest.raises(ValueError, match=r"holds no credential.* SESSIOND_TOKEN\.$") as refused:
             make(url)
         assert "secret" not in str(refused.value)
@@ -77,6 +83,23 @@ def test_the_uri_of_adk(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (secure._http._url, secure._if_seen) == ("https://host", True)
     assert secure._leases is None
     assert token(secure) == "t"
+
+
+def test_the_uri_of_adk_for_artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SESSIOND_TOKEN", "secret")
+    service = create_artifact_service_from_options(
+        base_dir=".", artifact_service_uri="sessiond://host:1?timeout=2.5&retry_for=0", strict_uri=True
+    )
+    assert isinstance(service, SessiondArtifactService)
+    assert service._http._url == "http://host:1"
+    assert (service._http._timeout, service._http._retry_for) == (2.5, 0.0)
+    assert token(service) == "secret"
+    secure = create_artifact_service_from_options(base_dir=".", artifact_service_uri="sessiond+https://host")
+    assert isinstance(secure, SessiondArtifactService)
+    assert secure._http._url == "https://host"
+    for query in ("concurrency=none", "timeout=soon", "strict=true"):
+        with pytest.raises(ValueError, match="for artifacts"):
+            get_service_registry().create_artifact_service(f"sessiond://host?{query}")
 
 
 @pytest.mark.parametrize(

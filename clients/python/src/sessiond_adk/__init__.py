@@ -1,13 +1,16 @@
-"""A session service for Google's Agent Development Kit (ADK) that keeps sessions in sessiond.
+"""Services for Google's Agent Development Kit (ADK) that keep sessions and artifacts in sessiond.
 
-In a program, one line changes:
+In a program, a line changes for each:
 
     session_service = SessiondSessionService("http://127.0.0.1:8080")
+    artifact_service = SessiondArtifactService("http://127.0.0.1:8080")
 
-On ADK's command line, `--session_service_uri=sessiond://127.0.0.1:8080` does the same, once the file `services.py` in
-the folder that is named there says `import sessiond_adk`: the import makes the URI known to ADK.
+On ADK's command line, `--session_service_uri=sessiond://127.0.0.1:8080` and `--artifact_service_uri` with the same URI
+do so, once the file `services.py` in the folder that is named there says `import sessiond_adk`: the import makes the
+URI known to ADK.
 
-Read on: `service` for what it guarantees, `ops` for counters and lists that many agents change at once.
+Read on: `service` and `artifacts` for what they guarantee, `ops` for counters and lists that many agents change at
+once.
 """
 
 from . import ops
@@ -16,6 +19,7 @@ from ._registry import register
 from ._results import ForkedFrom, MintedToken, SessionList, SessionMetadata
 from ._version import __version__
 from ._watch import CaughtUp, Deleted, EventItem, MetadataChange, StateChange, WatchItem
+from .artifacts import SessiondArtifactService
 from .service import SessiondSessionService
 
 __all__ = [
@@ -30,6 +34,7 @@ __all__ = [
     "SessionList",
     "SessionMetadata",
     "SessiondAccessError",
+    "SessiondArtifactService",
     "SessiondError",
     "SessiondInputError",
     "SessiondSessionService",

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import anyio
 import httpx
 from google.adk.errors import StaleSessionError
+from google.adk.errors.input_validation_error import InputValidationError
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 logger = logging.getLogger("sessiond_adk")
@@ -36,6 +37,9 @@ _PAUSES = (0.2, 0.8, 3.2, 8.0)
 
 # Seconds for a connection to come about, at most.
 _CONNECT = 2.0
+
+# Bytes of a file that are handed to the connection at a time.
+_PIECE = 1 << 18
 
 # `traceparent` and `tracestate`, of the span that the host program is in; nothing if it does not trace. What else the
 # program hands on, such as baggage, is not for a store of sessions.
@@ -70,8 +74,11 @@ class SessiondError(Exception):
         """What to look for in the server's log."""
 
 
-class SessiondInputError(SessiondError, ValueError):
-    """What was sent breaks a rule of sessiond (status 400, 413, 414, 415 or 422): sending it again would not help."""
+class SessiondInputError(SessiondError, InputValidationError):
+    """What was sent breaks a rule of sessiond (status 400, 413, 414, 415 or 422): sending it again would not help.
+
+    It is ADK's `InputValidationError`, and a `ValueError`, too.
+    """
 
 
 class SessiondAccessError(SessiondError):
@@ -129,6 +136,8 @@ class Reply:
     """The JSON of the answer; None if it has none."""
     tried: str
     """What was asked, how often and for how long."""
+    content: bytes = b""
+    """The bytes of a success that was asked for as a file."""
 
     @property
     def code(self) -> str | None:
@@ -176,7 +185,6 @@ class Client:
         self._headers = headers
         self._timeout = timeout
         self._connect = min(_CONNECT, timeout)
-        # The time for a whole call is measured around it.
         self._limits = httpx.Timeout(None, connect=self._connect)
         self._retry_for = retry_for
         # Made once, since to load the certificates takes longer than a request.
@@ -189,6 +197,8 @@ class Client:
         path: str,
         *,
         body: Any = None,
+        content: bytes | None = None,
+        is_file: bool = False,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         patience: float = 0.0,
@@ -199,6 +209,9 @@ class Client:
           method: The method of a request that has the same effect when it is sent twice.
           path: The path, percent-encoded, see `segments`.
           body: What is sent as JSON, if it is not None.
+          content: The bytes of a file that are sent instead, if they are not None.
+          is_file: The answer of a success is a file: it is the `content` of the reply. With this or `content`, an
+            attempt may take any time, as long as none passes in which no byte comes or goes.
           params: The query.
           headers: Headers of this request.
           patience: Seconds for which the server is asked to hold the answer back, on top of the time for attempts.
@@ -213,12 +226,20 @@ class Client:
             how long they took together.
           ValueError: The body cannot be written as JSON, for it holds a NaN, an infinity or half a character.
         """
-        content = None if body is None else _json(body)
-        sent = {**({} if content is None else {"Content-Type": "application/json"}), **(headers or {})}
+        sent = dict(headers or {})
+        written: bytes | _Pieces | None = None
+        if content is not None:
+            written = _Pieces(content)
+            sent["Content-Length"] = str(len(content))
+        elif body is not None:
+            written = _json(body)
+            sent = {"Content-Type": "application/json", **sent}
         _TRACE.inject(sent)
         url = self.url(path)
         began = time.monotonic()
-        limit = self._timeout + patience
+        limit = math.inf if is_file or content is not None else self._timeout + patience
+        # The time for a whole call is measured around it; with a file in it there is one for each of its pieces.
+        times = self._limits if limit < math.inf else httpx.Timeout(self._timeout, connect=self._connect)
         in_doubt = False
         for attempt, pause in enumerate((*_PAUSES, math.inf), 1):
             status: int | None = None
@@ -228,7 +249,9 @@ class Client:
             try:
                 with anyio.fail_after(limit):
                     async with self._connections(patience) as client:
-                        response = await client.request(method, url, content=content, params=params, headers=sent)
+                        response = await client.request(
+                            method, url, content=written, params=params, headers=sent, timeout=times
+                        )
             except httpx.UnsupportedProtocol:
                 raise
             except SessiondAccessError as no_token:
@@ -240,14 +263,16 @@ class Client:
                 cause, said = error, f"sessiond cannot be reached: no whole answer within {limit:.1f} s."
                 in_doubt = True
             else:
-                status, answer = response.status_code, _parse(response)
+                status = response.status_code
+                file = response.content if is_file and response.is_success else b""
+                answer = None if is_file and response.is_success else _parse(response)
                 if status in (401, 403):
                     # It speaks of this attempt; those before may have been applied.
                     tried = _tried(method, url, attempt, began)
                     raise _with_outcome(self._denied(status, answer, tried), method, in_doubt)
                 outcome = _text(answer, "outcome")
                 if status not in RETRIED and outcome != "unknown":
-                    return Reply(status, response.headers, answer, _tried(method, url, attempt, began))
+                    return Reply(status, response.headers, answer, _tried(method, url, attempt, began), file)
                 in_doubt = in_doubt or outcome != "not_applied"
                 said = _said(status, answer)
                 wait = max(wait, retry_after(response.headers))
@@ -342,6 +367,17 @@ class Client:
         for loop in list(self._pools):
             if loop.is_closed():
                 self._pools.pop(loop, None)
+
+
+class _Pieces:
+    """Bytes in pieces, from the first one each time that they are iterated: each piece has a time limit of its own."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for at in range(0, len(self._content), _PIECE):
+            yield self._content[at : at + _PIECE]
 
 
 def segments(*ids: str) -> str:

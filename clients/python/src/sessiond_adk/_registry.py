@@ -1,29 +1,34 @@
-"""`sessiond://` and `sessiond+https://` as session service URIs of ADK's command line."""
+"""`sessiond://` and `sessiond+https://` as URIs of ADK's command line, for its session and its artifact service."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 from google.adk.cli.service_registry import get_service_registry
 
 from ._connect import split_url
+from .artifacts import SessiondArtifactService
 from .service import SessiondSessionService
 
-_OPTIONS: dict[str, Callable[[str], Any]] = {
+_Options = Mapping[str, Callable[[str], Any]]
+
+_OF_BOTH: _Options = {"timeout": float, "retry_for": float}
+_OF_SESSIONS: _Options = {
     "concurrency": {word: word for word in ("none", "session", "lease")}.__getitem__,
     "lease_wait": float,
     "lease_ttl": float,
-    "timeout": float,
-    "retry_for": float,
+    **_OF_BOTH,
 }
 
 
 def register() -> None:
     """Makes ADK know the URIs. Done by `import sessiond_adk`; to do it again changes nothing."""
+    registry = get_service_registry()
     for scheme in ("sessiond", "sessiond+https"):
-        get_service_registry().register_session_service(scheme, from_uri)
+        registry.register_session_service(scheme, from_uri)
+        registry.register_artifact_service(scheme, artifacts_from_uri)
 
 
 def from_uri(uri: str, **options: Any) -> SessiondSessionService:
@@ -36,13 +41,30 @@ def from_uri(uri: str, **options: Any) -> SessiondSessionService:
       ValueError: An option is unknown or has a wrong value, or the URI is not of that form, or has a credential.
     """
     options.pop("agents_dir", None)
+    takes = "concurrency=none|session|lease, and in seconds lease_wait, lease_ttl, timeout and retry_for"
+    url, given = _read(uri, _OF_SESSIONS, takes)
+    return SessiondSessionService(url, **{**options, **given})
+
+
+def artifacts_from_uri(uri: str, **options: Any) -> SessiondArtifactService:
+    """Returns the artifact service for `sessiond://HOST:PORT?timeout=15`, all options optional.
+
+    The token is in `SESSIOND_TOKEN`. `options` are what ADK passes, of no use here.
+
+    Raises:
+      ValueError: An option is unknown or has a wrong value, or the URI is not of that form, or has a credential.
+    """
+    url, given = _read(uri, _OF_BOTH, "for artifacts, in seconds, timeout and retry_for")
+    return SessiondArtifactService(url, **given)
+
+
+def _read(uri: str, known: _Options, takes: str) -> tuple[str, dict[str, Any]]:
+    """Returns the URL without its query, and the options that are in the query."""
     parts = split_url(uri)
+    given = {}
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         try:
-            options[name] = _OPTIONS[name](text)
+            given[name] = known[name](text)
         except (KeyError, ValueError):
-            raise ValueError(
-                f"{parts.scheme}:// URIs take concurrency=none|session|lease, and in seconds lease_wait, lease_ttl, "
-                "timeout and retry_for."
-            ) from None
-    return SessiondSessionService(parts._replace(query="").geturl(), **options)
+            raise ValueError(f"{parts.scheme}:// URIs take {takes}.") from None
+    return parts._replace(query="").geturl(), given
