@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 	"time"
@@ -11,10 +12,11 @@ import (
 
 // What an [Error] may be, for [errors.Is].
 var (
-	// ErrNotFound: there is no such session, or no more.
-	ErrNotFound = errors.New("sessiond: the session does not exist")
-	// ErrExists: the session that was to be created is there already. It was left as it is.
-	ErrExists = errors.New("sessiond: the session exists")
+	// ErrNotFound: there is no such session or artifact, or no more. It is [fs.ErrNotExist], too.
+	ErrNotFound = fmt.Errorf("sessiond: no such session or artifact: %w", fs.ErrNotExist)
+	// ErrExists: the session that was to be created is there already, or the version of an artifact that was asked for is
+	// not beyond the latest one. What is there was left as it is.
+	ErrExists = errors.New("sessiond: the session or the version exists")
 	// ErrStale: others have written to the session since it was loaded ([ConcurrencySession]), another turn has taken
 	// over from this one ([ConcurrencyLease]), or a [Precondition] does not hold. Nothing was written; load the
 	// session again.
@@ -30,12 +32,14 @@ var (
 )
 
 var kinds = map[string]error{
-	"session_not_found":      ErrNotFound,
-	"session_already_exists": ErrExists,
-	"revision_mismatch":      ErrStale,
-	"fenced":                 ErrStale,
-	"lease_held":             ErrBusy,
-	"position_gone":          ErrPositionGone,
+	"session_not_found":       ErrNotFound,
+	"artifact_not_found":      ErrNotFound,
+	"session_already_exists":  ErrExists,
+	"artifact_version_exists": ErrExists,
+	"revision_mismatch":       ErrStale,
+	"fenced":                  ErrStale,
+	"lease_held":              ErrBusy,
+	"position_gone":           ErrPositionGone,
 }
 
 // Error says that sessiond refused a request, or could not be reached for as long as the service keeps trying.
@@ -101,7 +105,7 @@ func (e *Error) Is(target error) bool {
 	if target == ErrDenied {
 		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 	}
-	return e.Code != "" && kinds[e.Code] == target
+	return errors.Is(kinds[e.Code], target)
 }
 
 // Unwrap returns why there was no answer.

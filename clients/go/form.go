@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"weak"
@@ -33,6 +34,7 @@ func members(text json.RawMessage) map[string]any {
 // readable returns an event as ADK's types read it, and, under their names, the fields that come without a part of theirs.
 func readable(fields map[string]any) (shown, lost map[string]any) {
 	shown, lost = converted(fields, base64.StdEncoding), map[string]any{}
+	shiftVersions(shown, 1)
 	content, ok := shown["content"].(map[string]any)
 	parts, whole := content["parts"].([]any)
 	if !ok || !whole {
@@ -75,6 +77,30 @@ func converted(fields map[string]any, alphabet *base64.Encoding) map[string]any 
 			}
 		}
 	}
+	return fields
+}
+
+// shiftVersions adds a number to the versions of artifacts in an event: sessiond counts them from 0, ADK for Go from 1.
+// Where one is no integer, all stay as they are.
+func shiftVersions(fields map[string]any, by int64) {
+	actions, _ := fields["actions"].(map[string]any)
+	delta, _ := actions["artifactDelta"].(map[string]any)
+	shifted := make(map[string]any, len(delta))
+	for name, version := range delta {
+		number, _ := version.(json.Number)
+		n, err := number.Int64()
+		if err != nil {
+			return
+		}
+		shifted[name] = json.Number(strconv.FormatInt(n+by, 10))
+	}
+	maps.Copy(delta, shifted)
+}
+
+// written returns an event of ADK, as JSON, in the form in which it is stored.
+func written(text json.RawMessage) map[string]any {
+	fields := converted(members(text), base64.URLEncoding)
+	shiftVersions(fields, -1)
 	return fields
 }
 
@@ -161,10 +187,10 @@ func encodeEvent(event, origin *session.Event) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	written := converted(members(text), base64.URLEncoding)
+	now := written(text)
 	known, ok := origins.Load(weak.Make(origin))
 	if !ok {
-		return written, nil
+		return now, nil
 	}
 	raw := converted(members(known.(json.RawMessage)), base64.URLEncoding)
 	delete(raw, "sequence")
@@ -173,17 +199,17 @@ func encodeEvent(event, origin *session.Event) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	then := converted(members(again), base64.URLEncoding)
-	actions, _ := written["actions"].(map[string]any)
+	then := written(again)
+	actions, _ := now["actions"].(map[string]any)
 	rawActions, isObject := raw["actions"].(map[string]any)
-	restore(written, then, raw)
+	restore(now, then, raw)
 	if isObject {
 		// An action on its own, for one may have been changed, and another be unknown.
 		thenActions, _ := then["actions"].(map[string]any)
 		restore(actions, thenActions, rawActions)
-		written["actions"] = actions
+		now["actions"] = actions
 	}
-	return written, nil
+	return now, nil
 }
 
 // restore makes of the fields that are as they were read those that are stored.

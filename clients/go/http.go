@@ -40,10 +40,18 @@ type request struct {
 	path   string
 	query  url.Values
 	header map[string]string
-	// Sent as JSON if it is not nil.
+	// Sent as it is if it is a payload, else as JSON if it is not nil.
 	body any
+	// Whether the answer is bytes of an artifact, and not JSON.
+	wantsBytes bool
 	// For how long the server is asked to hold the answer back, on top of the time for the attempts.
 	patience time.Duration
+}
+
+// payload is the body of a request.
+type payload struct {
+	bytes    []byte
+	mimeType string
 }
 
 // reply is a success.
@@ -81,12 +89,13 @@ func newClient(base string, c *config) (*client, error) {
 
 // send returns the success of a request that has the same effect when it is sent twice. Otherwise it returns an *Error.
 func (c *client) send(ctx context.Context, r request) (*reply, error) {
-	var body []byte
-	if r.body != nil {
-		var err error
-		if body, err = json.Marshal(r.body); err != nil {
+	body, isPayload := r.body.(payload)
+	if r.body != nil && !isPayload {
+		text, err := json.Marshal(r.body)
+		if err != nil {
 			return nil, fmt.Errorf("sessiond: not JSON: %w", err)
 		}
+		body = payload{text, "application/json"}
 	}
 	began := time.Now()
 	inDoubt := false
@@ -127,15 +136,23 @@ func (c *client) send(ctx context.Context, r request) (*reply, error) {
 
 // attempt sends a request once, and once more if another token may help. It returns the answer also of a failure, if
 // there is one.
-func (c *client) attempt(ctx context.Context, r request, body []byte) (*reply, *Error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout+r.patience)
-	defer cancel()
-	response, failure := c.open(ctx, r, body)
+func (c *client) attempt(ctx context.Context, r request, body payload) (*reply, *Error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := c.timeout + r.patience
+	timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
+	defer timer.Stop()
+	// How long bytes of an artifact take depends on how many there are: of them, it is silence that ends an attempt.
+	moved := func() {}
+	if _, isPayload := r.body.(payload); isPayload || r.wantsBytes {
+		moved = func() { timer.Reset(limit) }
+	}
+	response, failure := c.open(ctx, r, body, moved)
 	if failure != nil {
 		return nil, failure
 	}
 	defer func() { _ = response.Body.Close() }()
-	content, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(observed{response.Body, moved})
 	if err != nil {
 		return nil, &Error{Method: r.method, URL: c.base + r.path, Err: err}
 	}
@@ -143,20 +160,41 @@ func (c *client) attempt(ctx context.Context, r request, body []byte) (*reply, *
 	switch {
 	case response.StatusCode == http.StatusNoContent:
 		return answer, nil
-	case response.StatusCode < 300 && len(content) > 0 && content[0] == '{':
+	case r.wantsBytes && response.StatusCode == http.StatusOK && response.Header.Get(kindHeader) != "":
+		return answer, nil
+	case !r.wantsBytes && response.StatusCode < 300 && len(content) > 0 && content[0] == '{':
 		return answer, nil
 	}
 	return answer, c.refusal(r, response.StatusCode, content)
 }
 
-// open sends a request, and once more with another token if the first was refused. The body is the caller's to close.
-func (c *client) open(ctx context.Context, r request, body []byte) (*http.Response, *Error) {
+// observed is a reader that says when something was read.
+type observed struct {
+	io.ReadCloser
+	moved func()
+}
+
+func (o observed) Read(into []byte) (int, error) {
+	n, err := o.ReadCloser.Read(into)
+	if n > 0 {
+		o.moved()
+	}
+	return n, err
+}
+
+// open sends a request, and once more with another token if the first was refused. The body is the caller's to close. It
+// calls moved when something was sent.
+func (c *client) open(ctx context.Context, r request, body payload, moved func()) (*http.Response, *Error) {
 	address := c.base + r.path
 	fail := func(err error) *Error {
 		// Of the URL, net/http shows the query as well.
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
+		}
+		// The transport may know no more than that the context is done.
+		if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+			err = cause
 		}
 		return &Error{Method: r.method, URL: address, Err: err}
 	}
@@ -166,13 +204,20 @@ func (c *client) open(ctx context.Context, r request, body []byte) (*http.Respon
 	}
 	version := 0
 	for {
-		sent, err := http.NewRequestWithContext(ctx, r.method, full, bytes.NewReader(body))
+		sent, err := http.NewRequestWithContext(ctx, r.method, full, bytes.NewReader(body.bytes))
 		if err != nil {
 			return nil, fail(err)
 		}
+		if again := sent.GetBody; len(body.bytes) > 0 {
+			sent.Body = observed{sent.Body, moved}
+			sent.GetBody = func() (io.ReadCloser, error) {
+				unread, err := again()
+				return observed{unread, moved}, err
+			}
+		}
 		sent.Header.Set("User-Agent", "sessiond-go/"+Version)
-		if body != nil {
-			sent.Header.Set("Content-Type", "application/json")
+		if body.mimeType != "" {
+			sent.Header.Set("Content-Type", body.mimeType)
 		}
 		for name, value := range r.header {
 			sent.Header.Set(name, value)

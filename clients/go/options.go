@@ -82,7 +82,7 @@ func WithHTTPClient(client *http.Client) Option {
 }
 
 // WithTimeout sets for how long one attempt may take, from the connection to the last byte of the answer: 15 s by
-// default.
+// default. While bytes of a file are sent or read, it is for how long none may come or go.
 func WithTimeout(timeout time.Duration) Option {
 	return func(c *config) error {
 		if timeout <= 0 {

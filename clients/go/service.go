@@ -1,5 +1,6 @@
-// Package sessiond keeps the sessions of ADK agents in sessiond: [Service] is a session service for
-// google.golang.org/adk/v2, which plugs in as the SessionService of runner.Config and of launcher.Config.
+// Package sessiond keeps the sessions and the files of ADK agents in sessiond: [Service] is a session service for
+// google.golang.org/adk/v2, which plugs in as the SessionService of runner.Config and of launcher.Config, and its
+// [Service.Artifacts] as the ArtifactService.
 //
 //	sessions, err := sessiond.New("http://127.0.0.1:8080")
 //	if err != nil { ... }

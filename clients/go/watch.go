@@ -183,7 +183,7 @@ func (w *watch) connection(parent context.Context, yield func(Item, error) bool)
 		w.request.query.Set("afterSequence", w.cursor)
 	}
 
-	response, failure := client.open(ctx, w.request, nil)
+	response, failure := client.open(ctx, w.request, payload{}, func() {})
 	switch {
 	case parent.Err() != nil:
 		return false, parent.Err()

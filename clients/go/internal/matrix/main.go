@@ -9,12 +9,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log"
+	"maps"
 	"math"
 	"os"
 	"time"
 
 	"github.com/sessiond/sessiond/clients/go"
+	"google.golang.org/adk/v2/artifact"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/genai"
@@ -27,11 +30,17 @@ type command struct {
 		ID, Author, InvocationID, Text string
 		Timestamp                      float64
 		StateDelta                     map[string]any
+		ArtifactDelta                  map[string]int64
 	}
 	To    string
 	Key   string
 	By    json.Number
 	Count int
+
+	Name, MIMEType string
+	Text           *string
+	Data           []byte
+	Version        int64
 }
 
 type answer map[string]any
@@ -82,8 +91,11 @@ func do(ctx context.Context, sessions *sessiond.Service, line []byte) (answer, e
 	if err := decoder.Decode(&c); err != nil {
 		return nil, err
 	}
-	if c.Do == "watch" {
+	switch c.Do {
+	case "watch":
 		return watch(ctx, sessions, c)
+	case "save", "load", "files":
+		return doWithFiles(ctx, sessions.Artifacts(), c)
 	}
 	found, err := sessions.Get(ctx, &session.GetRequest{AppName: c.App, UserID: c.User, SessionID: c.Session})
 	if err != nil {
@@ -91,12 +103,15 @@ func do(ctx context.Context, sessions *sessiond.Service, line []byte) (answer, e
 	}
 	switch c.Do {
 	case "get":
-		ids := []string{}
+		ids, files := []string{}, map[string]int64{}
 		for event := range found.Session.Events().All() {
 			ids = append(ids, event.ID)
+			maps.Copy(files, event.Actions.ArtifactDelta)
 		}
 		updated := float64(found.Session.LastUpdateTime().UnixMicro()) / 1e6
-		return answer{"state": state(found.Session), "events": ids, "lastUpdateTime": updated}, nil
+		said := answer{"state": state(found.Session), "events": ids, "lastUpdateTime": updated}
+		said["artifacts"] = files
+		return said, nil
 	case "append":
 		err := sessions.AppendEvent(ctx, found.Session, &session.Event{
 			ID:           c.Event.ID,
@@ -104,7 +119,7 @@ func do(ctx context.Context, sessions *sessiond.Service, line []byte) (answer, e
 			InvocationID: c.Event.InvocationID,
 			Timestamp:    time.UnixMicro(int64(math.Round(c.Event.Timestamp * 1e6))).UTC(),
 			LLMResponse:  model.LLMResponse{Content: genai.NewContentFromText(c.Event.Text, genai.RoleModel)},
-			Actions:      session.EventActions{StateDelta: c.Event.StateDelta},
+			Actions:      session.EventActions{StateDelta: c.Event.StateDelta, ArtifactDelta: c.Event.ArtifactDelta},
 		})
 		return answer{"state": state(found.Session)}, err
 	case "copy":
@@ -126,6 +141,41 @@ func do(ctx context.Context, sessions *sessiond.Service, line []byte) (answer, e
 		return answer{"value": values[c.Key]}, err
 	}
 	return nil, fmt.Errorf("there is no command %q", c.Do)
+}
+
+func doWithFiles(ctx context.Context, files *sessiond.Artifacts, c command) (answer, error) {
+	switch c.Do {
+	case "save":
+		part := genai.NewPartFromBytes(c.Data, c.MIMEType)
+		if c.Text != nil {
+			part = genai.NewPartFromText(*c.Text)
+		}
+		said, err := files.Save(ctx, &artifact.SaveRequest{
+			AppName: c.App, UserID: c.User, SessionID: c.Session, FileName: c.Name, Part: part,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return answer{"version": said.Version}, nil
+	case "load":
+		said, err := files.Load(ctx, &artifact.LoadRequest{
+			AppName: c.App, UserID: c.User, SessionID: c.Session, FileName: c.Name, Version: c.Version,
+		})
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return answer{}, nil
+		case err != nil:
+			return nil, err
+		case said.Part.InlineData == nil:
+			return answer{"text": said.Part.Text}, nil
+		}
+		return answer{"data": said.Part.InlineData.Data, "mimeType": said.Part.InlineData.MIMEType}, nil
+	}
+	said, err := files.List(ctx, &artifact.ListRequest{AppName: c.App, UserID: c.User, SessionID: c.Session})
+	if err != nil {
+		return nil, err
+	}
+	return answer{"names": said.FileNames}, nil
 }
 
 func watch(ctx context.Context, sessions *sessiond.Service, c command) (answer, error) {
