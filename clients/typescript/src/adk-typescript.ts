@@ -1,11 +1,14 @@
 /**
- * Keeps the sessions of `adk-typescript` in sessiond.
+ * Keeps the sessions and the files of `adk-typescript` in sessiond.
  *
  * ```ts
- * const runner = new Runner({ appName, agent, sessionService: new SessiondSessionService("http://127.0.0.1:8080") });
+ * const url = "http://127.0.0.1:8080";
+ * const [sessionService, artifactService] = [new SessiondSessionService(url), new SessiondArtifactService(url)];
+ * const runner = new Runner({ appName, agent, sessionService, artifactService });
  * ```
  */
 import { CallbackContext, type ReadonlyContext } from "adk-typescript/agents";
+import type { ArtifactParams, BaseArtifactService } from "adk-typescript/artifacts";
 import { Event as AdkEvent, EventActions } from "adk-typescript/events";
 import {
   BaseSessionService,
@@ -15,7 +18,14 @@ import {
   type SessionsList,
   State,
 } from "adk-typescript/sessions";
-import { opsOf, type SessiondOptions, SessionNotFoundError, Sessions } from "./core/index.js";
+import {
+  Artifacts,
+  type HttpOptions,
+  opsOf,
+  type SessiondOptions,
+  SessionNotFoundError,
+  Sessions,
+} from "./core/index.js";
 import type { JsonObject } from "./core/json.js";
 
 export * from "./shared.js";
@@ -186,4 +196,54 @@ export const ops = opsOf<ReadonlyContext>((context) => {
 function assign({ state }: { state: State }, set: JsonObject, removed: readonly string[]): void {
   state.update({ ...state.getDelta(), ...set });
   for (const key of removed) state.delete(key);
+}
+
+/**
+ * An artifact service of `adk-typescript` on sessiond: the files of agents, beside their sessions.
+ *
+ * When `saveArtifact` is fulfilled, the whole file is on disk, and every later read through any process shows it; a request
+ * without an answer is sent again, and applied once. Versions count 0, 1, 2, … without a gap, whoever saves at the same time,
+ * and a version never changes. A file goes with its session, which must exist, or with its user if its name begins with
+ * `user:`. Of a part, its text, its file data, or the bytes and the type of its inline data are kept.
+ *
+ * What is refused rejects with a {@link SessiondError}.
+ */
+export class SessiondArtifactService implements BaseArtifactService {
+  /** The service without the framework; `close` closes its connections. */
+  readonly sessiond: Artifacts;
+
+  /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
+  constructor(options: HttpOptions | string) {
+    this.sessiond = new Artifacts(options);
+  }
+
+  /**
+   * Saves a version of a file and returns its number.
+   *
+   * @throws SessionNotFoundError if there is no such session.
+   * @throws SessiondInputError if the part has nothing to save, or it or the name breaks a rule of sessiond.
+   */
+  async saveArtifact({ artifact, ...key }: ArtifactParams): Promise<number> {
+    return await this.sessiond.save(key, artifact ?? {});
+  }
+
+  /** Returns a version of a file, the latest one by default; undefined if there is none. */
+  async loadArtifact({ version, ...key }: ArtifactParams): Promise<ArtifactParams["artifact"]> {
+    return (await this.sessiond.load(key, version)) as ArtifactParams["artifact"];
+  }
+
+  /** Returns the names of the files of a session and of its user, in order of their bytes. */
+  async listArtifactKeys(key: Omit<ArtifactParams, "filename">): Promise<string[]> {
+    return await this.sessiond.names(key);
+  }
+
+  /** Deletes all versions of a file, if there is one. Their numbers are not used again. */
+  async deleteArtifact(key: ArtifactParams): Promise<void> {
+    await this.sessiond.delete(key);
+  }
+
+  /** Returns the numbers of the versions of a file, in ascending order. */
+  async listVersions(key: ArtifactParams): Promise<number[]> {
+    return (await this.sessiond.versions(key)).map(({ version }) => version);
+  }
 }

@@ -1,27 +1,36 @@
 /**
- * Keeps the sessions of `@google/adk` in sessiond.
+ * Keeps the sessions and the files of `@google/adk` in sessiond.
  *
  * ```ts
- * const runner = new Runner({ appName, agent, sessionService: new SessiondSessionService("http://127.0.0.1:8080") });
+ * const url = "http://127.0.0.1:8080";
+ * const [sessionService, artifactService] = [new SessiondSessionService(url), new SessiondArtifactService(url)];
+ * const runner = new Runner({ appName, agent, sessionService, artifactService });
  * ```
  */
 import {
   type AppendEventRequest,
+  type ArtifactVersion,
+  type BaseArtifactService,
   BaseSessionService,
   type CreateSessionRequest,
   createEvent,
   createSession,
+  type DeleteArtifactRequest,
   type DeleteSessionRequest,
   type Event,
   type EventActions,
   type GetSessionRequest,
+  type ListArtifactKeysRequest,
   type ListSessionsRequest,
   type ListSessionsResponse,
+  type ListVersionsRequest,
+  type LoadArtifactRequest,
   type ReadonlyContext,
+  type SaveArtifactRequest,
   type Session,
   State,
 } from "@google/adk";
-import { opsOf, type SessiondOptions, Sessions } from "./core/index.js";
+import { Artifacts, type HttpOptions, opsOf, type SessiondOptions, Sessions } from "./core/index.js";
 import { type JsonObject, put } from "./core/json.js";
 import { fromSeconds, toSeconds } from "./core/wire.js";
 
@@ -174,3 +183,63 @@ export const ops = opsOf<ReadonlyContext>((context) => {
     apply: (operations, options): Promise<JsonObject> => service.sessiond.apply(session, operations, options),
   };
 });
+
+/**
+ * An artifact service of `@google/adk` on sessiond: the files of agents, beside their sessions.
+ *
+ * When `saveArtifact` is fulfilled, the whole file is on disk, and every later read through any process shows it; a request
+ * without an answer is sent again, and applied once. Versions count 0, 1, 2, … without a gap, whoever saves at the same time,
+ * and a version never changes. A file goes with its session, which must exist, or with its user if its name begins with
+ * `user:`. Of a part, its text, its file data, or the bytes and the type of its inline data are kept.
+ *
+ * What is refused rejects with a {@link SessiondError}.
+ */
+export class SessiondArtifactService implements BaseArtifactService {
+  /** The service without the framework; `close` closes its connections. */
+  readonly sessiond: Artifacts;
+
+  /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
+  constructor(options: HttpOptions | string) {
+    this.sessiond = new Artifacts(options);
+  }
+
+  /**
+   * Saves a version of a file and returns its number. `customMetadata` is an object of up to 8 KiB of JSON.
+   *
+   * @throws SessionNotFoundError if there is no such session.
+   * @throws SessiondInputError if the part has nothing to save, or it or the name breaks a rule of sessiond.
+   */
+  async saveArtifact({ artifact, customMetadata, ...key }: SaveArtifactRequest): Promise<number> {
+    return await this.sessiond.save(key, artifact, customMetadata);
+  }
+
+  /** Returns a version of a file, the latest one by default; undefined if there is none. */
+  async loadArtifact({ version, ...key }: LoadArtifactRequest): Promise<SaveArtifactRequest["artifact"] | undefined> {
+    return (await this.sessiond.load(key, version)) as SaveArtifactRequest["artifact"] | undefined;
+  }
+
+  /** Returns the names of the files of a session and of its user, in order of their bytes. */
+  async listArtifactKeys(key: ListArtifactKeysRequest): Promise<string[]> {
+    return await this.sessiond.names(key);
+  }
+
+  /** Deletes all versions of a file, if there is one. Their numbers are not used again. */
+  async deleteArtifact(key: DeleteArtifactRequest): Promise<void> {
+    await this.sessiond.delete(key);
+  }
+
+  /** Returns the numbers of the versions of a file, in ascending order. */
+  async listVersions(key: ListVersionsRequest): Promise<number[]> {
+    return (await this.sessiond.versions(key)).map(({ version }) => version);
+  }
+
+  /** Returns what is known of the versions of a file, in ascending order. */
+  async listArtifactVersions(key: ListVersionsRequest): Promise<ArtifactVersion[]> {
+    return await this.sessiond.versions(key);
+  }
+
+  /** Returns what is known of a version of a file, the latest one by default; undefined if there is none. */
+  async getArtifactVersion({ version, ...key }: LoadArtifactRequest): Promise<ArtifactVersion | undefined> {
+    return await this.sessiond.version(key, version);
+  }
+}

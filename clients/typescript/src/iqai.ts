@@ -1,10 +1,12 @@
 /**
- * Keeps the sessions of `@iqai/adk` in sessiond.
+ * Keeps the sessions and the files of `@iqai/adk` in sessiond.
  *
  * ```ts
+ * const url = "http://127.0.0.1:8080";
  * const { runner } = await AgentBuilder.create("waiter")
  *   .withModel(model)
- *   .withSessionService(new SessiondSessionService("http://127.0.0.1:8080"), { appName: "cafe", userId: "ada" })
+ *   .withSessionService(new SessiondSessionService(url), { appName: "cafe", userId: "ada" })
+ *   .withArtifactService(new SessiondArtifactService(url))
  *   .build();
  * ```
  */
@@ -13,11 +15,21 @@ import {
   Event,
   EventActions,
   type GetSessionConfig,
+  type InMemoryArtifactService,
+  isArtifactRef,
   type ListSessionsResponse,
+  parseArtifactUri,
   type ReadonlyContext,
   type Session,
 } from "@iqai/adk";
-import { opsOf, type SessiondOptions, Sessions } from "./core/index.js";
+import {
+  Artifacts,
+  type HttpOptions,
+  opsOf,
+  SessiondInputError,
+  type SessiondOptions,
+  Sessions,
+} from "./core/index.js";
 import { type JsonObject, put } from "./core/json.js";
 
 export * from "./shared.js";
@@ -156,4 +168,87 @@ function withRemovals(actions: EventActions): JsonObject {
   const kept = Object.fromEntries(Object.entries(stateDelta ?? {}).filter(([key]) => !removed.includes(key)));
   const asked = [...(stateOps ?? []), ...removed.map((key) => ({ op: "remove", key }))];
   return { ...others, stateDelta: kept, ...(asked.length === 0 ? {} : { stateOps: asked }) };
+}
+
+// `@iqai/adk` does not export these types.
+type BaseArtifactService = Pick<
+  InMemoryArtifactService,
+  "saveArtifact" | "loadArtifact" | "listArtifactKeys" | "deleteArtifact" | "listVersions"
+>;
+type SaveArtifactRequest = Parameters<InMemoryArtifactService["saveArtifact"]>[0];
+type Part = SaveArtifactRequest["artifact"];
+type FileKey = Omit<SaveArtifactRequest, "artifact">;
+
+// How many references a load follows.
+const MOST_REFERENCES = 5;
+
+/**
+ * An artifact service of `@iqai/adk` on sessiond: the files of agents, beside their sessions.
+ *
+ * When `saveArtifact` is fulfilled, the whole file is on disk, and every later read through any process shows it; a request
+ * without an answer is sent again, and applied once. Versions count 0, 1, 2, … without a gap, whoever saves at the same time,
+ * and a version never changes. A file goes with its session, which must exist, or with its user if its name begins with
+ * `user:`. Of a part, its text, its file data, or the bytes and the type of its inline data are kept.
+ *
+ * What is refused rejects with a {@link SessiondError}.
+ */
+export class SessiondArtifactService implements BaseArtifactService {
+  /** The service without the framework; `close` closes its connections. */
+  readonly sessiond: Artifacts;
+
+  /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
+  constructor(options: HttpOptions | string) {
+    this.sessiond = new Artifacts(options);
+  }
+
+  /**
+   * Saves a version of a file and returns its number.
+   *
+   * @throws SessionNotFoundError if there is no such session.
+   * @throws SessiondInputError if the part has nothing to save, or it or the name breaks a rule of sessiond.
+   */
+  async saveArtifact({ artifact, ...key }: SaveArtifactRequest): Promise<number> {
+    return await this.sessiond.save(key, artifact);
+  }
+
+  /**
+   * Returns a version of a file, the latest one by default, and of a negative number, one counted from the latest; null if
+   * there is none. Of a reference to another version of the same user (`artifact://…`), that one.
+   *
+   * @throws SessiondInputError if a reference leads to another user, another session, or through too many others.
+   */
+  async loadArtifact({ version, ...key }: FileKey & { version?: number }): Promise<Part | null> {
+    let [at, number] = [key, version ?? undefined];
+    if (number !== undefined && number < 0) {
+      number = (await this.sessiond.versions(key)).at(number)?.version;
+      if (number === undefined) return null;
+    }
+    for (let left = MOST_REFERENCES; ; left -= 1) {
+      const part = (await this.sessiond.load(at, number)) as Part | undefined;
+      if (part === undefined) return null;
+      if (!isArtifactRef(part)) return part;
+      const target = parseArtifactUri(part.fileData?.fileUri ?? "");
+      const known = target?.appName === key.appName && target.userId === key.userId;
+      if (!known || ![undefined, key.sessionId].includes(target.sessionId) || left === 0) {
+        throw new SessiondInputError(`The artifact ${key.filename} refers to no other one of this user and session.`);
+      }
+      at = { ...key, sessionId: target.sessionId ?? "", filename: target.filename };
+      number = target.version;
+    }
+  }
+
+  /** Returns the names of the files of a session and of its user, in order of their bytes. */
+  async listArtifactKeys(key: Omit<FileKey, "filename">): Promise<string[]> {
+    return await this.sessiond.names(key);
+  }
+
+  /** Deletes all versions of a file, if there is one. Their numbers are not used again. */
+  async deleteArtifact(key: FileKey): Promise<void> {
+    await this.sessiond.delete(key);
+  }
+
+  /** Returns the numbers of the versions of a file, in ascending order. */
+  async listVersions(key: FileKey): Promise<number[]> {
+    return (await this.sessiond.versions(key)).map(({ version }) => version);
+  }
 }

@@ -1,7 +1,8 @@
-/** What each entry of this package exports besides its session service. */
+/** What each entry of this package exports besides its services. */
 export {
   AlreadyExistsError,
   type ApplyOptions,
+  type HttpOptions,
   type MintedToken,
   type Operation,
   type Ops,

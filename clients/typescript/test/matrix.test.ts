@@ -17,7 +17,7 @@ class Program {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(name: string) {
+  constructor(readonly name: string) {
     const program = new URL("matrix.js", import.meta.url).pathname;
     this.#child = spawn(process.execPath, [program, name], { env: { ...process.env, SESSIOND_URL: server.url } });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
@@ -48,6 +48,7 @@ it("each framework appends, counts, follows, and knows the events of the others"
       timestamp: 1790000000.123456 + n,
       text: `é${n}`,
       stateDelta: { [`k${n}`]: n },
+      artifactDelta: { [`f${n}`]: n },
     },
   });
   for (const [n, program] of programs.entries()) {
@@ -66,8 +67,17 @@ it("each framework appends, counts, follows, and knows the events of the others"
       ok: true,
       state: { "app:n": 6, k0: 0, k1: 1, k2: 2 },
       events: ids,
+      artifacts: { f0: 0, f1: 1, f2: 2 },
       lastUpdateTime: stored?.lastUpdateTime,
     });
+    const name = `by ${program.name}`;
+    assert.deepEqual(await program.ask({ do: "save", name, text: "é" }), { ok: true, version: 0 });
+    const bytes = { data: "AP8=", mimeType: "a/b" };
+    assert.deepEqual(await program.ask({ do: "save", name, ...bytes }), { ok: true, version: 1 });
+    assert.deepEqual(await program.ask({ do: "load", name, version: 0 }), { ok: true, text: "é" });
+    assert.deepEqual(await program.ask({ do: "load", name }), { ok: true, ...bytes });
+    assert.deepEqual(await program.ask({ do: "load", name: "none" }), { ok: true });
+    assert.ok(((await program.ask({ do: "files" }))["names"] as string[]).includes(name));
     assert.deepEqual(await program.ask({ do: "watch", count: 6 }), { ok: true, events: ids });
     const none = await program.ask({ do: "get", session: "none" });
     assert.deepEqual([none["ok"], none["code"], none["status"]], [false, "session_not_found", 404]);

@@ -3,7 +3,7 @@
 // Reads a command a line, answers a line each, and ends with its input. SESSIOND_URL says where sessiond is.
 import { createInterface } from "node:readline";
 import { SessiondError } from "../src/core/index.js";
-import { type EventFields, type Framework, load, type Service } from "./support/frameworks.js";
+import { type EventFields, type Files, type Framework, load, type Service } from "./support/frameworks.js";
 
 interface Command {
   do: string;
@@ -15,17 +15,26 @@ interface Command {
   key: string;
   by?: number;
   count: number;
+  name: string;
+  version?: number;
+  text?: string;
+  data?: string;
+  mimeType?: string;
 }
 
 // Standard output is for the answers; some frameworks write there, too.
 console.log = console.error;
 const framework = await load(process.argv[2] ?? "");
-const service = framework.service(process.env["SESSIOND_URL"] ?? "http://127.0.0.1:8080");
+const url = process.env["SESSIOND_URL"] ?? "http://127.0.0.1:8080";
+const service = framework.service(url);
+const files = framework.files(url);
 for await (const line of createInterface({ input: process.stdin })) {
   if (line.trim() === "") continue;
   let answer: object;
   try {
-    answer = { ok: true, ...(await done(JSON.parse(line) as Command, framework, service)) };
+    const command = JSON.parse(line) as Command;
+    const ofFiles = ["save", "load", "files"].includes(command.do);
+    answer = { ok: true, ...(await (ofFiles ? filed(command, files) : done(command, framework, service))) };
   } catch (error) {
     const { code = null, status = null } = error instanceof SessiondError ? error : {};
     answer = { ok: false, error: String(error), code, status };
@@ -33,6 +42,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
 await service.sessiond.close();
+files.sessiond.close();
 
 async function done(command: Command, { event, state, ticks }: Framework, service: Service): Promise<object> {
   const { app, user, session: id } = command;
@@ -45,6 +55,7 @@ async function done(command: Command, { event, state, ticks }: Framework, servic
       return {
         state: state(session),
         events: session.events.map((stored) => stored.id),
+        artifacts: Object.assign({}, ...session.events.map((stored) => stored.actions["artifactDelta"])),
         lastUpdateTime: (session.lastUpdateTime ?? 0) / ticks,
       };
     case "append":
@@ -63,6 +74,22 @@ async function done(command: Command, { event, state, ticks }: Framework, servic
     }
     default:
       throw new Error(`There is no command ${command.do}.`);
+  }
+}
+
+async function filed(command: Command, files: Files): Promise<object> {
+  const { app, user, session, name, version, text, data, mimeType } = command;
+  switch (command.do) {
+    case "save": {
+      const part = text === undefined ? { inlineData: { data, mimeType } } : { text };
+      return { version: await files.save(app, user, session, name, part) };
+    }
+    case "load": {
+      const part = await files.load(app, user, session, name, version);
+      return part?.inlineData ?? part ?? {};
+    }
+    default:
+      return { names: await files.list(app, user, session) };
   }
 }
 

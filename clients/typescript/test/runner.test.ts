@@ -59,6 +59,16 @@ async function stored(appName: string, sessionId = "s") {
   return { state: { ...session.state }, events: session.events, authors: session.events.map((event) => event.author) };
 }
 
+const bill = (n: number) => ({ inlineData: { data: Buffer.from(`${n} tea`).toString("base64"), mimeType: "a/b" } });
+
+/** The versions that the events of a session name. */
+async function deltas(appName: string): Promise<object[]> {
+  const named = (await stored(appName)).events.map(
+    ({ actions }) => (actions as { artifactDelta?: object }).artifactDelta,
+  );
+  return named.filter((delta) => delta !== undefined && Object.keys(delta).length > 0) as object[];
+}
+
 describe("@google/adk", () => {
   class Model extends google.BaseLlm {
     constructor(readonly script: Script) {
@@ -74,10 +84,17 @@ describe("@google/adk", () => {
     }
   }
   type Tool = (context: google.Context) => Promise<unknown>;
-  const runnerOf = (service: onGoogle.SessiondSessionService, appName: string, script: Script, tool: Tool) =>
+  const runnerOf = (
+    service: onGoogle.SessiondSessionService,
+    appName: string,
+    script: Script,
+    tool: Tool,
+    artifactService?: onGoogle.SessiondArtifactService,
+  ) =>
     new google.Runner({
       appName,
       sessionService: service,
+      ...(artifactService === undefined ? {} : { artifactService }),
       agent: new google.LlmAgent({
         name: "waiter",
         model: new Model(script),
@@ -138,6 +155,25 @@ describe("@google/adk", () => {
     const again = runnerOf(service, appName, new Script({ text: "Again." }), tool);
     await all(again.runAsync(say("And?")));
     assert.equal((await stored(appName)).events.length, 11);
+    await service.sessiond.close();
+  });
+
+  it("keeps files, whose versions its events name", async () => {
+    const service = new onGoogle.SessiondSessionService(server.url);
+    const files = new onGoogle.SessiondArtifactService(server.url);
+    const appName = randomUUID();
+    await service.createSession({ appName, userId: "ada", sessionId: "s" });
+    const results: unknown[] = [];
+    const tool: Tool = async (context) => {
+      results.push(await context.saveArtifact("bill/1", bill(results.length)));
+      results.push(await context.loadArtifact("bill/1", 0), await context.listArtifacts());
+    };
+    const script = new Script(call("order"), { text: "Coming." }, call("order"), { text: "Again." });
+    const runner = runnerOf(service, appName, script, tool, files);
+    for (const text of ["Tea.", "More."]) await all(runner.runAsync(say(text)));
+    assert.deepEqual(results, [0, bill(0), ["bill/1"], 1, bill(0), ["bill/1"]]);
+    assert.deepEqual(await deltas(appName), [{ "bill/1": 0 }, { "bill/1": 1 }]);
+    files.sessiond.close();
     await service.sessiond.close();
   });
 
@@ -251,6 +287,30 @@ describe("@iqai/adk", () => {
     await service.sessiond.close();
   });
 
+  it("keeps files, whose versions its events name", async () => {
+    const appName = randomUUID();
+    const service = new onIqai.SessiondSessionService(server.url);
+    const files = new onIqai.SessiondArtifactService(server.url);
+    const results: unknown[] = [];
+    const tool = new Order(async (context) => {
+      results.push(await context.saveArtifact("bill/1", bill(0)), await context.loadArtifact("bill/1"));
+      return { ok: true };
+    });
+    const session = await service.createSession(appName, "ada", {}, "s");
+    const { runner } = await iqai.AgentBuilder.create("waiter")
+      .withModel(new Model(new Script(call("order"), { text: "Coming." })))
+      .withTools(tool)
+      .withSessionService(service, { appName, userId: "ada" })
+      .withArtifactService(files)
+      .withSession(session)
+      .build();
+    await runner.ask("Tea, please.");
+    assert.deepEqual(results, [0, bill(0)]);
+    assert.deepEqual(await deltas(appName), [{ "bill/1": 0 }]);
+    files.sessiond.close();
+    await service.sessiond.close();
+  });
+
   it("makes the session of an AgentBuilder that is given none", async () => {
     const appName = randomUUID();
     const service = new onIqai.SessiondSessionService(server.url);
@@ -310,6 +370,35 @@ describe("adk-typescript", () => {
     assert.deepEqual(found.authors, ["user", ...Array(5).fill("waiter")]);
     const read = (await service.getSession({ appName, userId: "ada", sessionId: "s" }))!;
     assert.equal(read.state.get("drink"), "tea");
+    await service.sessiond.close();
+  });
+
+  it("keeps files, whose versions its events name", async () => {
+    const appName = randomUUID();
+    const service = new onAdk.SessiondSessionService(server.url);
+    const artifactService = new onAdk.SessiondArtifactService(server.url);
+    await service.createSession({ appName, userId: "ada", sessionId: "s" });
+    const results: unknown[] = [];
+    const order = new tools.FunctionTool({
+      name: "order",
+      description: "Takes an order.",
+      fn: async (_, context) => {
+        results.push(await context.saveArtifact("bill/1", bill(0)), await context.loadArtifact("bill/1"));
+        return { ok: true };
+      },
+    });
+    const agent = new agents.LlmAgent({
+      name: "waiter",
+      model: new Model(new Script(call("order", { drink: "tea" }), { text: "Coming." })),
+      tools: [order],
+    });
+    const runner = new runners.Runner({ appName, agent, sessionService: service, artifactService });
+    await all(
+      runner.runAsync({ userId: "ada", sessionId: "s", newMessage: { role: "user", parts: [{ text: "Tea" }] } }),
+    );
+    assert.deepEqual(results, [0, bill(0)]);
+    assert.deepEqual(await deltas(appName), [{ "bill/1": 0 }]);
+    artifactService.sessiond.close();
     await service.sessiond.close();
   });
 

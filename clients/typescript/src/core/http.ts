@@ -23,7 +23,10 @@ export interface HttpOptions {
   headers?: Record<string, string> | undefined;
   /** For how long to wait for a connection: 2,000 by default. */
   connectTimeoutMs?: number | undefined;
-  /** For how long one attempt may take until its answer is read: 15,000 by default. */
+  /**
+   * For how long one attempt may take until its answer is read, or, while the bytes of a file are sent or read, for how long
+   * none may come or go: 15,000 by default.
+   */
   timeoutMs?: number | undefined;
   /**
    * For how long a request may take with all its attempts, of which there are five at most: 30,000 by default. 0 tries
@@ -42,11 +45,17 @@ export interface Reply {
   headers: http.IncomingHttpHeaders;
   /** The JSON of the answer; undefined if it has none. */
   body: unknown;
+  /** The answer as it came. */
+  bytes: Buffer;
 }
 
 /** A request. */
 export interface Request {
   body?: unknown;
+  /** The bytes of a file, which are sent instead of a `body`. */
+  file?: { bytes: Buffer; mimeType: string | undefined };
+  /** Whether a success is the bytes of a file, and not JSON. */
+  wantsFile?: boolean;
   query?: Record<string, string> | undefined;
   headers?: Record<string, string> | undefined;
   /** Milliseconds for which the server is asked to hold the answer back, on top of the time for attempts. */
@@ -115,11 +124,13 @@ export class Http {
    *   many attempts there were, and how long they took together.
    */
   async send(method: string, path: string, request: Request = {}): Promise<Reply> {
-    const content = request.body === undefined ? undefined : toJson(request.body);
+    const { file, wantsFile = false } = request;
+    const content = file?.bytes ?? (request.body === undefined ? undefined : toJson(request.body));
     const headers = { ...request.headers };
-    if (content !== undefined) headers["content-type"] = "application/json";
+    const type = file === undefined ? "application/json" : file.mimeType;
+    if (content !== undefined && type !== undefined) headers["content-type"] = type;
     const patience = request.patienceMs ?? 0;
-    const whole = withQuery(path, request.query);
+    const target = withQuery(path, request.query);
     const began = performance.now();
     const deadline = began + this.#retryForMs + patience;
     let inDoubt = false;
@@ -133,14 +144,15 @@ export class Http {
         const left = attempt === 1 ? Number.POSITIVE_INFINITY : deadline - performance.now();
         const timeoutMs = Math.min(this.#timeoutMs + patience, left);
         const agent = patience === 0 ? this.#agent : false;
-        const reply = await this.#authorised({ method, path: whole, headers, content, timeoutMs, agent });
+        const transfers = file !== undefined || wantsFile;
+        const reply = await this.#authorised({ method, path: target, headers, content, timeoutMs, transfers, agent });
         status = reply.status;
-        body = fromJson(reply.text);
+        body = wantsFile && status === 200 ? undefined : fromJson(reply.bytes.toString("utf8"));
         if (status === 401 || status === 403) {
           throw this.#failure(method, inDoubt, said_(status, body) + this.#hint(status), status, body);
         }
         const unknown = text(body, "outcome") === "unknown";
-        if (!RETRIED.has(status) && !unknown) return { status, headers: reply.headers, body };
+        if (!RETRIED.has(status) && !unknown) return { ...reply, body };
         inDoubt ||= text(body, "outcome") !== "not_applied";
         said = said_(status, body);
         pause = Math.max(pause, retryAfterMs(reply.headers));
@@ -178,9 +190,9 @@ export class Http {
     signal: AbortSignal | undefined,
   ): Promise<http.IncomingMessage> {
     const headers = { accept: "text/event-stream" };
-    const whole = withQuery(path, query);
+    const target = withQuery(path, query);
     const open = async (authorization: Record<string, string>): Promise<http.IncomingMessage> => {
-      const { request, answer } = await this.#open("GET", whole, { ...headers, ...authorization }, false, signal);
+      const { request, answer } = await this.#open("GET", target, { ...headers, ...authorization }, false, signal);
       const timer = setTimeout(() => request.destroy(late(this.#timeoutMs)), this.#timeoutMs);
       request.end();
       try {
@@ -202,11 +214,12 @@ export class Http {
   /** Reads an answer that is no stream. Throws `SessiondAccessError` if the credential was refused. */
   async read(response: http.IncomingMessage): Promise<Reply> {
     const status = response.statusCode ?? 0;
-    const body = fromJson(await wholeText(response));
+    const bytes = await whole(response);
+    const body = fromJson(bytes.toString("utf8"));
     if (status === 401 || status === 403) {
       throw this.#failure("GET", false, said_(status, body) + this.#hint(status), status, body);
     }
-    return { status, headers: response.headers, body };
+    return { status, headers: response.headers, body, bytes };
   }
 
   /** Returns the URL of a path. */
@@ -233,13 +246,16 @@ export class Http {
     return await this.#once(withHeader(attempt, (await this.#bearer.laterThan(shown.version)).header));
   }
 
-  async #once({ method, path, headers, content, timeoutMs, agent }: Attempt): Promise<Raw> {
+  async #once({ method, path, headers, content, timeoutMs, transfers, agent }: Attempt): Promise<Raw> {
     const { request, answer } = await this.#open(method, path, headers, agent, undefined);
-    const timer = setTimeout(() => request.destroy(late(timeoutMs)), timeoutMs);
+    const end = (): unknown => request.destroy(late(timeoutMs));
+    // How long a file takes depends on its size: there it is silence that ends an attempt.
+    const timer = transfers ? undefined : setTimeout(end, timeoutMs);
+    if (transfers) request.setTimeout(timeoutMs, end);
     try {
       request.end(content);
       const response = await answer;
-      return { status: response.statusCode ?? 0, headers: response.headers, text: await wholeText(response) };
+      return { status: response.statusCode ?? 0, headers: response.headers, bytes: await whole(response) };
     } finally {
       clearTimeout(timer);
     }
@@ -315,15 +331,17 @@ interface Attempt {
   method: string;
   path: string;
   headers: Record<string, string>;
-  content: string | undefined;
+  content: string | Buffer | undefined;
   timeoutMs: number;
+  /** Whether a file is sent or read. */
+  transfers: boolean;
   agent: http.Agent | false;
 }
 
 interface Raw {
   status: number;
   headers: http.IncomingHttpHeaders;
-  text: string;
+  bytes: Buffer;
 }
 
 /** The request never left this process, so it did not happen. */
@@ -428,11 +446,11 @@ function late(ms: number): Error {
   return Object.assign(new Error(`nothing came within ${ms / 1000} s`), { code: "ETIMEDOUT" });
 }
 
-async function wholeText(response: http.IncomingMessage): Promise<string> {
+async function whole(response: http.IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   if (!response.complete) throw new Error("the answer was cut");
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 function text(body: unknown, field: string): string | undefined {

@@ -1,4 +1,5 @@
-/** What the session services of all frameworks have in common; for a service of a framework that has none here. */
+/** What the services of all frameworks have in common; for a service of a framework that has none here. */
+export { type ArtifactKey, Artifacts, type ArtifactVersion, type PartShape, type Place } from "./artifacts.js";
 export * from "./errors.js";
 export type { HttpOptions } from "./http.js";
 export { type Ops, opsOf, type Target } from "./ops.js";

@@ -95,11 +95,17 @@ function withBytes(part: JsonObject, convert: (text: string) => string | undefin
   return changed;
 }
 
-/** Returns bytes in one alphabet of base64, padded, that are given in any, padded or not; undefined if they are none. */
-function recoded(text: string, alphabet: "base64" | "base64url"): string | undefined {
+/** Returns bytes that are given in any alphabet of base64, padded or not; undefined if they are none. */
+export function bytesOf(text: string): Buffer | undefined {
   const bare = text.replace(/={1,2}$/, "");
   if (!/^(?:[\w-]*|[A-Za-z0-9+/]*)$/.test(bare) || bare.length % 4 === 1) return undefined;
-  const again = Buffer.from(bare, "base64").toString(alphabet);
+  return Buffer.from(bare, "base64");
+}
+
+/** Returns bytes in one alphabet of base64, padded, that are given in any, padded or not; undefined if they are none. */
+function recoded(text: string, alphabet: "base64" | "base64url"): string | undefined {
+  const again = bytesOf(text)?.toString(alphabet);
+  if (again === undefined) return undefined;
   return alphabet === "base64" ? again : again.padEnd(Math.ceil(again.length / 4) * 4, "=");
 }
 

@@ -1,4 +1,11 @@
-import type { EventShape, SessiondOptions, SessionShape, Sessions } from "../../src/core/index.js";
+import type {
+  Artifacts,
+  EventShape,
+  PartShape,
+  SessiondOptions,
+  SessionShape,
+  Sessions,
+} from "../../src/core/index.js";
 import type { JsonObject } from "../../src/core/json.js";
 import { eventFromWire, eventToWire } from "../../src/core/wire.js";
 
@@ -23,6 +30,7 @@ export interface EventFields {
   text?: string;
   role?: string;
   stateDelta?: Record<string, unknown>;
+  artifactDelta?: Record<string, number>;
   partial?: boolean;
 }
 
@@ -41,12 +49,24 @@ export interface Service {
   append(session: AnySession, event: AnyEvent): Promise<AnyEvent>;
 }
 
+/** A framework's artifact service, with the framework's signatures made one. */
+export interface Files {
+  sessiond: Artifacts;
+  save(app: string, user: string, session: string, filename: string, part: PartShape): Promise<number>;
+  /** Returns undefined if there is none, as which the framework may have null. */
+  load(app: string, user: string, session: string, filename: string, version?: number): Promise<PartShape | undefined>;
+  list(app: string, user: string, session: string): Promise<string[]>;
+  remove(app: string, user: string, session: string, filename: string): Promise<void>;
+  versions(app: string, user: string, session: string, filename: string): Promise<number[]>;
+}
+
 /** A framework. */
 export interface Framework {
   name: string;
   /** Its units of time in a second. */
   ticks: number;
   service(options: SessiondOptions | string): Service;
+  files(options: SessiondOptions | string): Files;
   event(fields: EventFields): AnyEvent;
   /** Reads an event as it is stored. */
   read(stored: JsonObject): AnyEvent;
@@ -77,7 +97,7 @@ type Any = never;
 
 async function google(): Promise<Framework> {
   const { createEvent, createEventActions } = await import("@google/adk");
-  const { SessiondSessionService } = await import("../../src/index.js");
+  const { SessiondArtifactService, SessiondSessionService } = await import("../../src/index.js");
   return {
     name: "google",
     ...wire(new SessiondSessionService("http://127.0.0.1:1").sessiond),
@@ -101,10 +121,11 @@ async function google(): Promise<Framework> {
           (await service.appendEvent({ session: session as Any, event: event as Any })) as Any,
       };
     },
+    files: (options) => filesOf(new SessiondArtifactService(options)),
     event: (fields) =>
       createEvent({
         ...common(fields, 1000),
-        actions: createEventActions({ stateDelta: fields.stateDelta ?? {} }),
+        actions: createEventActions(deltas(fields)),
       }) as Any,
     state: (session) => plain((session as Any as { state: object }).state),
   };
@@ -112,7 +133,7 @@ async function google(): Promise<Framework> {
 
 async function iqai(): Promise<Framework> {
   const { Event, EventActions } = await import("@iqai/adk");
-  const { SessiondSessionService } = await import("../../src/iqai.js");
+  const { SessiondArtifactService, SessiondSessionService } = await import("../../src/iqai.js");
   return {
     name: "iqai",
     ...wire(new SessiondSessionService("http://127.0.0.1:1").sessiond),
@@ -128,8 +149,8 @@ async function iqai(): Promise<Framework> {
         append: async (session, event) => (await service.appendEvent(session as Any, event as Any)) as Any,
       };
     },
-    event: (fields) =>
-      new Event({ ...common(fields, 1), actions: new EventActions({ stateDelta: fields.stateDelta ?? {} }) }) as Any,
+    files: (options) => filesOf(new SessiondArtifactService(options)),
+    event: (fields) => new Event({ ...common(fields, 1), actions: new EventActions(deltas(fields)) }) as Any,
     state: (session) => plain((session as Any as { state: object }).state),
   };
 }
@@ -138,7 +159,7 @@ async function adkTypescript(): Promise<Framework> {
   // It tells the console whatever it does.
   console.log = () => {};
   const { Event, EventActions } = await import("adk-typescript/events");
-  const { SessiondSessionService } = await import("../../src/adk-typescript.js");
+  const { SessiondArtifactService, SessiondSessionService } = await import("../../src/adk-typescript.js");
   return {
     name: "adk-typescript",
     ...wire(new SessiondSessionService("http://127.0.0.1:1").sessiond),
@@ -163,9 +184,37 @@ async function adkTypescript(): Promise<Framework> {
           (await service.appendEvent({ session: session as Any, event: event as Any })) as Any,
       };
     },
-    event: (fields) =>
-      new Event({ ...common(fields, 1), actions: new EventActions({ stateDelta: fields.stateDelta ?? {} }) }) as Any,
+    files: (options) => filesOf(new SessiondArtifactService(options)),
+    event: (fields) => new Event({ ...common(fields, 1), actions: new EventActions(deltas(fields)) }) as Any,
     state: (session) => plain((session as Any as { state: { getAll(): object } }).state.getAll()),
+  };
+}
+
+/** What the artifact services of all frameworks can do. */
+interface ArtifactService {
+  sessiond: Artifacts;
+  saveArtifact(request: Any): Promise<number>;
+  loadArtifact(request: Any): Promise<unknown>;
+  listArtifactKeys(request: Any): Promise<string[]>;
+  deleteArtifact(request: Any): Promise<void>;
+  listVersions(request: Any): Promise<number[]>;
+}
+
+function filesOf(service: ArtifactService): Files {
+  return {
+    sessiond: service.sessiond,
+    save: (appName, userId, sessionId, filename, artifact) =>
+      service.saveArtifact({ appName, userId, sessionId, filename, artifact } as Any),
+    load: async (appName, userId, sessionId, filename, version) => {
+      const more = version === undefined ? {} : { version };
+      return ((await service.loadArtifact({ appName, userId, sessionId, filename, ...more } as Any)) ??
+        undefined) as Any;
+    },
+    list: (appName, userId, sessionId) => service.listArtifactKeys({ appName, userId, sessionId } as Any),
+    remove: (appName, userId, sessionId, filename) =>
+      service.deleteArtifact({ appName, userId, sessionId, filename } as Any),
+    versions: (appName, userId, sessionId, filename) =>
+      service.listVersions({ appName, userId, sessionId, filename } as Any),
   };
 }
 
@@ -174,6 +223,10 @@ function wire({ dialect }: { dialect: unknown }): Pick<Framework, "read" | "writ
     read: (stored) => eventFromWire(dialect as Any, stored) as Any,
     write: (event) => eventToWire(dialect as Any, event as Any),
   };
+}
+
+function deltas({ stateDelta = {}, artifactDelta = {} }: EventFields) {
+  return { stateDelta, artifactDelta };
 }
 
 function common(fields: EventFields, ticks: number) {
