@@ -10,10 +10,13 @@ import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandler;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpResponse.BodySubscriber;
+import java.net.http.HttpResponse.BodySubscribers;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -29,6 +32,7 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import javax.net.ssl.SSLContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -85,33 +89,50 @@ final class Http {
     this.client = builder.build();
   }
 
-  /** A request: its path is encoded, see {@link #path}; the body is null if there is none. */
+  /** A body that is sent as it is; the type is null if there is none. */
+  record Payload(byte[] bytes, String type) {}
+
+  /**
+   * A request: its path is encoded, see {@link #path}; the body is a {@link Payload}, something
+   * that is sent as JSON, or null.
+   */
   record Call(
       String method,
       String path,
       Map<String, String> query,
       Object body,
       Map<String, String> headers,
-      Duration patience) {
+      Duration patience,
+      boolean wantsBytes) {
     static Call of(String method, String path) {
-      return new Call(method, path, Map.of(), null, Map.of(), Duration.ZERO);
+      return new Call(method, path, Map.of(), null, Map.of(), Duration.ZERO, false);
     }
 
     Call query(Map<String, String> query) {
-      return new Call(method, path, query, body, headers, patience);
+      return new Call(method, path, query, body, headers, patience, wantsBytes);
     }
 
     Call body(Object body) {
-      return new Call(method, path, query, body, headers, patience);
+      return new Call(method, path, query, body, headers, patience, wantsBytes);
     }
 
     Call headers(Map<String, String> headers) {
-      return new Call(method, path, query, body, headers, patience);
+      return new Call(method, path, query, body, headers, patience, wantsBytes);
     }
 
     /** For which the server is asked to hold the answer back, on top of the time for a call. */
     Call patience(Duration patience) {
-      return new Call(method, path, query, body, headers, patience);
+      return new Call(method, path, query, body, headers, patience, wantsBytes);
+    }
+
+    /** A success is bytes, and not JSON. */
+    Call forBytes() {
+      return new Call(method, path, query, body, headers, patience, true);
+    }
+
+    /** Whether how long it takes depends on how many bytes there are. */
+    boolean transfers() {
+      return wantsBytes || body instanceof Payload;
     }
 
     boolean writes() {
@@ -119,8 +140,12 @@ final class Http {
     }
   }
 
-  /** An answer that is final: a success, or an error that the same request would meet again. */
-  record Reply(int status, HttpHeaders headers, Map<String, Object> body, String asked) {
+  /**
+   * An answer that is final: a success, or an error that the same request would meet again. The
+   * bytes are those of a success that was asked for as such.
+   */
+  record Reply(
+      int status, HttpHeaders headers, Map<String, Object> body, byte[] bytes, String asked) {
     /** Returns sessiond's word for the error; empty for a success. */
     String code() {
       String code = status >= 400 ? Json.text(body, "code") : null;
@@ -157,7 +182,12 @@ final class Http {
    * @throws IllegalArgumentException if the body cannot be written as JSON
    */
   Reply send(Call call) {
-    byte[] body = call.body() == null ? null : Json.bytes(call.body());
+    Payload body = null;
+    if (call.body() instanceof Payload payload) {
+      body = payload;
+    } else if (call.body() != null) {
+      body = new Payload(Json.bytes(call.body()), "application/json");
+    }
     long began = System.nanoTime();
     Duration budget = retryFor.plus(call.patience());
     String asked = call.method() + " " + url + call.path();
@@ -173,16 +203,19 @@ final class Http {
       Throwable cause = null;
       String said;
       try {
+        var progress = new AtomicLong();
         HttpResponse<byte[]> response =
-            authorized(call, body, BodyHandlers.ofByteArray(), limit, ignored -> {});
+            authorized(call, body, bytes(progress), limit, progress, ignored -> {});
         status = response.statusCode();
-        answer = Json.object(response.body());
+        boolean isBytes = call.wantsBytes() && status == 200;
+        answer = isBytes ? Map.of() : Json.object(response.body());
         if (status == 401 || status == 403) {
           // It speaks of this attempt; those before may have been applied.
           throw denied(call, status, answer, asked, inDoubt);
         }
         if (!RETRIED.contains(status) && !"unknown".equals(Json.text(answer, "outcome"))) {
-          return new Reply(status, response.headers(), answer, asked);
+          byte[] bytes = isBytes ? response.body() : new byte[0];
+          return new Reply(status, response.headers(), answer, bytes, asked);
         }
         inDoubt |= !"not_applied".equals(Json.text(answer, "outcome"));
         said = said(status, answer);
@@ -226,6 +259,7 @@ final class Http {
         null,
         BodyHandlers.ofPublisher(),
         callTimeout,
+        new AtomicLong(),
         response -> response.body().subscribe(new Chunks(Duration.ZERO)));
   }
 
@@ -243,7 +277,7 @@ final class Http {
       if (response.statusCode() == 401 || response.statusCode() == 403) {
         throw denied(call, response.statusCode(), answer, asked, false);
       }
-      return new Reply(response.statusCode(), response.headers(), answer, asked);
+      return new Reply(response.statusCode(), response.headers(), answer, new byte[0], asked);
     }
   }
 
@@ -254,20 +288,21 @@ final class Http {
   /** Sends a request with the token, and once more if that is refused and there can be another. */
   private <T> HttpResponse<T> authorized(
       Call call,
-      byte[] body,
+      Payload body,
       BodyHandler<T> handler,
       Duration limit,
+      AtomicLong progress,
       java.util.function.Consumer<HttpResponse<T>> discard)
       throws IOException, InterruptedException {
     if (bearer == null) {
-      return once(call, body, handler, limit, null);
+      return once(call, body, handler, limit, progress, null);
     }
     Bearer.Token token = token(call, 0);
-    HttpResponse<T> response = once(call, body, handler, limit, token.value());
+    HttpResponse<T> response = once(call, body, handler, limit, progress, token.value());
     if (response.statusCode() == 401 && bearer.renews()) {
       discard.accept(response);
       token = token(call, token.version());
-      response = once(call, body, handler, limit, token.value());
+      response = once(call, body, handler, limit, progress, token.value());
     }
     return response;
   }
@@ -290,7 +325,12 @@ final class Http {
   }
 
   private <T> HttpResponse<T> once(
-      Call call, byte[] body, BodyHandler<T> handler, Duration limit, String token)
+      Call call,
+      Payload body,
+      BodyHandler<T> handler,
+      Duration limit,
+      AtomicLong progress,
+      String token)
       throws IOException, InterruptedException {
     StringBuilder target = new StringBuilder(url).append(call.path());
     char separator = '?';
@@ -302,11 +342,9 @@ final class Http {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(target.toString()))
             .header("User-Agent", USER_AGENT)
-            .method(
-                call.method(),
-                body == null ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(body));
-    if (body != null) {
-      request.header("Content-Type", "application/json");
+            .method(call.method(), publisher(body, progress));
+    if (body != null && body.type() != null) {
+      request.header("Content-Type", body.type());
     }
     call.headers().forEach(request::header);
     W3CTraceContextPropagator.getInstance()
@@ -315,12 +353,23 @@ final class Http {
       request.header("Authorization", "Bearer " + token);
     }
     // A timeout of the request itself would end with the headers of the answer.
+    progress.set(System.nanoTime());
     CompletableFuture<HttpResponse<T>> answer = client.sendAsync(request.build(), handler);
     try {
-      return answer.get(limit.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (TimeoutException error) {
-      answer.cancel(true);
-      throw new IOException("there was no answer within " + limit.toMillis() / 1000.0 + " s");
+      long began = progress.get();
+      while (true) {
+        // How long bytes take depends on how many there are: of them, silence ends an attempt.
+        Duration spent = since(call.transfers() ? progress.get() : began);
+        try {
+          return answer.get(limit.minus(spent).toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException error) {
+          if (!call.transfers() || since(progress.get()).compareTo(limit) >= 0) {
+            answer.cancel(true);
+            String what = call.transfers() ? "no byte for " : "no answer within ";
+            throw new IOException("there was " + what + limit.toMillis() / 1000.0 + " s");
+          }
+        }
+      }
     } catch (InterruptedException error) {
       answer.cancel(true);
       throw error;
@@ -329,6 +378,50 @@ final class Http {
         throw io;
       }
       throw new IOException(error.getCause());
+    }
+  }
+
+  /** Sends a body, and notes when a piece of it was taken. */
+  private static BodyPublisher publisher(Payload body, AtomicLong progress) {
+    if (body == null || body.bytes().length == 0) {
+      return BodyPublishers.noBody();
+    }
+    BodyPublisher whole = BodyPublishers.ofByteArray(body.bytes());
+    return BodyPublishers.fromPublisher(
+        subscriber -> whole.subscribe(new Observed<>(subscriber, progress)), body.bytes().length);
+  }
+
+  /** Reads a body, and notes when a piece of it came. */
+  private static BodyHandler<byte[]> bytes(AtomicLong progress) {
+    return info -> {
+      BodySubscriber<byte[]> whole = BodySubscribers.ofByteArray();
+      return BodySubscribers.fromSubscriber(
+          new Observed<>(whole, progress), done -> whole.getBody().toCompletableFuture().join());
+    };
+  }
+
+  /** Notes when something passes. */
+  private record Observed<T>(Flow.Subscriber<? super T> to, AtomicLong progress)
+      implements Flow.Subscriber<T> {
+    @Override
+    public void onSubscribe(Flow.Subscription subscription) {
+      to.onSubscribe(subscription);
+    }
+
+    @Override
+    public void onNext(T piece) {
+      progress.set(System.nanoTime());
+      to.onNext(piece);
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      to.onError(failure);
+    }
+
+    @Override
+    public void onComplete() {
+      to.onComplete();
     }
   }
 

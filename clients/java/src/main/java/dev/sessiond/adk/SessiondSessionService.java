@@ -137,6 +137,19 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   }
 
   /**
+   * Returns the artifact service of the same sessiond, with the same settings.
+   *
+   * <pre>{@code
+   * Runner.builder().agent(agent).sessionService(sessions).artifactService(sessions.artifacts());
+   * }</pre>
+   *
+   * @return the service
+   */
+  public SessiondArtifactService artifacts() {
+    return new SessiondArtifactService(http);
+  }
+
+  /**
    * Creates a session; see {@link #createSession(String, String, Map, String)}.
    *
    * @deprecated as in ADK, which asks for the one that takes a {@link Map}
@@ -746,7 +759,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   }
 
   /** Runs work that blocks on a thread for that, with the caller's trace; to dispose interrupts. */
-  private static <T> Single<T> io(Callable<T> work) {
+  static <T> Single<T> io(Callable<T> work) {
     return Single.defer(
         () -> Single.create(emit(Context.current().wrap(work))).subscribeOn(Schedulers.io()));
   }
@@ -785,9 +798,13 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   }
 
   private static String sessions(String appName, String userId) {
+    return user(appName, userId) + "/sessions";
+  }
+
+  static String user(String appName, String userId) {
     Objects.requireNonNull(appName, "appName");
     Objects.requireNonNull(userId, "userId");
-    return "/v1/apps" + Http.path(appName) + "/users" + Http.path(userId) + "/sessions";
+    return "/v1/apps" + Http.path(appName) + "/users" + Http.path(userId);
   }
 
   /** Returns the URL without a slash at its end. A message shows nothing of one that is refused. */
@@ -910,7 +927,8 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     }
 
     /**
-     * Sets how long one attempt may take, until the last byte of its answer.
+     * Sets how long one attempt may take, until the last byte of its answer; of one with the bytes
+     * of an artifact, how long none may come or go.
      *
      * @param callTimeout by default 15 s
      * @return this

@@ -12,6 +12,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -73,6 +74,9 @@ final class Matrix {
               .blockingGet();
       return Map.of("events", events);
     }
+    if (List.of("save", "load", "files").contains(Json.text(asked, "do"))) {
+      return actOnFiles(asked, app, user, id);
+    }
     Session session =
         Optional.ofNullable(service.getSession(app, user, id, Optional.empty()).blockingGet())
             .orElseThrow(() -> new NoSuchElementException("There is no such session."));
@@ -83,6 +87,8 @@ final class Matrix {
               session.state(),
               "events",
               session.events().stream().map(Event::id).toList(),
+              "artifacts",
+              artifacts(session),
               "lastUpdateTime",
               Wire.seconds(session.lastUpdateTime()));
       case "append" -> {
@@ -106,9 +112,54 @@ final class Matrix {
     };
   }
 
+  private Map<String, Object> actOnFiles(
+      Map<String, Object> asked, String app, String user, String id) {
+    var files = service.artifacts();
+    String name = Json.text(asked, "name");
+    switch (Json.text(asked, "do")) {
+      case "save" -> {
+        String text = Json.text(asked, "text");
+        Part part =
+            text == null
+                ? Part.fromBytes(
+                    Json.bytesOf(Json.text(asked, "data")), Json.text(asked, "mimeType"))
+                : Part.fromText(text);
+        return Map.of("version", files.saveArtifact(app, user, id, name, part).blockingGet());
+      }
+      case "load" -> {
+        var version = (Integer) asked.get("version");
+        Part part = files.loadArtifact(app, user, id, name, version).blockingGet();
+        if (part == null) {
+          return Map.of();
+        }
+        if (part.inlineData().isEmpty()) {
+          return Map.of("text", part.text().orElseThrow());
+        }
+        byte[] data = part.inlineData().get().data().orElseThrow();
+        return Map.of(
+            "data",
+            Base64.getEncoder().encodeToString(data),
+            "mimeType",
+            part.inlineData().get().mimeType().orElseThrow());
+      }
+      default -> {
+        return Map.of("names", files.listArtifactKeys(app, user, id).blockingGet().filenames());
+      }
+    }
+  }
+
+  private static Map<String, Integer> artifacts(Session session) {
+    Map<String, Integer> artifacts = new LinkedHashMap<>();
+    session.events().forEach(event -> artifacts.putAll(event.actions().artifactDelta()));
+    return artifacts;
+  }
+
   private static Event event(Map<String, Object> asked) {
     var seconds = new BigDecimal(asked.get("timestamp").toString());
     String author = Json.text(asked, "author");
+    Map<String, Integer> artifacts = new LinkedHashMap<>();
+    Json.object(asked.get("artifactDelta"))
+        .forEach((name, version) -> artifacts.put(name, (Integer) version));
     return Event.builder()
         .id(Json.text(asked, "id"))
         .author(author)
@@ -119,7 +170,11 @@ final class Matrix {
                 .role("user".equals(author) ? "user" : "model")
                 .parts(Part.fromText(Json.text(asked, "text")))
                 .build())
-        .actions(EventActions.builder().stateDelta(Json.object(asked.get("stateDelta"))).build())
+        .actions(
+            EventActions.builder()
+                .stateDelta(Json.object(asked.get("stateDelta")))
+                .artifactDelta(artifacts)
+                .build())
         .build();
   }
 }

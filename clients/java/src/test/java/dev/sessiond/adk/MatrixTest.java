@@ -25,12 +25,22 @@ class MatrixTest {
     String event =
         """
         "event": {"id": "e", "author": "a", "invocationId": "i", "timestamp": 1700000000.25,
-                  "text": "hi", "stateDelta": {"k": 1}}
+                  "text": "hi", "stateDelta": {"k": 1}, "artifactDelta": {"f": 0}}
         """;
     Map<String, Object> state = Map.of("user:x", 1, "k", 1);
     assertEquals(Map.of("ok", true, "state", state), ask("\"do\": \"append\", " + event));
     assertEquals(
-        Map.of("ok", true, "state", state, "events", List.of("e"), "lastUpdateTime", 1700000000.25),
+        Map.of(
+            "ok",
+            true,
+            "state",
+            state,
+            "events",
+            List.of("e"),
+            "artifacts",
+            Map.of("f", 0),
+            "lastUpdateTime",
+            1700000000.25),
         ask("\"do\": \"get\""));
     assertEquals(
         Map.of("ok", true, "value", 2),
@@ -44,5 +54,20 @@ class MatrixTest {
     assertEquals(false, conflict.get("ok"));
     assertEquals("event_id_conflict", conflict.get("code"));
     assertEquals(409, conflict.get("status"));
+  }
+
+  @Test
+  void itSavesAndLoadsFiles() {
+    service.createSession(app, "ada", Map.of(), "s").blockingGet();
+    String name = "\"name\": \"f\"";
+    assertEquals(
+        Map.of("ok", true, "version", 0), ask("\"do\": \"save\", \"text\": \"é\", " + name));
+    String bytes = "\"data\": \"AP8=\", \"mimeType\": \"a/b\", ";
+    assertEquals(Map.of("ok", true, "version", 1), ask("\"do\": \"save\", " + bytes + name));
+    assertEquals(Map.of("ok", true, "text", "é"), ask("\"do\": \"load\", \"version\": 0, " + name));
+    assertEquals(
+        Map.of("ok", true, "data", "AP8=", "mimeType", "a/b"), ask("\"do\": \"load\", " + name));
+    assertEquals(Map.of("ok", true), ask("\"do\": \"load\", \"name\": \"g\""));
+    assertEquals(Map.of("ok", true, "names", List.of("f")), ask("\"do\": \"files\""));
   }
 }
