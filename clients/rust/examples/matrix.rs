@@ -3,12 +3,14 @@
 
 use std::{collections::BTreeMap, env, io::Write as _};
 
-use adk_core::{AdkIdentity, AppName, Content, Event, SessionId, UserId};
+use adk_artifact::{ArtifactService, ListRequest, LoadRequest, LoadResponse, SaveRequest};
+use adk_core::{AdkIdentity, AppName, Content, Event, Part, SessionId, UserId};
 use adk_session::{AppendEventRequest, SessionService};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use chrono::DateTime;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
-use sessiond_adk::{Error, SessiondSessionService, WatchFrom, WatchItem, ops::Op};
+use sessiond_adk::{Error, SessiondArtifactService, SessiondSessionService, WatchFrom, WatchItem, ops::Op};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 /// Whatever went wrong.
@@ -28,6 +30,7 @@ fn event(given: &Value) -> Result<Event, Failure> {
         event.set_content(Content::new(role).with_text(said));
     }
     event.actions.state_delta = serde_json::from_value(given["stateDelta"].clone()).unwrap_or_default();
+    event.actions.artifact_delta = serde_json::from_value(given["artifactDelta"].clone()).unwrap_or_default();
     Ok(event)
 }
 
@@ -38,13 +41,18 @@ async fn answer(sessions: &SessiondSessionService, line: &str) -> Result<Value, 
         UserId::try_from(text(&command, "user")?)?,
         SessionId::try_from(text(&command, "session")?)?,
     );
+    if ["save", "load", "files"].contains(&text(&command, "do")?) {
+        return answer_about_files(&sessions.artifacts(), &identity, &command).await;
+    }
     match text(&command, "do")? {
         "get" => {
             let session = sessions.get_for_identity(&identity).await?;
-            let events: Vec<String> = session.events().all().into_iter().map(|event| event.id).collect();
+            let events = session.events().all();
+            let artifacts: BTreeMap<_, _> = events.iter().flat_map(|event| &event.actions.artifact_delta).collect();
+            let ids: Vec<_> = events.iter().map(|event| &event.id).collect();
             let seconds = session.last_update_time().timestamp_micros() as f64 / 1e6;
             let state: BTreeMap<_, _> = session.state().all().into_iter().collect();
-            Ok(json!({"ok": true, "state": state, "events": events, "lastUpdateTime": seconds}))
+            Ok(json!({"ok": true, "state": state, "events": ids, "artifacts": artifacts, "lastUpdateTime": seconds}))
         }
         "append" => {
             let event = event(&command["event"])?;
@@ -86,6 +94,41 @@ async fn answer(sessions: &SessiondSessionService, line: &str) -> Result<Value, 
             Ok(json!({"ok": true, "events": ids}))
         }
         other => Err(format!("{other} is no command").into()),
+    }
+}
+
+async fn answer_about_files(
+    files: &SessiondArtifactService,
+    identity: &AdkIdentity,
+    command: &Value,
+) -> Result<Value, Failure> {
+    let app_name = identity.app_name.to_string();
+    let (user_id, session_id) = (identity.user_id.to_string(), identity.session_id.to_string());
+    if command["do"] == "files" {
+        let names = files.list(ListRequest { app_name, user_id, session_id }).await?.file_names;
+        return Ok(json!({"ok": true, "names": names}));
+    }
+    let file_name = text(command, "name")?.to_owned();
+    if command["do"] == "save" {
+        let part = match command["text"].as_str() {
+            Some(text) => Part::Text { text: text.to_owned() },
+            None => {
+                let (mime_type, data) =
+                    (text(command, "mimeType")?.to_owned(), STANDARD.decode(text(command, "data")?)?);
+                Part::InlineData { mime_type, data, uri: None, annotations: None }
+            }
+        };
+        let request = SaveRequest { app_name, user_id, session_id, file_name, part, version: None };
+        return Ok(json!({"ok": true, "version": files.save(request).await?.version}));
+    }
+    let request = LoadRequest { app_name, user_id, session_id, file_name, version: command["version"].as_i64() };
+    match files.load(request).await {
+        Ok(LoadResponse { part: Part::InlineData { mime_type, data, .. } }) => {
+            Ok(json!({"ok": true, "data": STANDARD.encode(data), "mimeType": mime_type}))
+        }
+        Ok(LoadResponse { part }) => Ok(json!({"ok": true, "text": part.text()})),
+        Err(error) if error.is_not_found() => Ok(json!({"ok": true})),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Why a request to sessiond failed.
 ///
-/// The methods of `adk_session::SessionService` give an [`AdkError`] that is made of it: its `code` is
+/// The methods of `adk_session::SessionService` and `adk_artifact::ArtifactService` give an [`AdkError`] that is made of it: its `code` is
 /// [`Error::adk_code`], its `details` have the status, the request id and, as metadata, sessiond's own `code` and the
 /// `outcome`; this error is its `source`. No token, no state and no content of an event is ever part of it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -30,9 +30,10 @@ pub struct Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no such session, or no more; or it has no such event.
+    /// There is no such session, or no more; or it has no such event or artifact.
     NotFound,
-    /// There is a session with this id already. It is untouched.
+    /// There is a session with this id already, or an artifact has a version of this number or a higher one. What is
+    /// there is untouched.
     AlreadyExists,
     /// The session has another event with this id.
     EventIdConflict,
@@ -97,56 +98,70 @@ impl Error {
         }
     }
 
-    /// The `code` of the [`AdkError`]: `session.not_found`, as the trait asks for it, `session.already_exists`,
-    /// `session.event_id_conflict`, `session.stale`, `session.busy`, `session.position_gone`, `session.invalid_input`,
-    /// `session.unauthenticated`, `session.forbidden`, `session.rate_limited`, `session.unavailable`,
-    /// `session.internal`.
+    /// The `code` of the [`AdkError`] of a session service: `session.not_found`, as the trait asks for it,
+    /// `session.already_exists`, `session.event_id_conflict`, `session.stale`, `session.busy`, `session.position_gone`,
+    /// `session.invalid_input`, `session.unauthenticated`, `session.forbidden`, `session.rate_limited`,
+    /// `session.unavailable`, `session.internal`. Of an artifact service, they begin with `artifact.`.
     pub fn adk_code(&self) -> &'static str {
         self.words().0
     }
 
-    fn words(&self) -> (&'static str, ErrorCategory) {
-        match self.kind {
-            ErrorKind::NotFound => ("session.not_found", ErrorCategory::NotFound),
-            ErrorKind::AlreadyExists => ("session.already_exists", ErrorCategory::InvalidInput),
-            ErrorKind::EventIdConflict => ("session.event_id_conflict", ErrorCategory::InvalidInput),
-            ErrorKind::Stale => ("session.stale", ErrorCategory::Cancelled),
-            ErrorKind::Busy => ("session.busy", ErrorCategory::Unavailable),
-            ErrorKind::PositionGone => ("session.position_gone", ErrorCategory::NotFound),
-            ErrorKind::InvalidInput => ("session.invalid_input", ErrorCategory::InvalidInput),
-            ErrorKind::Unauthenticated => ("session.unauthenticated", ErrorCategory::Unauthorized),
-            ErrorKind::Forbidden => ("session.forbidden", ErrorCategory::Forbidden),
-            ErrorKind::RateLimited => ("session.rate_limited", ErrorCategory::RateLimited),
-            ErrorKind::Unavailable => ("session.unavailable", ErrorCategory::Unavailable),
-            ErrorKind::Internal => ("session.internal", ErrorCategory::Internal),
+    /// The codes for sessions and for artifacts, and the category.
+    fn words(&self) -> (&'static str, &'static str, ErrorCategory) {
+        macro_rules! words {
+            ($word:literal, $category:ident) => {
+                (concat!("session.", $word), concat!("artifact.", $word), ErrorCategory::$category)
+            };
         }
+        match self.kind {
+            ErrorKind::NotFound => words!("not_found", NotFound),
+            ErrorKind::AlreadyExists => words!("already_exists", InvalidInput),
+            ErrorKind::EventIdConflict => words!("event_id_conflict", InvalidInput),
+            ErrorKind::Stale => words!("stale", Cancelled),
+            ErrorKind::Busy => words!("busy", Unavailable),
+            ErrorKind::PositionGone => words!("position_gone", NotFound),
+            ErrorKind::InvalidInput => words!("invalid_input", InvalidInput),
+            ErrorKind::Unauthenticated => words!("unauthenticated", Unauthorized),
+            ErrorKind::Forbidden => words!("forbidden", Forbidden),
+            ErrorKind::RateLimited => words!("rate_limited", RateLimited),
+            ErrorKind::Unavailable => words!("unavailable", Unavailable),
+            ErrorKind::Internal => words!("internal", Internal),
+        }
+    }
+
+    /// The error of an artifact service.
+    pub(crate) fn of_artifact(self) -> AdkError {
+        let (_, code, category) = self.words();
+        self.into_adk(ErrorComponent::Artifact, category, code)
+    }
+
+    fn into_adk(self, component: ErrorComponent, category: ErrorCategory, code: &'static str) -> AdkError {
+        let outcome = self.outcome.map(|outcome| match outcome {
+            Outcome::NotApplied => "not_applied",
+            Outcome::Unknown => "unknown",
+        });
+        let known = [("code", self.code.as_deref()), ("outcome", outcome)];
+        let details = ErrorDetails {
+            upstream_status_code: self.status,
+            request_id: self.request_id.clone(),
+            provider: Some("sessiond".into()),
+            metadata: known.into_iter().filter_map(|(name, word)| Some((name.into(), json!(word?)))).collect(),
+        };
+        AdkError::new(component, category, code, self.message.clone()).with_details(details).with_source(self)
     }
 }
 
 impl From<Error> for AdkError {
     fn from(error: Error) -> Self {
-        let (code, category) = error.words();
-        let outcome = error.outcome.map(|outcome| match outcome {
-            Outcome::NotApplied => "not_applied",
-            Outcome::Unknown => "unknown",
-        });
-        let known = [("code", error.code.as_deref()), ("outcome", outcome)];
-        let details = ErrorDetails {
-            upstream_status_code: error.status,
-            request_id: error.request_id.clone(),
-            provider: Some("sessiond".into()),
-            metadata: known.into_iter().filter_map(|(name, word)| Some((name.into(), json!(word?)))).collect(),
-        };
-        AdkError::new(ErrorComponent::Session, category, code, error.message.clone())
-            .with_details(details)
-            .with_source(error)
+        let (code, _, category) = error.words();
+        error.into_adk(ErrorComponent::Session, category, code)
     }
 }
 
 fn kind(status: u16, code: Option<&str>) -> ErrorKind {
     match (status, code.unwrap_or_default()) {
-        (404, "session_not_found" | "event_not_found") => ErrorKind::NotFound,
-        (409, "session_already_exists") => ErrorKind::AlreadyExists,
+        (404, "session_not_found" | "event_not_found" | "artifact_not_found") => ErrorKind::NotFound,
+        (409, "session_already_exists" | "artifact_version_exists") => ErrorKind::AlreadyExists,
         (409, "event_id_conflict") => ErrorKind::EventIdConflict,
         (409, "fenced") | (412, _) => ErrorKind::Stale,
         (409, "lease_held") => ErrorKind::Busy,

@@ -9,7 +9,7 @@ use reqwest::{
     redirect,
 };
 use rustls::{ClientConfig, RootCertStore};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     error::{Error, ErrorKind, Outcome},
@@ -57,10 +57,14 @@ pub(crate) struct Http {
 pub(crate) struct Call {
     method: Method,
     url: String,
-    body: Option<String>,
+    body: Option<Vec<u8>>,
     headers: HeaderMap,
     patience: Duration,
+    is_download: bool,
 }
+
+/// For so many bytes of a file, an attempt to send it may take a second more.
+const BYTES_PER_SECOND: usize = 256 << 10;
 
 impl Call {
     /// A query parameter. The names are this crate's own.
@@ -72,7 +76,25 @@ impl Call {
 
     pub fn json(mut self, body: String) -> Self {
         self.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        self.body = Some(body);
+        self.body = Some(body.into_bytes());
+        self
+    }
+
+    /// A file, with its type if it has one. How long an attempt may take grows with it.
+    pub fn file(mut self, bytes: Vec<u8>, mime_type: &str) -> Result<Self, Error> {
+        if !mime_type.is_empty() {
+            let value = HeaderValue::try_from(mime_type);
+            let value = value.map_err(|_| Error::input("The type of the file has characters that no type has."))?;
+            self.headers.insert(CONTENT_TYPE, value);
+        }
+        self.patience = Duration::from_secs((bytes.len() / BYTES_PER_SECOND) as u64);
+        self.body = Some(bytes);
+        Ok(self)
+    }
+
+    /// The answer is a file: it may take any time, but none in which no byte comes for as long as an attempt may take.
+    pub fn download(mut self) -> Self {
+        self.is_download = true;
         self
     }
 
@@ -130,11 +152,16 @@ impl Http {
     /// A request at a path, which is percent-encoded: see [`path`].
     pub fn call(&self, method: Method, path: &str) -> Call {
         let url = format!("{}{path}", self.base);
-        Call { method, url, body: None, headers: HeaderMap::new(), patience: Duration::ZERO }
+        Call { method, url, body: None, headers: HeaderMap::new(), patience: Duration::ZERO, is_download: false }
+    }
+
+    /// The body of the answer to [`Http::exchange`].
+    pub async fn send(&self, call: Call) -> Result<Vec<u8>, Error> {
+        Ok(self.exchange(call).await?.1)
     }
 
     /// Sends a request until there is a final answer, no attempt left, or no time for another one.
-    pub async fn send(&self, call: Call) -> Result<Vec<u8>, Error> {
+    pub async fn exchange(&self, call: Call) -> Result<(HeaderMap, Vec<u8>), Error> {
         let began = Instant::now();
         let mut in_doubt = false;
         let mut attempt = 0;
@@ -143,7 +170,7 @@ impl Http {
             let left = (self.limits.total + call.patience).saturating_sub(began.elapsed());
             let limit = (self.limits.attempt + call.patience).min(left);
             let (error, at_least) = match self.attempt(&call, limit).await {
-                Ok((status, _, body)) if status.is_success() => return Ok(body),
+                Ok((status, headers, body)) if status.is_success() => return Ok((headers, body)),
                 Ok((status, headers, body)) => {
                     let error = Error::answered(status.as_u16(), &body);
                     let unknown = error.outcome == Some(Outcome::Unknown);
@@ -161,6 +188,11 @@ impl Http {
                         return Err(Error::input(format!("{} is no URL that can be asked.", call.shown())));
                     }
                     let message = format!("sessiond cannot be reached: {}.", why(&error));
+                    (Error::new(ErrorKind::Unavailable, message), Duration::ZERO)
+                }
+                Err(Failed::Silent) => {
+                    in_doubt = true;
+                    let message = format!("sessiond cannot be reached: {SILENT}.");
                     (Error::new(ErrorKind::Unavailable, message), Duration::ZERO)
                 }
             };
@@ -192,8 +224,8 @@ impl Http {
             Ok((status, _, _)) if status.is_success() => Ok(()),
             Ok((status, _, body)) => Err(Error::answered(status.as_u16(), &body)),
             Err(Failed::Final(error)) => Err(error),
-            Err(Failed::Sending(error)) => {
-                let message = format!("sessiond cannot be reached: {}. Tried GET {} once.", why(&error), call.shown());
+            Err(failed) => {
+                let message = format!("sessiond cannot be reached: {}. Tried GET {} once.", failed.why(), call.shown());
                 Err(Error::new(ErrorKind::Unavailable, message))
             }
         }
@@ -202,7 +234,7 @@ impl Http {
     /// Opens a stream, once. The time for the head of the answer is limited, that for the body is not.
     pub async fn open(&self, call: &Call) -> Result<Response, Failed> {
         let opened = self.authorized(call, None);
-        match tokio::time::timeout(self.limits.attempt, opened).await {
+        match timeout(self.limits.attempt, opened).await {
             Ok(response) => response,
             Err(_) => {
                 let message = format!("sessiond gave no answer within {:.0} s.", self.limits.attempt.as_secs_f64());
@@ -212,9 +244,21 @@ impl Http {
     }
 
     async fn attempt(&self, call: &Call, limit: Duration) -> Result<(StatusCode, HeaderMap, Vec<u8>), Failed> {
+        if call.is_download {
+            return self.download(call, limit).await;
+        }
         let response = self.authorized(call, Some(limit)).await?;
         let (status, headers) = (response.status(), response.headers().clone());
         Ok((status, headers, response.bytes().await?.into()))
+    }
+
+    async fn download(&self, call: &Call, limit: Duration) -> Result<(StatusCode, HeaderMap, Vec<u8>), Failed> {
+        let mut response = timeout(limit, self.authorized(call, None)).await.map_err(|_| Failed::Silent)??;
+        let (status, headers, mut body) = (response.status(), response.headers().clone(), Vec::new());
+        while let Some(part) = timeout(limit, response.chunk()).await.map_err(|_| Failed::Silent)?? {
+            body.extend_from_slice(&part);
+        }
+        Ok((status, headers, body))
     }
 
     /// Sends a request with the credential, and once more if that is refused and there can be another.
@@ -271,6 +315,21 @@ pub(crate) enum Failed {
     Final(Error),
     /// No connection, no answer, or half of one.
     Sending(reqwest::Error),
+    /// For too long, no byte of a file came.
+    Silent,
+}
+
+const SILENT: &str = "no answer in time";
+
+impl Failed {
+    /// What happened, for people.
+    pub fn why(&self) -> String {
+        match self {
+            Self::Final(error) => error.message.clone(),
+            Self::Sending(error) => why(error),
+            Self::Silent => SILENT.into(),
+        }
+    }
 }
 
 impl From<Error> for Failed {
@@ -302,7 +361,7 @@ pub(crate) fn path(ids: &[(&'static str, &str)]) -> Result<String, Error> {
 /// What an error of the HTTP library says, without the URL, which may have a query.
 pub(crate) fn why(error: &reqwest::Error) -> String {
     if error.is_timeout() && !error.is_connect() {
-        return "no answer in time".into();
+        return SILENT.into();
     }
     // The innermost cause says it: `Connection refused (os error 111)`.
     let mut innermost: &dyn StdError = error;

@@ -1,4 +1,5 @@
-//! A session service for Google's Agent Development Kit for Rust (the crates `adk-*`) that keeps sessions in sessiond.
+//! A session service and an artifact service for Google's Agent Development Kit for Rust (the crates `adk-*`) that keep
+//! sessions and files in sessiond.
 //!
 //! ```no_run
 //! # fn f() -> Result<(), sessiond_adk::Error> {
@@ -15,12 +16,14 @@
 //! | | |
 //! |---|---|
 //! | [`SessiondSessionService`] | the service, and its [`Builder`] |
+//! | [`SessiondSessionService::artifacts`] | the artifact service, [`SessiondArtifactService`] |
 //! | [`ops`] | atomic changes of state, for tools |
 //! | [`SessiondSessionService::watch`] | following a session, as a stream of [`WatchItem`] |
 //! | [`Concurrency`], [`SessiondSessionService::turn`] | several writers of one session |
 //! | [`Error`] | what can go wrong |
 #![forbid(unsafe_code)]
 
+mod artifacts;
 mod error;
 mod http;
 mod op;
@@ -32,6 +35,7 @@ mod turn;
 mod watch;
 mod wire;
 
+pub use artifacts::SessiondArtifactService;
 pub use error::{Error, ErrorKind, Outcome};
 pub use service::{Builder, Concurrency, SessiondSessionService};
 pub use token::Token;

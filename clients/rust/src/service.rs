@@ -22,6 +22,7 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 
 use crate::{
+    artifacts::SessiondArtifactService,
     error::{Error, ErrorKind},
     http::{Call, Http, Limits, Traceparent, path},
     op::Op,
@@ -102,7 +103,8 @@ impl Builder {
         self
     }
 
-    /// How long one attempt may take, from the connection to the last byte of the answer; 15 s by default.
+    /// How long one attempt may take, from the connection to the last byte of the answer; 15 s by default. To send an
+    /// artifact, it may take 1 s more for each 256 KiB; to read one, it may take any time in which something comes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.attempt = timeout;
         self
@@ -204,6 +206,11 @@ impl SessiondSessionService {
             traceparent: None,
             keep_model_requests: false,
         }
+    }
+
+    /// The artifact service of the same sessiond, with the same settings.
+    pub fn artifacts(&self) -> SessiondArtifactService {
+        SessiondArtifactService::new(self.0.http.clone())
     }
 
     /// Takes the turn of a session, and waits at most for `wait` for that of another.

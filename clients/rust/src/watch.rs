@@ -185,7 +185,7 @@ impl Watch {
             Ok(response) => response,
             Err(Failed::Final(error)) if error.kind != ErrorKind::Unavailable => return Err(error),
             Err(Failed::Final(error)) => return Ok(Err((error.message, Duration::ZERO))),
-            Err(Failed::Sending(error)) => return Ok(Err((why(&error), Duration::ZERO))),
+            Err(failed) => return Ok(Err((failed.why(), Duration::ZERO))),
         };
         let status = response.status().as_u16();
         let is_stream =

@@ -27,6 +27,9 @@ pub const UNKNOWN: &str = "sessiond.unknown";
 /// The field of a stored event for what only ADK for Rust knows.
 const OWN: &str = "adkRust";
 
+/// The first version of an artifact, as ADK for Rust counts them. sessiond, as the other ADKs, counts from 0.
+pub(crate) const FIRST: i64 = 1;
+
 /// The first second that is no date any more.
 const YEAR_10000: f64 = 253_402_300_800.0;
 
@@ -321,7 +324,10 @@ fn encode_shared(event: &Event) -> Object {
     // These four are in every event of an ADK.
     let mut done = Object::from_iter([
         ("stateDelta".into(), Value::Object(delta)),
-        ("artifactDelta".into(), json!(actions.artifact_delta)),
+        (
+            "artifactDelta".into(),
+            actions.artifact_delta.iter().map(|(name, n)| (name.clone(), json!(n.saturating_sub(FIRST)))).collect(),
+        ),
         ("requestedAuthConfigs".into(), json!({})),
         ("requestedToolConfirmations".into(), json!({})),
     ]);
@@ -380,7 +386,9 @@ fn decode_shared(object: &Object) -> Event {
     let members = |name: &str| actions[name].as_object().into_iter().flatten();
     event.actions = EventActions {
         state_delta: members("stateDelta").map(|(key, value)| (key.clone(), value.clone())).collect(),
-        artifact_delta: members("artifactDelta").filter_map(|(name, v)| Some((name.clone(), v.as_i64()?))).collect(),
+        artifact_delta: (members("artifactDelta"))
+            .filter_map(|(name, version)| Some((name.clone(), version.as_i64()?.checked_add(FIRST)?)))
+            .collect(),
         skip_summarization: flag("skipSummarization"),
         transfer_to_agent: actions["transferToAgent"].as_str().map(str::to_owned),
         escalate: flag("escalate"),
@@ -435,7 +443,7 @@ fn encode_part(part: &Part) -> Value {
     }
 }
 
-fn decode_part(part: &Value) -> Option<Part> {
+pub(crate) fn decode_part(part: &Value) -> Option<Part> {
     let string = |value: &Value| value.as_str().map(str::to_owned);
     // ADK has the text that models give, which is in the standard alphabet.
     let signature = match &part["thoughtSignature"] {

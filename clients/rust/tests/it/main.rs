@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
 
 mod access;
+mod artifacts;
 mod concurrency;
 mod contract;
 mod faults;
