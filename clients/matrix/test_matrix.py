@@ -5,6 +5,7 @@ line. The programs reach the server through a proxy, which can cut a connection 
 asked.
 """
 
+import base64
 import json
 import os
 import queue
@@ -76,7 +77,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = "http://{}:{}".format(*self._listener.getsockname())
         self.lose = 0
-        """So many of the next answers to a POST get lost, each with its connection."""
+        """So many of the next answers to a POST or PUT get lost, each with its connection."""
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -87,27 +88,27 @@ class Proxy:
             except OSError:
                 return
             server = socket.create_connection(("127.0.0.1", self._port))
-            posts: queue.SimpleQueue[bool] = queue.SimpleQueue()
-            threading.Thread(target=self._requests, args=(client, server, posts), daemon=True).start()
-            threading.Thread(target=self._answers, args=(client, server, posts), daemon=True).start()
+            writes: queue.SimpleQueue[bool] = queue.SimpleQueue()
+            threading.Thread(target=self._requests, args=(client, server, writes), daemon=True).start()
+            threading.Thread(target=self._answers, args=(client, server, writes), daemon=True).start()
 
-    def _requests(self, client: socket.socket, server: socket.socket, posts: queue.SimpleQueue) -> None:
+    def _requests(self, client: socket.socket, server: socket.socket, writes: queue.SimpleQueue) -> None:
         try:
             while data := client.recv(65536):
-                if data.startswith(b"POST "):
-                    posts.put(True)
+                if data.startswith((b"POST ", b"PUT ")):
+                    writes.put(True)
                 server.sendall(data)
         except OSError:
             pass
         finally:
             shut(server)
 
-    def _answers(self, client: socket.socket, server: socket.socket, posts: queue.SimpleQueue) -> None:
+    def _answers(self, client: socket.socket, server: socket.socket, writes: queue.SimpleQueue) -> None:
         try:
             while data := server.recv(65536):
-                is_post = not posts.empty() and posts.get()
+                is_of_write = not writes.empty() and writes.get()
                 with self._lock:
-                    lost = is_post and self.lose > 0
+                    lost = is_of_write and self.lose > 0
                     self.lose -= lost
                 if lost:
                     break
@@ -144,7 +145,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Progr
         yield programs, proxy
 
 
-def event(name: str, text: str, delta: dict | None = None) -> dict:
+def event(name: str, text: str, delta: dict | None = None, files: dict[str, int] | None = None) -> dict:
     return {
         "id": f"{name}-{uuid.uuid4().hex}",
         "author": "waiter",
@@ -153,6 +154,7 @@ def event(name: str, text: str, delta: dict | None = None) -> dict:
         "text": text,
         "role": "model",
         "stateDelta": delta or {},
+        "artifactDelta": files or {},
     }
 
 
@@ -345,3 +347,93 @@ def test_writers_of_all_languages_at_once_lose_nothing(world: tuple[list[Program
         assert len(set(read["events"])) == len(read["events"]) == 2 * rounds * len(programs)
         assert {f"{program.name}:{at}" for program in programs for at in range(rounds)} <= read["state"].keys()
         assert read["events"] == reads[0]["events"]
+
+
+def first_version(program: Program) -> int:
+    """The number that its framework gives to the first version of a file."""
+    return 1 if program.name in ("go", "rust") else 0
+
+
+def contents() -> list[dict[str, str]]:
+    """Files that some way of sending them would spoil; none is as another."""
+    some = [b"", os.urandom(100_000), bytes(range(256)), b"\xff\xfe{}", b'{"text": "\\u0000"}', "Hällo".encode()]
+    types = ["text/plain", "image/png", "application/octet-stream", 'a/b; c="d e"', "application/json", "text/plain"]
+    files = [
+        {"data": base64.b64encode(data).decode(), "mimeType": kind} for data, kind in zip(some, types, strict=True)
+    ]
+    return [*files, {"text": f"Hällo 🙂\r\n{uuid.uuid4()}"}, {"text": '{"inlineData": 1}'}]
+
+
+def test_a_file_goes_from_each_to_each(world: tuple[list[Program], Proxy]) -> None:
+    programs, _ = world
+    session = new_session(programs)
+    names = ["notes", "a/b/c", "50% of an olé+.txt", "日本語 🙂?#", "user:mine", "user:a/b ü", "x" * 200, "..a"]
+    saved: dict[str, dict[str, str]] = {}
+    for program in programs:
+        for name, content in zip(names, contents(), strict=True):
+            own = f"{name} {program.name}"
+            assert program.do("save", session, name=own, **content)["version"] == first_version(program), own
+            saved[own] = content
+    for reader in programs:
+        for name, content in saved.items():
+            read = reader.do("load", session, name=name)
+            assert read == {"ok": True, **content}, f"{reader.name}: {name}"
+            first = first_version(reader)
+            assert reader.do("load", session, name=name, version=first) == read, f"{reader.name}: {name}"
+            assert reader.do("load", session, name=name, version=first + 1) == {"ok": True}, f"{reader.name}: {name}"
+        assert sorted(reader.do("files", session)["names"]) == sorted(saved), reader.name
+        assert reader.do("load", session, name="never was") == {"ok": True}, reader.name
+
+
+def test_versions_of_all_languages_are_one_row(world: tuple[list[Program], Proxy]) -> None:
+    programs, proxy = world
+    session = new_session(programs)
+    texts = []
+    for round in range(2):
+        for program in programs:
+            # Also if the answer gets lost, after it was saved.
+            proxy.lose = round
+            text = f"{program.name} {round}"
+            at = program.do("save", session, name="shared", text=text)["version"] - first_version(program)
+            assert proxy.lose == 0, f"{program.name}: no answer was lost"
+            assert at == len(texts), program.name
+            texts.append(text)
+    for program in programs:
+        for at, text in enumerate(texts):
+            read = program.do("load", session, name="shared", version=at + first_version(program))
+            assert read == {"ok": True, "text": text}, program.name
+
+
+def test_the_log_says_of_the_same_version_to_each(world: tuple[list[Program], Proxy]) -> None:
+    programs, proxy = world
+    session = new_session(programs)
+    for at, writer in enumerate(programs):
+        version = writer.do("save", session, name="a/b", text=f"{at}")["version"]
+        said = event(writer.name, "wrote it", files={"a/b": version, f"of {writer.name}": first_version(writer) + 41})
+        writer.do("append", session, event=said)
+        assert stored(proxy.url, session)[said["id"]]["actions"]["artifactDelta"] == {
+            "a/b": at,
+            f"of {writer.name}": 41,
+        }, writer.name
+        for reader in programs:
+            files = reader.do("get", session)["artifacts"]
+            assert files["a/b"] == at + first_version(reader), f"{writer.name}, {reader.name}"
+            assert files[f"of {writer.name}"] == 41 + first_version(reader), f"{writer.name}, {reader.name}"
+            read = reader.do("load", session, name="a/b", version=files["a/b"])
+            assert read == {"ok": True, "text": f"{at}"}, f"{writer.name}, {reader.name}"
+        # The same event from another language, in its own numbers, is recognised.
+        for other in programs:
+            shift = first_version(other) - first_version(writer)
+            again = {name: number + shift for name, number in said["artifactDelta"].items()}
+            other.do("append", session, event={**said, "artifactDelta": again})
+    assert len(stored(proxy.url, session)) == len(programs)
+
+
+def test_a_file_without_its_session_is_refused_in_every_language(world: tuple[list[Program], Proxy]) -> None:
+    programs, _ = world
+    lost = {**new_session(programs), "session": "never was"}
+    for program in programs:
+        refused = program.ask("save", lost, name="a", text="x")
+        assert not refused["ok"], program.name
+        assert (refused["code"], refused["status"]) == ("session_not_found", 404), program.name
+        assert program.do("load", lost, name="a") == {"ok": True}, program.name
