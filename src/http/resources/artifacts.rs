@@ -121,7 +121,6 @@ pub const PUT_OF_USER: Operation = Operation {
     id: "putUserArtifact",
     summary: "Save bytes as a version of an artifact of a user",
     description: "As of a session, without an event. A name with or without `user:` is the same.",
-    query: &[METADATA, DISPLAY_NAME, NEW_VERSION],
     headers: SAVE_HEADERS_OF_USER,
     errors: SAVE_ERRORS_OF_USER,
     ..PUT

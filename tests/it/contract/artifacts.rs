@@ -226,6 +226,10 @@ on_both_databases! {
         assert_eq!(events["events"][1]["actions"]["artifactDelta"], json!({"user:p": 0}));
         assert_eq!(events["events"][1]["author"], "user");
         assert_eq!(server.state().await, json!({"k": 1}), "no state");
+        // On the user's path there is no log.
+        server.put(format!("{OF_USER}/q?event=none")).body("a/b", "x").await.expect(201);
+        let appended = server.put(format!("{OF_USER}/q?event=append")).body("a/b", "x").await;
+        assert_eq!(appended.problem(422, "invalid_argument")["errors"][0]["field"], "event");
         // Nothing of it happens by half.
         server.put("/v1/apps/app/policy").json(json!({"limits": {"eventsPerSession": 2}})).await.expect(200);
         let refused = server.put(format!("{FILES}/z")).body("a/b", bytes(2 * PART)).await;
