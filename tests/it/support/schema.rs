@@ -98,7 +98,7 @@ fn answer_fault(
     };
     let media_type = media_type.ok_or("there is no content type")?;
     // A file, of any type.
-    if content.contains_key("*/*") && is_file(method, path) {
+    if content.contains_key("application/octet-stream") && is_file(method, path) {
         return Ok(());
     }
     if !content.contains_key(media_type) {
