@@ -105,8 +105,8 @@ select id, incarnation, creation_digest from sessions where app_name = $1 and us
 
 -- count_sessions
 select count(*) from (select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is
-    null or s.expire_time > coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $3)) limit
-    0 + $4) as counted;
+    null or s.expire_time > ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $3::bigint))
+    limit 0 + $4) as counted;
 
 -- set_created_revisions
 update sessions set created_user_revision = $4, created_app_revision = $5 where app_name = $1 and user_id = $2
@@ -120,8 +120,8 @@ insert into session_updates (app_name, user_id, id, bucket) select app_name, use
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
     when $10 is null then 0 else (extract(epoch from statement_timestamp()) * 1000000)::bigint - $10 end else
-    expire_time end, active_day = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $11)
-    / 86400000000 where app_name = $1 and user_id = $2 and id = $3;
+    expire_time end, active_day = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $11::bigint) / 86400000000 where app_name = $1 and user_id = $2 and id = $3;
 
 -- unlist_update
 delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and bucket = (select update_time /
@@ -198,22 +198,22 @@ select digest from user_patches where app_name = $1 and user_id = $2 and request
 select digest from app_patches where app_name = $1 and request_key = $2;
 
 -- user_remember_patch
-insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4,
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5));
+insert into user_patches (app_name, user_id, request_key, digest, time) values ($1, $2, $3, $4, ((extract(epoch
+    from statement_timestamp()) * 1000000)::bigint + 0 * $5::bigint));
 
 -- app_remember_patch
-insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, coalesce((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint, $4));
+insert into app_patches (app_name, request_key, digest, time) values ($1, $2, $3, ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint));
 
 -- user_forget_patches
 delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
-    user_patches where time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2
-    order by time limit 0 + $3 for update skip locked);
+    user_patches where time < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint)
+    - $2 order by time limit 0 + $3 for update skip locked);
 
 -- app_forget_patches
 delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
-    time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by time limit
-    0 + $3 for update skip locked);
+    time < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint) - $2 order by time
+    limit 0 + $3 for update skip locked);
 
 -- lease
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -221,9 +221,9 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
     as app_revision, s.lease_epoch, s.lease_owner, s.lease_invocation, s.lease_expire, s.lease_ttl,
-    s.lease_all, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) as now from
+    s.lease_all, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) as now from
     sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
-    s.expire_time > coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4));
+    s.expire_time > ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint));
 
 -- set_lease
 update sessions set lease_epoch = $4, lease_owner = $5, lease_invocation = $6, lease_expire = $7, lease_ttl =
@@ -238,20 +238,19 @@ with made as (insert into sessions (app_name, user_id, id, incarnation, revision
     update_time, update_time_number, display_name, labels, expire_time, base_revision, initial_state,
     created_user_revision, created_app_revision, imported_revision, lost_user_from, lost_user_through,
     lost_app_from, lost_app_through, forked_from, forked_revision, creation_key, creation_digest, active_day)
-    select app_name, user_id, $5, $6, $8, coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $7), greatest(commit_time, coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $7)), coalesce($9, coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $7)), coalesce($10, ((coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $7)) / 1000000)::text || '.' || lpad(((coalesce((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint, $7)) % 1000000)::text, 6, '0')), display_name, labels,
-    expire_time, base_revision, initial_state, created_user_revision, created_app_revision, case when
-    imported_revision > $8 then $8 else imported_revision end, lost_user_from, case when lost_user_through > $8
-    then $8 else lost_user_through end, lost_app_from, case when lost_app_through > $8 then $8 else
-    lost_app_through end, id, $8, $11, $12, coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $7) / 86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and
-    incarnation = $4 on conflict do nothing returning app_name, user_id, id, update_time) insert into
-    session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from
-    made;
+    select app_name, user_id, $5, $6, $8, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint), greatest(commit_time, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint)), coalesce($9, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint)), coalesce($10, ((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint)) / 1000000)::text || '.' || lpad(((((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $7::bigint)) % 1000000)::text, 6, '0')), display_name, labels, expire_time,
+    base_revision, initial_state, created_user_revision, created_app_revision, case when imported_revision > $8
+    then $8 else imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else
+    lost_user_through end, lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end,
+    id, $8, $11, $12, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint) /
+    86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict
+    do nothing returning app_name, user_id, id, update_time) insert into session_updates (app_name, user_id,
+    id, bucket) select app_name, user_id, id, update_time / 10000000 from made;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -377,10 +376,13 @@ select sequence, commit_time from events where app_name = $1 and user_id = $2 an
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
     <= $5;
 
--- insert_blob
+-- note_blob
 insert into blobs (app_name, user_id, id, size, versions, loose_since, store, object) values ($1, $2, $3, $4,
-    $5, case when $6 then coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7) end, $8,
-    $9) on conflict do nothing;
+    0, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $5::bigint), $6, $7) on conflict do
+    nothing;
+
+-- insert_held_blob
+insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, 1) on conflict do nothing;
 
 -- take_blob
 update blobs set versions = 1, loose_since = null, size = $4 where app_name = $1 and user_id = $2 and id = $3
@@ -392,7 +394,7 @@ update blobs as b set versions = b.versions - p.number, loose_since = case when 
     b.user_id = $2 and b.id = p.text;
 
 -- renew_blob
-update blobs set loose_since = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4)
+update blobs set loose_since = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint)
     where app_name = $1 and user_id = $2 and id = $3 and versions = 0;
 
 -- leave_blob
@@ -405,12 +407,12 @@ insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, 
 select bytes from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n = $4;
 
 -- loose_blobs
-select app_name, user_id, id, size, store, object from blobs where loose_since < coalesce((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint, $1) - $2 order by loose_since limit 0 + $3;
+select app_name, user_id, id, size, store, object from blobs where loose_since < ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint) - $2 order by loose_since limit 0 + $3;
 
 -- claim_blob
 update blobs set versions = -1 where app_name = $1 and user_id = $2 and id = $3 and versions <= 0 and
-    loose_since < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $5;
+    loose_since < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $5;
 
 -- remove_chunks
 delete from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n <= (select n from (select n
@@ -516,8 +518,8 @@ select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, 
 -- insert_version
 insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
     sha256, blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) values
-    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $13), $14, $15, $16, $17, $18, $19) returning create_time;
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $13::bigint), $14, $15, $16, $17, $18, $19) returning create_time;
 
 -- set_latest
 insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
@@ -541,20 +543,20 @@ select sequence, id, invocation_id, event_time, commit_time, user_revision, app_
     by sequence;
 
 -- note_import
-insert into imports (app_name, user_id, session_id, incarnation, time) values ($1, $2, $3, $4,
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5)) on conflict (app_name,
-    user_id, session_id, incarnation) do update set time = excluded.time;
+insert into imports (app_name, user_id, session_id, incarnation, time) values ($1, $2, $3, $4, ((extract(epoch
+    from statement_timestamp()) * 1000000)::bigint + 0 * $5::bigint)) on conflict (app_name, user_id,
+    session_id, incarnation) do update set time = excluded.time;
 
 -- renew_import
-update imports set time = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5) where
-    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+update imports set time = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $5::bigint)
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- forget_import
 delete from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- dead_import
-select app_name, user_id, session_id, incarnation from imports where time < coalesce((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint, $1) - $2 limit 1 for update skip locked;
+select app_name, user_id, session_id, incarnation from imports where time < ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint) - $2 limit 1 for update skip locked;
 
 -- claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -565,9 +567,10 @@ with made as (insert into sessions (app_name, user_id, id, incarnation, revision
     forked_revision, imported_mark, imported_digest, commit_time, imported_revision, created_user_revision,
     created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, active_day)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
-    $23, $24, $25, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $18) / 86400000000)
-    on conflict do nothing returning app_name, user_id, id, update_time) insert into session_updates (app_name,
-    user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from made;
+    $23, $24, $25, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $18::bigint) /
+    86400000000) on conflict do nothing returning app_name, user_id, id, update_time) insert into
+    session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from
+    made;
 
 -- user_take
 insert into user_scopes (app_name, user_id, revision, floor, emptied, imported, began) values ($1, $2, $3, $3,
@@ -721,9 +724,9 @@ select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, 
     s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
     $8 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
     e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
-    limit 1) end as first_stub, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $6) as
-    now from sessions s where s.app_name = $1 and (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by
-    s.create_time, s.user_id, s.id limit 0 + $5;
+    limit 1) end as first_stub, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $6::bigint) as now from sessions s where s.app_name = $1 and (s.create_time, s.user_id, s.id) > ($2, $3,
+    $4) order by s.create_time, s.user_id, s.id limit 0 + $5;
 
 -- kept
 select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $5
@@ -731,30 +734,30 @@ select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, 
     s.id and e.incarnation = s.incarnation and e.sequence = s.base_revision + 1) end as first_commit, case when
     $6 then (select e.commit_time from events e where e.app_name = $1 and e.user_id = s.user_id and
     e.session_id = s.id and e.incarnation = s.incarnation and e.sequence <= s.base_revision order by e.sequence
-    limit 1) end as first_stub, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) as
-    now from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3;
+    limit 1) end as first_stub, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $4::bigint) as now from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3;
 
 -- history_of_app
 select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $3 then l.revision end) from
-    (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
+    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $3 then l.revision end)
+    from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
     l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision then (select max(l.revision)
     from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
     l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name = $1;
 
 -- history_of_users
 select s.user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $6) - $5 then l.revision end) from
-    (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = s.user_id and l.revision >
-    s.floor order by l.revision limit 0 + $4) as l) end as young, case when s.floor < s.revision then (select
-    max(l.revision) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id =
-    s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l) end as last from user_scopes s
-    where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
+    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $6::bigint) - $5 then l.revision end)
+    from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = s.user_id and
+    l.revision > s.floor order by l.revision limit 0 + $4) as l) end as young, case when s.floor < s.revision
+    then (select max(l.revision) from (select l.revision, l.time from user_log l where l.app_name = $1 and
+    l.user_id = s.user_id and l.revision > s.floor order by l.revision limit 0 + $4) as l) end as last from
+    user_scopes s where s.app_name = $1 and s.user_id > $2 order by s.user_id limit 0 + $3;
 
 -- user_locked_history
 select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $5) - $4 then l.revision end) from
-    (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = $2 and l.revision >
+    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $5::bigint) - $4 then l.revision end)
+    from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = $2 and l.revision >
     s.floor order by l.revision limit 0 + $3) as l) end as young, case when s.floor < s.revision then (select
     max(l.revision) from (select l.revision, l.time from user_log l where l.app_name = $1 and l.user_id = $2
     and l.revision > s.floor order by l.revision limit 0 + $3) as l) end as last from user_scopes s where
@@ -762,8 +765,8 @@ select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (s
 
 -- app_locked_history
 select '' as user_id, s.floor, s.emptied, case when s.floor < s.revision then (select min(case when l.time >=
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $3 then l.revision end) from
-    (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
+    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $3 then l.revision end)
+    from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
     l.revision limit 0 + $2) as l) end as young, case when s.floor < s.revision then (select max(l.revision)
     from (select l.revision, l.time from app_log l where l.app_name = $1 and l.revision > s.floor order by
     l.revision limit 0 + $2) as l) end as last from app_scopes s where s.app_name = $1 for update;
@@ -1758,36 +1761,36 @@ select name from ((select distinct app_name as name from sessions where app_name
 -- distributed_set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
     display_name end, labels = case when $6 then $7 else labels end, expire_time = case when $8 then $9 + case
-    when $10 is null then 0 else n.now - $10 end else expire_time end, active_day = coalesce(n.now, $11) /
+    when $10 is null then 0 else n.now - $10 end else expire_time end, active_day = (n.now + 0 * $11::bigint) /
     86400000000 from (select (extract(epoch from statement_timestamp()) * 1000000)::bigint as now) as n where
     app_name = $1 and user_id = $2 and id = $3;
 
 -- distributed_user_forget_patches
 delete from user_patches where (app_name, user_id, request_key) in (select app_name, user_id, request_key from
-    user_patches where time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2
-    order by time limit 0 + $3);
+    user_patches where time < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint)
+    - $2 order by time limit 0 + $3);
 
 -- distributed_app_forget_patches
 delete from app_patches where (app_name, request_key) in (select app_name, request_key from app_patches where
-    time < coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by time limit
-    0 + $3);
+    time < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint) - $2 order by time
+    limit 0 + $3);
 
 -- distributed_insert_fork
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, lost_user_from, lost_user_through, lost_app_from,
     lost_app_through, forked_from, forked_revision, creation_key, creation_digest, active_day) select app_name,
-    user_id, $5, $6, $8, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7),
-    greatest(commit_time, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)),
-    coalesce($9, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)), coalesce($10,
-    ((coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)) / 1000000)::text || '.' ||
-    lpad(((coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $7)) % 1000000)::text, 6,
-    '0')), display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
-    created_app_revision, case when imported_revision > $8 then $8 else imported_revision end, lost_user_from,
-    case when lost_user_through > $8 then $8 else lost_user_through end, lost_app_from, case when
-    lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12, coalesce((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint, $7) / 86400000000 from sessions where app_name = $1 and user_id
-    = $2 and id = $3 and incarnation = $4 on conflict do nothing;
+    user_id, $5, $6, $8, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint),
+    greatest(commit_time, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)),
+    coalesce($9, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)),
+    coalesce($10, ((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) /
+    1000000)::text || '.' || lpad(((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint)) % 1000000)::text, 6, '0')), display_name, labels, expire_time, base_revision, initial_state,
+    created_user_revision, created_app_revision, case when imported_revision > $8 then $8 else
+    imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end,
+    lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12,
+    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint) / 86400000000 from
+    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict do nothing;
 
 -- distributed_next_trim
 select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
@@ -1797,8 +1800,8 @@ select emptied from trims where app_name = $1 and user_id = $2 and session_id = 
     update skip locked;
 
 -- distributed_dead_import
-select app_name, user_id, session_id, incarnation from imports where time < coalesce((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint, $1) - $2 limit 1;
+select app_name, user_id, session_id, incarnation from imports where time < ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint) - $2 limit 1;
 
 -- distributed_claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for update
@@ -1810,8 +1813,8 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     forked_revision, imported_mark, imported_digest, commit_time, imported_revision, created_user_revision,
     created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, active_day)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
-    $23, $24, $25, coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $18) / 86400000000)
-    on conflict do nothing;
+    $23, $24, $25, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $18::bigint) /
+    86400000000) on conflict do nothing;
 
 -- distributed_expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from

@@ -365,9 +365,12 @@ select sequence, commit_time from events where app_name = $1 and user_id = $2 an
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
     <= $5;
 
--- insert_blob
+-- note_blob
 insert into blobs (app_name, user_id, id, size, versions, loose_since, store, object) values ($1, $2, $3, $4,
-    $5, case when $6 then $7 end, $8, $9) on conflict do nothing;
+    0, $5, $6, $7) on conflict do nothing;
+
+-- insert_held_blob
+insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, 1) on conflict do nothing;
 
 -- take_blob
 update blobs set versions = 1, loose_since = null, size = $4 where app_name = $1 and user_id = $2 and id = $3

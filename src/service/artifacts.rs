@@ -20,7 +20,6 @@ use crate::domain::event::cost;
 use crate::domain::ids::{ArtifactName, IdempotencyKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
-use crate::domain::tag::Tag;
 use crate::store::error::StoreError;
 
 /// A version to be saved, but for its bytes.
@@ -46,8 +45,6 @@ pub struct SavedArtifact {
     pub version: Version,
     /// An earlier request saved it.
     pub replayed: bool,
-    /// The tag of the session to which an event was appended.
-    pub tag: Option<Tag>,
     pub cost: u32,
 }
 
@@ -275,7 +272,7 @@ impl Service {
             self.metrics.appended(1);
         }
         let cost = if saved.tag.is_some() { cost(saved.event_bytes) } else { 1 };
-        Ok(SavedArtifact { version: saved.version, replayed, tag: saved.tag, cost })
+        Ok(SavedArtifact { version: saved.version, replayed, cost })
     }
 
     /// The error of a save, of which the bytes are left to the sweep: unless a version has taken them after all.

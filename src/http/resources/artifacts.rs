@@ -305,7 +305,7 @@ async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Resul
     let is_first = request.is_first;
     let place = request.place.clone();
     let saved = call.writer()?.save_artifact(request, upload, call.deadline).await;
-    let SavedArtifact { version, replayed, tag: _, cost } = saved.map_err(|error| match error {
+    let SavedArtifact { version, replayed, cost } = saved.map_err(|error| match error {
         Error::ArtifactMismatch { latest: Some(latest) } if is_first => {
             Problem::has_version(Some(latest), Header::CreateOnly.title())
         }

@@ -27,18 +27,26 @@ fn of<'a>(text: &'static str, blob: &'a BlobKey) -> Query<'a> {
     Query::new(text).user(&blob.user).bind(&blob.id)
 }
 
-/// Notes a blob; `versions`: how many hold it.
-pub async fn insert(db: &mut impl Sql, blob: &Blob, versions: i64, now: Micros) -> Result<()> {
+/// Notes a blob whose bytes are about to come.
+pub async fn note(db: &mut impl Sql, blob: &Blob, now: Micros) -> Result<()> {
     let (store, object) = blob.object.as_ref().map(|(store, object)| (&**store, &**object)).unzip();
-    let size = i64::try_from(blob.size).unwrap_or(i64::MAX);
-    let query = of(&Statements::of(db).insert_blob, &blob.key).bind(size).bind(versions).bind(versions == 0);
-    db.execute(query.bind(now.0).bind(store).bind(object)).await.map(drop)
+    let query = of(&Statements::of(db).note_blob, &blob.key).bind(stored(blob.size)).bind(now.0);
+    db.execute(query.bind(store).bind(object)).await.map(drop)
+}
+
+/// Inserts a blob of the database that a version holds.
+pub async fn insert_held(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<()> {
+    db.execute(of(&Statements::of(db).insert_held_blob, blob).bind(stored(size))).await.map(drop)
 }
 
 /// Lets a version hold a blob that none holds; `false` if it is being removed.
 pub async fn take(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<bool> {
-    let size = i64::try_from(size).unwrap_or(i64::MAX);
-    Ok(db.execute(of(&Statements::of(db).take_blob, blob).bind(size)).await? > 0)
+    Ok(db.execute(of(&Statements::of(db).take_blob, blob).bind(stored(size))).await? > 0)
+}
+
+/// A size as it is stored.
+pub fn stored(size: u64) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
 }
 
 /// Takes from each of a user's blobs as many versions as are named; those that none holds any more become loose.
@@ -105,12 +113,13 @@ const OF_BLOB: &str = "app_name = $1 and user_id = $2 and id = $3";
 const OF_CHUNKS: &str = "app_name = $1 and user_id = $2 and blob = $3";
 
 statements! { words,
-    /// Notes a blob of `$4` bytes that `$5` versions hold; `$6`: none does yet, as of `$7`, where the database has no clock.
-    insert_blob: format!(
+    /// A blob of `$4` bytes that no version holds, as of `$5`, where the database has no clock.
+    note_blob: format!(
         "insert into blobs (app_name, user_id, id, size, versions, loose_since, store, object) \
-         values ($1, $2, $3, $4, $5, case when $6 then {} end, $8, $9) on conflict do nothing",
-        words.present("$7")
+         values ($1, $2, $3, $4, 0, {}, $6, $7) on conflict do nothing",
+        words.present("$5")
     ),
+    insert_held_blob: "insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, 1) on conflict do nothing",
     take_blob: format!("update blobs set versions = 1, loose_since = null, size = $4 where {OF_BLOB} and versions = 0"),
     /// Of each of the blobs `$3`, as many versions as `$4` says.
     release_blobs: format!(

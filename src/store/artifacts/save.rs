@@ -8,7 +8,7 @@ use super::blobs;
 use super::read::{Holder, VERSION, VersionRow, digest};
 use crate::domain::Limits;
 use crate::domain::append::{self, Append};
-use crate::domain::artifact::{Blob, BlobBegin, BlobKey, Held, Place, Save, SaveEvent, Saved, Version, decide};
+use crate::domain::artifact::{BlobBegin, BlobKey, Held, Place, Save, SaveEvent, Saved, Version, decide};
 use crate::domain::erasure::Subject;
 use crate::domain::event::EventDraft;
 use crate::domain::guard::Guard;
@@ -35,7 +35,7 @@ pub async fn begin_blob<X: Tx>(tx: &mut X, salt: &[u8; 32], begin: &BlobBegin) -
     if let Some(session) = begin.place.session() {
         head(tx, session, begin.now).await?.ok_or(Refusal::SessionNotFound)?;
     }
-    blobs::insert(tx, &begin.blob, 0, begin.now).await?;
+    blobs::note(tx, &begin.blob, begin.now).await?;
     Ok(((), End::UNTOLD))
 }
 
@@ -137,7 +137,7 @@ async fn hold_blob(db: &mut impl Sql, save: &Save) -> Decided<()> {
     match &blob.bytes {
         Some(bytes) => {
             blobs::insert_chunk(db, &key, 0, bytes).await?;
-            blobs::insert(db, &Blob { key, size, object: None }, 1, save.now).await?;
+            blobs::insert_held(db, &key, size).await?;
         }
         None if blobs::take(db, &key, size).await? => {}
         None => return Err(Refusal::BlobLost.into()),
@@ -178,7 +178,7 @@ async fn insert(
         .bind(save.mark)
         .bind(content.kind.as_str())
         .bind(content.mime_type.as_deref())
-        .bind(size.map(|size| i64::try_from(size).unwrap_or(i64::MAX)))
+        .bind(size.map(blobs::stored))
         .bind(sha256)
         .bind(save.blob.as_ref().map(|blob| &*blob.id))
         .bind(save.now.0)

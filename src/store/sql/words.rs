@@ -49,9 +49,10 @@ pub struct Words {
 }
 
 impl Words {
-    /// The time now, where `now` is that of the process.
+    /// The time now, where `now` is that of the process, which counts if the database has no clock. (No `coalesce`: Citus allows no
+    /// clock in one where something is written.)
     pub fn present(&self, now: &str) -> String {
-        self.clock.map_or_else(|| now.to_owned(), |clock| format!("coalesce({clock}, {now})"))
+        self.clock.map_or_else(|| now.to_owned(), |clock| format!("({clock} + 0 * {now}::bigint)"))
     }
 
     /// The day of now, in whole days since 1970.
