@@ -1,6 +1,6 @@
 -- Events for the sessions that setup.sql made, :each of them for each session: the rows that the service writes for events
--- without a delta, of some 250 bytes. They lie in the table in the order of time, as if the sessions had taken turns, so the
--- last events of a session are in different pages. `sessiond verify` agrees with them.
+-- without a delta, of some 250 bytes. They lie in the table in the order of time, a second apart, as if the sessions had taken turns,
+-- so the last events of a session are in different pages. `sessiond verify` agrees with them.
 --
 --     psql -v app=bench -v each=100 -f events.sql URL
 \set ON_ERROR_STOP on
@@ -10,10 +10,9 @@ alter table events drop constraint events_pkey;
 
 create procedure fill(p_app text, p_each integer) language plpgsql as $$
 declare
-    second bigint;
+    sessions bigint := (select count(*) from sessions where app_name = p_app);
 begin
     for n in 1..p_each loop
-        second := 1760000000 + n * 60;
         insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
             invocation_id, user_revision, app_revision, digest, body)
         select app_name, user_id, id, incarnation, n, event, second * 1000000, second * 1000000, 'agent', 'i' || n, 1, 1,
@@ -21,12 +20,20 @@ begin
             '{"id":"' || event || '","timestamp":' || second || '.000000,"invocationId":"i' || n || '","author":"agent",'
                 || '"actions":{"stateDelta":{},"stateOps":[]},"content":{"role":"model","parts":[{"text":"'
                 || repeat('What was said. ', 5) || '"}]}}'
-        from (select *, gen_random_uuid()::text as event from sessions where app_name = p_app offset 0) s;
+        from (
+            select *, gen_random_uuid()::text as event, 1760000000 + (n - 1) * sessions + substr(id, 2)::bigint as second
+            from sessions s where app_name = p_app offset 0
+        ) s;
         commit;
     end loop;
-    update sessions s set revision = p_each, update_time = second * 1000000, update_time_number = second || '.000000',
-        active_day = second / 86400
-    where app_name = p_app;
+    update sessions s set revision = p_each, update_time = e.commit_time, update_time_number = e.commit_time / 1000000 || '.000000',
+        active_day = e.commit_time / 86400000000
+    from events e
+    where s.app_name = p_app and e.app_name = p_app and e.incarnation = s.incarnation and e.sequence = p_each;
+    -- The place in the list by last update: the bucket of ten seconds.
+    update session_updates o set bucket = s.update_time / 10000000
+    from sessions s
+    where o.app_name = p_app and s.app_name = p_app and s.user_id = o.user_id and s.id = o.id;
 end
 $$;
 call fill(:'app', :each);

@@ -12,6 +12,7 @@ the cache of files too, is a control group's: it needs root on Linux. Without it
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -38,8 +39,9 @@ class ControlGroup:
         (self.folder / ("memory.max" if unified else "memory.limit_in_bytes")).write_text(str(limit))
 
     def take(self, pid: int) -> None:
-        """The process; its children follow as they are born."""
-        (self.folder / "cgroup.procs").write_text(str(pid))
+        """The process, if it is there; its children follow as they are born."""
+        with contextlib.suppress(ProcessLookupError):
+            (self.folder / "cgroup.procs").write_text(str(pid))
 
     def remove(self) -> None:
         self.folder.rmdir()
@@ -55,6 +57,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=BENCH.parent / "docs/benchmarks/size.json")
     options = parser.parse_args()
+    options.sessiond, options.programs = options.sessiond.resolve(), options.programs.resolve()
     with tempfile.TemporaryDirectory(prefix="sessiond-size-", dir=os.environ.get("BENCH_DIR", "/var/tmp")) as folder:
         found = measure(options, Path(folder))
     options.out.parent.mkdir(parents=True, exist_ok=True)
