@@ -2,14 +2,10 @@
 
 use std::fmt;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
+use crate::domain::ids::segment;
 use crate::domain::verify::Findings;
 use crate::store::error::StoreError;
 use crate::store::inspect::{BELONGINGS, Incarnation, Inspector, Place, ScopeName, SessionName};
-
-/// The characters that stay unescaped in a path segment (RFC 3986, section 2.3).
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// How much was checked, and how much of it differs.
 #[derive(Debug, Default)]
@@ -96,11 +92,6 @@ impl Summary {
             report(&format!("{subject}: {} more differences", findings.count - told));
         }
     }
-}
-
-/// Encoded as in a URL: names may contain any character.
-fn segment(name: &str) -> String {
-    utf8_percent_encode(name, SEGMENT).to_string()
 }
 
 fn session(SessionName { app, user, session }: &SessionName) -> String {

@@ -4,9 +4,18 @@
 use std::fmt;
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use uuid::Uuid;
 
 use super::scope::Scope;
+
+/// The characters that stay as they are in a segment of a path (RFC 3986, unreserved).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A name as one segment of a path.
+pub fn segment(name: &str) -> String {
+    utf8_percent_encode(name, UNRESERVED).to_string()
+}
 
 /// Longest id, in bytes of UTF-8 (`openapi.yaml`, schema `Id`).
 pub const MAX_ID_BYTES: usize = 256;

@@ -1,5 +1,7 @@
 //! Request bodies: read within limits of size, memory and time.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use bytes::{Bytes, BytesMut};
@@ -117,6 +119,50 @@ impl Received {
     /// Not JSON, or JSON that breaks the rules of fidelity.
     pub fn json(&self) -> Result<Json<'_>, Problem> {
         Ok(parse_body(&self.bytes)?)
+    }
+}
+
+/// A body that its handler reads in parts, of any length. It has no deadline, but must make progress.
+pub struct Incoming {
+    app: Arc<App>,
+    body: Body,
+    allowance: Allowance,
+}
+
+/// Why a body does not come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    TooSlow,
+    Cut,
+}
+
+impl Incoming {
+    pub fn new(app: Arc<App>, body: Body) -> Self {
+        let allowance = Allowance::new(app.settings.body_stall_timeout, app.settings.min_rate);
+        Self { app, body, allowance }
+    }
+
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// It arrives too slowly, or was cut.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+        loop {
+            let begun = Instant::now();
+            let frame = match timeout_at(begun + self.allowance.left(), self.body.frame()).await {
+                Err(_) => {
+                    self.app.metrics.rejected("body");
+                    return Err(Broken::TooSlow);
+                }
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(_))) => return Err(Broken::Cut),
+                Ok(Some(Ok(frame))) => frame,
+            };
+            if let Ok(data) = frame.into_data() {
+                self.allowance.settle(begun.elapsed(), data.len());
+                return Ok(Some(data));
+            }
+        }
     }
 }
 

@@ -31,7 +31,7 @@ use crate::http::limits::shares::Asker;
 use crate::http::reply::{Answer, Binding, Code, Outcome, Problem, is_write};
 use crate::service::{Reader, Service};
 
-pub use body::{MediaType, Received};
+pub use body::{Broken, Incoming, MediaType, Received};
 pub use credential::{credential, turned_away, unauthenticated};
 pub use names::{check_path, segments};
 pub use passage::{ClientGone, Passage};
@@ -284,22 +284,16 @@ impl Call {
         self.body().await?.ok_or_else(|| Problem::new(Code::InvalidJson, "a JSON body is required, and there is none"))
     }
 
-    /// Moves the body out, for the handler to read in parts.
+    /// Moves the body out, for the handler to read in parts; without a media type, one of any type.
     ///
     /// # Errors
     /// The body has another type or a content coding.
-    pub fn body_of(&mut self, media_type: MediaType) -> Result<Body, Problem> {
-        media_type.check(self.headers.all())?;
-        Ok(mem::take(&mut self.body))
-    }
-
-    /// Moves out a body of any type, for the handler to read in parts.
-    ///
-    /// # Errors
-    /// The body has a content coding.
-    pub fn body_of_any_type(&mut self) -> Result<Body, Problem> {
-        body::check_content_encoding(self.headers.all())?;
-        Ok(mem::take(&mut self.body))
+    pub fn incoming(&mut self, media_type: Option<MediaType>) -> Result<Incoming, Problem> {
+        match media_type {
+            Some(media_type) => media_type.check(self.headers.all())?,
+            None => body::check_content_encoding(self.headers.all())?,
+        }
+        Ok(Incoming::new(self.app.clone(), mem::take(&mut self.body)))
     }
 
     /// Authorizes the client again, if that was long ago.

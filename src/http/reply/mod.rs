@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::domain::event::StoredEvent;
+use crate::domain::ids::{SessionKey, UserKey, segment};
 use crate::domain::json::ObjectText;
 use crate::domain::query::SessionView;
 use crate::domain::session::SessionInfo;
@@ -92,6 +93,16 @@ impl Answer {
     pub fn body(self, body: impl Into<Body>) -> Self {
         Self { body: body.into(), ..self }
     }
+}
+
+/// The path of a user.
+pub fn user_path(user: &UserKey) -> String {
+    format!("/v1/apps/{}/users/{}", segment(user.app.as_str()), segment(user.user.as_str()))
+}
+
+/// The path of a session.
+pub fn session_path(key: &SessionKey) -> String {
+    format!("{}/sessions/{}", user_path(&key.user), segment(key.session.as_str()))
 }
 
 /// `{"NAME":[...],"nextPageToken":...}`

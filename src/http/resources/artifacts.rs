@@ -5,20 +5,16 @@ use std::io;
 use axum::body::{Body as HttpBody, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use futures_util::{StreamExt as _, stream};
-use http_body_util::BodyExt as _;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use tokio::time::{Instant, timeout_at};
 
-use crate::allowance::Allowance;
 use crate::domain::access::Role;
 use crate::domain::artifact::{
     Blob, Content, Draft, Frame, IfVersion, Kind as ArtifactKind, Part, Place, Version, Wanted, check_mime_type,
     parse_display_name, parse_metadata,
 };
-use crate::domain::ids::{ArtifactName, IdempotencyKey};
+use crate::domain::ids::{ArtifactName, IdempotencyKey, segment};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
-use crate::http::call::{Call, Query};
+use crate::http::call::{Broken, Call, Incoming, Query};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
 use crate::http::live::watched::Watched;
 use crate::http::reply::{self, Answer, Binding, Code, Problem, Ranged, disposition, ranged};
@@ -229,7 +225,7 @@ fn content_type(call: &Call) -> Result<Option<String>, Problem> {
 /// Takes the body in. Meanwhile the request has a place among the uploads instead of one among the requests, and no deadline, but the
 /// client must keep sending, and must keep its access.
 async fn upload(call: &mut Call, place: Place) -> Result<Upload, Problem> {
-    let mut body = call.body_of_any_type()?;
+    let mut body = call.incoming(None)?;
     let _share = call.app.places.upload(call.sharer())?;
     call.place.give_back();
     let mut upload = call.writer()?.upload(place);
@@ -243,14 +239,11 @@ async fn upload(call: &mut Call, place: Place) -> Result<Upload, Problem> {
     }
 }
 
-async fn take_in(call: &mut Call, body: &mut HttpBody, upload: &mut Upload) -> Result<(), Problem> {
+async fn take_in(call: &mut Call, body: &mut Incoming, upload: &mut Upload) -> Result<(), Problem> {
     let mut memory = call.app.memory.claim();
-    let mut allowance = Allowance::new(call.app.settings.body_stall_timeout, call.app.settings.min_rate);
     let mut client = Watched::new(call);
     loop {
-        let begun = Instant::now();
-        let read = client.during(timeout_at(begun + allowance.left(), body.frame())).await;
-        let frame = match read {
+        let data = match client.during(body.next()).await {
             // It has lost its access, and learns why.
             Err(_) => {
                 call.still_may().await?;
@@ -260,18 +253,15 @@ async fn take_in(call: &mut Call, body: &mut HttpBody, upload: &mut Upload) -> R
                     "the credential does not allow this any more",
                 ));
             }
-            Ok(Err(_)) => {
-                call.app.metrics.rejected("body");
+            Ok(Err(Broken::TooSlow)) => {
                 return Err(Problem::new(Code::RequestTimeout, "the body arrives too slowly"));
             }
-            Ok(Ok(None)) => return call.still_may().await,
-            Ok(Ok(Some(Err(_)))) => {
+            Ok(Err(Broken::Cut)) => {
                 return Err(Problem::new(Code::InvalidJson, "the body ended before it was complete"));
             }
-            Ok(Ok(Some(Ok(frame)))) => frame,
+            Ok(Ok(None)) => return call.still_may().await,
+            Ok(Ok(Some(data))) => data,
         };
-        let Ok(data) = frame.into_data() else { continue };
-        allowance.settle(begun.elapsed(), data.len());
         if !memory.set(upload.held() + data.len()) {
             let detail = "too many bytes of requests are under way; try again";
             return Err(Problem::over("buffered_bytes", Code::Overloaded, detail));
@@ -325,22 +315,10 @@ async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Resul
     Ok(answer.tag(version.tag()).named(named).json(object.close()))
 }
 
-/// What is not percent-encoded.
-const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
 /// Where the version is.
 fn location(place: &Place, version: &Version) -> String {
-    let user = place.user();
-    let segment = |text: &str| utf8_percent_encode(text, KEPT).to_string();
-    let session = place.session().map(|session| format!("/sessions/{}", segment(session.session.as_str())));
-    format!(
-        "/v1/apps/{}/users/{}{}/artifacts/{}?version={}",
-        segment(user.app.as_str()),
-        segment(user.user.as_str()),
-        session.unwrap_or_default(),
-        segment(version.name.as_str()),
-        version.version
-    )
+    let place = place.session().map_or_else(|| reply::user_path(place.user()), reply::session_path);
+    format!("{place}/artifacts/{}?version={}", segment(version.name.as_str()), version.version)
 }
 
 /// Whether a file is bytes or a text: a client of ADK gives back what it was given, and the type does not say it.
@@ -430,7 +408,7 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
         .header(header::CONTENT_DISPOSITION, disposition(version.name.file_name()))
         .header(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'");
     if let Some(name) = version.content.display_name.as_ref().and_then(|name| name.json().as_str()) {
-        answer = answer.header(NAME, utf8_percent_encode(&name, KEPT).to_string());
+        answer = answer.header(NAME, segment(&name));
     }
     if status == StatusCode::PARTIAL_CONTENT {
         let shown = format!("bytes {}-{}/{size}", range.start, range.end - 1);

@@ -1,7 +1,6 @@
 //! `/v1/apps/{app}/users/{user}/sessions` and below: the sessions themselves.
 
 use axum::http::{StatusCode, header};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::FieldError;
 use crate::domain::access::{NameRange, Role};
@@ -70,7 +69,7 @@ pub fn cost_of_creation(charged: u32, made: Made, view: &SessionView) -> u32 {
 /// The answer to a request that creates a session.
 pub fn of_creation(made: Made, view: &SessionView) -> Answer {
     match made {
-        Made::New => Answer::new(StatusCode::CREATED).header(header::LOCATION, location(&view.head.key)),
+        Made::New => Answer::new(StatusCode::CREATED).header(header::LOCATION, reply::session_path(&view.head.key)),
         Made::Found => Answer::ok(),
         Made::Before => Answer::ok().replayed(true),
     }
@@ -359,17 +358,4 @@ fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {
         user: UserId::parse(&user).map_err(refuse)?,
         session: SessionId::parse(&session).map_err(refuse)?,
     })
-}
-
-/// The characters that stay unescaped in a path segment (RFC 3986, unreserved).
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-fn location(key: &SessionKey) -> String {
-    let segment = |text| utf8_percent_encode(text, SEGMENT).to_string();
-    format!(
-        "/v1/apps/{}/users/{}/sessions/{}",
-        segment(key.app().as_str()),
-        segment(key.user.user.as_str()),
-        segment(key.session.as_str())
-    )
 }

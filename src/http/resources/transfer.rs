@@ -8,17 +8,15 @@ use axum::body::Body;
 use axum::http::{StatusCode, header};
 use bytes::BytesMut;
 use futures_util::stream;
-use http_body_util::BodyExt as _;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 
-use crate::allowance::Allowance;
 use crate::domain::access::Role;
 use crate::domain::ids::AppName;
 use crate::domain::transfer::{Source, parse_cursor};
 use crate::http::app::App;
-use crate::http::call::{Call, MediaType};
+use crate::http::call::{Broken, Call, Incoming, MediaType};
 use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
 use crate::http::limits::memory::Claim;
 use crate::http::limits::rates::Payers;
@@ -175,12 +173,11 @@ pub async fn import(mut call: Call) -> Result<Answer, Problem> {
         app: app.map_err(|why| Problem::field(APP_NAME.name, why))?,
         dry_run: query.boolean(&DRY_RUN),
     };
-    let body = call.body_of(MediaType::Ndjson)?;
+    let body = call.incoming(Some(MediaType::Ndjson))?;
     let settings = &call.app.settings;
     let place = call.app.places.transfer(call.sharer())?;
     let import = call.writer()?.import(options, call.client.grant.clone(), settings.request_timeout);
     let reader = LineReader {
-        allowance: Allowance::new(settings.body_stall_timeout, settings.min_rate),
         app: call.app.clone(),
         body: Some(body),
         buffer: BytesMut::new(),
@@ -282,8 +279,8 @@ enum Read {
 /// The lines of a body.
 struct LineReader {
     app: Arc<App>,
-    allowance: Allowance,
-    body: Option<Body>,
+    /// Until its end.
+    body: Option<Incoming>,
     buffer: BytesMut,
     /// For the buffer, the line in work, and the data that the import keeps.
     memory: Claim,
@@ -361,20 +358,13 @@ impl LineReader {
                 let line = self.buffer.split();
                 return Ok(self.whole(line));
             };
-            let begun = Instant::now();
-            match timeout_at(begun + self.allowance.left(), body.frame()).await {
-                Err(_) => {
-                    self.app.metrics.rejected("body");
+            match body.next().await {
+                Ok(Some(data)) => self.buffer.extend_from_slice(&data),
+                Ok(None) => self.body = None,
+                Err(Broken::TooSlow) => {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "the body arrives too slowly"));
                 }
-                Ok(None) => self.body = None,
-                Ok(Some(Err(_))) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the body was cut")),
-                Ok(Some(Ok(frame))) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.allowance.settle(begun.elapsed(), data.len());
-                        self.buffer.extend_from_slice(&data);
-                    }
-                }
+                Err(Broken::Cut) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the body was cut")),
             }
         }
     }
