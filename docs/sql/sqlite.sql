@@ -376,6 +376,11 @@ insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4
 update blobs set versions = 1, loose_since = null, size = $4 where app_name = $1 and user_id = $2 and id = $3
     and versions = 0;
 
+-- hold_blobs
+update blobs as b set versions = b.versions + p.number from (select texts.value as text, numbers.value as
+    number from json_each($3) texts join json_each($4) numbers on numbers.key = texts.key) as p where
+    b.app_name = $1 and b.user_id = $2 and b.id = p.text;
+
 -- release_blobs
 update blobs as b set versions = b.versions - p.number, loose_since = case when b.versions = p.number then 0
     else b.loose_since end from (select texts.value as text, numbers.value as number from json_each($3) texts
@@ -410,6 +415,86 @@ delete from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n
 -- forget_blob
 delete from blobs where app_name = $1 and user_id = $2 and id = $3 and versions = -1;
 
+-- walk_artifacts
+select user_id, session_id, incarnation, name, versions from artifact_names where app_name = $1 and (user_id,
+    session_id, incarnation, name) > ($2, $3, $4, $5) order by user_id, session_id, incarnation, name limit 0 +
+    $6;
+
+-- hold_session_place
+select revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+
+-- hold_user_place
+select versions from artifact_places where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4;
+
+-- drop_versions
+delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and name =
+    $5 and version < (select min(version) from (select version from artifacts where app_name = $1 and user_id =
+    $2 and session_id = $3 and incarnation = $4 and name = $5 order by version desc limit 0 + $6) as kept)
+    returning blob;
+
+-- named
+select l.name, l.version, l.revision from json_each($5) as k cross join artifact_state as l on l.app_name = $1
+    and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = k.value;
+
+-- version_then
+select version from artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and name = $7 and revision <= $5 union all select t.version from json_each($6) as n cross join
+    artifact_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node =
+    n.value where t.name = $7 and t.valid_from <= $5 and t.valid_to > $5;
+
+-- versions_then
+select name, version from (select name, version from artifact_state where app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 and revision <= $5 union all select t.name, t.version from
+    json_each($6) as n cross join artifact_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to > $5) as named where name >=
+    $7 and coalesce(name < $8, true) and name > $9 order by name limit 0 + $10;
+
+-- artifacts_differ
+select d.name, d.was, d.now, (select a.next from artifact_names a where a.app_name = $1 and a.user_id = $2 and
+    a.session_id = $3 and a.incarnation = $4 and a.name = d.name) as next, (select count(*) from artifacts a
+    where a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4 and a.name = d.name
+    and a.version = d.was) as versions from (select name, max(was) as was, max(now) as now from (select t.name,
+    t.version as was, cast(null as bigint) as now from json_each($6) as n cross join artifact_spans as t on
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node = n.value where
+    t.valid_from <= $5 and t.valid_to > $5 union all select name, cast(null as bigint), version from
+    artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and revision >
+    $5) as named group by name) as d where d.now is not null and (d.was is null or d.was <> d.now) order by
+    d.name;
+
+-- copy_named_spans
+insert into artifact_spans (app_name, user_id, session_id, incarnation, node, name, valid_from, valid_to,
+    version) select app_name, user_id, $5, $6, node, name, valid_from, valid_to, version from artifact_spans
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+
+-- copy_named
+insert into artifact_state (app_name, user_id, session_id, incarnation, name, version, revision) select
+    app_name, user_id, $7, cast($8 as bigint), name, version, revision from artifact_state where app_name = $1
+    and user_id = $2 and session_id = $3 and incarnation = $4 and revision <= $5 union all select t.app_name,
+    t.user_id, $7, cast($8 as bigint), t.name, t.version, t.valid_from from json_each($6) as n cross join
+    artifact_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node =
+    n.value where t.valid_from <= $5 and t.valid_to > $5;
+
+-- last_passed_artifact
+select node, name from (select node, name from artifact_spans where app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, name limit 0 + $6) as
+    t order by node desc, name desc limit 1;
+
+-- purge_passed_artifacts
+delete from artifact_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, name) <= ($6, $7) and valid_to <= $5;
+
+-- purge_artifact_state
+delete from artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    name <= (select name from (select name from artifact_state where app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 order by name limit 0 + $5) as page order by name desc limit 1);
+
+-- purge_artifact_spans
+delete from artifact_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, name) <= (select node, name from (select node, name from artifact_spans where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 order by node, name limit 0 + $5) as page order by
+    node desc, name desc limit 1);
+
 -- latest_version
 select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
     l.file_uri, l.revision, l.blob, (select b.store from blobs b where b.app_name = $1 and b.user_id = $2 and
@@ -424,6 +509,13 @@ select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, 
     b.id = l.blob) as store, (select b.object from blobs b where b.app_name = $1 and b.user_id = $2 and b.id =
     l.blob) as object from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and
     l.incarnation = $4 and l.name = $5 and l.version = $6 and l.kind <> 'gone';
+
+-- these_versions
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision from (select texts.value as text, numbers.value as number from json_each($5) texts
+    join json_each($6) numbers on numbers.key = texts.key) as p cross join artifacts as l on l.app_name = $1
+    and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = p.text and l.version =
+    p.number where l.kind <> 'gone';
 
 -- versions
 select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
@@ -480,11 +572,40 @@ delete from artifact_places where app_name = $1 and user_id = $2;
 update blobs set erasure = $3, versions = case when versions = 0 then -1 else versions end, loose_since = case
     when versions <= 0 then 0 else loose_since end where app_name = $1 and user_id = $2 and erasure is null;
 
--- count_version
-insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, 1)
+-- copy_versions
+insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
+    sha256, blob, create_time, metadata, display_name, file_uri, revision) select l.app_name, l.user_id, $5,
+    $6, l.name, l.version, l.mark, l.kind, l.mime_type, l.size, l.sha256, l.blob, l.create_time, l.metadata,
+    l.display_name, l.file_uri, l.revision from artifact_state n cross join artifacts as l on l.app_name = $1
+    and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = n.name and l.version <=
+    n.version where n.app_name = $1 and n.user_id = $2 and n.session_id = $5 and n.incarnation = $6 and not
+    (n.name >= 'user:' and n.name < 'user;') returning blob;
+
+-- copy_names
+insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) select
+    n.app_name, n.user_id, n.session_id, n.incarnation, n.name, n.version + 1, (select max(a.version) from
+    artifacts a where a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4 and
+    a.name = n.name), (select count(*) from artifacts a where a.app_name = $1 and a.user_id = $2 and
+    a.session_id = $3 and a.incarnation = $4 and a.name = n.name) from artifact_state n where n.app_name = $1
+    and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 and not (n.name >= 'user:' and n.name <
+    'user;');
+
+-- restore_version
+insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
+    sha256, blob, create_time, metadata, display_name, file_uri, revision) select app_name, user_id,
+    session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, sha256, blob,
+    $8, metadata, display_name, file_uri, cast($9 as bigint) from artifacts where app_name = $1 and user_id =
+    $2 and session_id = $3 and incarnation = $4 and name = $5 and version = $10 returning blob;
+
+-- remove_version
+insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, create_time,
+    revision) values ($1, $2, $3, $4, $5, $6, $7, 'gone', $8, $9) returning blob;
+
+-- count_versions
+insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5)
     on conflict (app_name, user_id, session_id) do update set versions = case when artifact_places.incarnation
-    = excluded.incarnation then artifact_places.versions else 0 end + 1, incarnation = excluded.incarnation
-    returning versions;
+    = excluded.incarnation then artifact_places.versions else 0 end + excluded.versions, incarnation =
+    excluded.incarnation returning versions;
 
 -- held
 select n.next, l.version as latest, l.sha256 from artifact_names n left join artifacts l on l.app_name = $1 and

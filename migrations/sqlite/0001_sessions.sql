@@ -329,6 +329,31 @@ create table artifacts (
 create unique index artifacts_request_key on artifacts (app_name, user_id, session_id, incarnation, name, request_key)
     where request_key is not null;
 
+-- Which version of each artifact the events of a session named last, and before: as `session_state` and `session_spans` have what its
+-- keys are and were. A version that is named need not be there.
+create table artifact_state (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    name        text not null,
+    version     integer not null,
+    revision    integer not null,
+    constraint artifact_state_pkey primary key (incarnation, name, session_id, user_id, app_name)
+) without rowid;
+create table artifact_spans (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    node        integer not null,
+    name        text not null,
+    valid_from  integer not null,
+    valid_to    integer not null,
+    version     integer not null,
+    constraint artifact_spans_pkey primary key (incarnation, node, name, user_id, app_name)
+) without rowid;
+
 -- The bytes of artifacts. `versions`: how many versions hold them: 0 before the first does and after the last did; -1 if they are
 -- being removed. `loose_since`: since when none holds them, and, while they come in, when some came last.
 create table blobs (

@@ -50,6 +50,11 @@ impl Append {
         self.events.iter().map(|event| event.body.len() + READ * event.edit.reads().count()).sum()
     }
 
+    /// Whether an event of it names versions of artifacts, so that what is named has to be folded.
+    pub fn names_artifacts(&self) -> bool {
+        self.events.iter().any(|event| !event.artifacts.is_empty())
+    }
+
     /// The shared scopes that it [depends on](Append::depends_on).
     pub fn scopes(&self) -> Vec<ScopeKey> {
         self.key.scopes().into_iter().filter(|scope| self.depends_on(scope.scope())).map(ScopeRef::to_key).collect()

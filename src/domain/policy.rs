@@ -74,6 +74,8 @@ pub struct Policy {
     pub keep_last: Option<i64>,
     pub stub_age: Option<Span>,
     pub shared_age: Option<Span>,
+    /// Of each artifact, so many of the last versions stay.
+    pub keep_versions: Option<i64>,
     pub bounds: Bounds,
 }
 
@@ -95,6 +97,11 @@ impl Policy {
         if let Some(shared) = fields.take("sharedHistory") {
             let pointer = fields.pointer("sharedHistory");
             let read = policy.take_shared(shared, &pointer);
+            fields.absorb(read)?;
+        }
+        if let Some(artifacts) = fields.take("artifacts") {
+            let pointer = fields.pointer("artifacts");
+            let read = policy.take_artifacts(artifacts, &pointer);
             fields.absorb(read)?;
         }
         if let Some(limits) = fields.take("limits") {
@@ -125,6 +132,12 @@ impl Policy {
     fn take_shared(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
         let mut fields = Fields::of(json, pointer)?;
         self.shared_age = span(&mut fields, "maxAge", DAY);
+        fields.finish()
+    }
+
+    fn take_artifacts(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
+        let mut fields = Fields::of(json, pointer)?;
+        self.keep_versions = count(&mut fields, "keepVersions", 1, "must be an integer of at least 1");
         fields.finish()
     }
 
@@ -160,6 +173,7 @@ impl Policy {
                 ],
             ),
             ("sharedHistory", vec![("maxAge", spans(&self.shared_age))]),
+            ("artifacts", vec![("keepVersions", numbers(self.keep_versions))]),
             (
                 "limits",
                 vec![
@@ -398,7 +412,7 @@ mod tests {
             r#"{"sessions":{"idleTtl":"30d","maxAge":86400}}"#,
             r#"{"limits":{"sessionsPerUser":100,"eventsPerSession":9007199254740991}}"#,
             r#"{"events":{"keepLast":0},"limits":{"eventsPerSession":1}}"#,
-            r#"{"sessions":{"idleTtl":"86400.5s"},"events":{"maxAge":"7d","maxCount":1,"keepLast":0,"stubsMaxAge":1e6},"sharedHistory":{"maxAge":"90d"}}"#,
+            r#"{"sessions":{"idleTtl":"86400.5s"},"events":{"maxAge":"7d","maxCount":1,"keepLast":0,"stubsMaxAge":1e6},"sharedHistory":{"maxAge":"90d"},"artifacts":{"keepVersions":3}}"#,
         ] {
             assert_eq!(policy(text).to_json(), text);
         }

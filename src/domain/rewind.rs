@@ -9,7 +9,7 @@ use super::change::WrittenEdit;
 use super::envelope::Fields;
 use super::event::{EventDraft, NewEvent, Rewind, STATE_FIELDS, StoredEvent};
 use super::guard::Guard;
-use super::ids::{EventId, SessionKey, StateAddress};
+use super::ids::{ArtifactName, EventId, SessionKey, StateAddress};
 use super::json::{Json, Kind, ObjectText, RawJson};
 use super::loaded::{Loaded, StateEntry};
 use super::query::SessionView;
@@ -124,6 +124,18 @@ pub struct Past {
     pub copied: Vec<StoredEvent>,
     /// The session keys that differ from then.
     pub differences: Vec<Difference>,
+    /// The artifacts of which the session named another version then, or none.
+    pub artifacts: Vec<Restored>,
+}
+
+/// An artifact that a rewind restores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    pub name: ArtifactName,
+    /// The version that has what it is restored to; `None`: it was not there.
+    pub from: Option<i64>,
+    /// The version that the event names: a new one, unless the one of then is not here, and so cannot be copied.
+    pub to: i64,
 }
 
 /// The decision about a rewind.
@@ -202,7 +214,7 @@ pub fn is_hidden(sequence: i64, hidden: &[(i64, i64)]) -> bool {
     hidden.iter().any(|&(after, last)| (after + 1..=last).contains(&sequence))
 }
 
-/// A copy of an event: its content, without its changes of state.
+/// A copy of an event: its content, without its changes of state and the artifacts that it names.
 fn copy(event: &StoredEvent, id: EventId, now: Micros) -> Result<NewEvent, Rejected> {
     let source = Json::trusted(&event.body);
     let of = source.get("id").map_or("null", Json::text);
@@ -214,7 +226,7 @@ fn copy(event: &StoredEvent, id: EventId, now: Micros) -> Result<NewEvent, Rejec
             "actions" => {
                 let mut actions = ObjectText::default();
                 for action in member.value.as_object().into_iter().flatten() {
-                    if !STATE_FIELDS.contains(&&*action.key) {
+                    if !STATE_FIELDS.contains(&&*action.key) && action.key != "artifactDelta" {
                         actions.push_raw(action.raw_key, action.value.text());
                     }
                 }
@@ -263,7 +275,8 @@ fn event(invocation_id: &str, target: &RewindTarget, past: &Past) -> EventDraft 
         RewindTarget::BeforeInvocation(_) => None,
     };
     let change = WrittenEdit::restore(sets, removed);
-    EventDraft::of_rewind(invocation_id, change, (BEFORE, &past.invocation), metadata.as_deref())
+    let artifacts = past.artifacts.iter().map(|restored| (restored.name.clone(), restored.to)).collect();
+    EventDraft::of_rewind(invocation_id, change, (BEFORE, &past.invocation), artifacts, metadata.as_deref())
 }
 
 /// The events that readers skip, as ranges of sequences (first exclusive, last inclusive), the last range first. `rewinds` are
@@ -321,6 +334,7 @@ mod tests {
             from: 4,
             copied: Vec::new(),
             differences: differences.to_vec(),
+            artifacts: Vec::new(),
         };
         let text = |target: &RewindTarget, differences: &[Difference]| {
             let draft = event("i2", target, &past(differences));

@@ -520,6 +520,7 @@ impl ImportedRow {
             edit: Edit::default(),
             actions_at: "".into(),
             rewind: None,
+            artifacts: Vec::new(),
             body: "".into(),
             digest: row.digest,
         };

@@ -20,6 +20,8 @@ use crate::domain::event::cost;
 use crate::domain::ids::{ArtifactName, IdempotencyKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
+use crate::domain::refusal::Refusal;
+use crate::domain::tag::Tag;
 use crate::store::error::StoreError;
 
 /// A version to be saved, but for its bytes.
@@ -125,7 +127,7 @@ impl Reader {
     /// A version, and where its bytes are, if it has any.
     ///
     /// # Errors
-    /// `SessionNotFound`, `ArtifactNotFound`.
+    /// `SessionNotFound`, `ArtifactNotFound`, `Trimmed`.
     pub async fn artifact(
         &self,
         place: &Place,
@@ -157,22 +159,23 @@ impl Reader {
         Ok(page)
     }
 
-    /// A page of artifacts: the latest version of each.
+    /// A page of artifacts: the latest version of each, or, `at` a revision, the one that its events name.
     ///
     /// # Errors
-    /// `SessionNotFound`.
+    /// `SessionNotFound`, `Trimmed`.
     pub async fn artifacts(
         &self,
         place: Place,
         prefix: String,
+        at: Option<i64>,
         (after, rows): (String, usize),
         deadline: Instant,
     ) -> Result<ArtifactPage> {
-        let list = ArtifactList { place, prefix, after, rows, now: self.clock.now() };
-        let page = self.read(deadline, || self.reads.artifacts(&list, deadline)).await?;
-        let mut page = page.ok_or(Error::SessionNotFound)?;
-        let cut = self.cut(&mut page.artifacts);
-        page.more |= cut;
+        let list = ArtifactList { place, prefix, after, rows, at, now: self.clock.now() };
+        let mut page = found(self.read(deadline, || self.reads.artifacts(&list, deadline)).await?)?;
+        if self.cut(&mut page.artifacts) {
+            page.next = page.artifacts.last().map(|last| last.name.to_string());
+        }
         Ok(page)
     }
 
@@ -200,6 +203,8 @@ fn found<T>(found: Found<T>) -> Result<T> {
         Found::There(found) => Ok(found),
         Found::Nothing => Err(Error::ArtifactNotFound),
         Found::SessionNotFound => Err(Error::SessionNotFound),
+        Found::Beyond(revision) => Err(Refusal::Beyond(revision).into()),
+        Found::Trimmed(base) => Err(Error::Trimmed { base }),
     }
 }
 

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::retry::Repeat;
 use super::sweep::rest;
 use super::{Error, Reader, Result, Service};
+use crate::domain::artifact::KeepVersions;
 use crate::domain::ids::AppName;
 use crate::domain::policy::{Counts, Forget, Found, Policy, PolicyWrite, Scopes, StoredPolicy, Walk};
 use crate::store::error::StoreError;
@@ -64,6 +65,17 @@ impl Service {
                 let begun = Instant::now();
                 let forget = Forget { app: app.clone(), age: age.micros, from: scopes, now: self.clock.now() };
                 from = self.store.forget(&forget, begun + limit).await?;
+                rest(begun).await;
+            }
+        }
+        if let Some(keep) = policy.keep_versions {
+            let mut walk = KeepVersions { app: app.clone(), keep, after: None };
+            loop {
+                let begun = Instant::now();
+                walk.after = self.store.keep_versions(&walk, begun + limit).await?;
+                if walk.after.is_none() {
+                    break;
+                }
                 rest(begun).await;
             }
         }

@@ -135,8 +135,11 @@ impl artifacts::Reads for Nowhere {
         Ok(nothing(place))
     }
 
-    async fn artifacts(&self, list: &ArtifactList, _: Instant) -> Result<Option<ArtifactPage>> {
-        Ok(list.place.session().is_none().then(ArtifactPage::default))
+    async fn artifacts(&self, list: &ArtifactList, _: Instant) -> Result<Found<ArtifactPage>> {
+        Ok(match list.place.session() {
+            Some(_) => Found::SessionNotFound,
+            None => Found::There(ArtifactPage::default()),
+        })
     }
 
     async fn chunk(&self, _: &BlobKey, _: i64, _: Instant) -> Result<Option<Vec<u8>>> {

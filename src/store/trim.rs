@@ -12,6 +12,7 @@ use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::trim::{Cut, Trim, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
+use crate::store::artifacts::named;
 use crate::store::backend::{Backend, Tx};
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
@@ -100,6 +101,7 @@ pub async fn empty<X: Tx>(tx: &mut X, limit: i64) -> Result<bool> {
         empty_events(tx, &key, incarnation, emptied, through).await?;
     } else {
         removed = purge_passed(tx, &key, incarnation, base, limit).await?;
+        removed += named::purge_passed(tx, &key, incarnation, base, limit).await?;
     }
     if through == emptied && removed == 0 {
         finish_trim(tx, &key, incarnation).await?;

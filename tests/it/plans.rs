@@ -67,7 +67,8 @@ const OF_ALL_APPS: [(&str, &str); 14] = [
 ];
 
 /// Statements that are of all users of an app, and why.
-const OF_ALL_USERS: [(&str, &str); 11] = [
+const OF_ALL_USERS: [(&str, &str); 12] = [
+    ("walk_artifacts", "the sweep goes through all artifacts of an app that has a policy"),
     ("walk", "the sweep goes through all sessions of an app that has a policy"),
     ("history_of_users", "the sweep goes through all users of an app that has a policy"),
     ("users", "lists them"),

@@ -9,7 +9,9 @@ mod save;
 mod version;
 
 pub use part::{Draft, Encoding, Frame, Part, parse_display_name};
-pub use save::{ArtifactDeletion, BlobBegin, Held, MAX_VERSIONS, Save, SaveEvent, Saved, SavedBlob, decide};
+pub use save::{
+    ArtifactDeletion, BlobBegin, Held, HeldName, KeepVersions, MAX_VERSIONS, Save, SaveEvent, Saved, SavedBlob, decide,
+};
 pub use version::{
     ArtifactList, ArtifactPage, Blob, BlobKey, Content, Found, IfVersion, Kind, MAX_METADATA_BYTES, Place, Version,
     VersionPage, Wanted, check_mime_type, parse_metadata,

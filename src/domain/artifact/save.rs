@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::version::{Blob, Content, IfVersion, Place, Version};
-use crate::domain::ids::{ArtifactName, EventId, IdempotencyKey};
+use crate::domain::ids::{AppName, ArtifactName, EventId, IdempotencyKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
 use crate::domain::refusal::{Bound, Refusal};
@@ -70,6 +70,24 @@ pub struct ArtifactDeletion {
     pub version: Option<i64>,
     pub lease: Option<LeaseMark>,
     pub now: Micros,
+}
+
+/// A step of a walk through the artifacts of an app that removes all but the last versions of each.
+#[derive(Debug)]
+pub struct KeepVersions {
+    pub app: AppName,
+    /// How many stay.
+    pub keep: i64,
+    pub after: Option<HeldName>,
+}
+
+/// An artifact, by whose it is: user, session and incarnation (of a user, none and 0), and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldName {
+    pub user: String,
+    pub session: String,
+    pub incarnation: i64,
+    pub name: String,
 }
 
 /// A save that was made.

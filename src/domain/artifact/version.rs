@@ -199,6 +199,8 @@ impl IfVersion {
 pub enum Wanted {
     Latest,
     Version(i64),
+    /// The one that the events of the session up to this revision name.
+    At(i64),
 }
 
 /// What is found of an artifact.
@@ -207,7 +209,23 @@ pub enum Found<T> {
     SessionNotFound,
     /// The session, or the user, has no such artifact, or not that version of it.
     Nothing,
+    /// The session has not reached that revision; this is its current one.
+    Beyond(i64),
+    /// The session begins here, after that revision.
+    Trimmed(i64),
     There(T),
+}
+
+impl<T> Found<T> {
+    /// The same of something else, which is not there.
+    pub fn without<U>(self) -> Found<U> {
+        match self {
+            Self::SessionNotFound => Found::SessionNotFound,
+            Self::Nothing | Self::There(_) => Found::Nothing,
+            Self::Beyond(revision) => Found::Beyond(revision),
+            Self::Trimmed(base) => Found::Trimmed(base),
+        }
+    }
 }
 
 /// A page of the artifacts of a place, the latest version of each, in byte order of names.
@@ -219,13 +237,16 @@ pub struct ArtifactList {
     /// Those after this name.
     pub after: String,
     pub rows: usize,
+    /// Those that the events of the session up to this revision name, and the versions that they name.
+    pub at: Option<i64>,
     pub now: Micros,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct ArtifactPage {
     pub artifacts: Vec<Version>,
-    pub more: bool,
+    /// The name behind which the next page begins, if there is one.
+    pub next: Option<String>,
 }
 
 /// A page of the versions of an artifact, ascending.

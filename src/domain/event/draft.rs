@@ -9,7 +9,7 @@ use super::stored::{NewEvent, Rewind, cost, stored_delta};
 use crate::domain::change::{Edit, WrittenEdit};
 use crate::domain::envelope::{check_depth, pointer_to};
 use crate::domain::fault::Rejected;
-use crate::domain::ids::EventId;
+use crate::domain::ids::{ArtifactName, EventId};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::limits::Limits;
 use crate::domain::shape::Of;
@@ -28,6 +28,7 @@ pub struct EventDraft {
     edit: Edit,
     actions_at: Box<str>,
     rewind: Option<Rewind>,
+    artifacts: Vec<(ArtifactName, i64)>,
     /// The stored text, to which an id and a timestamp may be added.
     body: ObjectText,
     digest: [u8; 32],
@@ -128,6 +129,7 @@ impl EventDraft {
             edit: actions.edit,
             actions_at: pointer_to(pointer, "actions").into(),
             rewind: actions.rewind,
+            artifacts: actions.artifacts,
             body,
             digest: content.digest(),
         })
@@ -136,15 +138,12 @@ impl EventDraft {
     /// Composes the event of a state change that a client requested without an event. It equals, byte for byte, the event
     /// that parsing these members would give.
     pub fn of_change(id: Option<EventId>, author: &str, invocation_id: &str, change: WrittenEdit<'_>) -> Self {
-        Self::compose(id, author, invocation_id, change, &[], None)
+        Self::compose(id, author, invocation_id, change, &[], Vec::new(), None)
     }
 
     /// The event of a save of an artifact: with the action that names its version.
-    pub fn of_artifact(author: &str, invocation_id: &str, name: &str, version: i64) -> Self {
-        let mut delta = ObjectText::default();
-        delta.push(name, &version.to_string());
-        let delta = RawJson::trusted(delta.close());
-        Self::compose(None, author, invocation_id, WrittenEdit::default(), &[("artifactDelta", delta)], None)
+    pub fn of_artifact(author: &str, invocation_id: &str, named: (ArtifactName, i64)) -> Self {
+        Self::compose(None, author, invocation_id, WrittenEdit::default(), &[], vec![named], None)
     }
 
     /// The event of a rewind: with the action that names the invocation before which it rewinds, and with metadata.
@@ -152,10 +151,12 @@ impl EventDraft {
         invocation_id: &str,
         change: WrittenEdit<'_>,
         before: (&str, &str),
+        artifacts: Vec<(ArtifactName, i64)>,
         metadata: Option<&str>,
     ) -> Self {
         let (name, before) = before;
-        Self::compose(None, "user", invocation_id, change, &[(name, RawJson::string(before))], metadata)
+        let before = [(name, RawJson::string(before))];
+        Self::compose(None, "user", invocation_id, change, &before, artifacts, metadata)
     }
 
     fn compose(
@@ -164,6 +165,7 @@ impl EventDraft {
         invocation_id: &str,
         change: WrittenEdit<'_>,
         others: &[(&str, RawJson)],
+        artifacts: Vec<(ArtifactName, i64)>,
         metadata: Option<&str>,
     ) -> Self {
         let WrittenEdit { edit, delta, ops, preconditions } = change;
@@ -176,6 +178,11 @@ impl EventDraft {
         }
         for (name, value) in others {
             actions.push(name, value.text());
+        }
+        if !artifacts.is_empty() {
+            let mut delta = ObjectText::default();
+            artifacts.iter().for_each(|(name, version)| delta.push(name.as_str(), &version.to_string()));
+            actions.push("artifactDelta", &delta.close());
         }
         let actions = actions.close();
         let mut body = ObjectText::with_capacity(actions.len() + 256);
@@ -205,6 +212,7 @@ impl EventDraft {
             // A client writes these parts at the top of its body.
             actions_at: "".into(),
             rewind: None,
+            artifacts,
             body,
             digest: content.digest(),
         }
@@ -237,6 +245,7 @@ impl EventDraft {
             edit: self.edit,
             actions_at: self.actions_at,
             rewind: self.rewind,
+            artifacts: self.artifacts,
             body: body.close().into(),
             digest: self.digest,
         }

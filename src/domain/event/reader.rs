@@ -7,7 +7,8 @@ use super::stored::{Rewind, stored_delta};
 use crate::domain::change::{Change, Edit, Keys, parse_delta, parse_ops, parse_preconditions};
 use crate::domain::envelope::{check_depth, meant, pointer_to, to_camel};
 use crate::domain::fault::{FieldError, Rejected};
-use crate::domain::json::{Json, Kind, ObjectText, RawJson};
+use crate::domain::ids::ArtifactName;
+use crate::domain::json::{Json, Kind, Member, ObjectText, RawJson};
 use crate::domain::limits::Limits;
 use crate::domain::scope::{check_key, split};
 use crate::domain::shape::{self, Of};
@@ -31,6 +32,7 @@ pub struct Actions {
     pub text: Option<String>,
     pub edit: Edit,
     pub rewind: Option<Rewind>,
+    pub artifacts: Vec<(ArtifactName, i64)>,
 }
 
 impl Reader<'_> {
@@ -167,6 +169,7 @@ impl Reader<'_> {
             let at = pointer_to(&pointer, "preconditions");
             edit.preconditions = self.absorb(parse_preconditions(list, Keys::Merged, &at, limits))?;
         }
+        let artifacts = find("artifactDelta").map(named_versions).unwrap_or_default();
         let rewind = find("rewindBeforeInvocationId").and_then(Json::as_str).filter(|id| !id.is_empty());
 
         let mut shown = Some(stored_delta(delta.filter(|_| output.is_none()), &edit.sets));
@@ -192,13 +195,22 @@ impl Reader<'_> {
         }
         let present = json.is_some() || shows;
         let rewind = rewind.map(|id| Rewind::Before(id.into_owned()));
-        Ok(Actions { text: present.then(|| text.close()), edit, rewind })
+        Ok(Actions { text: present.then(|| text.close()), edit, rewind, artifacts })
     }
 
     /// What was read, or nothing if its fields were at fault.
     fn absorb<T: Default>(&mut self, read: Result<T, Rejected>) -> Result<T, Rejected> {
         read.or_else(|rejected| self.keep(rejected).map(|()| T::default()))
     }
+}
+
+/// The versions that an `artifactDelta` names. It stays as it was given; what cannot be a version names none.
+fn named_versions(delta: Json<'_>) -> Vec<(ArtifactName, i64)> {
+    let named = |member: Member<'_>| {
+        let version = member.value.text().parse().ok().filter(|version| *version >= 0)?;
+        Some((ArtifactName::parse(&member.key).ok()?, version))
+    };
+    delta.as_object().into_iter().flatten().filter_map(named).collect()
 }
 
 /// Whether a key is written as this name between quotes, without escapes.

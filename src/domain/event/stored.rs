@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::domain::change::{Change, Edit};
-use crate::domain::ids::EventId;
+use crate::domain::ids::{ArtifactName, EventId};
 use crate::domain::json::{Json, Member, ObjectText, RawJson};
 use crate::domain::scope::Scope;
 use crate::domain::shape::{self, Of};
@@ -27,6 +27,8 @@ pub struct NewEvent {
     pub actions_at: Box<str>,
     /// The events that it takes back.
     pub rewind: Option<Rewind>,
+    /// The versions of artifacts that it names, by their names.
+    pub artifacts: Vec<(ArtifactName, i64)>,
     /// The stored text: a JSON object without `sequence`, `commitTime` and `temp:` keys. If there are operators, their
     /// results still have to replace its `stateDelta`: [`NewEvent::body_with`].
     pub body: Arc<str>,

@@ -62,6 +62,11 @@ const AS: Param = Param {
     kind: Kind::OneOf(&["part"]),
     about: "As a part of ADK, in JSON: `text`, `inlineData` or `fileData`.",
 };
+const AT_REVISION: Param = Param {
+    name: "atRevision",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "As the events of the session up to this one name it in their `artifactDelta`.",
+};
 const PREFIX: Param =
     Param { name: "prefix", kind: Kind::Text, about: "Only artifacts whose names begin with this, bytewise." };
 
@@ -345,7 +350,7 @@ pub const GET: Operation = Operation {
     description: "The bytes of the latest version, or of that of the query, with the type that they were saved with. A browser \
                   saves them and never shows them. One range is honoured (`Range`, `If-Range`). A version that is an address is \
                   read with `as=part` alone.",
-    query: &[VERSION, AS],
+    query: &[VERSION, AT_REVISION, AS],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[
@@ -366,12 +371,13 @@ pub const GET: Operation = Operation {
             ],
         },
     ],
-    errors: &[Code::SessionNotFound, Code::ArtifactNotFound, Code::RangeNotSatisfiable],
+    errors: &[Code::SessionNotFound, Code::ArtifactNotFound, Code::RevisionTrimmed, Code::RangeNotSatisfiable],
 };
 
 pub const GET_OF_USER: Operation = Operation {
     id: "getUserArtifact",
     summary: "Read an artifact of a user",
+    query: &[VERSION, AS],
     errors: &[Code::ArtifactNotFound, Code::RangeNotSatisfiable],
     ..GET
 };
@@ -379,7 +385,12 @@ pub const GET_OF_USER: Operation = Operation {
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (place, name) = call.names.artifact()?;
-    let wanted = query.integer(&VERSION).map_or(Wanted::Latest, Wanted::Version);
+    let wanted = match (query.integer(&VERSION), query.integer(&AT_REVISION)) {
+        (None, None) => Wanted::Latest,
+        (Some(version), None) => Wanted::Version(version),
+        (None, Some(revision)) => Wanted::At(revision),
+        (Some(_), Some(_)) => return Err(Problem::field(VERSION.name, "and `atRevision` exclude each other")),
+    };
     let (version, blob) = call.service.artifact(&place, &name, wanted, call.deadline).await?;
     let tag = version.tag();
     if call.headers.has_current(&tag)? {
@@ -568,8 +579,9 @@ pub const LIST: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "List artifacts",
-    description: "The latest version of each, in byte order of names. A session's list also has those of its user.",
-    query: &[PREFIX, PAGE_SIZE, PAGE_TOKEN],
+    description: "The latest version of each, in byte order of names. A session's list also has those of its user. With \
+                  `atRevision` those that its events name until then, of which a page may be short of what is not there.",
+    query: &[PREFIX, AT_REVISION, PAGE_SIZE, PAGE_TOKEN],
     headers: &[],
     body: None,
     answers: &[Reply {
@@ -578,12 +590,13 @@ pub const LIST: Operation = Operation {
         schema: Some("ArtifactList"),
         headers: &[],
     }],
-    errors: &[Code::SessionNotFound],
+    errors: &[Code::SessionNotFound, Code::RevisionTrimmed],
 };
 
 pub const LIST_OF_USER: Operation = Operation {
     id: "listUserArtifacts",
     summary: "List the artifacts of a user",
+    query: &[PREFIX, PAGE_SIZE, PAGE_TOKEN],
     description: "The latest version of each, in byte order of names.",
     errors: &[],
     ..LIST
@@ -596,10 +609,11 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     if prefix.contains('\0') {
         return Err(Problem::field(PREFIX.name, "must not contain U+0000"));
     }
-    let binding = of_place(call.binding("artifacts"), &place).with(&prefix);
+    let at = query.integer(&AT_REVISION);
+    let binding = of_place(call.binding("artifacts"), &place).with(&prefix).with(&format!("{at:?}"));
     let (after, rows) = (position(&query, &binding, String::new())?, query.page_rows(&call.limits())?);
-    let page = call.service.artifacts(place, prefix, (after, rows), call.deadline).await?;
-    let next = page.artifacts.last().filter(|_| page.more).map(|last| binding.token(&last.name.as_str()));
+    let page = call.service.artifacts(place, prefix, at, (after, rows), call.deadline).await?;
+    let next = page.next.map(|last| binding.token(&last));
     Ok(Answer::ok().json(reply::page("artifacts", &shown(&page.artifacts), next)))
 }
 

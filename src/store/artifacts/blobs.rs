@@ -49,16 +49,31 @@ pub fn stored(size: u64) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// Takes from each of a user's blobs as many versions as are named; those that none holds any more become loose.
-pub async fn release(db: &mut impl Sql, user: &UserKey, held: impl Iterator<Item = Option<String>>) -> Result<()> {
+/// Lets as many versions more hold each of a user's blobs as are named.
+pub async fn hold(db: &mut impl Sql, user: &UserKey, held: impl Iterator<Item = Option<String>>) -> Result<()> {
+    let (ids, numbers) = counted(held);
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let query = Query::new(&Statements::of(db).hold_blobs).user(user).bind(Some(&*ids)).bind(numbers);
+    db.execute(query).await.map(drop)
+}
+
+/// Each name once, and how often it was there.
+fn counted(held: impl Iterator<Item = Option<String>>) -> (Vec<String>, Vec<i64>) {
     let mut counts: BTreeMap<String, i64> = BTreeMap::new();
     for blob in held.flatten() {
         *counts.entry(blob).or_default() += 1;
     }
-    if counts.is_empty() {
+    counts.into_iter().unzip()
+}
+
+/// Takes from each of a user's blobs as many versions as are named; those that none holds any more become loose.
+pub async fn release(db: &mut impl Sql, user: &UserKey, held: impl Iterator<Item = Option<String>>) -> Result<()> {
+    let (ids, numbers) = counted(held);
+    if ids.is_empty() {
         return Ok(());
     }
-    let (ids, numbers): (Vec<String>, Vec<i64>) = counts.into_iter().unzip();
     let query = Query::new(&Statements::of(db).release_blobs).user(user).bind(Some(&*ids)).bind(numbers);
     db.execute(query).await.map(drop)
 }
@@ -122,6 +137,10 @@ statements! { words,
     insert_held_blob: "insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, 1) on conflict do nothing",
     take_blob: format!("update blobs set versions = 1, loose_since = null, size = $4 where {OF_BLOB} and versions = 0"),
     /// Of each of the blobs `$3`, as many versions as `$4` says.
+    hold_blobs: format!(
+        "update blobs as b set versions = b.versions + p.number from {} where b.app_name = $1 and b.user_id = $2 and b.id = p.text",
+        (words.pairs)("$3", "$4")
+    ),
     release_blobs: format!(
         "update blobs as b set versions = b.versions - p.number, \
            loose_since = case when b.versions = p.number then 0 else b.loose_since end \

@@ -5,16 +5,19 @@
 //! that the last version left.
 
 pub mod blobs;
+pub mod keep;
+pub mod named;
 pub mod read;
 pub mod remove;
+pub mod restore;
 pub mod save;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::artifact::{
-    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobBegin, BlobKey, Found, Place, Save, Saved, Version,
-    VersionPage, Wanted,
+    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobBegin, BlobKey, Found, HeldName, KeepVersions, Place, Save,
+    Saved, Version, VersionPage, Wanted,
 };
 use crate::domain::ids::ArtifactName;
 use crate::domain::time::Micros;
@@ -47,8 +50,8 @@ pub trait Reads: Send + Sync {
         deadline: Instant,
     ) -> Result<Found<VersionPage>>;
 
-    /// A page of artifacts; `None` if there is no such session.
-    async fn artifacts(&self, list: &ArtifactList, deadline: Instant) -> Result<Option<ArtifactPage>>;
+    /// A page of artifacts.
+    async fn artifacts(&self, list: &ArtifactList, deadline: Instant) -> Result<Found<ArtifactPage>>;
 
     /// A chunk of a blob; `None` if it is not there.
     async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>>;
@@ -77,6 +80,10 @@ pub trait Writes: Send + Sync {
 
     /// Removes a version of an artifact, or all. What is not there is removed already.
     async fn delete_artifact(&self, deletion: &ArtifactDeletion, deadline: Instant) -> Decided<()>;
+
+    /// Goes through a bounded number of artifacts of an app, and removes all but the last versions of each; where to go on, `None` at the
+    /// end.
+    async fn keep_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<Option<HeldName>>;
 
     /// Claims a loose blob, so that no version takes it any more; `false` if one has, or bytes come to it.
     async fn claim_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<bool>;
@@ -112,7 +119,7 @@ impl<B: Backend> Reads for Transactions<B> {
         self.runner.of(place.app(), deadline).read(read).await
     }
 
-    async fn artifacts(&self, list: &ArtifactList, deadline: Instant) -> Result<Option<ArtifactPage>> {
+    async fn artifacts(&self, list: &ArtifactList, deadline: Instant) -> Result<Found<ArtifactPage>> {
         self.runner.of(list.place.app(), deadline).read(async |tx| read::artifacts(tx, list).await).await
     }
 
@@ -160,6 +167,16 @@ impl<B: Backend> Writes for Transactions<B> {
     async fn delete_artifact(&self, deletion: &ArtifactDeletion, deadline: Instant) -> Decided<()> {
         let call = self.runner.of(deletion.place.app(), deadline);
         call.decide(async |tx| remove::delete(tx, deletion).await).await
+    }
+
+    async fn keep_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<Option<HeldName>> {
+        let call = self.runner.of(&walk.app, deadline);
+        // Most often nothing is due, and then no writer need wait.
+        let (due, next) = call.one_statement(async |tx| keep::find(tx, walk).await).await?;
+        if due.is_empty() {
+            return Ok(next);
+        }
+        call.write(async |tx| keep::keep(tx, walk, &due, next).await).await
     }
 
     async fn claim_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<bool> {

@@ -2,6 +2,8 @@
 
 use sqlx::FromRow;
 
+use super::named;
+use super::named::Moment;
 use crate::domain::access::NameRange;
 use crate::domain::artifact::{
     ArtifactList, ArtifactPage, Blob, BlobKey, Content, Found, Kind, Place, Version, VersionPage, Wanted,
@@ -57,6 +59,19 @@ async fn incarnation<X: Tx>(tx: &mut X, place: &Place, now: Micros) -> Result<Op
     }
 }
 
+/// A moment of the place's session.
+async fn moment<'a, X: Tx>(tx: &mut X, place: &'a Place, revision: i64, now: Micros) -> Result<Found<Moment<'a>>> {
+    let Some(key) = place.session() else { return Ok(Found::Nothing) };
+    let Some(head) = head(tx, key, now).await? else { return Ok(Found::SessionNotFound) };
+    if revision > head.revision {
+        return Ok(Found::Beyond(head.revision));
+    }
+    if revision < head.base_revision {
+        return Ok(Found::Trimmed(head.base_revision));
+    }
+    Ok(Found::There(Moment { key, incarnation: head.incarnation, revision, last: head.revision }))
+}
+
 pub async fn artifact<X: Tx>(
     tx: &mut X,
     place: &Place,
@@ -64,12 +79,24 @@ pub async fn artifact<X: Tx>(
     wanted: Wanted,
     now: Micros,
 ) -> Result<Found<(Version, Option<Blob>)>> {
-    let Some(incarnation) = incarnation(tx, place, now).await? else { return Ok(Found::SessionNotFound) };
+    let (incarnation, version) = match wanted {
+        Wanted::At(revision) => match moment(tx, place, revision, now).await? {
+            Found::There(moment) => match named::version_then(tx, moment, name).await? {
+                Some(version) => (moment.incarnation, Some(version)),
+                None => return Ok(Found::Nothing),
+            },
+            found => return Ok(found.without()),
+        },
+        Wanted::Latest | Wanted::Version(_) => {
+            let Some(incarnation) = incarnation(tx, place, now).await? else { return Ok(Found::SessionNotFound) };
+            (incarnation, if let Wanted::Version(version) = wanted { Some(version) } else { None })
+        }
+    };
     let holder = Holder::of(place, name, incarnation);
     let statements = Statements::of(tx);
-    let query = match wanted {
-        Wanted::Latest => holder.query(&statements.latest_version).bind(name.as_str()),
-        Wanted::Version(version) => holder.query(&statements.version).bind(name.as_str()).bind(version),
+    let query = match version {
+        None => holder.query(&statements.latest_version).bind(name.as_str()),
+        Some(version) => holder.query(&statements.version).bind(name.as_str()).bind(version),
     };
     match at_most_one::<PlacedRow>(tx, query).await? {
         Some(row) => Ok(Found::There(row.decode(holder.user)?)),
@@ -94,9 +121,12 @@ pub async fn versions<X: Tx>(
     if versions.is_empty() && after < 0 { Ok(Found::Nothing) } else { Ok(Found::There(VersionPage { versions, more })) }
 }
 
-pub async fn artifacts<X: Tx>(tx: &mut X, list: &ArtifactList) -> Result<Option<ArtifactPage>> {
-    let Some(incarnation) = incarnation(tx, &list.place, list.now).await? else { return Ok(None) };
+pub async fn artifacts<X: Tx>(tx: &mut X, list: &ArtifactList) -> Result<Found<ArtifactPage>> {
     let range = NameRange::of_prefix(&list.prefix);
+    if let Some(revision) = list.at {
+        return artifacts_then(tx, list, &range, revision).await;
+    }
+    let Some(incarnation) = incarnation(tx, &list.place, list.now).await? else { return Ok(Found::SessionNotFound) };
     let mut found = latest_in(tx, Holder::of_user(list.place.user()), list, &range).await?;
     if let Some(session) = list.place.session() {
         let holder = Holder { user: &session.user, session: session.session.as_str(), incarnation };
@@ -105,7 +135,43 @@ pub async fn artifacts<X: Tx>(tx: &mut X, list: &ArtifactList) -> Result<Option<
     }
     let more = found.len() > list.rows;
     found.truncate(list.rows);
-    Ok(Some(ArtifactPage { artifacts: found, more }))
+    let next = found.last().filter(|_| more).map(|last| last.name.to_string());
+    Ok(Found::There(ArtifactPage { artifacts: found, next }))
+}
+
+/// Those that the events of a session name up to a revision, as far as they are there.
+async fn artifacts_then<X: Tx>(
+    tx: &mut X,
+    list: &ArtifactList,
+    range: &NameRange,
+    revision: i64,
+) -> Result<Found<ArtifactPage>> {
+    let moment = match moment(tx, &list.place, revision, list.now).await? {
+        Found::There(moment) => moment,
+        found => return Ok(found.without()),
+    };
+    let mut named = named::versions_then(tx, moment, range, &list.after, list.rows as i64 + 1).await?;
+    let more = named.len() > list.rows;
+    named.truncate(list.rows);
+    let next = named.last().filter(|_| more).map(|(name, _)| name.to_string());
+    let (of_user, of_session): (Vec<_>, Vec<_>) = named.into_iter().partition(|(name, _)| name.is_of_user());
+    let user = &moment.key.user;
+    let holder = Holder { user, session: moment.key.session.as_str(), incarnation: moment.incarnation };
+    let mut artifacts = versions_of(tx, holder, &of_session).await?;
+    artifacts.extend(versions_of(tx, Holder::of_user(user), &of_user).await?);
+    artifacts.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(Found::There(ArtifactPage { artifacts, next }))
+}
+
+/// These versions of one holder, as far as they are there.
+async fn versions_of(db: &mut impl Sql, holder: Holder<'_>, named: &[(ArtifactName, i64)]) -> Result<Vec<Version>> {
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (names, versions): (Vec<String>, Vec<i64>) = named.iter().map(|(name, at)| (name.to_string(), *at)).unzip();
+    let query = holder.query(&Statements::of(db).these_versions).bind(Some(&*names)).bind(versions);
+    let rows: Vec<VersionRow> = db.fetch(query).await?;
+    rows.into_iter().map(VersionRow::decode).collect()
 }
 
 /// The latest versions of the artifacts of one holder, one more than the page has.
@@ -144,6 +210,12 @@ statements! { words,
     ),
     version: format!(
         "select {VERSION}, {PLACED} from artifacts l where {OF_L} and l.name = $5 and l.version = $6 and l.kind <> 'gone'"
+    ),
+    /// Of each of the artifacts `$5` the version that `$6` says.
+    these_versions: format!(
+        "select {VERSION} from {} {} where l.kind <> 'gone'",
+        (words.pairs)("$5", "$6"),
+        (words.look_up)("artifacts", &format!("{OF_L} and l.name = p.text and l.version = p.number"))
     ),
     /// Versions of the artifact `$5` above `$6`, up to `$7`.
     versions: format!(

@@ -1,7 +1,7 @@
 //! How versions go: one by one, with their session, or with their user.
 
-use super::blobs;
 use super::read::Holder;
+use super::{blobs, named};
 use crate::domain::artifact::ArtifactDeletion;
 use crate::domain::guard::Guard;
 use crate::domain::ids::{SessionKey, UserKey};
@@ -39,7 +39,7 @@ pub async fn delete<X: Tx>(tx: &mut X, deletion: &ArtifactDeletion) -> Decided<(
 }
 
 /// Counts versions of an artifact that were removed.
-async fn forget(db: &mut impl Sql, holder: Holder<'_>, name: &str, removed: i64) -> Result<()> {
+pub async fn forget(db: &mut impl Sql, holder: Holder<'_>, name: &str, removed: i64) -> Result<()> {
     let statements = Statements::of(db);
     db.execute(holder.query(&statements.set_removed).bind(name).bind(removed)).await?;
     db.execute(holder.query(&statements.count_removed).bind(removed)).await.map(drop)
@@ -61,7 +61,8 @@ pub async fn purge_artifacts<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i
     blobs::release(tx, &key.user, blobs.into_iter().map(|(blob,)| blob)).await?;
     let names = tx.execute(of(&statements.purge_names).bind(limit)).await? as i64;
     tx.execute(of(&statements.forget_place)).await?;
-    Ok((versions, versions.max(names) == limit))
+    let named = named::purge(tx, key, incarnation, limit).await?;
+    Ok((versions, versions.max(names).max(named) == limit))
 }
 
 /// Removes the artifacts of a user, and marks all its blobs as parts of the erasure `id`: those of its sessions follow with these. Returns

@@ -12,7 +12,7 @@ use crate::domain::artifact::{BlobBegin, BlobKey, Held, Place, Save, SaveEvent, 
 use crate::domain::erasure::Subject;
 use crate::domain::event::EventDraft;
 use crate::domain::guard::Guard;
-use crate::domain::ids::SessionKey;
+use crate::domain::ids::{ArtifactName, SessionKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{Loaded, Needs};
 use crate::domain::refusal::Refusal;
@@ -68,7 +68,7 @@ pub async fn save<X: Tx>(tx: &mut X, salt: &[u8; 32], save: &Save, again: bool) 
     }
     let statements = Statements::of(tx);
     // Locks the place: savers of it come one after the other.
-    let (versions,): (i64,) = one(tx, holder.query(&statements.count_version)).await?;
+    let versions = count(tx, holder, 1).await?;
     let found: Option<HeldRow> = at_most_one(tx, holder.query(&statements.held).bind(save.name.as_str())).await?;
     let version = decide(save, &held(found, versions - 1)?)?;
     hold_blob(tx, save).await?;
@@ -83,10 +83,22 @@ pub async fn save<X: Tx>(tx: &mut X, salt: &[u8; 32], save: &Save, again: bool) 
     }
     let revision = tag.as_ref().map(|tag| tag.revision);
     let create_time = insert(tx, holder, save, version, revision).await?;
-    tx.execute(holder.query(&statements.set_latest).bind(save.name.as_str()).bind(version)).await?;
+    set_latest(tx, holder, &save.name, version).await?;
     let (name, content) = (save.name.clone(), save.content.clone());
     let version = Version { name, version, content, create_time, revision };
     Ok((Saved { version, replayed: false, tag, event_bytes }, end))
+}
+
+/// Counts more versions of a session or a user; how many there are then.
+pub async fn count(db: &mut impl Sql, holder: Holder<'_>, more: i64) -> Result<i64> {
+    let (versions,): (i64,) = one(db, holder.query(&Statements::of(db).count_versions).bind(more)).await?;
+    Ok(versions)
+}
+
+/// Makes a new version the latest one of its artifact.
+pub async fn set_latest(db: &mut impl Sql, holder: Holder<'_>, name: &ArtifactName, version: i64) -> Result<()> {
+    let query = holder.query(&Statements::of(db).set_latest).bind(name.as_str()).bind(version);
+    db.execute(query).await.map(drop)
 }
 
 /// Locks the place's session, and loads what a decision about it needs; nothing of a user.
@@ -147,7 +159,7 @@ async fn hold_blob(db: &mut impl Sql, save: &Save) -> Decided<()> {
 
 /// The append of the event that names the version.
 fn append_of(session: &SessionKey, save: &Save, event: &SaveEvent, version: i64) -> Append {
-    let draft = EventDraft::of_artifact(&event.author, &event.invocation_id, save.name.as_str(), version);
+    let draft = EventDraft::of_artifact(&event.author, &event.invocation_id, (save.name.clone(), version));
     Append {
         key: session.clone(),
         events: vec![draft.seal(event.id.clone(), save.now)],
@@ -193,10 +205,10 @@ async fn insert(
 }
 
 statements! { words,
-    /// Counts one version more of a session or a user.
-    count_version: "insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, 1) \
+    /// Counts `$5` versions more of a session or a user.
+    count_versions: "insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5) \
                     on conflict (app_name, user_id, session_id) do update set \
-                      versions = case when artifact_places.incarnation = excluded.incarnation then artifact_places.versions else 0 end + 1, \
+                      versions = case when artifact_places.incarnation = excluded.incarnation then artifact_places.versions else 0 end + excluded.versions, \
                       incarnation = excluded.incarnation \
                     returning versions",
     /// What the artifact `$5` has.

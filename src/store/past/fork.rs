@@ -11,6 +11,8 @@ use crate::domain::query::{ANY_TIME, SessionView};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::writes::{Committed, SessionChange};
+use crate::store::artifacts::named::Moment;
+use crate::store::artifacts::restore;
 use crate::store::backend::Tx;
 use crate::store::erasures::admit;
 use crate::store::error::{Cause, Decided, StoreError};
@@ -75,6 +77,9 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Decided<((
         return Err(Refusal::LimitReached(bound).into());
     }
     copy_history(tx, &source, fork, head.base_revision, revision).await?;
+    // As with the state, appends to the source go on meanwhile.
+    let moment = Moment { key: &source.key, incarnation: source.head.incarnation, revision, last: i64::MAX };
+    restore::fork(tx, moment, (fork.session.as_str(), fork.incarnation)).await?;
     let incarnation = fork.incarnation;
     let forked_from = Some((fork.source.session.clone(), revision));
     let change = SessionChange::Created { revision, forked_from };

@@ -15,6 +15,9 @@ use crate::domain::rewind::{self, Decision, Difference, Past, RewindRequest, Rew
 use crate::domain::session::SessionInfo;
 use crate::domain::writes;
 use crate::store::appends::absent::first_of_invocation;
+use crate::store::artifacts::named::Moment;
+use crate::store::artifacts::read::Holder;
+use crate::store::artifacts::restore::{restore, restored};
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::{End, apply};
@@ -38,6 +41,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewo
     let mut loaded = tx.read_heads(&needs).await?;
     loaded.timeline = tx.timeline();
     let past = past_of(tx, &row, &request.target).await?;
+    let artifacts = past.as_ref().map(|past| past.artifacts.clone()).unwrap_or_default();
     let append = match rewind::decide(&mut loaded, request, past)? {
         Decision::Append(append) => append,
         Decision::Replayed => {
@@ -49,6 +53,11 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewo
     decide(&mut loaded, &append, &mut writes)?;
     let cost = writes.events.iter().map(|row| cost(row.body.len())).fold(0, u32::saturating_add);
     let (_, end) = apply(tx, &writes).await?;
+    let key = &request.key;
+    let holder = Holder { user: &key.user, session: key.session.as_str(), incarnation: row.head.incarnation };
+    let mark = (request.copy_id.as_u64_pair().1 >> 1).cast_signed();
+    let by = (mark, row.head.revision + 1);
+    restore(tx, holder, &artifacts, by, request.now).await?;
     let view = view(tx, &whole_session(&request.key, request.now)).await?;
     Ok((Rewound { view, appended: append.events.len(), cost }, end))
 }
@@ -73,11 +82,14 @@ async fn past_of<X: Tx>(tx: &mut X, row: &LockedSession, target: &RewindTarget) 
             from: to + 1,
             copied: Vec::new(),
             differences: Vec::new(),
+            artifacts: Vec::new(),
         }));
     }
     let invocation = invocation_of(&event_at(tx, row, to + 1).await?);
     let differences = differences(tx, row, to).await?;
-    let mut past = Past { to, base, invocation, from: to + 1, copied: Vec::new(), differences };
+    let moment = Moment { key: &row.key, incarnation: row.head.incarnation, revision: to, last: row.head.revision };
+    let artifacts = restored(tx, moment).await?;
+    let mut past = Past { to, base, invocation, from: to + 1, copied: Vec::new(), differences, artifacts };
     if matches!(target, RewindTarget::Revision(_)) && !past.invocation.is_empty() {
         copied(tx, row, &head, &mut past).await?;
     }

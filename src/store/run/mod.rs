@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 use deadline::Deadline;
 
+use super::artifacts::named;
 use super::backend::{Backend, Database, Seen, Tx};
 use super::error::{Cause, Failure, StoreError};
 use super::limits::StoreLimits;
@@ -68,6 +69,7 @@ impl End {
 /// As of [`Tx::apply`].
 pub async fn apply<X: Tx>(tx: &mut X, writes: &Writes<'_>) -> Result<(Seen, End)> {
     let seen = tx.apply(writes).await?;
+    named::fold(tx, writes).await?;
     Ok((seen, End::Commit(writes.committed())))
 }
 

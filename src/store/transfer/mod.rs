@@ -2,7 +2,7 @@
 
 pub mod export;
 pub mod import;
-mod insert;
+pub mod insert;
 pub mod scopes;
 
 use async_trait::async_trait;

@@ -497,4 +497,170 @@ on_both_databases! {
         until("nothing is left", async || server.number("select count(*) from blobs").await == 0).await;
         server.get(format!("{OF_USER}/f")).await.problem(404, "artifact_not_found");
     }
+
+    async fn a_moment_has_the_files_that_its_events_name(server: &TestServer) {
+        server.create("{}").await;
+        let put = async |name: &str| server.put(format!("{FILES}/{name}")).body("a/b", format!("{name} of a revision")).await.expect(201);
+        put("f").await;
+        put("g").await;
+        server.append("{}").await;
+        server.put(format!("{FILES}/f?event=none")).body("a/b", "unnamed").await.expect(201);
+        put("f").await;
+        server.append(json!({"actions": {"artifactDelta": {"f": 7, "none": 0, "odd": "x"}}})).await;
+        put("user:u").await;
+        server.append(json!([{"actions": {"artifactDelta": {"f": 0}}}, {"actions": {"artifact_delta": {"f": 1}}}])).await;
+        let check = async |when: &str, from: i64| {
+            for (revision, expected) in [
+                (0, vec![]),
+                (1, vec![("f", 0)]),
+                (3, vec![("f", 0), ("g", 0)]),
+                (4, vec![("f", 2), ("g", 0)]),
+                (5, vec![("g", 0)]),
+                (6, vec![("g", 0), ("user:u", 0)]),
+                (7, vec![("f", 0), ("g", 0), ("user:u", 0)]),
+                (8, vec![("f", 1), ("g", 0), ("user:u", 0)]),
+            ] {
+                if revision < from {
+                    let gone = server.get(format!("{FILES}?atRevision={revision}")).await;
+                    assert_eq!(gone.problem(410, "revision_trimmed")["baseRevision"], from, "{when}");
+                    server.get(format!("{FILES}/f?atRevision={revision}")).await.problem(410, "revision_trimmed");
+                    continue;
+                }
+                let list = server.get(format!("{FILES}?atRevision={revision}")).await.expect(200).json();
+                let shown: Vec<(&str, i64)> = list["artifacts"].as_array().unwrap().iter()
+                    .map(|one| (one["name"].as_str().unwrap(), one["version"].as_i64().unwrap())).collect();
+                assert_eq!(shown, expected, "{revision} {when}");
+                for name in ["f", "g", "user:u"] {
+                    let read = server.get(format!("{FILES}/{name}?atRevision={revision}")).await;
+                    match expected.iter().find(|(named, _)| *named == name) {
+                        Some((_, version)) => assert!(read.expect(200).etag().starts_with(&format!("\"{version}-")), "{name}"),
+                        None => drop(read.problem(404, "artifact_not_found")),
+                    }
+                }
+            }
+        };
+        check("", 0).await;
+        let page = server.get(format!("{FILES}?atRevision=8&pageSize=2")).await.expect(200).json();
+        let token = page["nextPageToken"].as_str().unwrap().to_owned();
+        assert_eq!(names(&server.get(format!("{FILES}?atRevision=8&pageSize=2&pageToken={token}")).await.expect(200)), ["user:u"]);
+        server.get(format!("{FILES}?atRevision=7&pageToken={token}")).await.invalid(&["pageToken"]);
+        assert_eq!(names(&server.get(format!("{FILES}?atRevision=8&prefix=user:")).await.expect(200)), ["user:u"]);
+        server.get(format!("{FILES}?atRevision=9")).await.invalid(&["atRevision"]);
+        server.get(format!("{FILES}/f?atRevision=9")).await.invalid(&["atRevision"]);
+        server.get(format!("{FILES}/f?atRevision=1&version=0")).await.invalid(&["version"]);
+        server.get(format!("{S}/none/artifacts?atRevision=0")).await.problem(404, "session_not_found");
+        assert_eq!(server.state().await, json!({}), "no state");
+        server.post(format!("{ONE}/trim")).json(json!({"beforeSequence": 5})).await.expect(200);
+        check("after a trim", 4).await;
+        server.until_swept().await;
+        check("after the sweep", 4).await;
+        assert_eq!(server.number("select count(*) from artifact_spans where valid_to <= 4").await, 0);
+        server.delete(ONE).await.expect(204);
+        server.until_swept().await;
+        assert_eq!(server.number("select (select count(*) from artifact_state) + (select count(*) from artifact_spans)").await, 0);
+    }
+
+    async fn events_of_a_creation_name_files_too(server: &TestServer) {
+        let events = json!([{"actions": {"artifactDelta": {"f": 0}}}, {"actions": {"artifactDelta": {"f": 1}}}]);
+        server.post(S).json(json!({"sessionId": "s", "events": events})).await.expect(201);
+        for n in 0..2 {
+            server.put(format!("{FILES}/f?event=none")).body("a/b", format!("{n}")).await.expect(201);
+        }
+        for n in 0..2 {
+            let read = server.get(format!("{FILES}/f?atRevision={}", n + 1)).await.expect(200);
+            assert_eq!(read.bytes(), format!("{n}").as_bytes());
+        }
+    }
+
+    async fn a_fork_has_the_files_of_its_moment_and_shares_their_bytes(server: &TestServer) {
+        server.create("{}").await;
+        let large = bytes(2 * PART);
+        server.put(format!("{FILES}/f")).body("a/b", large.clone()).await.expect(201);
+        server.put(format!("{FILES}/f")).header("idempotency-key", "k").body("a/b", "1").await.expect(201);
+        server.put(format!("{FILES}/g")).body("a/b", "g").await.expect(201);
+        server.put(format!("{FILES}/f")).body("a/b", "2").await.expect(201);
+        server.put(format!("{FILES}/user:u")).body("a/b", "u").await.expect(201);
+        let chunks = server.number("select count(*) from blob_chunks").await;
+        server.post(format!("{ONE}/fork")).json(json!({"sessionId": "t", "atRevision": 2})).await.expect(201);
+        server.post(format!("{ONE}/fork")).json(json!({"sessionId": "all"})).await.expect(201);
+        assert_eq!(server.number("select count(*) from blob_chunks").await, chunks, "nothing is copied");
+        let forked = format!("{S}/t/artifacts");
+        assert_eq!(names(&server.get(&forked).await.expect(200)), ["f", "user:u"]);
+        assert_eq!(names(&server.get(format!("{S}/all/artifacts")).await.expect(200)), ["f", "g", "user:u"]);
+        assert_eq!(names(&server.get(format!("{forked}?atRevision=2")).await.expect(200)), ["f"]);
+        assert_eq!(server.get(format!("{forked}/f")).await.expect(200).bytes(), b"1");
+        server.get(format!("{forked}/f?version=2")).await.problem(404, "artifact_not_found");
+        // It goes its own way, and remembers no keys.
+        let own = server.put(format!("{forked}/f")).header("idempotency-key", "k").body("a/b", "own").await.expect(201);
+        assert_eq!(own.json()["version"], 2);
+        server.delete(ONE).await.expect(204);
+        server.until_swept().await;
+        assert!(server.get(format!("{forked}/f?version=0")).await.expect(200).bytes() == large);
+        assert!(server.get(format!("{S}/all/artifacts/f?version=0")).await.expect(200).bytes() == large);
+        for session in ["t", "all"] {
+            server.delete(format!("{S}/{session}")).await.expect(204);
+        }
+        server.until_swept().await;
+        assert_eq!(server.number("select count(*) from blobs").await, 1, "that of the user");
+        assert_eq!(server.number("select count(*) from blob_chunks").await, 1);
+    }
+
+    async fn a_rewind_restores_files(server: &TestServer) {
+        server.create("{}").await;
+        let put = async |name: &str, text: &'static str| {
+            server.put(format!("{FILES}/{name}?invocationId={text}")).body("a/b", text).await.expect(201)
+        };
+        put("f", "f0").await;
+        put("same", "same").await;
+        put("user:u", "u0").await;
+        put("f", "f1").await;
+        put("new", "new").await;
+        put("user:u", "u1").await;
+        server.append(json!({"actions": {"artifactDelta": {"elsewhere": 3}}})).await;
+        server.post(format!("{ONE}/rewind")).json(json!({"toRevision": 3})).await.expect(200);
+        let events = server.get(format!("{EVENTS}?order=desc")).await.expect(200).json();
+        assert_eq!(events["events"][0]["actions"]["artifactDelta"], json!({"elsewhere": 4, "f": 2, "new": 1}));
+        let f = server.get(format!("{FILES}/f")).await.expect(200);
+        assert_eq!((f.bytes(), &f.etag()[..3]), (&b"f0"[..], "\"2-"));
+        assert_eq!(server.get(format!("{FILES}/user:u")).await.bytes(), b"u1", "it is not rewound");
+        for gone in ["new", "new?version=1", "elsewhere"] {
+            server.get(format!("{FILES}/{gone}")).await.problem(404, "artifact_not_found");
+        }
+        assert_eq!(server.get(format!("{FILES}/new?version=0")).await.expect(200).bytes(), b"new");
+        assert_eq!(names(&server.get(FILES).await), ["f", "same", "user:u"]);
+        assert_eq!(names(&server.get(format!("{FILES}?atRevision=8")).await), ["f", "same", "user:u"]);
+        assert_eq!(names(&server.get(format!("{FILES}?atRevision=6")).await), ["f", "new", "same", "user:u"]);
+        let first = server.put(format!("{FILES}/new?event=none")).header("if-none-match", "*").body("a/b", "again").await.expect(201);
+        assert_eq!(first.json()["version"], 2);
+        let versions = server.get(format!("{FILES}/new/versions")).await.expect(200).json();
+        assert_eq!(versions["versions"].as_array().unwrap().len(), 2, "that which is nothing is not shown");
+        // Before an invocation, to what an earlier rewind made.
+        put("f", "later").await;
+        server.post(format!("{ONE}/rewind")).json(json!({"beforeInvocationId": "later"})).await.expect(200);
+        assert_eq!(server.get(format!("{FILES}/f")).await.bytes(), b"f0");
+        server.delete(ONE).await.expect(204);
+        server.until_swept().await;
+        assert_eq!(server.number("select count(*) from blobs").await, 2, "those of the user");
+    }
+
+    async fn a_policy_keeps_the_last_versions(server: &TestServer) with ["--sweep-interval=1s"] {
+        server.create("{}").await;
+        for place in [FILES, OF_USER] {
+            for n in 0..5 {
+                server.put(format!("{place}/f")).body("a/b", format!("{n}")).await.expect(201);
+            }
+            server.put(format!("{place}/one")).body("a/b", "x").await.expect(201);
+        }
+        let policy = json!({"artifacts": {"keepVersions": 2}});
+        assert_eq!(server.put("/v1/apps/app/policy").json(&policy).await.expect(200).json(), policy);
+        until("it is applied", async || server.number("select count(*) from artifacts").await == 6).await;
+        for place in [FILES, OF_USER] {
+            let versions = server.get(format!("{place}/f/versions")).await.expect(200).json();
+            let versions: Vec<i64> = versions["versions"].as_array().unwrap().iter().map(|one| one["version"].as_i64().unwrap()).collect();
+            assert_eq!(versions, [3, 4]);
+            assert_eq!(server.put(format!("{place}/f")).await.expect(201).json()["version"], 5);
+        }
+        until("bytes follow", async || server.number("select count(*) from blobs").await <= 8).await;
+        server.put("/v1/apps/app/policy").json(json!({"artifacts": {"keepVersions": 0}})).await.invalid(&["/artifacts/keepVersions"]);
+    }
 }

@@ -1,0 +1,246 @@
+//! Which versions the events of a session name: what holds and what held, as it is with the keys of its state. An event without an
+//! `artifactDelta` comes by here and asks nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::FromRow;
+
+use crate::domain::access::NameRange;
+use crate::domain::history;
+use crate::domain::ids::{ArtifactName, SessionKey};
+use crate::domain::writes::{EventWrite, Writes};
+use crate::store::error::{StoreError, corrupt};
+use crate::store::sql::columns::{OF_INCARNATION, OWNER};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one};
+use crate::store::sql::statements::statements;
+use crate::store::transfer::insert::{CHUNK, rows_of};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// A version that held from one revision up to, not including, another.
+struct Span<'a> {
+    name: &'a str,
+    version: i64,
+    from: i64,
+    to: i64,
+}
+
+/// Folds the versions that events name into what their sessions had. The sessions are locked, or new.
+pub async fn fold(db: &mut impl Sql, writes: &Writes<'_>) -> Result<()> {
+    let mut sessions: BTreeMap<(&SessionKey, i64), Vec<&EventWrite<'_>>> = BTreeMap::new();
+    for event in writes.events.iter().filter(|event| !event.event.artifacts.is_empty()) {
+        sessions.entry((event.key, event.incarnation)).or_default().push(event);
+    }
+    for ((key, incarnation), events) in sessions {
+        fold_session(db, key, incarnation, &events).await?;
+    }
+    Ok(())
+}
+
+async fn fold_session(db: &mut impl Sql, key: &SessionKey, incarnation: i64, events: &[&EventWrite<'_>]) -> Result<()> {
+    let named = events.iter().flat_map(|event| event.event.artifacts.iter().map(|(name, _)| name.as_str()));
+    let names: Vec<String> = named.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect();
+    let query = Query::of(&Statements::of(db).named, key, incarnation).bind(Some(&*names));
+    let rows: Vec<(String, i64, i64)> = db.fetch(query).await?;
+    let mut held: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for (name, version, revision) in &rows {
+        held.insert(name, (*version, *revision));
+    }
+    let (mut spans, mut changed) = (Vec::new(), BTreeSet::new());
+    for event in events {
+        for (name, version) in &event.event.artifacts {
+            let now = (*version, event.sequence);
+            if let Some((version, from)) = held.insert(name.as_str(), now)
+                && from < event.sequence
+            {
+                spans.push(Span { name: name.as_str(), version, from, to: event.sequence });
+            }
+            changed.insert(name.as_str());
+        }
+    }
+    let owner = |values: &mut Vec<Value<'_>>| {
+        let user = &key.user;
+        values.extend([
+            Value::from(user.app.to_string()),
+            user.user.to_string().into(),
+            key.session.to_string().into(),
+            incarnation.into(),
+        ]);
+    };
+    let columns = format!("{OWNER}, node, name, valid_from, valid_to, version");
+    for spans in spans.chunks(CHUNK) {
+        let query = rows_of("artifact_spans", &columns, spans, |span: &Span<'_>, values| {
+            owner(values);
+            values.push(history::node(span.from, span.to).into());
+            values.extend([span.name.into(), span.from.into(), span.to.into(), span.version.into()]);
+        });
+        db.execute(query).await?;
+    }
+    let changed: Vec<(&str, (i64, i64))> = changed.iter().filter_map(|name| Some((*name, *held.get(name)?))).collect();
+    for rows in changed.chunks(CHUNK) {
+        let query = rows_of("artifact_state", &format!("{OWNER}, name, version, revision"), rows, |row, values| {
+            let (name, (version, revision)) = row;
+            owner(values);
+            values.extend([(*name).into(), (*version).into(), (*revision).into()]);
+        });
+        let query = query.sql(
+            " on conflict (incarnation, name, session_id, user_id, app_name) \
+             do update set version = excluded.version, revision = excluded.revision",
+        );
+        db.execute(query).await?;
+    }
+    Ok(())
+}
+
+/// A moment of a session: its incarnation, a revision, and the last one.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'a> {
+    pub key: &'a SessionKey,
+    pub incarnation: i64,
+    pub revision: i64,
+    pub last: i64,
+}
+
+impl<'a> Moment<'a> {
+    fn query(self, text: &'static str) -> Query<'a> {
+        let query = Query::of(text, self.key, self.incarnation).bind(self.revision);
+        query.bind(history::path(self.revision, self.last))
+    }
+}
+
+/// The version of an artifact that the events up to a moment name.
+pub async fn version_then(db: &mut impl Sql, moment: Moment<'_>, name: &ArtifactName) -> Result<Option<i64>> {
+    let query = moment.query(&Statements::of(db).version_then).bind(name.as_str());
+    let row: Option<(i64,)> = at_most_one(db, query).await?;
+    Ok(row.map(|(version,)| version))
+}
+
+/// Those of a range of names behind one, up to `limit`, in byte order.
+pub async fn versions_then(
+    db: &mut impl Sql,
+    moment: Moment<'_>,
+    range: &NameRange,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<(ArtifactName, i64)>> {
+    let query = moment.query(&Statements::of(db).versions_then);
+    let query = query.bind(&range.begin).bind(range.end.as_deref()).bind(after).bind(limit);
+    let rows: Vec<(String, i64)> = db.fetch(query).await?;
+    rows.into_iter().map(|(name, version)| Ok((ArtifactName::parse(&name).map_err(corrupt)?, version))).collect()
+}
+
+/// An artifact of which the events up to a moment name another version than those up to now.
+#[derive(Debug, FromRow)]
+pub struct Differs {
+    pub name: String,
+    pub was: Option<i64>,
+    pub now: i64,
+    /// The next version of the artifact, if it has had one here.
+    pub next: Option<i64>,
+    /// How many versions of the number `was` are here: one or none.
+    pub versions: i64,
+}
+
+/// In byte order of names.
+pub async fn differences(db: &mut impl Sql, moment: Moment<'_>) -> Result<Vec<Differs>> {
+    db.fetch(moment.query(&Statements::of(db).artifacts_differ)).await
+}
+
+/// Copies what held at a moment to the session `to` of another incarnation; whether there is anything.
+pub async fn copy(db: &mut impl Sql, moment: Moment<'_>, to: (&str, i64)) -> Result<bool> {
+    let statements = Statements::of(db);
+    let (session, incarnation) = to;
+    let spans = Query::of(&statements.copy_named_spans, moment.key, moment.incarnation);
+    db.execute(spans.bind(session).bind(incarnation).bind(moment.revision)).await?;
+    let state = moment.query(&statements.copy_named).bind(session).bind(incarnation);
+    Ok(db.execute(state).await? > 0)
+}
+
+/// Removes up to `limit` spans that ended by `base`. Returns how many.
+pub async fn purge_passed(db: &mut impl Sql, key: &SessionKey, incarnation: i64, base: i64, limit: i64) -> Result<u64> {
+    let statements = Statements::of(db);
+    let last = Query::of(&statements.last_passed_artifact, key, incarnation).bind(base).bind(limit);
+    let Some((node, name)) = at_most_one::<(i64, String)>(db, last).await? else { return Ok(0) };
+    let query = Query::of(&statements.purge_passed_artifacts, key, incarnation).bind(base);
+    db.execute(query.bind(node).bind(&*name)).await
+}
+
+/// Of what a buried session had, removes up to `limit` rows of each kind; the most of one kind.
+pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<i64> {
+    let statements = Statements::of(db);
+    let mut most = 0;
+    for text in [&statements.purge_artifact_state, &statements.purge_artifact_spans] {
+        most = most.max(db.execute(Query::of(text, key, incarnation).bind(limit)).await? as i64);
+    }
+    Ok(most)
+}
+
+const OF_A: &str = "a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4";
+
+statements! { words,
+    /// Those of the artifacts `$5` that events have named.
+    named: format!(
+        "select l.name, l.version, l.revision from {} {}",
+        (words.each)("$5"),
+        (words.look_up)(
+            "artifact_state",
+            "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = k.value"
+        )
+    ),
+    /// The version of the artifact `$7` that the events up to `$5` name; `$6` are the nodes.
+    version_then: format!(
+        "select version from artifact_state where {OF_INCARNATION} and name = $7 and revision <= $5 \
+         union all select t.version from {} where t.name = $7 and t.valid_from <= $5 and t.valid_to > $5",
+        (words.filed)("artifact_spans", OF_INCARNATION, "$6")
+    ),
+    /// Those of the artifacts from `$7` on, before `$8`, or all, and after `$9`, up to `$10`.
+    versions_then: format!(
+        "select name, version from (select name, version from artifact_state where {OF_INCARNATION} and revision <= $5 \
+           union all select t.name, t.version from {} where t.valid_from <= $5 and t.valid_to > $5) as named \
+         where name >= $7 and coalesce(name < $8, true) and name > $9 order by name limit 0 + $10",
+        (words.filed)("artifact_spans", OF_INCARNATION, "$6")
+    ),
+    /// The artifacts of which another version has been named since `$5`; `$6` are the nodes.
+    artifacts_differ: format!(
+        "select d.name, d.was, d.now, \
+           (select a.next from artifact_names a where {OF_A} and a.name = d.name) as next, \
+           (select count(*) from artifacts a where {OF_A} and a.name = d.name and a.version = d.was) as versions \
+         from (select name, max(was) as was, max(now) as now from (select t.name, t.version as was, cast(null as bigint) as now \
+             from {} where t.valid_from <= $5 and t.valid_to > $5 \
+           union all select name, cast(null as bigint), version from artifact_state where {OF_INCARNATION} and revision > $5) as named \
+           group by name) as d \
+         where d.now is not null and (d.was is null or d.was <> d.now) order by d.name",
+        (words.filed)("artifact_spans", OF_INCARNATION, "$6")
+    ),
+    /// Copies what no longer held at revision `$7` to the session `$5` of incarnation `$6`.
+    copy_named_spans: format!(
+        "insert into artifact_spans (app_name, user_id, session_id, incarnation, node, name, valid_from, valid_to, version) \
+         select app_name, user_id, $5, $6, node, name, valid_from, valid_to, version from artifact_spans \
+         where {OF_INCARNATION} and valid_to <= $7"
+    ),
+    /// What held at revision `$5`, as that of the session `$7` of incarnation `$8`; `$6` are the nodes.
+    copy_named: format!(
+        "insert into artifact_state (app_name, user_id, session_id, incarnation, name, version, revision) \
+         select app_name, user_id, $7, cast($8 as bigint), name, version, revision from artifact_state where {OF_INCARNATION} and revision <= $5 \
+         union all select t.app_name, t.user_id, $7, cast($8 as bigint), t.name, t.version, t.valid_from from {} \
+         where t.valid_from <= $5 and t.valid_to > $5",
+        (words.filed)("artifact_spans", OF_INCARNATION, "$6")
+    ),
+    /// The last of the first `$6` spans that ended with the revision `$5` or before.
+    last_passed_artifact: format!(
+        "select node, name from (select node, name from artifact_spans where {OF_INCARNATION} and node <= $5 \
+           and valid_to <= $5 order by node, name limit 0 + $6) as t order by node desc, name desc limit 1"
+    ),
+    purge_passed_artifacts: format!(
+        "delete from artifact_spans where {OF_INCARNATION} and (node, name) <= ($6, $7) and valid_to <= $5"
+    ),
+    purge_artifact_state: format!(
+        "delete from artifact_state where {OF_INCARNATION} and name <= (select name from (select name from artifact_state \
+         where {OF_INCARNATION} order by name limit 0 + $5) as page order by name desc limit 1)"
+    ),
+    purge_artifact_spans: format!(
+        "delete from artifact_spans where {OF_INCARNATION} and (node, name) <= (select node, name from (select node, name \
+           from artifact_spans where {OF_INCARNATION} order by node, name limit 0 + $5) as page \
+         order by node desc, name desc limit 1)"
+    ),
+}

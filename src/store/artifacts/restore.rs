@@ -1,0 +1,128 @@
+//! What a fork and a rewind do with artifacts: versions are copied, and their bytes are shared.
+
+use super::blobs;
+use super::named::{Moment, copy, differences};
+use super::read::Holder;
+use super::save::{count, set_latest};
+use crate::domain::artifact::MAX_VERSIONS;
+use crate::domain::ids::ArtifactName;
+use crate::domain::refusal::{Bound, Refusal};
+use crate::domain::rewind::Restored;
+use crate::domain::time::Micros;
+use crate::store::backend::Tx;
+use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::query::Query;
+use crate::store::sql::statements::statements;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Copies to a fork, the session `to` of another incarnation, what its source named at a moment, and of each artifact the versions up to
+/// the one that it named. Those of a user are the user's.
+pub async fn fork<X: Tx>(tx: &mut X, moment: Moment<'_>, to: (&str, i64)) -> Result<()> {
+    if !copy(tx, moment, to).await? {
+        return Ok(());
+    }
+    let statements = Statements::of(tx);
+    let of = |text: &'static str| Query::of(text, moment.key, moment.incarnation).bind(to.0).bind(to.1);
+    let copied: Vec<(Option<String>,)> = tx.fetch(of(&statements.copy_versions)).await?;
+    let holder = Holder { user: &moment.key.user, session: to.0, incarnation: to.1 };
+    tx.execute(holder.query(&statements.copy_names)).await?;
+    if !copied.is_empty() {
+        count(tx, holder, copied.len() as i64).await?;
+    }
+    blobs::hold(tx, holder.user, copied.into_iter().map(|(blob,)| blob)).await
+}
+
+/// What a rewind of a locked session to a moment has to restore.
+pub async fn restored<X: Tx>(tx: &mut X, moment: Moment<'_>) -> Result<Vec<Restored>> {
+    let mut restored = Vec::new();
+    for differs in differences(tx, moment).await? {
+        let name = ArtifactName::parse(&differs.name).map_err(corrupt)?;
+        if name.is_of_user() {
+            continue;
+        }
+        let is_there = differs.versions > 0;
+        let next = differs.next.unwrap_or(0).max(differs.now.saturating_add(1));
+        let to = match differs.was {
+            // It cannot be copied, so it is named as it was.
+            Some(was) if !is_there => was,
+            _ => next,
+        };
+        restored.push(Restored { name, from: differs.was, to });
+    }
+    Ok(restored)
+}
+
+/// Makes the versions that an event of a rewind, at this revision, names.
+pub async fn restore<X: Tx>(
+    tx: &mut X,
+    holder: Holder<'_>,
+    all: &[Restored],
+    (mark, revision): (i64, i64),
+    now: Micros,
+) -> Decided<()> {
+    let statements = Statements::of(tx);
+    let new: Vec<&Restored> = all.iter().filter(|restored| restored.from != Some(restored.to)).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    if count(tx, holder, new.len() as i64).await? > MAX_VERSIONS {
+        return Err(Refusal::LimitReached(Bound::ArtifactVersions).into());
+    }
+    let mut held = Vec::new();
+    for Restored { name, from, to } in new {
+        let text = if from.is_some() { &statements.restore_version } else { &statements.remove_version };
+        let query = holder.query(text).bind(name.as_str()).bind(*to).bind(mark).bind(now.0).bind(revision);
+        let query = if from.is_some() { query.bind(*from) } else { query };
+        held.extend(tx.fetch::<(Option<String>,)>(query).await?.into_iter().map(|(blob,)| blob));
+        set_latest(tx, holder, name, *to).await?;
+    }
+    Ok(blobs::hold(tx, holder.user, held.into_iter()).await?)
+}
+
+const COLUMNS: &str = "app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size, sha256, blob, \
+                       create_time, metadata, display_name, file_uri, revision";
+
+statements! { words,
+    /// To the session `$5` of incarnation `$6`.
+    copy_versions: format!(
+        "insert into artifacts ({COLUMNS}) \
+         select l.app_name, l.user_id, $5, $6, l.name, l.version, l.mark, l.kind, l.mime_type, l.size, l.sha256, l.blob, \
+           l.create_time, l.metadata, l.display_name, l.file_uri, l.revision from artifact_state n {} \
+         where n.app_name = $1 and n.user_id = $2 and n.session_id = $5 and n.incarnation = $6 {OF_SESSION_ALONE} \
+         returning blob",
+        (words.look_up)(
+            "artifacts",
+            "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = n.name \
+             and l.version <= n.version"
+        )
+    ),
+    /// No number up to one that is named is given again.
+    copy_names: format!(
+        "insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) \
+         select n.app_name, n.user_id, n.session_id, n.incarnation, n.name, n.version + 1, \
+           (select max(a.version) from artifacts a where {OF_A}), (select count(*) from artifacts a where {OF_A}) \
+         from artifact_state n \
+         where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 {OF_SESSION_ALONE}"
+    ),
+    /// Makes of the version `$10` of the artifact `$5` a new one, `$6`.
+    restore_version: format!(
+        "insert into artifacts ({COLUMNS}) \
+         select app_name, user_id, session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, sha256, blob, {}, metadata, \
+           display_name, file_uri, cast($9 as bigint) from artifacts where {OF_INCARNATION} and name = $5 and version = $10 returning blob",
+        words.present("$8")
+    ),
+    /// Makes a version of the artifact `$5` that is nothing.
+    remove_version: format!(
+        "insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, create_time, revision) \
+         values ($1, $2, $3, $4, $5, $6, $7, 'gone', {}, $9) returning blob",
+        words.present("$8")
+    ),
+}
+
+/// Without the names of artifacts of the user.
+const OF_SESSION_ALONE: &str = "and not (n.name >= 'user:' and n.name < 'user;')";
+
+const OF_A: &str =
+    "a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4 and a.name = n.name";
