@@ -120,7 +120,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Serve => serve(cli.config).await,
             Command::Migrate { citus } => migrate(cli.config, citus).await,
             Command::Healthcheck => healthcheck(cli.config).await,
-            Command::Verify => verify(cli.config).await,
+            Command::Verify { artifacts } => verify(cli.config, artifacts).await,
             Command::Keys(command) => keys(cli.config, command).await,
             Command::Export(args) => Ok(transfer::export(&cli.config, args).await?),
             Command::Import(args) => Ok(transfer::import(&cli.config, args).await?),
@@ -167,7 +167,7 @@ fn stop_signals() -> Result<Stop, Failure> {
     Ok(stream::unfold(signals, next).boxed())
 }
 
-async fn verify(config: Config) -> Result<(), Failure> {
+async fn verify(config: Config, artifacts: bool) -> Result<(), Failure> {
     let trouble = |error: StoreError| Failure { status: 2, ..StartError::Database(error).into() };
     let url = config.database_url.expose_secret();
     let database = Inspector::open(url, config.postgres_options(), config.store_limits()).await.map_err(trouble)?;
@@ -177,7 +177,11 @@ async fn verify(config: Config) -> Result<(), Failure> {
             written = print(format!("{line}\n"));
         }
     };
-    let summary = verify::run(&database, &mut report).await.map_err(trouble)?;
+    let mut summary = verify::run(&database, &mut report).await.map_err(trouble)?;
+    if artifacts {
+        let failed = |error: StartError| Failure { status: 2, ..error.into() };
+        verify::artifacts(&config, &database, &mut summary, &mut report).await.map_err(failed)?;
+    }
     report(&summary.to_string());
     written.map_err(|failure| Failure { status: 2, ..failure })?;
     match summary.differences {

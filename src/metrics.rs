@@ -113,9 +113,13 @@ const WATCH_ENDS: [&str; 9] = [
     "client",
 ];
 
-/// Background tasks that are retried when they fail: the sweep and each policy that it applies, the poll for other
+/// Background tasks that are retried when they fail: the sweep, each policy and each artifact store that it applies to, the poll for other
 /// processes' commits, reads of the issuer's keys and of the admin key, and writes to the access log.
-const BACKGROUND: [&str; 7] = ["sweep", "policy", "feed", "watch_poll", "issuer_keys", "admin_key", "access_log"];
+const BACKGROUND: [&str; 8] =
+    ["sweep", "policy", "artifact_store", "feed", "watch_poll", "issuer_keys", "admin_key", "access_log"];
+
+/// What stores of objects are asked for.
+const STORE_OPERATIONS: [&str; 4] = ["write", "read", "remove", "list"];
 
 /// The results of spans: the collector accepted them, the queue was full, or the collector did not accept them.
 const SPAN_RESULTS: [&str; 3] = ["sent", "dropped", "failed"];
@@ -219,6 +223,15 @@ metrics! {
         "When a sweep last left nothing to do, or the process started if none has, in Unix time";
     erasures_waiting: Gauge = "sessiond_erasures_waiting",
         "Erasures that wait for a reader of the SQLite file, which holds its log";
+    artifact_store_duration: Family<Label, Histogram, fn() -> Histogram> [Family::new_with_constructor(latency as fn() -> Histogram)] =
+        "sessiond_artifact_store_duration" in Seconds,
+        "Time that an object store took to write an object, to begin reading one, to remove one, or to list some",
+        operation of STORE_OPERATIONS;
+    artifact_store_failures: Family<Label, Counter> = "sessiond_artifact_store_failures",
+        "Operations in which an object store failed, or had lost an object",
+        operation of STORE_OPERATIONS;
+    artifact_strays: Counter = "sessiond_artifact_strays",
+        "Objects removed from a store because the database does not have them";
     spans: Family<Label, Counter> = "sessiond_spans",
         "Spans for the collector, by result",
         result of SPAN_RESULTS;
@@ -356,6 +369,21 @@ impl Metrics {
     /// Sets how many erasures wait for a reader of the database file.
     pub fn erasures_wait(&self, count: usize) {
         self.erasures_waiting.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Records an operation of an object store, one of [`STORE_OPERATIONS`].
+    pub fn artifact_store(&self, operation: &'static str, duration: Duration, succeeded: bool) {
+        debug_assert!(STORE_OPERATIONS.contains(&operation), "{operation} is not in the list of operations");
+        let label = [("operation", operation)];
+        self.artifact_store_duration.get_or_create(&label).observe(duration.as_secs_f64());
+        if !succeeded {
+            self.artifact_store_failures.get_or_create(&label).inc();
+        }
+    }
+
+    /// Counts an object that was removed because the database does not have it.
+    pub fn stray_removed(&self) {
+        self.artifact_strays.inc();
     }
 
     /// Counts spans with this result, one of [`SPAN_RESULTS`].

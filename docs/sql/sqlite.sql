@@ -373,8 +373,8 @@ insert into blobs (app_name, user_id, id, size, versions, loose_since, store, ob
 insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, 1) on conflict do nothing;
 
 -- take_blob
-update blobs set versions = 1, loose_since = null, size = $4 where app_name = $1 and user_id = $2 and id = $3
-    and versions = 0;
+update blobs set versions = 1, loose_since = null, upload = null, size = $4 where app_name = $1 and user_id =
+    $2 and id = $3 and versions = 0;
 
 -- hold_blobs
 update blobs as b set versions = b.versions + p.number from (select texts.value as text, numbers.value as
@@ -388,7 +388,8 @@ update blobs as b set versions = b.versions - p.number, loose_since = case when 
     b.id = p.text;
 
 -- renew_blob
-update blobs set loose_since = $4 where app_name = $1 and user_id = $2 and id = $3 and versions = 0;
+update blobs set loose_since = $4, upload = coalesce($5, upload) where app_name = $1 and user_id = $2 and id =
+    $3 and versions = 0;
 
 -- leave_blob
 update blobs set loose_since = 0 where app_name = $1 and user_id = $2 and id = $3 and versions = 0;
@@ -400,12 +401,18 @@ insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, 
 select bytes from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n = $4;
 
 -- loose_blobs
-select app_name, user_id, id, size, store, object from blobs where loose_since < $1 - $2 order by loose_since
-    limit 0 + $3;
+select app_name, user_id, id, size, store, object, upload from blobs where loose_since < $1 - $2 order by
+    loose_since limit 0 + $3;
 
 -- claim_blob
 update blobs set versions = -1 where app_name = $1 and user_id = $2 and id = $3 and versions <= 0 and
     loose_since < $4 - $5;
+
+-- postpone_blob
+update blobs set loose_since = $4 - $5 where app_name = $1 and user_id = $2 and id = $3 and versions = -1;
+
+-- known_objects
+select b.object from json_each($2) as k join blobs b on b.object = k.value where b.store = $1;
 
 -- remove_chunks
 delete from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n <= (select n from (select n

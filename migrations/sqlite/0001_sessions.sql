@@ -366,11 +366,14 @@ create table blobs (
     -- Where they are: null for the chunks below, else the name of a store, and of the object there.
     store       text,
     object      text,
+    -- The unfinished upload that the store keeps while they come in.
+    upload      text,
     -- The erasure that they are a part of.
     erasure     text,
     constraint blobs_pkey primary key (app_name, user_id, id)
 ) without rowid;
 create index blobs_loose on blobs (loose_since) where loose_since is not null;
+create index blobs_by_object on blobs (object) where object is not null;
 create index blobs_by_erasure on blobs (erasure) where erasure is not null;
 
 -- All chunks of a blob have the same size, but for the last one.

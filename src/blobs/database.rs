@@ -30,12 +30,12 @@ impl Database {
 }
 
 /// When a part that is begun now must be done.
-fn due() -> Instant {
+pub(super) fn due() -> Instant {
     Instant::now() + LIMIT
 }
 
 /// Tries again what changes nothing if it is done twice, until it is due.
-async fn patiently<'a, T, E: Into<Failure>>(
+pub(super) async fn patiently<'a, T, E: Into<Failure>>(
     due: Instant,
     run: impl Fn() -> BoxFuture<'a, std::result::Result<T, E>>,
 ) -> Result<T> {
@@ -90,8 +90,12 @@ impl Blobs for Database {
         parts.boxed()
     }
 
-    async fn remove(&self, blob: &Blob) -> Result<()> {
+    async fn remove(&self, blob: &Blob, _: Option<&str>) -> Result<()> {
         while self.store.remove_blob(&blob.key, due()).await? {}
+        Ok(())
+    }
+
+    async fn remove_strays(&self, _: u8, _: Micros) -> Result<()> {
         Ok(())
     }
 }

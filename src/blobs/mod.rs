@@ -1,12 +1,17 @@
 //! Where the bytes of artifacts are. Used by `service` alone; which bytes there are, and which versions hold them, the database knows.
 //!
 //! - [`Blobs`]: what the service asks of a place for bytes
-//! - [`database`]: the chunks of the database itself
+//! - `database`: the chunks of the database itself
+//! - [`objects`]: stores of objects, which know nothing of artifacts
+//! - [`places`]: the database and all stores of a server; [`open`](mod@open): those that its settings name
 //!
 //! Bytes have random names, so nothing about a person is in one. They are written before the version that holds them is saved, and
 //! removed after the last version that holds them.
 
 pub mod database;
+pub mod objects;
+pub mod open;
+pub mod places;
 
 use std::ops::Range;
 
@@ -14,7 +19,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 
-use crate::domain::artifact::{Blob, Place};
+use crate::domain::artifact::{Blob, Place, StoreFault};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::store::error::{Failure, StoreError};
@@ -31,6 +36,9 @@ pub enum BlobError {
     /// There are none of this name.
     #[error("the bytes are not there")]
     Missing,
+    /// The database knows them, but their store does not give or take them.
+    #[error("the artifact store {0}")]
+    Elsewhere(StoreFault),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -68,11 +76,17 @@ pub trait Blobs: Send + Sync {
     /// Reads a range, which lies within the bytes. A failure that may pass is met with patience before it ends the stream.
     fn read(&self, blob: &Blob, range: Range<u64>) -> Parts;
 
-    /// Removes bytes that the database has claimed for that. Bytes that are not there are removed.
+    /// Removes bytes that the database has claimed for that, and the unfinished upload of that name. Bytes that are not there are removed.
     ///
     /// # Errors
     /// The place for bytes fails.
-    async fn remove(&self, blob: &Blob) -> Result<()>;
+    async fn remove(&self, blob: &Blob, upload: Option<&str>) -> Result<()>;
+
+    /// Removes the old objects of a shelf, one of [`SHELVES`](places::SHELVES), that the database does not have.
+    ///
+    /// # Errors
+    /// The database, or a store fails; others were looked at all the same.
+    async fn remove_strays(&self, shelf: u8, now: Micros) -> Result<()>;
 }
 
 /// Bytes that are being written.

@@ -17,9 +17,8 @@ use crate::domain::erasure::{Erasing, Erasure, Subject, from_hex, hex};
 use crate::domain::ids::AppName;
 use crate::domain::json::{Json, ObjectText};
 use crate::domain::time::Micros;
-use crate::metrics::Metrics;
-use crate::service::{self, Service, SystemClock};
-use crate::startup::{StartError, open_beside};
+use crate::service::{self, Service};
+use crate::startup::{self, StartError, open_beside};
 use crate::store::Store;
 use crate::store::error::StoreError;
 
@@ -62,7 +61,7 @@ pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
 
 pub(super) async fn open(config: &Config) -> Result<(Arc<dyn Store>, Service)> {
     let store = open_beside(config, false).await?;
-    let service = Service::new(store.clone(), Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()));
+    let service = startup::service(config, &store).await?;
     Ok((store, service))
 }
 

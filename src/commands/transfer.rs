@@ -14,11 +14,8 @@ use crate::config::{Config, ExportArgs, ImportArgs};
 use crate::domain::access::{Grant, Names};
 use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::transfer::Source;
-use crate::metrics::Metrics;
-use crate::service::{
-    Error as ServiceError, Import, ImportOptions, ImportResult, Imported, OnConflict, Service, SystemClock,
-};
-use crate::startup::{StartError, open_beside};
+use crate::service::{Error as ServiceError, Import, ImportOptions, ImportResult, Imported, OnConflict, Service};
+use crate::startup::{self, StartError, open_beside};
 
 /// How often progress is shown.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -71,7 +68,7 @@ fn named(path: &Path, error: &io::Error) -> Error {
 /// The service on a database, without a server. `creates`: a missing database is created.
 async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
     let store = open_beside(config, creates).await.map_err(Error::Start)?;
-    Ok(Arc::new(Service::new(store, Arc::new(SystemClock), config.limits(), Arc::new(Metrics::new()))))
+    Ok(Arc::new(startup::service(config, &store).await.map_err(Error::Start)?))
 }
 
 /// Writes an export of all apps or of a part. Each app is an export of its own; they follow each other.

@@ -1,11 +1,21 @@
 //! `sessiond verify`: compares all stored state with its history.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
-use crate::domain::ids::segment;
+use futures_util::StreamExt as _;
+use sha2::{Digest as _, Sha256};
+
+use crate::blobs::{BlobError, Blobs};
+use crate::config::Config;
+use crate::domain::artifact::{Blob, BlobKey};
+use crate::domain::ids::{AppName, UserId, UserKey, segment};
 use crate::domain::verify::Findings;
+use crate::metrics::Metrics;
+use crate::startup::{self, StartError};
 use crate::store::error::StoreError;
-use crate::store::inspect::{BELONGINGS, Incarnation, Inspector, Place, ScopeName, SessionName};
+use crate::store::inspect::{Artifact, BELONGINGS, Incarnation, Inspector, Place, ScopeName, SessionName};
 
 /// How much was checked, and how much of it differs.
 #[derive(Debug, Default)]
@@ -14,16 +24,19 @@ pub struct Summary {
     events: u64,
     scopes: u64,
     keys: u64,
+    /// If they were read.
+    artifacts: Option<u64>,
     pub differences: u64,
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sessions, events, scopes, keys, differences } = self;
-        write!(
-            f,
-            "verified sessions={sessions} events={events} scopes={scopes} shared_keys={keys} differences={differences}"
-        )
+        let Self { sessions, events, scopes, keys, artifacts, differences } = self;
+        write!(f, "verified sessions={sessions} events={events} scopes={scopes} shared_keys={keys} ")?;
+        if let Some(artifacts) = artifacts {
+            write!(f, "artifacts={artifacts} ")?;
+        }
+        write!(f, "differences={differences}")
     }
 }
 
@@ -79,6 +92,87 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
         page = database.places(last).await?;
     }
     Ok(summary)
+}
+
+/// Reads the bytes of all versions of artifacts, also from the stores, and compares their size and digest. Bytes that several versions
+/// of a user hold in turn are read once.
+///
+/// # Errors
+/// The database fails, or the settings of a store cannot be used. Reported differences remain valid.
+pub async fn artifacts(
+    config: &Config,
+    database: &Inspector,
+    summary: &mut Summary,
+    report: &mut (dyn FnMut(&str) + Send),
+) -> Result<(), StartError> {
+    let store = startup::open_beside(config, false).await?;
+    let blobs = startup::blobs(config, &store, &Arc::new(Metrics::new())).await?;
+    let mut checked = 0;
+    let mut right: Option<(UserKey, HashMap<String, [u8; 32]>)> = None;
+    let mut page = database.artifacts(&Artifact::default()).await?;
+    while let Some(last) = page.last() {
+        for artifact in &page {
+            checked += 1;
+            if let Err(wrong) = check(&*blobs, artifact, &mut right).await? {
+                summary.differences += 1;
+                let SessionName { app, user, session: id } = &artifact.owner;
+                let of = match id.is_empty() {
+                    true => format!("user {}/{}", segment(app), segment(user)),
+                    false => session(&artifact.owner),
+                };
+                report(&format!("{of}: artifact {} version {}: {wrong}", segment(&artifact.name), artifact.version));
+            }
+        }
+        page = database.artifacts(last).await?;
+    }
+    summary.artifacts = Some(checked);
+    store.close().await;
+    Ok(())
+}
+
+/// Whether the bytes of a version are what it says. `right`: the digests of the bytes of a user that were read.
+async fn check(
+    blobs: &dyn Blobs,
+    artifact: &Artifact,
+    right: &mut Option<(UserKey, HashMap<String, [u8; 32]>)>,
+) -> Result<Result<(), String>, StoreError> {
+    let Some((size, object)) = &artifact.held else { return Ok(Err("the database has no bytes of it".to_owned())) };
+    if *size != artifact.size {
+        return Ok(Err(format!("there are {size} bytes, and not {}", artifact.size)));
+    }
+    let names = AppName::parse(&artifact.owner.app).and_then(|app| Ok((app, UserId::parse(&artifact.owner.user)?)));
+    let Ok((app, user)) = names else { return Ok(Err("its names are none".to_owned())) };
+    let user = UserKey { app, user };
+    let known = match right {
+        Some((of, known)) if *of == user => known,
+        _ => &mut right.insert((user.clone(), HashMap::new())).1,
+    };
+    let digest = match known.get(&artifact.blob) {
+        Some(digest) => *digest,
+        None => {
+            let key = BlobKey { user, id: artifact.blob.clone() };
+            let blob = Blob { key, size: *size, object: object.clone() };
+            let (mut parts, mut hash, mut read) = (blobs.read(&blob, 0..*size), Sha256::new(), 0);
+            while let Some(part) = parts.next().await {
+                match part {
+                    Ok(part) => {
+                        hash.update(&part);
+                        read += part.len() as u64;
+                    }
+                    Err(BlobError::Store(error)) => return Err(error),
+                    Err(error) => return Ok(Err(error.to_string())),
+                }
+            }
+            if read != *size {
+                return Ok(Err(format!("{read} bytes could be read, and not {size}")));
+            }
+            *known.entry(artifact.blob.clone()).or_insert(hash.finalize().into())
+        }
+    };
+    if digest[..] != artifact.sha256[..] {
+        return Ok(Err("the bytes have another digest".to_owned()));
+    }
+    Ok(Ok(()))
 }
 
 impl Summary {

@@ -48,7 +48,11 @@ pub enum Command {
     /// is stored. Changes nothing. Writes a line for each difference to stdout, with names and keys and without values, and
     /// a summary. The exit status is 0 without differences, 1 with some, and 2 if the database cannot be read or lacks
     /// migrations.
-    Verify,
+    Verify {
+        /// Also read the bytes of every artifact from its store, and compare their size and digest
+        #[arg(long)]
+        artifacts: bool,
+    },
     /// Create, list, revoke and rotate API keys in the database, while servers run or not
     #[command(subcommand)]
     Keys(KeysCommand),

@@ -21,6 +21,7 @@ use crate::access::audit::Sink;
 use crate::access::jwks::KeySource;
 use crate::access::jwt::{Apps, Jwt, JwtSettings, RoleFrom};
 use crate::access::{AdminKey, AuthSettings};
+use crate::blobs::open::{ArtifactStore, BlobSettings};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role, Writer};
 use crate::domain::query::EventQuery;
@@ -111,6 +112,22 @@ pub struct Config {
     #[arg(long, env = "SESSIOND_ACQUIRE_TIMEOUT", default_value = "2s")]
     #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
     pub acquire_timeout: Duration,
+
+    /// Where the bytes of artifacts are, separated by commas: `database`, file:///DIR, s3://BUCKET/PREFIX, gs://…, az://…
+    ///
+    /// The first takes what is new. What was saved before stays readable as long as its store is among the others; what is in the
+    /// database always is. The stores of AWS, Google and Azure read their usual variables: AWS_ACCESS_KEY_ID, AWS_REGION,
+    /// AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME and so on.
+    #[arg(long, env = "SESSIOND_ARTIFACT_STORE", value_delimiter = ',', default_value = "database")]
+    #[arg(value_name = "STORES", global = true, help_heading = DATABASE)]
+    pub artifact_store: Vec<ArtifactStore>,
+
+    /// Longest time for one step of an artifact store, as a duration: to take a part of an object, to begin one, to remove one
+    ///
+    /// With its repetitions. Then 503 for the bytes; everything else is served.
+    #[arg(long, env = "SESSIOND_ARTIFACT_STORE_TIMEOUT", default_value = "30s")]
+    #[arg(value_name = "DURATION", value_parser = period, global = true, help_heading = DATABASE)]
+    pub artifact_store_timeout: Duration,
 
     /// Time between two sweeps, which remove the rows of expired and deleted sessions, as a duration
     ///
@@ -634,6 +651,10 @@ impl Config {
             page_bytes: self.max_page_bytes,
             artifact_bytes: self.max_artifact_bytes as u64,
         }
+    }
+
+    pub(crate) fn blobs(&self) -> BlobSettings {
+        BlobSettings { stores: self.artifact_store.clone(), patience: self.artifact_store_timeout }
     }
 
     pub fn store_limits(&self) -> StoreLimits {

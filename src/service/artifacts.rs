@@ -1,5 +1,6 @@
 //! Artifacts: files of sessions and users. Their bytes come and go part by part; memory does not grow with them.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use super::sweep::rest;
 use super::{Error, Reader, Result, Service};
 use crate::blobs::{BlobError, PART, Writing};
 use crate::domain::artifact::{
-    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobKey, Found, IfVersion, Part, Place, Save, SaveEvent,
-    SavedBlob, Version, VersionPage, Wanted,
+    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobKey, Found, IfVersion, LooseBlob, Part, Place, Save,
+    SaveEvent, SavedBlob, StoreFault, Version, VersionPage, Wanted,
 };
 use crate::domain::event::cost;
 use crate::domain::ids::{ArtifactName, IdempotencyKey};
@@ -309,16 +310,28 @@ impl Service {
     /// Removes the bytes that no version holds: what uploads left that were cut, and what versions left that are gone.
     pub(super) async fn sweep_blobs(&self, limit: Duration) -> std::result::Result<(), StoreError> {
         const PAGE: usize = 100;
+        let mut failing = HashSet::new();
         loop {
             let begun = Instant::now();
             let loose = self.store.loose_blobs(self.clock.now(), PAGE, begun + limit).await?;
-            for blob in &loose {
+            for LooseBlob { blob, upload } in &loose {
                 let begun = Instant::now();
                 if self.store.claim_blob(&blob.key, self.clock.now(), begun + limit).await? {
-                    match self.blobs.remove(blob).await {
-                        Ok(()) => {}
+                    let store = blob.object.as_ref().map(|(store, _)| store);
+                    // One that fails is not asked again for each of its objects.
+                    let removed = match failing.contains(&store.cloned()) {
+                        true => Err(BlobError::Elsewhere(StoreFault::Fails("fails".to_owned()))),
+                        false => self.blobs.remove(blob, upload.as_deref()).await,
+                    };
+                    match removed {
+                        Ok(()) | Err(BlobError::Missing | BlobError::Refused(_)) => {}
+                        Err(BlobError::Elsewhere(fault)) => {
+                            if failing.insert(store.cloned()) {
+                                self.artifact_store_failed(&fault);
+                            }
+                            self.store.postpone_blob(&blob.key, self.clock.now(), begun + limit).await?;
+                        }
                         Err(BlobError::Store(error)) => return Err(error),
-                        Err(BlobError::Missing | BlobError::Refused(_)) => {}
                     }
                 }
                 rest(begun).await;
@@ -330,11 +343,32 @@ impl Service {
     }
 }
 
+impl Service {
+    /// Removes old objects of a shelf that the database does not have: of saves of which a database knows nothing that was restored.
+    pub(super) async fn sweep_strays(&self, shelf: u8) -> std::result::Result<(), StoreError> {
+        match self.blobs.remove_strays(shelf, self.clock.now()).await {
+            Ok(()) | Err(BlobError::Missing | BlobError::Refused(_)) => Ok(()),
+            Err(BlobError::Elsewhere(fault)) => {
+                self.artifact_store_failed(&fault);
+                Ok(())
+            }
+            Err(BlobError::Store(error)) => Err(error),
+        }
+    }
+
+    /// What failed is tried again.
+    fn artifact_store_failed(&self, fault: &StoreFault) {
+        self.metrics.failed("artifact_store");
+        tracing::warn!(%fault, "objects were not removed from an artifact store, which is tried again");
+    }
+}
+
 impl From<BlobError> for Error {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::Refused(refusal) => refusal.into(),
             BlobError::Missing => Self::ArtifactNotFound,
+            BlobError::Elsewhere(fault) => Self::ArtifactStore(fault),
             BlobError::Store(error) => Self::Store(error),
         }
     }

@@ -48,6 +48,7 @@ use tokio::time::Instant;
 
 use crate::blobs::Blobs;
 use crate::blobs::database::Database;
+use crate::domain::artifact::StoreFault;
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::{Bound, Mismatch, Refusal};
@@ -132,6 +133,9 @@ pub enum Error {
     ArtifactKeyConflict,
     #[error("the precondition on the artifact failed")]
     ArtifactMismatch { latest: Option<i64> },
+    /// The rest of the service is not affected.
+    #[error("the artifact store {0}")]
+    ArtifactStore(StoreFault),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -139,7 +143,11 @@ pub enum Error {
 impl Error {
     /// A transient failure of the database: the same request may succeed later.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Store(error) if error.cause.may_pass())
+        match self {
+            Self::Store(error) => error.cause.may_pass(),
+            Self::ArtifactStore(fault) => matches!(fault, StoreFault::Fails(_)),
+            _ => false,
+        }
     }
 }
 
@@ -221,8 +229,19 @@ pub struct Changed<T> {
 }
 
 impl Service {
+    /// With all bytes in the database.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits, metrics: Arc<Metrics>) -> Self {
         let blobs = Arc::new(Database::new(store.clone()));
+        Self::over(store, blobs, clock, limits, metrics)
+    }
+
+    pub(crate) fn over(
+        store: Arc<dyn Store>,
+        blobs: Arc<dyn Blobs>,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         let reader = Arc::new(Reader::new(store.clone(), clock, limits, metrics, blobs));
         let live = reader.live.clone();
         store.watch_commits(Box::new(move |committed| live.committed(committed)));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::Service;
+use crate::blobs::places::SHELVES;
 use crate::store::backend::DatabaseClock;
 use crate::store::error::StoreError;
 use crate::store::limits::CLOCK_TOLERANCE;
@@ -21,6 +22,8 @@ impl Service {
         const PAUSE: Duration = Duration::from_secs(5);
         let mut agreed = None;
         let mut applied: Option<Instant> = None;
+        // Each round looks at one shelf of the artifact stores; processes begin at different ones.
+        let mut shelf = (self.clock.incarnation() % i64::from(SHELVES)) as u8;
         self.metrics.swept(self.clock.now());
         loop {
             let swept = async {
@@ -30,6 +33,8 @@ impl Service {
                 if agrees && applied.is_none_or(|at| at.elapsed() >= interval) {
                     applied = Some(Instant::now());
                     self.apply_policies(limit).await?;
+                    self.sweep_strays(shelf).await?;
+                    shelf = shelf.wrapping_add(1);
                 }
                 loop {
                     let begun = Instant::now();

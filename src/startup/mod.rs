@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::access::Authenticator;
 use crate::access::audit::Audit;
+use crate::blobs::{Blobs, open as open_blobs};
 use crate::config::{self, Config, HttpSettings, ListenError};
 use crate::http::{self, Observers, refusal, report_refusals};
 use crate::metrics::Metrics;
@@ -48,6 +49,8 @@ pub enum StartError {
     Socket(String),
     /// A file or an issuer of the access settings cannot be used.
     Access(String),
+    /// A store for artifacts cannot be used.
+    ArtifactStore(String),
 }
 
 impl fmt::Display for StartError {
@@ -56,6 +59,7 @@ impl fmt::Display for StartError {
             Self::Listen(error) => error.fmt(f),
             Self::Database(error) => write!(f, "database: {error}"),
             Self::Socket(message) | Self::Access(message) => f.write_str(message),
+            Self::ArtifactStore(message) => write!(f, "--artifact-store: {message}"),
         }
     }
 }
@@ -78,6 +82,7 @@ impl From<StoreError> for StartError {
 pub struct Prepared {
     config: Config,
     store: Arc<dyn Store>,
+    blobs: Arc<dyn Blobs>,
     metrics: Arc<Metrics>,
     authenticator: Arc<Authenticator>,
     audit: Option<Arc<Audit>>,
@@ -124,6 +129,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
         }
     }
     let metrics = Arc::new(Metrics::new());
+    let blobs = blobs(&config, &store, &metrics).await?;
     let settings = config.access().map_err(StartError::Access)?;
     let clock = Arc::new(SystemClock);
     let authenticator = Arc::new(Authenticator::start(store.clone(), clock, settings).await?);
@@ -136,7 +142,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let traces = traces.map(|settings| Traces::start(settings, metrics.clone())).transpose();
     let traces = traces.map_err(|error| StartError::Access(format!("--otlp-endpoint: {error}")))?.map(Arc::new);
     let listener = bind(&config, &addresses).await?;
-    Ok(Prepared { config, store, metrics, authenticator, audit, traces, listener })
+    Ok(Prepared { config, store, blobs, metrics, authenticator, audit, traces, listener })
 }
 
 /// Migrates the database, and does nothing else.
@@ -163,6 +169,29 @@ pub async fn open_beside(config: &Config, creates: bool) -> Result<Arc<dyn Store
     // A failure to write to standard error must not stop the command.
     let _ = writeln!(io::stderr(), "database: {}", place(config)?);
     Ok(store)
+}
+
+/// The places for the bytes of artifacts. No store is asked: one that is gone keeps nothing else from being served.
+///
+/// # Errors
+/// The database does not answer; a store's settings cannot be used.
+pub(crate) async fn blobs(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    metrics: &Arc<Metrics>,
+) -> Result<Arc<dyn Blobs>, StartError> {
+    let salt = store.erasure_salt(Instant::now() + DATABASE_CHECK).await?;
+    open_blobs::places(store.clone(), &salt, &config.blobs(), metrics.clone()).map_err(StartError::ArtifactStore)
+}
+
+/// The service over a database, for a command.
+///
+/// # Errors
+/// As of [`blobs`].
+pub(crate) async fn service(config: &Config, store: &Arc<dyn Store>) -> Result<Service, StartError> {
+    let metrics = Arc::new(Metrics::new());
+    let blobs = blobs(config, store, &metrics).await?;
+    Ok(Service::over(store.clone(), blobs, Arc::new(SystemClock), config.limits(), metrics))
 }
 
 /// The location of the database, for people.
@@ -218,7 +247,7 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
 /// # Errors
 /// The explicitly configured metrics address cannot be bound.
 pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Unpin) -> io::Result<()> {
-    let Prepared { config, store, metrics, authenticator, audit, traces, listener } = prepared;
+    let Prepared { config, store, blobs, metrics, authenticator, audit, traces, listener } = prepared;
     let clock = Arc::new(SystemClock);
     if !authenticator.is_on() && !listener.local_addr()?.ip().to_canonical().is_loopback() {
         tracing::warn!("no authentication: everyone who can reach this address can read and change every session");
@@ -229,7 +258,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     metrics.watch_nodes(move || watched.nodes());
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
-    let service = Arc::new(Service::new(store.clone(), clock.clone(), config.limits(), metrics.clone()));
+    let service = Arc::new(Service::over(store.clone(), blobs, clock.clone(), config.limits(), metrics.clone()));
     let metrics_listener = metrics_listener::bind(&config).await?;
     let mut settings = config.http_settings();
     settings.metrics =

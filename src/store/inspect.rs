@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use sqlx::FromRow;
 use tokio::time::timeout;
 
 use super::backend::Tx as _;
@@ -62,6 +63,21 @@ pub struct Place {
     pub bucket: i64,
     /// There is such a session, and this is the bucket of its time.
     pub right: bool,
+}
+
+/// A version of an artifact that has bytes, with names as they are stored.
+#[derive(Debug, Clone, Default)]
+pub struct Artifact {
+    /// Without a session: of the user.
+    pub owner: SessionName,
+    pub incarnation: i64,
+    pub name: String,
+    pub version: i64,
+    pub size: u64,
+    pub sha256: Vec<u8>,
+    pub blob: String,
+    /// The blob's size, and its object, if it is in a store; `None`: there is no such blob.
+    pub held: Option<(u64, Option<(String, String)>)>,
 }
 
 /// The tables whose rows belong to an incarnation of a session, and what to call such rows.
@@ -254,6 +270,36 @@ impl Inspector {
         }
         snapshot.end().await?;
         Ok(found)
+    }
+
+    /// The next versions of artifacts that have bytes, in key order.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn artifacts(&self, after: &Artifact) -> Result<Vec<Artifact>> {
+        const KEY: &str = "a.app_name, a.user_id, a.session_id, a.incarnation, a.name, a.version";
+        let query = Query::new(format!(
+            "select {KEY}, coalesce(a.size, 0) as size, a.sha256, a.blob, b.size as blob_size, b.store, b.object \
+             from artifacts a left join blobs b on b.app_name = a.app_name and b.user_id = a.user_id and b.id = a.blob \
+             where a.blob is not null and ({KEY}) > (",
+        ))
+        .arg(&after.owner.app)
+        .sql(", ")
+        .arg(&after.owner.user)
+        .sql(", ")
+        .arg(&after.owner.session)
+        .sql(", ")
+        .arg(after.incarnation)
+        .sql(", ")
+        .arg(&after.name)
+        .sql(", ")
+        .arg(after.version)
+        .sql(&format!(") order by {KEY} limit "))
+        .arg(PAGE_ROWS);
+        let mut snapshot = self.snapshot().await?;
+        let rows: Vec<ArtifactRow> = snapshot.rows(query).await?;
+        snapshot.end().await?;
+        Ok(rows.into_iter().map(ArtifactRow::decode).collect())
     }
 
     /// The next places in the list by last update, in key order.
@@ -588,6 +634,38 @@ impl Snapshot {
             }
         };
         timeout(PATIENCE, rows).await.map_err(|_| StoreError::new(Cause::Timeout, "the database does not answer"))?
+    }
+}
+
+#[derive(FromRow)]
+struct ArtifactRow {
+    app_name: String,
+    user_id: String,
+    session_id: String,
+    incarnation: i64,
+    name: String,
+    version: i64,
+    size: i64,
+    sha256: Option<Vec<u8>>,
+    blob: String,
+    blob_size: Option<i64>,
+    store: Option<String>,
+    object: Option<String>,
+}
+
+impl ArtifactRow {
+    fn decode(self) -> Artifact {
+        let object = self.store.zip(self.object);
+        Artifact {
+            owner: SessionName { app: self.app_name, user: self.user_id, session: self.session_id },
+            incarnation: self.incarnation,
+            name: self.name,
+            version: self.version,
+            size: self.size.unsigned_abs(),
+            sha256: self.sha256.unwrap_or_default(),
+            blob: self.blob,
+            held: self.blob_size.map(|size| (size.unsigned_abs(), object)),
+        }
     }
 }
 

@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
-use crate::domain::artifact::{ArtifactList, ArtifactPage, Blob, BlobKey, Found, Place, Version, VersionPage, Wanted};
+use crate::domain::artifact::{
+    ArtifactList, ArtifactPage, Blob, BlobKey, Found, LooseBlob, Place, Version, VersionPage, Wanted,
+};
 use crate::domain::erasure::Erasure;
 use crate::domain::event::StoredEvent;
 use crate::domain::feed::{FeedPage, FeedQuery};
@@ -146,7 +148,11 @@ impl artifacts::Reads for Nowhere {
         Ok(None)
     }
 
-    async fn loose_blobs(&self, _: Micros, _: usize, _: Instant) -> Result<Vec<Blob>> {
+    async fn loose_blobs(&self, _: Micros, _: usize, _: Instant) -> Result<Vec<LooseBlob>> {
+        Ok(Vec::new())
+    }
+
+    async fn known_objects(&self, _: &str, _: &[String], _: Instant) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 }

@@ -49,7 +49,7 @@ const ON_TABLES_OF_NO_APP: [(&str, &str); 25] = [
 ];
 
 /// Statements on tables of apps that are of all apps, and why. Of a distributed database they go to all shards.
-const OF_ALL_APPS: [(&str, &str); 14] = [
+const OF_ALL_APPS: [(&str, &str); 15] = [
     ("policies", "the sweep goes through all"),
     ("apps", "lists them"),
     ("expired", "the sweep goes through all"),
@@ -57,6 +57,7 @@ const OF_ALL_APPS: [(&str, &str); 14] = [
     ("next_trim", "the sweep goes through all"),
     ("dead_import", "the sweep goes through all"),
     ("loose_blobs", "the sweep goes through all"),
+    ("known_objects", "the objects of a store are of all apps"),
     ("user_forget_patches", "the sweep goes through all"),
     ("app_forget_patches", "the sweep goes through all"),
     ("erasure", "looked up by its id, of whatever app"),

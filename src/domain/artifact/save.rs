@@ -62,6 +62,24 @@ pub struct BlobBegin {
     pub now: Micros,
 }
 
+/// Bytes that no version holds, and the unfinished upload that their store may keep.
+#[derive(Debug)]
+pub struct LooseBlob {
+    pub blob: Blob,
+    pub upload: Option<String>,
+}
+
+/// Why a store of objects does not give or take bytes. No name of an object or of a store is in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreFault {
+    #[error("of these bytes is not configured")]
+    NotConfigured,
+    #[error("has lost these bytes")]
+    Lacks,
+    #[error("{0}")]
+    Fails(String),
+}
+
 /// A version to be removed, or all of an artifact.
 #[derive(Debug)]
 pub struct ArtifactDeletion {

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::domain::artifact::MAX_VERSIONS;
+use crate::domain::artifact::{MAX_VERSIONS, StoreFault};
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::{Bound, Mismatch};
@@ -75,7 +75,7 @@ codes! {
     HeaderFieldsTooLarge, "header_fields_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The head is too large";
     Internal, "internal", INTERNAL_SERVER_ERROR, "A bug in the server";
     Overloaded, "overloaded", SERVICE_UNAVAILABLE, "More than can be served now";
-    StorageUnavailable, "storage_unavailable", SERVICE_UNAVAILABLE, "The database does not answer";
+    StorageUnavailable, "storage_unavailable", SERVICE_UNAVAILABLE, "The storage does not answer";
 }
 
 /// Whether a failed write may have happened.
@@ -541,6 +541,16 @@ impl From<Error> for Problem {
                     false => Self { code: Code::RevisionMismatch, ..Self::invalid(failed) },
                 };
                 Self { tells: Some(Box::new(Tells::Mismatch(mismatch))), ..problem }
+            }
+            Error::ArtifactStore(fault) => {
+                let detail = match fault {
+                    StoreFault::NotConfigured => {
+                        "the artifact store of these bytes is not configured; everything else is served"
+                    }
+                    StoreFault::Lacks => "the artifact store has lost these bytes; everything else is served",
+                    StoreFault::Fails(_) => "the artifact store does not answer, or refuses; everything else is served",
+                };
+                Self { cause: Some(fault.to_string()), ..Self::new(Code::StorageUnavailable, detail) }
             }
             Error::Store(error) => {
                 let (code, detail) = match error.cause {

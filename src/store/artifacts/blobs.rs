@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::FromRow;
 
-use crate::domain::artifact::{Blob, BlobKey};
+use crate::domain::artifact::{Blob, BlobKey, LooseBlob};
 use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
@@ -19,6 +19,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// For how long nothing may come to a blob, in microseconds, before it is taken for left behind. The slowest client that is served
 /// fills a chunk in a fraction of it.
 const PATIENCE: i64 = 3600 * 1_000_000;
+
+/// For how long a claimed blob is left alone, in microseconds, after its store failed to remove it.
+const POSTPONED: i64 = 300 * 1_000_000;
 
 /// How many chunks one transaction removes.
 const REMOVED_CHUNKS: i64 = 64;
@@ -83,13 +86,13 @@ pub async fn insert_chunk(db: &mut impl Sql, blob: &BlobKey, n: i64, bytes: &[u8
 }
 
 pub async fn add_chunk<X: Tx>(tx: &mut X, blob: &BlobKey, n: i64, bytes: &[u8], now: Micros) -> Decided<((), End)> {
-    let ((), end) = renew(tx, blob, now).await?;
+    let ((), end) = renew(tx, blob, None, now).await?;
     insert_chunk(tx, blob, n, bytes).await?;
     Ok(((), end))
 }
 
-pub async fn renew<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Decided<((), End)> {
-    let renewed = tx.execute(of(&Statements::of(tx).renew_blob, blob).bind(now.0)).await?;
+pub async fn renew<X: Tx>(tx: &mut X, blob: &BlobKey, upload: Option<&str>, now: Micros) -> Decided<((), End)> {
+    let renewed = tx.execute(of(&Statements::of(tx).renew_blob, blob).bind(now.0).bind(upload)).await?;
     if renewed > 0 { Ok(((), End::UNTOLD)) } else { Err(Refusal::BlobLost.into()) }
 }
 
@@ -103,10 +106,22 @@ pub async fn chunk(db: &mut impl Sql, blob: &BlobKey, n: i64) -> Result<Option<V
     Ok(row.map(|(bytes,)| bytes))
 }
 
-pub async fn loose<X: Tx>(tx: &mut X, now: Micros, limit: usize) -> Result<Vec<Blob>> {
+pub async fn loose<X: Tx>(tx: &mut X, now: Micros, limit: usize) -> Result<Vec<LooseBlob>> {
     let query = Query::new(&Statements::of(tx).loose_blobs).bind(now.0).bind(PATIENCE).bind(limit as i64);
     let rows: Vec<LooseRow> = tx.fetch(query).await?;
     rows.into_iter().map(LooseRow::decode).collect()
+}
+
+/// Those of some objects of a store that a blob has.
+pub async fn known<X: Tx>(tx: &mut X, store: &str, objects: &[String]) -> Result<Vec<String>> {
+    let query = Query::new(&Statements::of(tx).known_objects).bind(store).bind(Some(objects));
+    let rows: Vec<(String,)> = tx.fetch(query).await?;
+    Ok(rows.into_iter().map(|(object,)| object).collect())
+}
+
+pub async fn postpone<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Result<((), End)> {
+    tx.execute(of(&Statements::of(tx).postpone_blob, blob).bind(now.0).bind(PATIENCE - POSTPONED)).await?;
+    Ok(((), End::UNTOLD))
 }
 
 pub async fn claim<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Result<(bool, End)> {
@@ -135,7 +150,9 @@ statements! { words,
         words.present("$5")
     ),
     insert_held_blob: "insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, 1) on conflict do nothing",
-    take_blob: format!("update blobs set versions = 1, loose_since = null, size = $4 where {OF_BLOB} and versions = 0"),
+    take_blob: format!(
+        "update blobs set versions = 1, loose_since = null, upload = null, size = $4 where {OF_BLOB} and versions = 0"
+    ),
     /// Of each of the blobs `$3`, as many versions as `$4` says.
     hold_blobs: format!(
         "update blobs as b set versions = b.versions + p.number from {} where b.app_name = $1 and b.user_id = $2 and b.id = p.text",
@@ -147,20 +164,33 @@ statements! { words,
          from {} where b.app_name = $1 and b.user_id = $2 and b.id = p.text",
         (words.pairs)("$3", "$4")
     ),
-    renew_blob: format!("update blobs set loose_since = {} where {OF_BLOB} and versions = 0", words.present("$4")),
+    /// `$5`: the unfinished upload that has begun, if one has.
+    renew_blob: format!(
+        "update blobs set loose_since = {}, upload = coalesce($5, upload) where {OF_BLOB} and versions = 0",
+        words.present("$4")
+    ),
     leave_blob: format!("update blobs set loose_since = 0 where {OF_BLOB} and versions = 0"),
     insert_chunk: "insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, $4, $5) \
                    on conflict do nothing",
     chunk: format!("select bytes from blob_chunks where {OF_CHUNKS} and n = $4"),
     /// Up to `$3` blobs to which nothing has come for `$2`; `$1` is now, where the database has no clock.
     loose_blobs: format!(
-        "select app_name, user_id, id, size, store, object from blobs where loose_since < {} - $2 \
+        "select app_name, user_id, id, size, store, object, upload from blobs where loose_since < {} - $2 \
          order by loose_since limit 0 + $3",
         words.present("$1")
     ),
     claim_blob: format!(
         "update blobs set versions = -1 where {OF_BLOB} and versions <= 0 and loose_since < {} - $5",
         words.present("$4")
+    ),
+    postpone_blob: format!(
+        "update blobs set loose_since = {} - $5 where {OF_BLOB} and versions = -1",
+        words.present("$4")
+    ),
+    /// Those of the objects `$2` of the store `$1` that a blob has.
+    known_objects: format!(
+        "select b.object from {} join blobs b on b.object = k.value where b.store = $1",
+        (words.each)("$2")
     ),
     remove_chunks: format!(
         "delete from blob_chunks where {OF_CHUNKS} and n <= (select n from (select n from blob_chunks \
@@ -177,13 +207,15 @@ struct LooseRow {
     size: i64,
     store: Option<String>,
     object: Option<String>,
+    upload: Option<String>,
 }
 
 impl LooseRow {
-    fn decode(self) -> Result<Blob> {
+    fn decode(self) -> Result<LooseBlob> {
         let app = AppName::parse(&self.app_name).map_err(corrupt)?;
         let user = UserKey { app, user: UserId::parse(&self.user_id).map_err(corrupt)? };
         let key = BlobKey { user, id: self.id };
-        Ok(Blob { key, size: self.size.unsigned_abs(), object: self.store.zip(self.object) })
+        let blob = Blob { key, size: self.size.unsigned_abs(), object: self.store.zip(self.object) };
+        Ok(LooseBlob { blob, upload: self.upload })
     }
 }

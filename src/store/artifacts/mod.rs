@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::artifact::{
-    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobBegin, BlobKey, Found, HeldName, KeepVersions, Place, Save,
-    Saved, Version, VersionPage, Wanted,
+    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobBegin, BlobKey, Found, HeldName, KeepVersions, LooseBlob, Place,
+    Save, Saved, Version, VersionPage, Wanted,
 };
 use crate::domain::ids::ArtifactName;
 use crate::domain::time::Micros;
@@ -57,7 +57,10 @@ pub trait Reads: Send + Sync {
     async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>>;
 
     /// Up to `limit` blobs that no version holds, and to which nothing has come for long.
-    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<Blob>>;
+    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>>;
+
+    /// Those of some objects of a store that a blob has.
+    async fn known_objects(&self, store: &str, objects: &[String], deadline: Instant) -> Result<Vec<String>>;
 }
 
 #[async_trait]
@@ -69,8 +72,9 @@ pub trait Writes: Send + Sync {
     /// the version that has it.
     async fn add_chunk(&self, blob: &BlobKey, n: i64, bytes: &[u8], now: Micros, deadline: Instant) -> Decided<()>;
 
-    /// Notes that bytes have come to a blob that is elsewhere, so that it is not taken for left behind.
-    async fn renew_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Decided<()>;
+    /// Notes that bytes have come to a blob that is elsewhere, so that it is not taken for left behind; and the unfinished upload
+    /// that its store keeps, if one has begun.
+    async fn renew_blob(&self, blob: &BlobKey, upload: Option<&str>, now: Micros, deadline: Instant) -> Decided<()>;
 
     /// Leaves a blob that no version holds to the sweep.
     async fn leave_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<()>;
@@ -87,6 +91,9 @@ pub trait Writes: Send + Sync {
 
     /// Claims a loose blob, so that no version takes it any more; `false` if one has, or bytes come to it.
     async fn claim_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<bool>;
+
+    /// Leaves a claimed blob alone for some minutes, as its store fails.
+    async fn postpone_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<()>;
 
     /// Removes some chunks of a claimed blob, or, if there are none, the blob itself; whether there may be more.
     async fn remove_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<bool>;
@@ -128,8 +135,13 @@ impl<B: Backend> Reads for Transactions<B> {
         self.runner.of(&blob.user.app, deadline).one_statement(chunk).await
     }
 
-    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<Blob>> {
+    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>> {
         self.runner.across_apps(deadline).one_statement(async |tx| blobs::loose(tx, now, limit).await).await
+    }
+
+    async fn known_objects(&self, store: &str, objects: &[String], deadline: Instant) -> Result<Vec<String>> {
+        let known = async |tx: &mut B::Tx| blobs::known(tx, store, objects).await;
+        self.runner.across_apps(deadline).one_statement(known).await
     }
 }
 
@@ -146,9 +158,9 @@ impl<B: Backend> Writes for Transactions<B> {
         call.decide(async |tx| blobs::add_chunk(tx, blob, n, bytes, now).await).await
     }
 
-    async fn renew_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Decided<()> {
+    async fn renew_blob(&self, blob: &BlobKey, upload: Option<&str>, now: Micros, deadline: Instant) -> Decided<()> {
         let call = self.runner.of(&blob.user.app, deadline);
-        call.decide(async |tx| blobs::renew(tx, blob, now).await).await
+        call.decide(async |tx| blobs::renew(tx, blob, upload, now).await).await
     }
 
     async fn leave_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<()> {
@@ -181,6 +193,10 @@ impl<B: Backend> Writes for Transactions<B> {
 
     async fn claim_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<bool> {
         self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::claim(tx, blob, now).await).await
+    }
+
+    async fn postpone_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<()> {
+        self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::postpone(tx, blob, now).await).await
     }
 
     async fn remove_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<bool> {

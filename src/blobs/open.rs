@@ -1,0 +1,75 @@
+//! The places for bytes that the settings name.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Blobs;
+use super::objects::Objects;
+use super::objects::address::Address;
+use super::objects::bucket::Bucket;
+use super::objects::folder::Folder;
+use super::places::Places;
+use crate::domain::erasure::instance;
+use crate::metrics::Metrics;
+use crate::store::Store;
+
+/// Where a setting says that bytes are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ArtifactStore {
+    Database,
+    Objects(Address),
+}
+
+impl FromStr for ArtifactStore {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "database" { Ok(Self::Database) } else { text.parse().map(Self::Objects) }
+    }
+}
+
+/// The settings about the places of bytes.
+#[derive(Debug, Clone)]
+pub struct BlobSettings {
+    /// The first takes what is new; the others are read.
+    pub stores: Vec<ArtifactStore>,
+    /// How long one step of a store may take, with its repetitions.
+    pub patience: Duration,
+}
+
+/// Opens the places for bytes, without a request to a store.
+///
+/// # Errors
+/// The settings or the environment cannot be used; in words for an operator.
+pub fn places(
+    rows: Arc<dyn Store>,
+    salt: &[u8; 32],
+    settings: &BlobSettings,
+    metrics: Arc<Metrics>,
+) -> Result<Arc<dyn Blobs>, String> {
+    let mut stores = Vec::new();
+    for store in &settings.stores {
+        if let ArtifactStore::Objects(address) = store {
+            let name = address.to_string();
+            let opened = objects(address, settings.patience).map_err(|error| format!("{name}: {error}"))?;
+            stores.push((name, opened));
+        }
+    }
+    let takes_new = matches!(settings.stores.first(), Some(ArtifactStore::Objects(_)));
+    Ok(Arc::new(Places::new(rows, stores, takes_new, instance(salt), metrics)))
+}
+
+/// Opens a store. `patience`: how long one step may take, with its repetitions.
+///
+/// # Errors
+/// What the environment says about it cannot be used.
+pub fn objects(address: &Address, patience: Duration) -> Result<Arc<dyn Objects>, String> {
+    Ok(match address {
+        Address::Folder(path) => Arc::new(Folder::new(path.clone(), patience)),
+        Address::Bucket(url) => Arc::new(Bucket::open(url, patience)?),
+    })
+}
+
+#[cfg(test)]
+mod tests;
