@@ -11,6 +11,7 @@
 mod support;
 
 mod access;
+mod artifact_stores;
 mod audit;
 mod clocks;
 mod contract;

@@ -19,7 +19,11 @@ pub struct Server {
 impl Server {
     /// Starts a server on the database, with further arguments; it serves when this returns.
     pub async fn start(database_url: &str, args: &[&str]) -> Self {
-        let mut process = spawn(database_url, args);
+        Self::start_with(database_url, args, &[]).await
+    }
+
+    pub async fn start_with(database_url: &str, args: &[&str], environment: &[(&str, String)]) -> Self {
+        let mut process = spawn_with(database_url, args, environment);
         let api = Client::at(&process.base_url().await);
         Self { process, api }
     }
@@ -35,12 +39,17 @@ impl Deref for Server {
 
 /// The binary on a free port, without metrics unless `args` say so.
 pub fn spawn(database_url: &str, args: &[&str]) -> Sessiond {
+    spawn_with(database_url, args, &[])
+}
+
+pub fn spawn_with(database_url: &str, args: &[&str], environment: &[(&str, String)]) -> Sessiond {
     let mut all = vec!["--listen=127.0.0.1:0", "--log-format=json"];
     if !args.iter().any(|arg| arg.starts_with("--metrics-listen")) {
         all.push("--metrics-listen=off");
     }
     all.extend(args);
-    Sessiond::spawn(&all, &[("DATABASE_URL", database_url)])
+    let environment: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    Sessiond::spawn(&all, &[&[("DATABASE_URL", database_url)], &*environment].concat())
 }
 
 /// Runs a command to its end: its status and all that it wrote.

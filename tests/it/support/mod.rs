@@ -6,6 +6,7 @@
 //! - [`binary`]: the real binary, to be killed, drained, started twice, or put behind something that fails
 //! - [`signing`]: an issuer of JWTs, shared with the unit tests
 //! - [`client`]: the client of either, which validates every answer against `openapi.yaml` ([`schema`])
+//! - [`s3`]: a store for artifacts
 //! - [`sse`]: the client of a watch
 
 pub mod binary;
@@ -20,6 +21,7 @@ pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod random;
+pub mod s3;
 pub mod schema;
 pub mod server;
 #[path = "../../../src/access/testing/mod.rs"]

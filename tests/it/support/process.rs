@@ -115,7 +115,9 @@ fn command(args: &[&str], envs: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sessiond"));
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("SESSIOND_") || text.starts_with("OTEL_") || text == "DATABASE_URL" || text == "RUST_LOG" {
+        let of_stores = ["AWS_", "GOOGLE_", "AZURE_"];
+        let is_setting = ["SESSIOND_", "OTEL_"].iter().chain(&of_stores).any(|prefix| text.starts_with(prefix));
+        if is_setting || text == "DATABASE_URL" || text == "RUST_LOG" {
             command.env_remove(&name);
         }
     }
