@@ -34,6 +34,10 @@ pub enum Scenario {
     Mix,
     /// Change one key of a random session's state
     PatchState,
+    /// Save a file of --body-bytes in a random session
+    Save,
+    /// Get a page of the files of a session
+    ListFiles,
     /// Append --events to each of the sessions, in one request each
     FillEach,
     /// Fill the session h{EVENTS} with --events, 500 a request
@@ -184,6 +188,17 @@ impl<'a> Requests<'a> {
                 let (key, value) = (self.count % KEYS, self.random.next());
                 put(&mut self.body, format_args!(r#"{{"stateDelta":{{"k{key}":"{value:016x}"}}}}"#));
                 self.send("PATCH", options, &session, "/state");
+                &[200]
+            }
+            Scenario::Save => {
+                let session = self.some_session();
+                self.text(options.body_bytes);
+                self.send("PUT", options, &session, "/artifacts/report");
+                &[201]
+            }
+            Scenario::ListFiles => {
+                let session = self.some_session();
+                self.send("GET", options, &session, "/artifacts");
                 &[200]
             }
             Scenario::FillEach => {
