@@ -364,6 +364,8 @@ class Bench:
         rates = {scenario: report.peak(self.results, scenario) / 2 for scenario in ("append", "get-events", "mix")}
         for _ in self.rounds(self.effort.other_rounds, "open loop"):
             with self.server(self.fresh("a")) as server:
+                # What it lags behind while it makes its connections, it would carry along to the end.
+                self.load(server, "append", connections=64, seconds=self.effort.warmup)
                 for scenario, rate in rates.items():
                     if rate:
                         self.cell("open", "sessiond", server, scenario, 64, rate=round(rate, 1))
