@@ -22,7 +22,6 @@ use crate::domain::ids::{ArtifactName, IdempotencyKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
 use crate::domain::refusal::Refusal;
-use crate::domain::tag::Tag;
 use crate::store::error::StoreError;
 
 /// A version to be saved, but for its bytes.

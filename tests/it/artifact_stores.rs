@@ -150,6 +150,17 @@ async fn due(place: &Place) {
     place.execute("update blobs set loose_since = 0 where versions < 1").await;
 }
 
+/// As [`until_swept`], but also what a sweep that still meets the failure puts off meanwhile.
+async fn until_due_is_swept(place: &Place) {
+    let swept = tokio::time::timeout(PATIENCE, async {
+        while place.number("select count(*) from blobs where versions < 1").await > 0 {
+            due(place).await;
+            sleep(Duration::from_millis(100)).await;
+        }
+    });
+    swept.await.expect("a sweep");
+}
+
 async fn bytes_are_in_a_folder(place: Place) {
     bytes_are_in(Store::folder(), place).await;
 }
@@ -249,15 +260,14 @@ async fn a_bucket_that_fails_costs_bytes_alone(place: Place) {
     server.get(format!("{FILES}/large")).await.problem(404, "artifact_not_found");
     log_says(&server.process, "objects were not removed from an artifact store").await;
     s3.set(Mode::Serves);
-    due(&place).await;
-    store.until_objects(3).await;
-    until_swept(&place).await;
+    until_due_is_swept(&place).await;
+    assert_eq!(store.objects().len(), 3);
     assert_eq!(s3.unfinished(), 0);
     let (status, log) = store.verify(&place).await;
     assert_eq!(status.code(), Some(0), "{log}");
 
     // Without the bucket nothing is known of any object: none counts as removed, or as lost.
-    s3.remove_bucket();
+    s3.set(Mode::NoBucket);
     is_unavailable(&server.get(format!("{FILES}/stumbled")).await);
     let blobs = place.number("select count(*) from blobs where versions > 0").await;
     server.delete(format!("{FILES}/stumbled?version=0")).await.expect(204);

@@ -10,8 +10,8 @@ mod version;
 
 pub use part::{Draft, Encoding, Frame, Part, parse_display_name};
 pub use save::{
-    ArtifactDeletion, BlobBegin, Held, HeldName, KeepVersions, LooseBlob, MAX_VERSIONS, Save, SaveEvent, Saved, SavedBlob,
-    StoreFault, decide,
+    ArtifactDeletion, BlobBegin, Held, HeldName, KeepVersions, LooseBlob, MAX_VERSIONS, Save, SaveEvent, Saved,
+    SavedBlob, StoreFault, decide,
 };
 pub use version::{
     ArtifactList, ArtifactPage, Blob, BlobKey, Content, Found, IfVersion, Kind, MAX_METADATA_BYTES, Place, Version,

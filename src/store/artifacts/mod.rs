@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::artifact::{
-    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobBegin, BlobKey, Found, HeldName, KeepVersions, LooseBlob, Place,
-    Save, Saved, Version, VersionPage, Wanted,
+    ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobBegin, BlobKey, Found, HeldName, KeepVersions, LooseBlob,
+    Place, Save, Saved, Version, VersionPage, Wanted,
 };
 use crate::domain::ids::ArtifactName;
 use crate::domain::time::Micros;

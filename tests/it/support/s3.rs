@@ -40,6 +40,8 @@ pub enum Mode {
     Stalls,
     /// Closes connections without an answer.
     Gone,
+    /// Says that there is no such bucket, as S3 does for every request. (s3s-fs says so for some.)
+    NoBucket,
 }
 
 pub struct S3 {
@@ -97,11 +99,6 @@ impl S3 {
             .filter(|file| is_upload(&file.file_name().expect("a name").to_string_lossy()))
             .count()
     }
-
-    /// Nobody has the bucket any more.
-    pub fn remove_bucket(&self) {
-        fs::remove_dir_all(self.root.join(BUCKET)).expect("remove the bucket");
-    }
 }
 
 impl Drop for S3 {
@@ -147,7 +144,7 @@ async fn answer(service: S3Service, mode: Arc<Mutex<Mode>>, request: Request<Inc
         }
         now
     };
-    let status = match mode {
+    let (status, code) = match mode {
         Mode::Serves => return Ok(served(&service, request).await),
         Mode::Stalls if is_get => {
             let (head, body) = served(&service, request).await.into_parts();
@@ -157,16 +154,17 @@ async fn answer(service: S3Service, mode: Arc<Mutex<Mode>>, request: Request<Inc
             return Ok(Response::from_parts(head, UnsyncBoxBody::new(StreamBody::new(stalled))));
         }
         Mode::Stalls => return Ok(served(&service, request).await),
-        Mode::Answers(status) => status,
-        Mode::Stumbles(_) => 503,
+        Mode::Answers(status) => (status, "SlowDown"),
+        Mode::Stumbles(_) => (503, "SlowDown"),
+        Mode::NoBucket => (404, "NoSuchBucket"),
         Mode::Gone => return Err(io::ErrorKind::ConnectionReset.into()),
         Mode::Hangs => {
             tokio::time::sleep(Duration::from_secs(3600)).await;
-            503
+            (503, "SlowDown")
         }
     };
-    let text = "<Error><Code>SlowDown</Code><Message>what the store wrote</Message></Error>";
-    let body = Full::new(Bytes::from_static(text.as_bytes())).map_err(|never| match never {});
+    let text = format!("<Error><Code>{code}</Code><Message>what the store wrote</Message></Error>");
+    let body = Full::new(Bytes::from(text)).map_err(|never| match never {});
     let mut answer = Response::new(UnsyncBoxBody::new(body));
     *answer.status_mut() = status.try_into().expect("a status");
     Ok(answer)
