@@ -206,12 +206,25 @@ fn cut(name: &str) -> &str {
 
 /// The names in a path that matches a template, each cut at 256 bytes. They are not validated yet.
 pub fn names<'a>(route: &'a str, path: &'a str) -> impl Iterator<Item = (&'a str, String)> {
-    let segments = route.split('/').zip(path.split('/'));
-    segments.filter_map(|(template, segment)| {
-        let name = template.strip_prefix('{')?.strip_suffix('}')?;
+    parameters(route, path).map(|(name, given)| {
         // A byte takes at most three characters, so nothing more needs decoding.
-        let decoded: Vec<u8> = percent_decode_str(segment).take(LONGEST_NAME + 3).collect();
-        Some((name, cut(&String::from_utf8_lossy(&decoded)).to_owned()))
+        let decoded: Vec<u8> = percent_decode_str(given).take(LONGEST_NAME + 3).collect();
+        (name, cut(&String::from_utf8_lossy(&decoded)).to_owned())
+    })
+}
+
+/// The parameters of a template, with what a path that matches it has in their places. `{name}` is a segment, `{*name}` at least one.
+pub fn parameters<'t, 'p>(template: &'t str, path: &'p str) -> impl Iterator<Item = (&'t str, &'p str)> {
+    let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
+    let more = slashes(path).saturating_sub(slashes(template));
+    let mut rest = path;
+    template.split('/').filter_map(move |part| {
+        let passed = if part.starts_with("{*") { more } else { 0 };
+        let end = rest.match_indices('/').nth(passed).map_or(rest.len(), |(at, _)| at);
+        let (given, left) = rest.split_at(end);
+        rest = left.strip_prefix('/').unwrap_or_default();
+        let name = part.strip_prefix('{')?.strip_suffix('}')?;
+        Some((name.strip_prefix('*').unwrap_or(name), given))
     })
 }
 
@@ -237,6 +250,20 @@ mod tests {
             r#""method":"GET","route":"/v1/apps/{app}/users/{user}/state","app":"a/b","user":"\"u","id":"k","status":200}"#
         );
         assert_eq!(line.text(), expected);
+    }
+
+    #[test]
+    fn a_parameter_has_a_segment_or_several() {
+        for (template, path, expected) in [
+            ("/a/{b}/c/{d}", "/a/1/c/2", &[("b", "1"), ("d", "2")][..]),
+            ("/{a}/{*b}", "/1/2", &[("a", "1"), ("b", "2")]),
+            ("/{a}/{*b}", "/1/2//3/", &[("a", "1"), ("b", "2//3/")]),
+            ("/{a}/{*b}/c/{d}", "/1/2/c/3/c/4", &[("a", "1"), ("b", "2/c/3"), ("d", "4")]),
+            ("/{a}/{*b}/c", "/1/2/c", &[("a", "1"), ("b", "2")]),
+            ("/a", "/a", &[]),
+        ] {
+            assert_eq!(parameters(template, path).collect::<Vec<_>>(), expected, "{path}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod way;
 
 use std::sync::{Arc, LazyLock};
 
+use adk::artifacts as adk_artifacts;
 use app::Description;
 use axum::Router;
 use axum::http::Method;
@@ -119,6 +120,14 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     POST "/apps/{app}/users/{user}/sessions/{session}" => adk::create_with_id, CREATE_WITH_ID;
     PATCH "/apps/{app}/users/{user}/sessions/{session}" => adk::patch, PATCH;
     DELETE "/apps/{app}/users/{user}/sessions/{session}" => adk::delete, DELETE;
+    GET "/apps/{app}/users/{user}/sessions/{session}/artifacts" => adk_artifacts::list, LIST;
+    POST "/apps/{app}/users/{user}/sessions/{session}/artifacts" => adk_artifacts::save, SAVE;
+    GET "/apps/{app}/users/{user}/sessions/{session}/artifacts/{*artifact}/versions/{version}/metadata" => adk_artifacts::metadata, METADATA;
+    GET "/apps/{app}/users/{user}/sessions/{session}/artifacts/{*artifact}/versions/metadata" => adk_artifacts::versions_metadata, VERSIONS_METADATA;
+    GET "/apps/{app}/users/{user}/sessions/{session}/artifacts/{*artifact}/versions/{version}" => adk_artifacts::get_version, GET_VERSION;
+    GET "/apps/{app}/users/{user}/sessions/{session}/artifacts/{*artifact}/versions" => adk_artifacts::versions, VERSIONS;
+    GET "/apps/{app}/users/{user}/sessions/{session}/artifacts/{*artifact}" => adk_artifacts::get, GET;
+    DELETE "/apps/{app}/users/{user}/sessions/{session}/artifacts/{*artifact}" => adk_artifacts::delete, DELETE;
     GET "/list-apps" => adk::apps, APPS;
     GET "/health" => adk::health, HEALTH;
     GET "/version" => adk::version, VERSION;

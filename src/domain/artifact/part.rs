@@ -17,7 +17,7 @@ const MAX_FILE_URI: usize = 8192;
 const TEXT: &str = "text/plain";
 const BYTES: &str = "application/octet-stream";
 
-/// Of base64, either alphabet, with padding or without.
+/// Of base64, either alphabet: read with padding or without, written with it.
 const EITHER: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, EITHER);
@@ -191,6 +191,8 @@ pub enum Encoding {
     /// As the inside of a JSON string.
     Text,
     Base64,
+    /// Base64 of the alphabet for URLs, padded.
+    UrlSafe,
 }
 
 /// A part as it is shown: what stands before its bytes, how they stand, and what follows.
@@ -227,13 +229,23 @@ impl Frame {
         Self { head, encoding, tail }
     }
 
+    /// As google-adk writes it.
+    pub fn of_adk(version: &Version) -> Self {
+        let frame = Self::of(version);
+        match frame.encoding {
+            Encoding::Base64 => Self { encoding: Encoding::UrlSafe, ..frame },
+            Encoding::Text | Encoding::UrlSafe => frame,
+        }
+    }
+
     /// Writes the next bytes. Of base64 all but the last have a length that is a multiple of 3; what is left over is returned.
     pub fn push<'b>(&self, out: &mut String, bytes: &'b [u8], is_last: bool) -> &'b [u8] {
         match self.encoding {
-            Encoding::Base64 => {
+            Encoding::Base64 | Encoding::UrlSafe => {
                 let whole = if is_last { bytes.len() } else { bytes.len() / 3 * 3 };
                 let (now, rest) = bytes.split_at(whole);
-                base64::engine::general_purpose::STANDARD.encode_string(now, out);
+                let engine = if self.encoding == Encoding::UrlSafe { URL_SAFE } else { STANDARD };
+                engine.encode_string(now, out);
                 rest
             }
             Encoding::Text => {

@@ -203,6 +203,23 @@ pub enum Wanted {
     At(i64),
 }
 
+impl Wanted {
+    /// Reads `latest`, or a number.
+    ///
+    /// # Errors
+    /// The broken rule, in words for a client.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "latest" => Ok(Self::Latest),
+            // Beyond all numbers there is no version.
+            digits if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Ok(Self::Version(digits.parse().unwrap_or(i64::MAX)))
+            }
+            _ => Err("must be the number of a version, or `latest`"),
+        }
+    }
+}
+
 /// What is found of an artifact.
 #[derive(Debug, Clone)]
 pub enum Found<T> {
@@ -331,6 +348,21 @@ mod tests {
             )
         );
         assert_eq!(version.tag(), "\"2-abababab\"");
+    }
+
+    #[test]
+    fn a_version_is_asked_for_by_its_number_or_as_the_latest() {
+        for (text, wanted) in [
+            ("latest", Wanted::Latest),
+            ("0", Wanted::Version(0)),
+            ("007", Wanted::Version(7)),
+            ("99999999999999999999", Wanted::Version(i64::MAX)),
+        ] {
+            assert_eq!(Wanted::parse(text), Ok(wanted), "{text}");
+        }
+        for bad in ["", "-1", "+1", "1.0", "Latest", " 1"] {
+            assert!(Wanted::parse(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -4,17 +4,14 @@
 //! Unknown parameters and fields of a body are ignored, as that server ignores them, so that its clients work
 //! unchanged. Otherwise the conventions of the rest of the API apply.
 
+mod array;
+pub mod artifacts;
 mod restored;
 mod secrets;
 pub mod shape;
 
-use std::io;
-use std::sync::Arc;
-use std::time::Duration;
-
-use axum::body;
+use array::{Pages, array, quoted};
 use axum::http::StatusCode;
-use futures_util::stream::{self, StreamExt as _};
 use restored::restored;
 use tokio::time::Instant;
 
@@ -23,7 +20,7 @@ use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
-use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
+use crate::domain::json::{Json, Kind as JsonKind, ObjectText};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
@@ -31,7 +28,6 @@ use crate::http::call::{Call, Received};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use crate::http::live::history::session_as;
 use crate::http::live::wait::current;
-use crate::http::live::watched::{Watched, wait_or_cut};
 use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::cost_of_creation;
 use crate::service::{self, Changed, Guard, Made, Reader, StateChange};
@@ -285,7 +281,7 @@ pub async fn list(call: Call) -> Result<Answer, Problem> {
         max_rows: page_rows,
         max_bytes: page_bytes,
     };
-    array(call, Pages::Sessions(query)).await
+    array(call, Sessions(query)).await
 }
 
 const DETAILED: Param = Param {
@@ -310,105 +306,41 @@ pub const APPS: Operation = Operation {
 
 pub async fn apps(call: Call) -> Result<Answer, Problem> {
     let within = call.client.grant.apps.clone();
-    array(call, Pages::Apps { after: String::new(), within }).await
+    array(call, Apps { after: String::new(), within }).await
 }
 
-/// The lists that ADK returns without pages. They are read page by page all the same, so that memory does not grow with
-/// them.
-enum Pages {
-    Sessions(ListQuery),
-    Apps { after: String, within: Names },
-}
+/// The sessions of a user.
+struct Sessions(ListQuery);
 
-impl Pages {
-    /// The elements of the next page, and whether there are more.
+impl Pages for Sessions {
     async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
-        match self {
-            Self::Sessions(query) => {
-                let page = service.list_sessions(query.clone(), deadline).await?;
-                query.after = page.items.last().map(|SessionView { head, .. }| ListPosition {
-                    time: head.update_time.micros,
-                    user: head.key.user.user.clone(),
-                    session: head.key.session.clone(),
-                });
-                let is_shown =
-                    |view: &&SessionView| !HIDDEN.iter().any(|mark| view.head.key.session.as_str().starts_with(mark));
-                Ok((page.items.iter().filter(is_shown).map(shape::summary).collect(), page.more))
-            }
-            Self::Apps { after, within } => {
-                let rows = service.limits().page_rows;
-                let names = service.apps(after, rows, within, deadline).await?;
-                if let Some(last) = names.last() {
-                    last.as_str().clone_into(after);
-                }
-                let quoted = |name: &str| {
-                    let mut text = String::new();
-                    push_string(&mut text, name);
-                    text
-                };
-                Ok((names.iter().map(|name| quoted(name.as_str())).collect(), names.len() == rows))
-            }
-        }
+        let Self(query) = self;
+        let page = service.list_sessions(query.clone(), deadline).await?;
+        query.after = page.items.last().map(|SessionView { head, .. }| ListPosition {
+            time: head.update_time.micros,
+            user: head.key.user.user.clone(),
+            session: head.key.session.clone(),
+        });
+        let is_shown =
+            |view: &&SessionView| !HIDDEN.iter().any(|mark| view.head.key.session.as_str().starts_with(mark));
+        Ok((page.items.iter().filter(is_shown).map(shape::summary).collect(), page.more))
     }
 }
 
-/// An array of all pages. Pages after the first one are streamed.
-async fn array(call: Call, mut pages: Pages) -> Result<Answer, Problem> {
-    let (elements, more) = pages.next(&call.service, call.deadline).await?;
-    let mut text = format!("[{}", elements.join(","));
-    if !more {
-        text.push(']');
-        return Ok(Answer::ok().json(text));
-    }
-    let rest = RestOfArray {
-        service: call.service.clone(),
-        client: Watched::new(&call),
-        page_limit: call.app.settings.request_timeout,
-        pages,
-        first: elements.is_empty(),
-        more,
-    };
-    let rest = stream::try_unfold(rest, RestOfArray::step);
-    Ok(Answer::ok().streamed(body::Body::from_stream(stream::once(async { Ok(text) }).chain(rest))))
+/// The apps of a grant.
+struct Apps {
+    after: String,
+    within: Names,
 }
 
-/// The rest of an array that is being streamed.
-struct RestOfArray {
-    service: Arc<Reader>,
-    client: Watched,
-    /// The time limit for reading one page.
-    page_limit: Duration,
-    pages: Pages,
-    /// No element has been sent yet.
-    first: bool,
-    more: bool,
-}
-
-impl RestOfArray {
-    async fn step(mut self) -> io::Result<Option<(String, Self)>> {
-        if !self.more {
-            return Ok(None);
+impl Pages for Apps {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+        let rows = service.limits().page_rows;
+        let names = service.apps(&self.after, rows, &self.within, deadline).await?;
+        if let Some(last) = names.last() {
+            last.as_str().clone_into(&mut self.after);
         }
-        self.client.still_must().await?;
-        let deadline = Instant::now() + self.page_limit;
-        let (elements, more) = loop {
-            match self.pages.next(&self.service, deadline).await {
-                Ok(page) => break page,
-                Err(error) => wait_or_cut(&error, deadline).await?,
-            }
-        };
-        let mut text = String::new();
-        for element in &elements {
-            if !std::mem::take(&mut self.first) {
-                text.push(',');
-            }
-            text.push_str(element);
-        }
-        self.more = more;
-        if !more {
-            text.push_str("]\n");
-        }
-        Ok(Some((text, self)))
+        Ok((names.iter().map(|name| quoted(name.as_str())).collect(), names.len() == rows))
     }
 }
 

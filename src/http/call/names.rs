@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::access::Client;
 use crate::domain::access::Target;
-use crate::domain::artifact::Place;
+use crate::domain::artifact::{Place, Wanted};
 use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::scope;
 use crate::http::describe::Access;
@@ -20,6 +20,8 @@ pub struct PathNames {
     event: Option<EventId>,
     /// The name of an artifact, as the path has it.
     artifact: Option<ArtifactName>,
+    /// The version of it.
+    version: Option<Wanted>,
     /// A key of the merged state, with its prefix.
     key: Option<String>,
     /// The id of an API key or of an erasure; `None` also if the text cannot be one.
@@ -40,6 +42,7 @@ impl PathNames {
                 "session" => names.session = Some(parsed("sessionId", SessionId::parse(value))?),
                 "event" => names.event = Some(parsed("id", EventId::parse(value))?),
                 "artifact" => names.artifact = Some(parsed("name", ArtifactName::parse(value))?),
+                "version" => names.version = Some(parsed("version", Wanted::parse(value))?),
                 "key" => names.key = Some(parsed("key", check_state_key(value).map(|()| value.clone()))?),
                 "id" => names.id = EventId::parse(value).ok().map(|id| id.to_string()),
                 _ => {}
@@ -73,6 +76,11 @@ impl PathNames {
         let (place, name) = (self.place()?, self.artifact.as_ref().ok_or_else(no_such_name)?);
         let name = parsed("name", place.name(name.as_str()))?;
         Ok((place, name))
+    }
+
+    /// The version of the artifact that the path names.
+    pub fn version(&self) -> Result<Wanted, Problem> {
+        self.version.ok_or_else(no_such_name)
     }
 
     pub fn event_id(&self) -> Result<EventId, Problem> {

@@ -63,7 +63,8 @@ fn document(endpoints: &[Endpoint], is_wanted: fn(&str) -> bool) -> Value {
     let mut paths = Map::new();
     for endpoint in endpoints.iter().filter(|endpoint| is_wanted(endpoint.operation.tag)) {
         let operation = operation(endpoint, &mut responses);
-        let item = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+        // OpenAPI has no name for a parameter of several segments.
+        let item = paths.entry(endpoint.path.replace("{*", "{")).or_insert_with(|| json!({}));
         item[endpoint.method.as_str().to_lowercase()] = operation;
         if endpoint.method == Method::GET {
             item["head"] = head_of(&item["get"]);
@@ -260,6 +261,8 @@ fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
             "session" => "SessionSegment",
             "event" => "EventSegment",
             "artifact" => "ArtifactSegment",
+            "*artifact" => "ArtifactSegments",
+            "version" => "VersionSegment",
             "key" if endpoint.method == Method::GET => "KeySegment",
             "key" => "StoredKeySegment",
             _ if endpoint.path.starts_with("/v1/erasures") => "ErasureSegment",

@@ -5,6 +5,7 @@ use std::io;
 use axum::body::{Body as HttpBody, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use futures_util::{StreamExt as _, stream};
+use tokio::time::Instant;
 
 use crate::domain::access::Role;
 use crate::domain::artifact::{
@@ -18,7 +19,7 @@ use crate::http::call::{Broken, Call, Incoming, Query};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
 use crate::http::live::watched::Watched;
 use crate::http::reply::{self, Answer, Binding, Code, Problem, Ranged, disposition, ranged};
-use crate::service::{self, Error, SaveRequest, SavedArtifact, Upload};
+use crate::service::{self, Error, SaveRequest, SavedArtifact, Service, Upload};
 
 const TAG: &str = "Artifacts";
 
@@ -147,7 +148,7 @@ pub const POST_OF_USER: Operation = Operation {
 };
 
 /// The other words of a save.
-struct Terms {
+pub struct Terms {
     metadata: Option<RawJson>,
     version: Option<i64>,
     is_first: bool,
@@ -159,7 +160,7 @@ struct Terms {
 
 impl Terms {
     /// With what the headers say.
-    fn new(
+    pub fn new(
         call: &Call,
         place: &Place,
         (metadata, version): (Option<RawJson>, Option<i64>),
@@ -180,7 +181,7 @@ impl Terms {
         Ok(Self { metadata, version, is_first, if_match, lease, key, event })
     }
 
-    fn request(self, place: Place, name: ArtifactName, part: Part) -> SaveRequest {
+    pub fn request(self, place: Place, name: ArtifactName, part: Part) -> SaveRequest {
         let Self { metadata, version, is_first, if_match, lease, key, event } = self;
         SaveRequest { place, name, part, metadata, version, is_first, if_match, lease, key, event }
     }
@@ -283,30 +284,45 @@ pub async fn post(mut call: Call) -> Result<Answer, Problem> {
     let event = (draft.event.as_deref(), draft.author.as_deref(), draft.invocation_id.as_deref());
     let terms = Terms::new(&call, &place, (draft.metadata, draft.version), event)?;
     let mut part = draft.part;
-    let mut upload = None;
-    if let Some(bytes) = part.bytes.take() {
-        let mut begun = call.writer()?.upload(place.clone());
-        if let Err(error) = begun.push(&bytes).await {
-            begun.abandon().await;
-            return Err(error.into());
-        }
-        upload = Some(begun);
-    }
+    let upload = match part.bytes.take() {
+        Some(bytes) => Some(filled(call.writer()?.upload(place.clone()), &bytes).await?),
+        None => None,
+    };
     drop(body);
     save(call, terms.request(place, name, part), upload).await
 }
 
-async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Result<Answer, Problem> {
-    let is_first = request.is_first;
-    let place = request.place.clone();
-    let saved = call.writer()?.save_artifact(request, upload, call.deadline).await;
-    let SavedArtifact { version, replayed, cost } = saved.map_err(|error| match error {
+/// An upload of these bytes.
+pub async fn filled(mut upload: Upload, bytes: &[u8]) -> Result<Upload, Problem> {
+    match upload.push(bytes).await {
+        Ok(()) => Ok(upload),
+        Err(error) => {
+            upload.abandon().await;
+            Err(error.into())
+        }
+    }
+}
+
+/// Saves a version.
+pub async fn saved(
+    service: &Service,
+    request: SaveRequest,
+    upload: Option<Upload>,
+    deadline: Instant,
+) -> Result<SavedArtifact, Problem> {
+    let (is_first, is_of_session) = (request.is_first, request.place.session().is_some());
+    service.save_artifact(request, upload, deadline).await.map_err(|error| match error {
         Error::ArtifactMismatch { latest: Some(latest) } if is_first => {
             Problem::has_version(Some(latest), Header::CreateOnly.title())
         }
-        Error::UserErased if place.session().is_some() => Error::SessionNotFound.into(),
+        Error::UserErased if is_of_session => Error::SessionNotFound.into(),
         error => error.into(),
-    })?;
+    })
+}
+
+async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Result<Answer, Problem> {
+    let place = request.place.clone();
+    let SavedArtifact { version, replayed, cost } = saved(call.writer()?, request, upload, call.deadline).await?;
     call.costs(cost);
     let answer = match replayed {
         true => Answer::ok().replayed(true),
@@ -397,7 +413,7 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
         return Ok(Answer::not_modified(tag));
     }
     if query.text(&AS).is_some() {
-        return part(call, &version, blob.as_ref()).await;
+        return part(call, &version, blob.as_ref(), Frame::of(&version)).await;
     }
     let (Some((size, _)), Some(blob)) = (version.content.bytes, blob) else {
         return Err(Problem::field(AS.name, "must be `part`: this version is an address, which has no bytes"));
@@ -438,10 +454,9 @@ fn shown_type(content: &Content) -> String {
     if content.kind == ArtifactKind::Text { format!("{mime_type}; charset=utf-8") } else { mime_type }
 }
 
-/// A version as a part.
-async fn part(call: Call, version: &Version, blob: Option<&Blob>) -> Result<Answer, Problem> {
+/// A version as a part, in the frame of it.
+pub async fn part(call: Call, version: &Version, blob: Option<&Blob>, frame: Frame) -> Result<Answer, Problem> {
     let answer = Answer::ok().tag(version.tag());
-    let frame = Frame::of(version);
     let (Some(blob), Some((size, _))) = (blob, version.content.bytes) else {
         return Ok(answer.json(frame.head + frame.tail));
     };

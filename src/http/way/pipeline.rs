@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::edge::{self, Cors};
-use super::routes::{Resource, strict_roots};
+use super::routes::{Resource, by_pattern, strict_roots};
 use super::trace::{RequestSpan, TraceParent};
 use crate::access::Client;
 use crate::access::audit::AuditLine;
@@ -39,15 +39,16 @@ use crate::service::{Clock as _, SystemClock};
 /// If two paths differ only in the name of a parameter.
 pub fn router(app: Arc<App>, resources: Vec<Arc<Resource>>) -> Router {
     let api = Api { app, strict_roots: strict_roots(&resources).into() };
-    let way = |resource: Option<Arc<Resource>>| {
-        let api = api.clone();
+    let way = |resources: Vec<Arc<Resource>>| {
+        let (api, resources) = (api.clone(), Arc::<[_]>::from(resources));
         any(async move |Extension(arrival): Extension<Arrival>, request: Request| {
+            let resource = resources.iter().find(|resource| resource.ends(request.uri().path())).cloned();
             api.serve(resource, arrival, request).await
         })
     };
-    let route = |router: Router, resource: Arc<Resource>| router.route(resource.path, way(Some(resource)));
-    let routes = resources.into_iter().fold(Router::new(), route);
-    routes.fallback_service(way(None)).layer(CatchPanicLayer::custom(panicked))
+    let route = |router: Router, (pattern, resources)| router.route(pattern, way(resources));
+    let routes = by_pattern(resources).into_iter().fold(Router::new(), route);
+    routes.fallback_service(way(Vec::new())).layer(CatchPanicLayer::custom(panicked))
 }
 
 /// The answer after a panic in the pipeline. A panic in a handler is caught and logged earlier.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::http::Method;
 use percent_encoding::percent_decode_str;
 
+use crate::access::audit::parameters;
 use crate::http::call::{Call, segments};
 use crate::http::describe::{Access, Operation, Serving};
 use crate::http::reply::{Answer, Problem};
@@ -13,7 +14,7 @@ use crate::http::reply::{Answer, Problem};
 /// An operation at its path. The routes and `openapi.yaml` are built from these.
 pub struct Endpoint {
     pub method: Method,
-    /// Parameters are written `{name}`; each is a whole segment.
+    /// Parameters are written `{name}`; each is a whole segment. One that may have several is written `{*name}`.
     pub path: &'static str,
     pub operation: &'static Operation,
     pub handler: Handler,
@@ -24,6 +25,8 @@ pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Answer, Proble
 /// A path with all its endpoints. Properties that apply before a handler is chosen are the same for all of them.
 pub struct Resource {
     pub path: &'static str,
+    /// What follows a parameter of several segments, if it has one.
+    tail: Option<&'static str>,
     endpoints: Vec<&'static Endpoint>,
     /// Served without a credential.
     pub is_open: bool,
@@ -40,8 +43,10 @@ pub struct Resource {
 impl Resource {
     fn new(path: &'static str, endpoints: Vec<&'static Endpoint>) -> Self {
         let any = |is: fn(&Serving) -> bool| endpoints.iter().any(|endpoint| is(&endpoint.operation.serving));
+        let tail = path.split_once("{*").and_then(|(_, rest)| rest.split_once('}')).map(|(_, tail)| tail);
         Self {
             path,
+            tail,
             is_open: endpoints.iter().any(|endpoint| endpoint.operation.access == Access::Open),
             is_always_served: any(|serving| serving.always),
             is_page: any(|serving| serving.page),
@@ -75,11 +80,43 @@ impl Resource {
 
     /// The parameters of the template, with their decoded values in `path`.
     pub fn names(&self, path: &str) -> Vec<(&'static str, String)> {
+        let decoded = |given| percent_decode_str(given).decode_utf8_lossy().into_owned();
+        if self.tail.is_some() {
+            return parameters(self.path, path).map(|(name, given)| (name, decoded(given))).collect();
+        }
         let segments = segments(self.path).zip(segments(path));
         let name = |template: &'static str| template.strip_prefix('{')?.strip_suffix('}');
-        let decoded = |segment| percent_decode_str(segment).decode_utf8_lossy().into_owned();
         segments.filter_map(|(template, segment)| Some((name(template)?, decoded(segment)))).collect()
     }
+
+    /// What the router is told: it knows a parameter of several segments only at the end.
+    pub fn pattern(&self) -> &'static str {
+        self.tail.and_then(|tail| self.path.strip_suffix(tail)).unwrap_or(self.path)
+    }
+
+    /// Whether a path that matches the pattern ends as the template does.
+    pub fn ends(&self, path: &str) -> bool {
+        let Some(tail) = self.tail else { return true };
+        let mut given = path.rsplit('/');
+        let has_end = tail
+            .rsplit('/')
+            .filter(|part| !part.is_empty())
+            .all(|part| given.next().is_some_and(|given| given == part || part.starts_with('{') && !given.is_empty()));
+        // At least one segment is left for the parameter.
+        has_end && given.count() >= segments(self.pattern()).count()
+    }
+}
+
+/// The resources of each pattern, in their order: the first that ends as a path does is that of the path.
+pub fn by_pattern(resources: Vec<Arc<Resource>>) -> Vec<(&'static str, Vec<Arc<Resource>>)> {
+    let mut patterns: Vec<(&'static str, Vec<Arc<Resource>>)> = Vec::new();
+    for resource in resources {
+        match patterns.iter_mut().find(|(pattern, _)| *pattern == resource.pattern()) {
+            Some((_, resources)) => resources.push(resource),
+            None => patterns.push((resource.pattern(), vec![resource])),
+        }
+    }
+    patterns
 }
 
 /// Groups the endpoints by path.
@@ -101,4 +138,37 @@ pub fn strict_roots(resources: &[Arc<Resource>]) -> Vec<&'static str> {
     roots.sort_unstable();
     roots.dedup();
     roots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(path: &'static str) -> Resource {
+        Resource::new(path, Vec::new())
+    }
+
+    #[test]
+    fn a_parameter_of_several_segments_leaves_the_end_of_the_path() {
+        let (whole, one) = (at("/a/{b}/f/{*c}"), at("/a/{b}/f/{*c}/v/{d}"));
+        assert_eq!((whole.pattern(), one.pattern()), (whole.path, whole.path));
+        for (path, is_one) in [
+            ("/a/b/f/c", false),
+            ("/a/b/f/c/v", false),
+            ("/a/b/f/c/v/", false),
+            ("/a/b/f/c/v/d", true),
+            ("/a/b/f/v/d", false),
+            ("/a/b/f//v/d", true),
+            ("/a/b/f/c/v/d/v/e", true),
+            ("/a/b/f/c%2Fv%2Fd", false),
+        ] {
+            assert!(whole.ends(path), "{path}");
+            assert_eq!(one.ends(path), is_one, "{path}");
+        }
+        assert_eq!(
+            one.names("/a/b/f/c%2F/c/v/d"),
+            [("b", "b"), ("c", "c//c"), ("d", "d")].map(|(name, of)| (name, of.to_owned()))
+        );
+        assert!(at("/a").ends("/a") && at("/a").pattern() == "/a");
+    }
 }

@@ -113,8 +113,8 @@ pub fn operations() -> Vec<(String, String, bool)> {
 pub fn filled(method: &str, path: &str, app: &str, user: &str, session: &str) -> String {
     let query = if method == "DELETE" && path.ends_with("/lease") { "?epoch=1" } else { "" };
     let path = path.replace("{app}", app).replace("{user}", user).replace("{session}", session);
-    path.replace("{event}", "e").replace("{key}", "k").replace("{artifact}", "f").replace("{id}", "aaaaaaaaaaaa")
-        + query
+    let path = path.replace("{event}", "e").replace("{key}", "k").replace("{artifact}", "f").replace("{version}", "0");
+    path.replace("{id}", "aaaaaaaaaaaa") + query
 }
 
 /// A body that the operation takes.
@@ -133,6 +133,7 @@ pub fn body_of(method: &str, path: &str) -> Option<Value> {
         ("PUT", "{key}") => json!(2),
         ("PUT", "policy") => json!({}),
         ("PUT", "{artifact}") => json!("a file"),
+        ("POST", "artifacts") if path.starts_with("/apps") => json!({"filename": "f", "artifact": {"text": "a file"}}),
         ("POST", "artifacts") => json!({"name": "f", "part": {"text": "a file"}}),
         ("POST", "keys") => json!({"name": "n", "role": "reader", "apps": ["a"]}),
         ("PATCH", "{id}") => json!({"name": "n"}),

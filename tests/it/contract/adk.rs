@@ -10,6 +10,7 @@ use crate::support::server::TestServer;
 /// As the native API's, at ADK's path.
 const S: &str = "/apps/app/users/user/sessions";
 const A: &str = "/apps/app/users/user/sessions/s";
+const FILES: &str = "/apps/app/users/user/sessions/s/artifacts";
 
 fn members(value: &Value) -> Vec<&str> {
     let mut names: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -211,6 +212,144 @@ on_both_databases! {
         server.append_delta(r#"{"k":2}"#).await;
         assert_eq!(server.get(A).await.json()["state"], json!({"k": 2}));
         server.get(A).header("if-none-match", server.get(ONE).await.etag()).await.expect(304);
+    }
+
+    async fn artifacts_have_adks_shapes(server: &TestServer) {
+        server.create("{}").await;
+        let save = async |body: Value| server.post(FILES).json(body).await.expect(200);
+        let text = json!({"text": "grüß\u{0}\n\"Gott\""});
+        let saved = save(json!({"filename": "a/b.txt", "artifact": text, "customMetadata": {"n": 1}, "bogus": 1})).await;
+        let first = saved.json();
+        assert_eq!(members(&first), ["canonicalUri", "createTime", "customMetadata", "mimeType", "version"]);
+        assert_eq!((&first["version"], &first["mimeType"]), (&json!(0), &json!("text/plain")));
+        assert_eq!(first["canonicalUri"], "sessiond://apps/app/users/user/sessions/s/artifacts/a%2Fb.txt/versions/0");
+        assert_eq!(saved.raw(&["customMetadata"]), r#"{"n":1}"#);
+        let blob = json!({"inlineData": {"mimeType": "a/b", "data": "-_8=", "displayName": "n"}});
+        let second = save(json!({"filename": "a/b.txt", "artifact": {"inline_data": {"mime_type": "a/b", "data": "+/8", "display_name": "n"}}})).await.json();
+        assert_eq!((&second["version"], &second["customMetadata"], &second["mimeType"]), (&json!(1), &json!({}), &json!("a/b")));
+        let of_user = save(json!({"filename": "user:u", "artifact": {"fileData": {"fileUri": "gs://a/b"}}, "custom_metadata": null})).await.json();
+        assert_eq!(members(&of_user), ["canonicalUri", "createTime", "customMetadata", "version"]);
+        assert_eq!(of_user["canonicalUri"], "sessiond://apps/app/users/user/artifacts/user%3Au/versions/0");
+
+        assert_eq!(server.get(FILES).await.expect(200).json(), json!(["a/b.txt", "user:u"]));
+        // A slash in the name stands as it is, or escaped.
+        for name in ["a/b.txt", "a%2Fb.txt"] {
+            let read = async |rest: &str| server.get(format!("{FILES}/{name}{rest}")).await;
+            for (rest, expected) in [
+                ("", &blob), ("?version=1", &blob), ("?version=0", &text), ("/versions/0", &text), ("/versions/1", &blob),
+                ("/versions/latest", &blob), ("?bogus=1", &blob), ("/versions", &json!([0, 1])),
+                ("/versions/metadata", &json!([first, second])), ("/versions/0/metadata", &first),
+                ("/versions/latest/metadata", &second),
+            ] {
+                let answer = read(rest).await.expect(200);
+                assert_eq!((&answer.json(), answer.header("content-type")), (expected, Some("application/json")), "{rest}");
+                server.head(format!("{FILES}/{name}{rest}")).await.expect(200);
+            }
+            for none in ["?version=2", "/versions/2", "/versions/2/metadata", "/versions/99999999999999999999"] {
+                read(none).await.problem(404, "artifact_not_found");
+            }
+            for bad in ["/versions/-1", "/versions/x", "/versions/Latest/metadata"] {
+                read(bad).await.invalid(&["version"]);
+            }
+            for bad in ["?version=-1", "?version=x", "?version="] {
+                read(bad).await.invalid(&["version"]);
+            }
+            let tag = read("").await.etag();
+            assert_eq!(server.get(format!("{FILES}/{name}")).header("if-none-match", &tag).await.status(), 304);
+        }
+        // Nothing of it is in the log, and the native API shows the same.
+        assert_eq!(server.get(ONE).await.json()["revision"], 0);
+        let native = server.get("/v1/apps/app/users/user/sessions/s/artifacts/a%2Fb.txt?as=part").await.expect(200);
+        assert_eq!(native.json()["inlineData"]["data"], "+/8=");
+        assert_eq!(native.etag(), server.get(format!("{FILES}/a/b.txt")).await.etag());
+
+        for (name, left) in [("a/b.txt?version=1", json!([0])), ("a/b.txt", json!([])), ("a/b.txt", json!([]))] {
+            let deleted = server.delete(format!("{FILES}/{name}")).await.expect(200);
+            assert_eq!((deleted.text(), server.get(format!("{FILES}/a/b.txt/versions")).await.json()), ("null", left), "{name}");
+        }
+        server.get(format!("{FILES}/a/b.txt")).await.problem(404, "artifact_not_found");
+        assert_eq!(server.get(format!("{FILES}/a/b.txt/versions/metadata")).await.expect(200).text(), "[]");
+        assert_eq!(save(json!({"filename": "a/b.txt", "artifact": {"text": ""}})).await.json()["version"], 2);
+    }
+
+    async fn artifacts_with_odd_names_are_told_apart(server: &TestServer) {
+        server.create("{}").await;
+        let names = ["versions", "x", "x/versions", "x/versions/0", "x/", "x//y", "versions/0", "é /?#%2F"];
+        for name in names {
+            server.post(FILES).json(json!({"filename": name, "artifact": {"text": name}})).await.expect(200);
+        }
+        for name in names {
+            let encoded = format!("{FILES}/{}", segment(name));
+            for path in [encoded.clone(), format!("{encoded}/versions/0"), format!("{encoded}/versions/latest")] {
+                assert_eq!(server.get(&path).await.expect(200).json(), json!({"text": name}), "{path}");
+            }
+            assert_eq!(server.get(format!("{encoded}/versions")).await.json(), json!([0]));
+        }
+        // As ADK's server has it, what follows the last `/versions` of a path that may follow is meant.
+        assert_eq!(server.get(format!("{FILES}/x/versions")).await.json(), json!([0]));
+        assert_eq!(server.get(format!("{FILES}/x/versions/0")).await.json(), json!({"text": "x"}));
+        server.get(format!("{FILES}/x/versions/versions")).await.invalid(&["version"]);
+        assert_eq!(server.get(format!("{FILES}/versions")).await.json(), json!({"text": "versions"}));
+        assert_eq!(server.get(format!("{FILES}/x//y/versions/0")).await.json(), json!({"text": "x//y"}));
+        server.delete(format!("{FILES}/x/versions")).await.problem(405, "method_not_allowed");
+        server.put(format!("{FILES}/x")).await.problem(405, "method_not_allowed");
+        server.get(format!("{FILES}/")).await.problem(404, "not_found");
+    }
+
+    async fn artifacts_that_cannot_be_are_refused(server: &TestServer) {
+        server.create("{}").await;
+        for (body, fields) in [
+            (json!({}), &["filename", "artifact"][..]),
+            (json!({"filename": "", "artifact": {"text": ""}}), &["filename"]),
+            (json!({"filename": "..", "artifact": {"text": ""}}), &["filename"]),
+            (json!({"filename": "f", "artifact": {}}), &["/artifact"]),
+            (json!({"filename": "f", "artifact": {"text": 1}, "customMetadata": []}), &["/artifact/text", "customMetadata"]),
+            (json!({"filename": "f", "artifact": {"text": "", "thought": true}}), &["/artifact/thought"]),
+            (json!({"filename": "f", "artifact": {"functionCall": {"name": "f"}}}), &["/artifact/functionCall"]),
+            (json!({"filename": "f", "artifact": {"inlineData": {"data": "a"}}}), &["/artifact/inlineData/data"]),
+        ] {
+            server.post(FILES).json(body).await.invalid(fields);
+        }
+        server.post(FILES).await.problem(400, "invalid_json");
+        server.post(FILES).body("text/plain", "{}").await.problem(415, "unsupported_media_type");
+        assert_eq!(server.get(FILES).await.text(), "[]");
+        for rest in ["", "/f", "/f/versions", "/f/versions/0", "/f/versions/metadata", "/f/versions/0/metadata"] {
+            server.get(format!("{S}/none/artifacts{rest}")).await.problem(404, "session_not_found");
+        }
+        let text = json!({"filename": "f", "artifact": {"text": ""}});
+        server.post(format!("{S}/none/artifacts")).json(text).await.problem(404, "session_not_found");
+        assert_eq!(server.delete(format!("{S}/none/artifacts/f")).await.expect(200).text(), "null");
+    }
+
+    async fn artifacts_heed_leases_and_keys(server: &TestServer) {
+        server.create("{}").await;
+        let lease = json!({"owner": "o", "exclusive": "all"});
+        let lease = server.post(format!("{ONE}/lease")).json(lease).await.expect(201).json();
+        let mark = format!("{}-{}", lease["epoch"], lease["incarnation"].as_str().unwrap());
+        let body = json!({"filename": "f", "artifact": {"text": "a"}});
+        server.post(FILES).json(&body).await.problem(409, "lease_held");
+        server.post(FILES).header("sessiond-lease", "7").json(&body).await.problem(409, "fenced");
+        let held = || server.post(FILES).header("sessiond-lease", &mark).header("idempotency-key", "k").json(&body);
+        let first = held().await.expect(200);
+        let again = held().await.expect(200);
+        assert!(again.was_replayed() && !first.was_replayed());
+        assert_eq!(again.text(), first.text());
+        server.delete(format!("{FILES}/f")).await.problem(409, "lease_held");
+        server.delete(format!("{FILES}/f")).header("sessiond-lease", &mark).await.expect(200);
+    }
+
+    async fn long_lists_of_artifacts_are_whole(server: &TestServer) with ["--max-page-rows=2"] {
+        server.create("{}").await;
+        for n in 0..5 {
+            for name in [format!("f{n}"), format!("user:u{n}"), "many".to_owned()] {
+                server.post(FILES).json(json!({"filename": name, "artifact": {"text": "x"}})).await.expect(200);
+            }
+        }
+        let expected = json!(["f0", "f1", "f2", "f3", "f4", "many", "user:u0", "user:u1", "user:u2", "user:u3", "user:u4"]);
+        assert_eq!(server.get(FILES).await.expect(200).json(), expected);
+        assert_eq!(server.get(format!("{FILES}/many/versions")).await.expect(200).json(), json!([0, 1, 2, 3, 4]));
+        let all = server.get(format!("{FILES}/many/versions/metadata")).await.expect(200).json();
+        assert_eq!(all.as_array().map(Vec::len), Some(5));
     }
 
     async fn names_may_be_anything(server: &TestServer) {

@@ -121,6 +121,14 @@ fn writes(app: &str) -> Vec<Write> {
             r#"{"stateDelta":{}}"#,
         ),
         write("adkDeleteSession", Method::DELETE, format!("{adk}/s"), "", ""),
+        write(
+            "adkSaveArtifact",
+            Method::POST,
+            format!("{adk}/s/artifacts"),
+            r#"{"filename":"f","artifact":{"text":"a"}}"#,
+            r#"{"filename":"f","artifact":{"text":"b"}}"#,
+        ),
+        write("adkDeleteArtifact", Method::DELETE, format!("{adk}/s/artifacts/there"), "", ""),
     ]
 }
 

@@ -538,7 +538,7 @@ pub fn is_file(method: &str, path: &str) -> bool {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let parts: Vec<&str> = path.split('/').collect();
     let names_one = parts.len() >= 2 && parts[parts.len() - 2] == "artifacts";
-    matches!(method, "GET" | "HEAD") && names_one && !query.contains("as=part")
+    matches!(method, "GET" | "HEAD") && path.starts_with("/v1/") && names_one && !query.contains("as=part")
 }
 
 /// The text of a value inside of a JSON document.

@@ -135,20 +135,26 @@ pub fn codes() -> &'static BTreeSet<(String, u16)> {
     })
 }
 
-/// The pointer of the operation that a request addresses. If two paths match, the one with fewer parameters.
+/// The pointer of the operation that a request addresses. If two paths match, the one with more words of its own.
 fn operation(method: &str, path: &str) -> Option<String> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let segments: Vec<&str> = path.split('/').collect();
     let fits = |template: &&String| {
-        let parts: Vec<&str> = template.split('/').collect();
+        let mut parts: Vec<&str> = template.split('/').collect();
+        // At ADK's paths, the name of an artifact may have slashes.
+        let may_be_empty = template.contains("{artifact}") && !path.ends_with('/');
+        let several = parts.iter().position(|part| template.starts_with("/apps/") && *part == "{artifact}");
+        while let Some(at) = several.filter(|_| parts.len() < segments.len()) {
+            parts.insert(at, "{artifact}");
+        }
         parts.len() == segments.len()
-            && parts
-                .iter()
-                .zip(&segments)
-                .all(|(part, segment)| part == segment || part.starts_with('{') && !segment.is_empty())
+            && parts.iter().zip(&segments).all(|(part, segment)| {
+                part == segment || part.starts_with('{') && (!segment.is_empty() || may_be_empty)
+            })
     };
     let paths = document()["paths"].as_object().expect("paths");
-    let template = paths.keys().filter(fits).min_by_key(|template| template.matches('{').count())?;
+    let words = |template: &&String| template.split('/').filter(|part| !part.starts_with('{')).count();
+    let template = paths.keys().filter(fits).max_by_key(words)?;
     let method = method.to_lowercase();
     paths[template].get(&method)?;
     Some(format!("/paths/{}/{method}", escaped(template)))

@@ -1,0 +1,287 @@
+//! Artifacts, as `adk api_server` has them: parts with base64 in JSON, and no event, as agents write that themselves. A name may have
+//! slashes.
+
+use axum::http::StatusCode;
+use tokio::time::Instant;
+
+use super::array::{Pages, array, quoted};
+use crate::domain::access::Role;
+use crate::domain::artifact::{Frame, Part, Place, Version, Wanted, parse_metadata};
+use crate::domain::envelope::Fields;
+use crate::domain::ids::{ArtifactName, segment};
+use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::http::call::Call;
+use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::reply::{self, Answer, Code, Problem};
+use crate::http::resources::artifacts::{Terms, filled, part, saved};
+use crate::service::{self, Error, Reader, SavedArtifact};
+
+const VERSION: Param = Param {
+    name: "version",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "This version; the latest by default.",
+};
+const ONE_VERSION: Param = Param {
+    name: "version",
+    kind: Kind::Integer { min: 0, max: i64::MAX },
+    about: "Only this version; all by default.",
+};
+
+pub const SAVE: Operation = Operation {
+    id: "adkSaveArtifact",
+    tag: "ADK",
+    serving: Serving::ADK,
+    access: Access::Write(Role::User),
+    summary: "Save a part as the next version of an artifact",
+    description: "Without an event: an agent names the version in the `artifactDelta` of its own. A name that begins with `user:` \
+                  is an artifact of the user. Unknown fields are ignored, but for those of the part.",
+    query: &[],
+    headers: &[Header::Lease, Header::IdempotencyKey],
+    body: Some(Body { schema: "AdkSaveArtifact", required: true }),
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The version.",
+        schema: Some("AdkArtifactVersion"),
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
+    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::LimitReached],
+};
+
+pub async fn save(mut call: Call) -> Result<Answer, Problem> {
+    let place = call.names.place()?;
+    let body = call.required_body().await?;
+    let (name, mut part, metadata) = given(body.json()?, &place)?;
+    let terms = Terms::new(&call, &place, (metadata, None), (Some("none"), None, None))?;
+    let upload = match part.bytes.take() {
+        Some(bytes) => Some(filled(call.writer()?.upload(place.clone()), &bytes).await?),
+        None => None,
+    };
+    drop(body);
+    let request = terms.request(place.clone(), name, part);
+    let SavedArtifact { version, replayed, cost } = saved(call.writer()?, request, upload, call.deadline).await?;
+    call.costs(cost);
+    let named = vec![("artifact", version.name.to_string())];
+    Ok(Answer::ok().replayed(replayed).tag(version.tag()).named(named).json(shown(&place, &version)))
+}
+
+/// Reads `{filename, artifact, customMetadata?}`.
+fn given(json: Json<'_>, place: &Place) -> Result<(ArtifactName, Part, Option<RawJson>), Problem> {
+    const NAME: &str = "filename";
+    const PART: &str = "artifact";
+    const METADATA: &str = "customMetadata";
+    let mut fields = Fields::of(json, "")?;
+    let name = fields.take_str_with(NAME, |name| place.name(name));
+    let part = fields.take(PART).map(|part| Part::parse(part, &fields.pointer(PART)));
+    let part = part.map(|part| fields.absorb(part)).transpose()?;
+    let metadata = fields.take(METADATA);
+    let metadata = metadata.map(|metadata| parse_metadata(metadata.text())).transpose();
+    let metadata = metadata.map_err(|message| fields.refuse(METADATA, message)).unwrap_or_default();
+    for (name, is_given) in [(NAME, name.is_some()), (PART, part.is_some())] {
+        if !is_given && !fields.is_refused(name) {
+            fields.refuse(name, "is required");
+        }
+    }
+    fields.ignore_others();
+    fields.finish()?;
+    let (Some(name), Some(Some(part))) = (name, part) else { return Err(Problem::field(PART, "is required")) };
+    Ok((name, part, metadata))
+}
+
+/// A version in ADK's form.
+fn shown(place: &Place, version: &Version) -> String {
+    let of = place.session().filter(|_| !version.name.is_of_user());
+    let of = of.map_or_else(|| reply::user_path(place.user()), reply::session_path);
+    let of = of.strip_prefix("/v1").unwrap_or(&of);
+    let uri = format!("sessiond:/{of}/artifacts/{}/versions/{}", segment(version.name.as_str()), version.version);
+    let mut object = ObjectText::default();
+    object.push("version", &version.version.to_string());
+    object.push_str("canonicalUri", &uri);
+    object.push("customMetadata", version.content.metadata.as_ref().map_or("{}", RawJson::text));
+    object.push("createTime", &version.create_time.to_number());
+    if let Some(mime_type) = &version.content.mime_type {
+        object.push_str("mimeType", mime_type);
+    }
+    object.close()
+}
+
+const PART: &[Reply] =
+    &[Reply { status: StatusCode::OK, about: "The part.", schema: Some("Part"), headers: &["ETag"] }];
+
+pub const GET: Operation = Operation {
+    id: "adkGetArtifact",
+    tag: "ADK",
+    serving: Serving::ADK,
+    access: Access::Read(Role::Reader),
+    summary: "Read an artifact",
+    description: "As a part, with the bytes in base64 of the alphabet for URLs. A part is streamed.",
+    query: &[VERSION],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: PART,
+    errors: &[Code::SessionNotFound, Code::ArtifactNotFound],
+};
+
+pub async fn get(mut call: Call) -> Result<Answer, Problem> {
+    let wanted = call.take_query().integer(&VERSION).map_or(Wanted::Latest, Wanted::Version);
+    load(call, wanted).await
+}
+
+pub const GET_VERSION: Operation =
+    Operation { id: "adkGetArtifactVersion", summary: "Read a version of an artifact", query: &[], ..GET };
+
+pub async fn get_version(call: Call) -> Result<Answer, Problem> {
+    let wanted = call.names.version()?;
+    load(call, wanted).await
+}
+
+async fn load(call: Call, wanted: Wanted) -> Result<Answer, Problem> {
+    let (place, name) = call.names.artifact()?;
+    let (version, blob) = call.service.artifact(&place, &name, wanted, call.deadline).await?;
+    let tag = version.tag();
+    if call.headers.has_current(&tag)? {
+        return Ok(Answer::not_modified(tag));
+    }
+    let frame = Frame::of_adk(&version);
+    part(call, &version, blob.as_ref(), frame).await
+}
+
+pub const METADATA: Operation = Operation {
+    id: "adkGetArtifactVersionMetadata",
+    summary: "Read what a version of an artifact is",
+    description: "Without its content.",
+    headers: &[],
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The version.",
+        schema: Some("AdkArtifactVersion"),
+        headers: &[],
+    }],
+    ..GET_VERSION
+};
+
+pub async fn metadata(call: Call) -> Result<Answer, Problem> {
+    let ((place, name), wanted) = (call.names.artifact()?, call.names.version()?);
+    let (version, _) = call.service.artifact(&place, &name, wanted, call.deadline).await?;
+    Ok(Answer::ok().json(shown(&place, &version)))
+}
+
+pub const LIST: Operation = Operation {
+    id: "adkListArtifacts",
+    summary: "List the names of artifacts",
+    description: "Those of the session and of its user, in byte order. A list of more than a page of the native API is streamed \
+                  page by page, each of one moment.",
+    query: &[],
+    headers: &[],
+    answers: &[Reply { status: StatusCode::OK, about: "The names.", schema: Some("AdkArtifactNames"), headers: &[] }],
+    errors: &[Code::SessionNotFound],
+    ..GET
+};
+
+pub async fn list(call: Call) -> Result<Answer, Problem> {
+    let place = call.names.place()?;
+    array(call, Names { place, after: String::new() }).await
+}
+
+/// The names of the artifacts of a place.
+struct Names {
+    place: Place,
+    after: String,
+}
+
+impl Pages for Names {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+        let position = (self.after.clone(), service.limits().page_rows);
+        let page = service.artifacts(self.place.clone(), String::new(), None, position, deadline).await?;
+        let more = page.next.is_some();
+        self.after = page.next.unwrap_or_default();
+        Ok((page.artifacts.iter().map(|artifact| quoted(artifact.name.as_str())).collect(), more))
+    }
+}
+
+pub const VERSIONS: Operation = Operation {
+    id: "adkListArtifactVersions",
+    summary: "List the numbers of the versions of an artifact",
+    description: "Ascending; none, if there is no such artifact. Streamed as the list of artifacts.",
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The numbers.",
+        schema: Some("AdkArtifactVersionNumbers"),
+        headers: &[],
+    }],
+    ..LIST
+};
+
+pub async fn versions(call: Call) -> Result<Answer, Problem> {
+    all_versions(call, |_, version| version.version.to_string()).await
+}
+
+pub const VERSIONS_METADATA: Operation = Operation {
+    id: "adkListArtifactVersionsMetadata",
+    summary: "List the versions of an artifact",
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The versions.",
+        schema: Some("AdkArtifactVersionList"),
+        headers: &[],
+    }],
+    ..VERSIONS
+};
+
+pub async fn versions_metadata(call: Call) -> Result<Answer, Problem> {
+    all_versions(call, shown).await
+}
+
+async fn all_versions(call: Call, shown: fn(&Place, &Version) -> String) -> Result<Answer, Problem> {
+    let (place, name) = call.names.artifact()?;
+    array(call, Versions { place, name, after: -1, shown }).await
+}
+
+/// The versions of an artifact.
+struct Versions {
+    place: Place,
+    name: ArtifactName,
+    after: i64,
+    shown: fn(&Place, &Version) -> String,
+}
+
+impl Pages for Versions {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+        let position = (self.after, service.limits().page_rows);
+        let page = match service.artifact_versions(&self.place, &self.name, position, deadline).await {
+            Err(Error::ArtifactNotFound) => return Ok((Vec::new(), false)),
+            page => page?,
+        };
+        if let Some(last) = page.versions.last() {
+            self.after = last.version;
+        }
+        Ok((page.versions.iter().map(|version| (self.shown)(&self.place, version)).collect(), page.more))
+    }
+}
+
+pub const DELETE: Operation = Operation {
+    id: "adkDeleteArtifact",
+    tag: "ADK",
+    serving: Serving::ADK,
+    access: Access::Write(Role::User),
+    summary: "Delete an artifact",
+    description: "All its versions, or one, which ADK's server cannot. One that is not there is fine.",
+    query: &[ONE_VERSION],
+    headers: &[Header::Lease],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "There is no such version now.",
+        schema: Some("Null"),
+        headers: &[],
+    }],
+    errors: &[Code::LeaseHeld, Code::Fenced],
+};
+
+pub async fn delete(mut call: Call) -> Result<Answer, Problem> {
+    let version = call.take_query().integer(&ONE_VERSION);
+    let ((place, name), lease) = (call.names.artifact()?, call.headers.lease()?);
+    match call.writer()?.delete_artifact(place, name, version, lease, call.deadline).await {
+        Ok(()) | Err(Error::SessionNotFound) => Ok(Answer::ok().json("null")),
+        Err(error) => Err(error.into()),
+    }
+}
