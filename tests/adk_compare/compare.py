@@ -23,11 +23,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 from pathlib import Path
 
 import google.adk
 import httpx
 import yaml
+from google.adk.artifacts.base_artifact_service import ArtifactVersion
+from google.adk.cli.api_server import SaveArtifactRequest
 from google.adk.cli.conformance.adk_web_server_client import AdkWebServerClient
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
@@ -39,6 +42,7 @@ import shapes_check
 ROOT = Path(__file__).resolve().parents[2]
 S = "/apps/demo/users/ada/sessions"
 BOB = "/apps/demo/users/bob/sessions"
+FILES = f"{S}/a/artifacts"
 SAID = {
     "id": "e1",
     "timestamp": 5.5,
@@ -52,6 +56,8 @@ MEDIA = "a body that is not application/json is 415 here, as everywhere: a web p
 RULE = "a request that breaks a rule is 422 here, as everywhere; nothing happens in either"
 NAMES = "ids may hold anything here, percent-encoded; ADK has no way to ask for such an id again"
 METHODS = "HEAD works here wherever GET does"
+PLACE = "artifacts are those of a session, and end with it"
+TYPE = "bytes have a type here, and without one it is that of any bytes"
 
 # By request: the differences (ADK's -> sessiond's), and why.
 DIFFERENCES = {
@@ -89,6 +95,47 @@ DIFFERENCES = {
     ),
     "patch without a body": (["status: 422 -> 400"], SHAPE),
     "patch with a body that is no JSON": (["status: 422 -> 400"], SHAPE),
+    "save bytes without a type": (["/mimeType: (absent) -> 'application/octet-stream'"], TYPE),
+    "save no part": (["status: 400 -> 422"], RULE),
+    "save a call": (["status: 400 -> 422"], RULE),
+    "save without a body": (["status: 422 -> 400"], SHAPE),
+    "save where no session is": (["status: 200 -> 404"], PLACE),
+    "list artifacts where no session is": (["status: 200 -> 404"], PLACE),
+    "load a negative version": (["status: 404 -> 422"], RULE),
+    "load a negative version by its path": (["status: 404 -> 422"], RULE),
+    "load bytes without a type": (["/inlineData/mimeType: (absent) -> 'application/octet-stream'"], TYPE),
+    "load nothing": (
+        ["status: 404 -> 200"],
+        "no bytes are bytes, too; for ADK they mark what a rewind took back, which is 404 here by itself",
+    ),
+    "load a reference": (
+        [
+            "/fileData: (absent) -> "
+            "{'fileUri': 'artifact://apps/demo/users/ada/sessions/a/artifacts/t.txt/versions/1'}",
+            "/text: 'b' -> (absent)",
+        ],
+        "it is given back as it was saved; ADK follows it",
+    ),
+    "head an artifact": (["status: 405 -> 200"], METHODS),
+    "delete a version by its path": (
+        ["status: 200 -> 405"],
+        "it reads as if one version were meant, for which there is `?version=`; ADK deletes an artifact of this name",
+    ),
+    "save what was deleted": (
+        [
+            "/canonicalUri: '(its own)://apps/demo/users/ada/sessions/a/artifacts/t.txt/versions/0' -> "
+            "'(its own)://apps/demo/users/ada/sessions/a/artifacts/t.txt/versions/5'",
+            "/version: 0 -> 5",
+        ],
+        "a number is given once, or an old event would name new content",
+    ),
+    "list versions without one": (
+        ["(body): [] -> [1, 2, 3]"],
+        "one version was deleted, as asked for; ADK ignores `version` and deletes all",
+    ),
+    "save another field of a part": (["status: 200 -> 422"], "it would be lost"),
+    "save two parts": (["status: 200 -> 422"], "one of them would be lost"),
+    "save no name": (["status: 200 -> 422"], RULE),
     "head": (["status: 405 -> 200"], METHODS),
     "list-apps": (
         ["(body): ['demo', 'other'] -> ['demo', 'démo', 'nobody', 'temp']"],
@@ -232,6 +279,7 @@ def requests():
         ("get another user's session", "GET", f"{BOB}/a", {}),
         ("list", "GET", f"{BOB}?bogus=1", {}),
         ("get events of every kind", "GET", "/apps/demo/users/eve/sessions/all", {}),
+        *artifact_requests(),
         ("delete", "DELETE", f"{S}/snake", {}),
         ("delete again", "DELETE", f"{S}/snake", {}),
         ("get what was deleted", "GET", f"{S}/snake", {}),
@@ -246,6 +294,109 @@ def requests():
         ("nothing at this path", "GET", "/apps/demo", {}),
         ("list-apps", "GET", "/list-apps?bogus=1", {}),
         ("list-apps with details", "GET", "/list-apps?detailed=true", {}),
+    ]
+
+
+def artifact_requests():
+    """Of artifacts, in a session that is there."""
+
+    def save(name, filename, artifact, **rest):
+        body = {"filename": filename, "artifact": artifact, **rest}
+        return (f"save {name}", "POST", FILES, {"json": body})
+
+    def load(name, path):
+        return (f"load {name}", "GET", f"{FILES}/{path}", {})
+
+    text = {"text": "grüß \u0000"}
+    blob = {"mimeType": "image/png", "data": "-_8="}
+    return [
+        ("list artifacts where none is", "GET", FILES, {}),
+        ("list versions where none is", "GET", f"{FILES}/t.txt/versions", {}),
+        ("list metadata where none is", "GET", f"{FILES}/t.txt/versions/metadata", {}),
+        save("a text", "t.txt", text),
+        save("with metadata", "t.txt", {"text": "b"}, customMetadata={"n": 1, "d": {"x": [None]}}),
+        save("with metadata in snake_case", "t.txt", {"text": ""}, custom_metadata={"n": 1.5}),
+        save("with no metadata", "t.txt", {"text": "d"}, customMetadata=None),
+        save("bytes", "b.png", {"inlineData": blob}),
+        save("bytes of the other alphabet", "b.png", {"inline_data": {"mime_type": "image/png", "data": "+/8="}}),
+        save("bytes without padding", "b.png", {"inlineData": dict(blob, data="-_8")}),
+        save("bytes with a name", "b.png", {"inlineData": dict(blob, displayName="n")}),
+        save("bytes without a type", "typeless", {"inlineData": {"data": "AAEC"}}),
+        save("nothing", "nothing", {"inlineData": {"mimeType": "application/octet-stream", "data": ""}}),
+        save("an address", "a", {"fileData": {"fileUri": "gs://a/b", "mimeType": "a/b"}}),
+        save("an address without a type", "a", {"fileData": {"fileUri": "gs://a/b"}}),
+        save(
+            "a reference",
+            "r",
+            {"fileData": {"fileUri": "artifact://apps/demo/users/ada/sessions/a/artifacts/t.txt/versions/1"}},
+        ),
+        save("an artifact of the user", "user:u", text),
+        save("a name with slashes", "f/g.txt", text),
+        save("a name of any script", "dé 日?#%", text),
+        save("an unknown field", "t.txt", {"text": "e"}, bogus=1),
+        save("an unknown field of a part", "t.txt", {"text": "e", "bogus": 1}),
+        save("no part", "t.txt", {}),
+        save("a call", "t.txt", {"functionCall": {"name": "f"}}),
+        save("what is no base64", "t.txt", {"inlineData": dict(blob, data="a b")}),
+        save("metadata of another type", "t.txt", text, customMetadata=[1]),
+        ("save without a name", "POST", FILES, {"json": {"artifact": text}}),
+        ("save without a part", "POST", FILES, {"json": {"filename": "t.txt"}}),
+        ("save without a body", "POST", FILES, {}),
+        ("save where no session is", "POST", f"{S}/none/artifacts", {"json": {"filename": "t.txt", "artifact": text}}),
+        ("list artifacts", "GET", FILES, {}),
+        ("list artifacts where no session is", "GET", f"{S}/none/artifacts", {}),
+        ("list artifacts of another session", "GET", f"{S}/snake/artifacts", {}),
+        load("the latest", "t.txt?bogus=1"),
+        load("a version", "t.txt?version=0"),
+        load("an empty text", "t.txt/versions/2"),
+        load("the latest by its path", "t.txt/versions/latest"),
+        load("a version by its path", "t.txt/versions/1"),
+        load("a version that is not there", "t.txt?version=77"),
+        load("by its path what is not there", "t.txt/versions/77"),
+        load("a negative version", "t.txt?version=-1"),
+        load("a negative version by its path", "t.txt/versions/-1"),
+        load("a version that is no number", "t.txt?version=x"),
+        load("by its path what is no number", "t.txt/versions/x"),
+        load("bytes", "b.png"),
+        load("bytes of the other alphabet", "b.png?version=1"),
+        load("bytes without padding", "b.png?version=2"),
+        load("bytes with a name", "b.png?version=3"),
+        load("bytes without a type", "typeless"),
+        load("nothing", "nothing"),
+        load("an address", "a?version=0"),
+        load("an address without a type", "a?version=1"),
+        load("a reference", "r"),
+        load("an artifact of the user", "user:u"),
+        load("a name with slashes", "f/g.txt"),
+        load("a name with escaped slashes", "f%2Fg.txt"),
+        load("a version of a name with slashes", "f/g.txt/versions/0"),
+        load("a name of any script", "d%C3%A9%20%E6%97%A5%3F%23%25"),
+        load("what is not there", "none"),
+        ("list versions", "GET", f"{FILES}/t.txt/versions", {}),
+        ("list versions of a name with slashes", "GET", f"{FILES}/f/g.txt/versions", {}),
+        ("list metadata", "GET", f"{FILES}/t.txt/versions/metadata", {}),
+        ("list metadata of an artifact of the user", "GET", f"{FILES}/user:u/versions/metadata", {}),
+        ("list metadata of addresses", "GET", f"{FILES}/a/versions/metadata", {}),
+        ("get metadata", "GET", f"{FILES}/t.txt/versions/1/metadata", {}),
+        ("get metadata of the latest", "GET", f"{FILES}/f/g.txt/versions/latest/metadata", {}),
+        ("get metadata of what is not there", "GET", f"{FILES}/t.txt/versions/77/metadata", {}),
+        ("get metadata of no number", "GET", f"{FILES}/t.txt/versions/x/metadata", {}),
+        ("get a session with artifacts", "GET", f"{S}/a", {}),
+        ("put an artifact", "PUT", f"{FILES}/t.txt", {"json": text}),
+        ("head an artifact", "HEAD", f"{FILES}/t.txt", {}),
+        ("delete a version by its path", "DELETE", f"{FILES}/b.png/versions/0", {}),
+        ("delete an artifact", "DELETE", f"{FILES}/t.txt", {}),
+        ("delete an artifact again", "DELETE", f"{FILES}/t.txt", {}),
+        ("delete an artifact where no session is", "DELETE", f"{S}/none/artifacts/t.txt", {}),
+        load("what was deleted", "t.txt"),
+        ("list versions of what was deleted", "GET", f"{FILES}/t.txt/versions", {}),
+        save("what was deleted", "t.txt", {"text": "again"}),
+        ("delete one version", "DELETE", f"{FILES}/b.png?version=0", {}),
+        ("list versions without one", "GET", f"{FILES}/b.png/versions", {}),
+        # ADK's server takes these.
+        save("another field of a part", "t.txt", {"text": "e", "thought": True}),
+        save("two parts", "t.txt", {"text": "e", "inlineData": blob}),
+        save("no name", "", text),
     ]
 
 
@@ -332,12 +483,15 @@ def masked(value, key=None):
         return {name: masked(member, name) for name, member in value.items()}
     if isinstance(value, list):
         return [masked(element) for element in value]
-    if key in ("timestamp", "lastUpdateTime") and isinstance(value, (int, float)) and value > 1_700_000_000:
+    times = ("timestamp", "lastUpdateTime", "createTime")
+    if key in times and isinstance(value, (int, float)) and value > 1_700_000_000:
         return "(now)"
     if key in ("id", "invocationId") and isinstance(value, str):
         return re.sub("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "(generated)", value)
-    if key in ("version", "language_version"):
+    if key in ("version", "language_version") and isinstance(value, str):
         return "(its own)"
+    if key == "canonicalUri":
+        return re.sub("^(memory|sessiond):", "(its own):", urllib.parse.unquote(value))
     return value
 
 
@@ -369,8 +523,14 @@ def difference(adk, sessiond):
 
 def fields():
     """The fields of ADK's models, and those that openapi-adk.yaml lists."""
-    schema = yaml.safe_load((ROOT / "openapi-adk.yaml").read_text())["components"]["schemas"]["AdkEvent"]
-    for model, listed in ((Event, schema), (EventActions, schema["properties"]["actions"])):
+    schemas = yaml.safe_load((ROOT / "openapi-adk.yaml").read_text())["components"]["schemas"]
+    schema = schemas["AdkEvent"]
+    for model, listed in (
+        (Event, schema),
+        (EventActions, schema["properties"]["actions"]),
+        (ArtifactVersion, schemas["AdkArtifactVersion"]),
+        (SaveArtifactRequest, schemas["AdkSaveArtifact"]),
+    ):
         known = {field.alias or name for name, field in model.model_fields.items()}
         if known != set(listed["properties"]):
             yield f"{model.__name__}: the library has {sorted(known)}, openapi-adk.yaml {sorted(listed['properties'])}"
@@ -394,6 +554,15 @@ async def use_client(base):
         together = [client.update_session(**one, state_delta={f"k{n}": n}) for n in range(20)]
         await asyncio.gather(*together)
         assert len((await client.get_session(**one)).events) == 21
+        saved = httpx.post(
+            f"{base.rstrip('/')}/apps/client/users/u/sessions/{created.id}/artifacts",
+            json={"filename": "d/f.txt", "artifact": {"text": "t"}, "customMetadata": {"n": 1}},
+        )
+        version = ArtifactVersion.model_validate(saved.raise_for_status().json())
+        assert (version.version, version.mime_type, version.custom_metadata) == (0, "text/plain", {"n": 1}), version
+        of = {**one, "artifact_name": "d/f.txt"}
+        assert await client.get_artifact_version_metadata(**of, version=0) == version
+        assert await client.list_artifact_versions_metadata(**of) == [version]
         await client.delete_session(**one)
         await client.delete_session(**one)
         for call in (client.get_session(**one), client.update_session(**one, state_delta={})):
@@ -462,7 +631,8 @@ def main():
             (folder / "agents" / name / "agent.py").write_text(agent)
         ports = free_port(), free_port()
         adk = [sys.executable, "-m", "google.adk.cli", "api_server", f"--port={ports[0]}"]
-        adk += ["--session_service_uri=sqlite:///sessions.db", str(folder / "agents")]
+        adk += ["--session_service_uri=sqlite:///sessions.db", "--artifact_service_uri=memory://"]
+        adk += [str(folder / "agents")]
         sessiond = [binary, "serve", "--database-url=sqlite://sessions.db", "--metrics-listen=off"]
         sessiond += [f"--listen=127.0.0.1:{ports[1]}"]
         adk = stack.enter_context(started(adk, folder / "adk", ports[0]))
