@@ -23,6 +23,12 @@ use super::scope::split;
 /// The most different names in one template: all are read from the state together.
 pub const MAX_NAMES: usize = 10_000;
 
+/// The most different artifacts in one template: each is looked up, and read.
+pub const MAX_ARTIFACTS: usize = 100;
+
+/// The texts of artifacts, by name.
+pub type Texts = HashMap<String, String>;
+
 /// The meaning of doubled braces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Braces {
@@ -70,30 +76,41 @@ impl Missing {
     }
 }
 
-/// A template, with the keys that it asks for.
+/// A template, with the keys and the artifacts that it asks for.
 pub struct Template<'a> {
     text: &'a str,
     braces: Braces,
     keys: Vec<&'a str>,
+    artifacts: Vec<&'a str>,
 }
 
 impl<'a> Template<'a> {
     /// Reads a template. Any text is one.
     ///
     /// # Errors
-    /// `TooLarge` if it has more than [`MAX_NAMES`] different names.
+    /// `TooLarge` if it has more than [`MAX_NAMES`] different names, or [`MAX_ARTIFACTS`] different artifacts.
     pub fn parse(text: &'a str, braces: Braces) -> Result<Self, Rejected> {
-        let mut template = Self { text, braces, keys: Vec::new() };
+        let too_many = |most, what| {
+            let detail = format!("the template has more than {most} different {what}");
+            Err(Rejected::TooLarge { limit: "template", detail })
+        };
+        let mut template = Self { text, braces, keys: Vec::new(), artifacts: Vec::new() };
         let mut names = HashSet::new();
         for piece in template.pieces() {
-            if let Piece::Placeholder(Placeholder { name, is_stored, .. }) = piece
+            if let Piece::Placeholder(Placeholder { name, .. }) = piece
                 && names.insert(name)
             {
                 if names.len() > MAX_NAMES {
-                    let detail = format!("the template has more than {MAX_NAMES} different names");
-                    return Err(Rejected::TooLarge { limit: "template", detail });
+                    return too_many(MAX_NAMES, "names");
                 }
-                template.keys.extend(is_stored.then_some(name));
+                match Source::of(name) {
+                    Source::State => template.keys.push(name),
+                    Source::Artifact(_) if template.artifacts.len() == MAX_ARTIFACTS => {
+                        return too_many(MAX_ARTIFACTS, "artifacts");
+                    }
+                    Source::Artifact(name) => template.artifacts.push(name),
+                    Source::Nowhere => {}
+                }
             }
         }
         Ok(template)
@@ -104,20 +121,30 @@ impl<'a> Template<'a> {
         &self.keys
     }
 
-    /// The text with values filled in from `state`, an object with the existing keys among [`Template::keys`]. Strings are filled
-    /// in raw, `null` as nothing, everything else as compact JSON.
+    /// The names of the artifacts that it asks for, each once, in order of appearance. Some may be names that no artifact can have.
+    pub fn artifacts(&self) -> &[&'a str] {
+        &self.artifacts
+    }
+
+    /// The text with values filled in from `state`, an object with the existing keys among [`Template::keys`], and with the existing
+    /// `texts` of [`Template::artifacts`]. Strings and texts are filled in raw, `null` as nothing, everything else as compact JSON.
     ///
     /// # Errors
     /// `Invalid` with every missing key, if `missing` says so. `TooLarge` if the text would be longer than `limit` bytes; no more
     /// are built.
-    pub fn render(&self, state: Json<'_>, missing: Missing, limit: usize) -> Result<String, Rejected> {
+    pub fn render(&self, state: Json<'_>, texts: &Texts, missing: Missing, limit: usize) -> Result<String, Rejected> {
         let members = state.as_object().into_iter().flatten();
         let values: HashMap<Cow<'_, str>, Cow<'_, str>> = members.map(|m| (m.key, filled_in(m.value))).collect();
         let fill = |piece| match piece {
             Piece::Text(text) => Ok(text),
-            Piece::Placeholder(Placeholder { name, is_stored, is_optional, written }) => {
-                match values.get(name).filter(|_| is_stored) {
-                    Some(value) => Ok(&**value),
+            Piece::Placeholder(Placeholder { name, is_optional, written }) => {
+                let value = match Source::of(name) {
+                    Source::State => values.get(name).map(|value| &**value),
+                    Source::Artifact(name) => texts.get(name).map(String::as_str),
+                    Source::Nowhere => None,
+                };
+                match value {
+                    Some(value) => Ok(value),
                     None if is_optional => Ok(""),
                     None => match missing {
                         Missing::Error => Err(name),
@@ -208,9 +235,27 @@ struct Placeholder<'a> {
     written: &'a str,
     /// With its prefix and without `?`.
     name: &'a str,
-    /// Whether the state can have the key: `temp:` keys are never stored, and artifacts are not state.
-    is_stored: bool,
     is_optional: bool,
+}
+
+/// What a name is of.
+enum Source<'a> {
+    /// A key of the merged state.
+    State,
+    /// An artifact of this name.
+    Artifact(&'a str),
+    /// A `temp:` key: none is ever stored.
+    Nowhere,
+}
+
+impl<'a> Source<'a> {
+    fn of(name: &'a str) -> Self {
+        match name.strip_prefix(ARTIFACT) {
+            Some(artifact) => Self::Artifact(artifact),
+            None if split(name).is_some() => Self::State,
+            None => Self::Nowhere,
+        }
+    }
 }
 
 /// The pieces of a template, left to right, in one pass. A piece of text may be empty.
@@ -242,11 +287,9 @@ impl<'a> Iterator for Pieces<'a> {
                 Braces::Literal => (pairs % 2, pairs / 2),
             };
             let written = &self.text[inside.start - taken..inside.end + taken];
-            self.pending = Some(if taken == 0 {
-                Piece::Text(written)
-            } else {
-                let is_stored = !is_artifact(name) && split(name).is_some();
-                Piece::Placeholder(Placeholder { written, name, is_stored, is_optional })
+            self.pending = Some(match taken {
+                0 => Piece::Text(written),
+                _ => Piece::Placeholder(Placeholder { written, name, is_optional }),
             });
             self.at = inside.end + pairs - kept;
             return Some(Piece::Text(&self.text[begin..inside.start - pairs + kept]));
@@ -290,13 +333,11 @@ fn name_of(inside: &str) -> Option<(&str, bool)> {
     // As Python's `str.strip`, for which these four are white space too.
     let inside = inside.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{1C}'..='\u{1F}'));
     let name = inside.strip_suffix('?').unwrap_or(inside);
-    (is_artifact(name) || is_state_name(name)).then_some((name, name.len() < inside.len()))
+    (name.starts_with(ARTIFACT) || is_state_name(name)).then_some((name, name.len() < inside.len()))
 }
 
-/// An artifact, with any name. There are no artifacts yet, so each is missing.
-fn is_artifact(name: &str) -> bool {
-    name.starts_with("artifact.")
-}
+/// What stands before the name of an artifact, which is any.
+const ARTIFACT: &str = "artifact.";
 
 /// An identifier, by itself or after a prefix of ADK's.
 fn is_state_name(name: &str) -> bool {
@@ -320,8 +361,13 @@ mod tests {
 
     const STATE: &str = r#"{"app:k":"A","user:k":"U","k":"V","_1":1,"é":"É","null":null,"braces":"{k} {{k}} $&\\1"}"#;
 
+    fn texts() -> Texts {
+        let texts = [("a b.txt", "T"), ("user:d/é", "{k}"), ("empty", ""), ("a?", "Q")];
+        texts.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
+    }
+
     fn rendered(template: &str, braces: Braces, missing: Missing) -> Result<String, Rejected> {
-        Template::parse(template, braces)?.render(Json::trusted(STATE), missing, usize::MAX)
+        Template::parse(template, braces)?.render(Json::trusted(STATE), &texts(), missing, usize::MAX)
     }
 
     fn adk(template: &str) -> String {
@@ -376,7 +422,7 @@ mod tests {
     #[test]
     fn a_question_mark_right_after_the_name_makes_it_optional() {
         for missing in [Missing::Error, Missing::Empty, Missing::Keep] {
-            let text = rendered("[{k?}{no?}{app:no?}{temp:no?}{artifact.a b.txt?}{{no?}}]", Braces::Adk, missing);
+            let text = rendered("[{k?}{no?}{app:no?}{temp:no?}{artifact.no.txt?}{{no?}}]", Braces::Adk, missing);
             assert_eq!(text.unwrap(), "[V]");
         }
         for template in ["{?}", "{k??}", "{k ?}", "{?k}", "{k?k}", "{app:?}", "{app?:k}"] {
@@ -417,15 +463,30 @@ mod tests {
     }
 
     #[test]
-    fn artifacts_and_temp_keys_are_not_looked_up() {
-        let template = Template::parse("{b}{app:k}{temp:t}{artifact.a}{b?}{a}{{user:k}}{-}\\{c}", Braces::Adk).unwrap();
+    fn artifacts_and_temp_keys_are_no_state() {
+        let template = Template::parse(
+            "{b}{app:k}{temp:t}{artifact.a}{b?}{a}{{user:k}}{-}\\{c}{{artifact.a?}}{artifact. user:b}",
+            Braces::Adk,
+        );
+        let template = template.unwrap();
         assert_eq!(template.keys(), ["b", "app:k", "a", "user:k"]);
+        assert_eq!(template.artifacts(), ["a", " user:b"]);
         let state = Json::trusted(r#"{"artifact.a":1,"temp:t":2}"#);
         for name in ["artifact.a", "temp:t"] {
             let placeholder = format!("{{{name}}}");
             let template = Template::parse(&placeholder, Braces::Adk).unwrap();
-            assert_eq!(template.render(state, Missing::Keep, 100).unwrap(), placeholder);
+            assert_eq!(template.render(state, &Texts::new(), Missing::Keep, 100).unwrap(), placeholder);
         }
+    }
+
+    #[test]
+    fn an_artifact_is_replaced_by_its_text() {
+        assert_eq!(adk("{artifact.a b.txt}-{ artifact.a b.txt? }-{{artifact.user:d/é}}-{artifact.empty}"), "T-T-{k}-");
+        assert_eq!(literal("{{artifact.a b.txt}}{artifact.a b.txt}"), "{artifact.a b.txt}T");
+        // Only one question mark is not of the name.
+        assert_eq!(adk("{artifact.a??}"), "Q");
+        assert!(rendered("{artifact.a}{artifact.}", Braces::Adk, Missing::Error).is_err());
+        assert_eq!(adk("{artifact.}{artifact.k}".replace('}', "?}").as_str()), "");
     }
 
     #[test]
@@ -488,7 +549,7 @@ mod tests {
         assert_eq!(adk("{null}{k}{null}"), "V");
         let state = Json::trusted(r#"{"a":"{","b":"b}"}"#);
         let template = Template::parse("{a}{b}", Braces::Adk).unwrap();
-        assert_eq!(template.render(state, Missing::Error, 100).unwrap(), "{b}");
+        assert_eq!(template.render(state, &Texts::new(), Missing::Error, 100).unwrap(), "{b}");
     }
 
     #[test]
@@ -504,7 +565,7 @@ mod tests {
         ] {
             for braces in [Braces::Adk, Braces::Literal] {
                 let template = Template::parse(template, braces).unwrap();
-                assert_eq!(template.render(state, Missing::Error, 100).unwrap(), expected);
+                assert_eq!(template.render(state, &Texts::new(), Missing::Error, 100).unwrap(), expected);
             }
         }
     }
@@ -533,7 +594,8 @@ mod tests {
     #[test]
     fn keys_are_compared_as_text() {
         let state = Json::trusted(r#"{"\u006b":"escaped","\u00e9":"\u00c9","\ufb01":"ligature","app:\u005f":0}"#);
-        let render = |template: &str| Template::parse(template, Braces::Adk)?.render(state, Missing::Keep, 100);
+        let render =
+            |template: &str| Template::parse(template, Braces::Adk)?.render(state, &Texts::new(), Missing::Keep, 100);
         assert_eq!(render("{k}{\u{e9}}{\u{fb01}}{app:_}").unwrap(), "escaped\u{c9}ligature0");
         // The same to Python's parser, which normalises identifiers, and others to its dictionaries.
         for other in ["{e\u{301}}", "{fi}", "{K}"] {
@@ -571,7 +633,7 @@ mod tests {
             let state = format!("{{\"k\":{value}}}");
             let template = Template::parse("<{k}>", Braces::Adk).unwrap();
             assert_eq!(
-                template.render(Json::trusted(&state), Missing::Error, 100).unwrap(),
+                template.render(Json::trusted(&state), &Texts::new(), Missing::Error, 100).unwrap(),
                 format!("<{text}>"),
                 "{value}"
             );
@@ -582,7 +644,7 @@ mod tests {
     fn a_text_over_the_limit_is_not_built() {
         let state = format!("{{\"k\":\"{}\"}}", "é".repeat(500));
         let render = |template: &str, limit| {
-            Template::parse(template, Braces::Adk)?.render(Json::trusted(&state), Missing::Error, limit)
+            Template::parse(template, Braces::Adk)?.render(Json::trusted(&state), &Texts::new(), Missing::Error, limit)
         };
         assert_eq!(render("{k}{k}.", 2001).unwrap().len(), 2001);
         assert!(matches!(render("{k}{k}.", 2000), Err(Rejected::TooLarge { limit: "rendered", .. })));
@@ -602,8 +664,10 @@ mod tests {
         assert_eq!(Template::parse(&names(MAX_NAMES), Braces::Adk).unwrap().keys().len(), MAX_NAMES);
         let over = names(MAX_NAMES + 1);
         assert!(matches!(Template::parse(&over, Braces::Adk), Err(Rejected::TooLarge { limit: "template", .. })));
-        let artifacts = over.replace("{k", "{artifact.k");
-        assert!(matches!(Template::parse(&artifacts, Braces::Adk), Err(Rejected::TooLarge { .. })));
+        let artifacts = |count| names(count).replace("{k", "{artifact.k");
+        let parsed = |text: &str| Template::parse(text, Braces::Adk).map(|template| template.artifacts().len());
+        assert_eq!(parsed(&artifacts(MAX_ARTIFACTS)), Ok(MAX_ARTIFACTS));
+        assert!(matches!(parsed(&artifacts(MAX_ARTIFACTS + 1)), Err(Rejected::TooLarge { limit: "template", .. })));
         assert_eq!(adk(&"{k}".repeat(100_000)).len(), 100_000);
     }
 

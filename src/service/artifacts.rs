@@ -7,21 +7,24 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
 use sha2::{Digest as _, Sha256};
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, timeout_at};
 
 use super::retry::{Repeat, Tried};
 use super::sweep::rest;
 use super::{Error, Reader, Result, Service};
 use crate::blobs::{BlobError, PART, Writing};
+use crate::domain::Rejected;
 use crate::domain::artifact::{
     ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobKey, Found, IfVersion, LooseBlob, Part, Place, Save,
     SaveEvent, SavedBlob, StoreFault, Version, VersionPage, Wanted,
 };
 use crate::domain::event::cost;
-use crate::domain::ids::{ArtifactName, IdempotencyKey};
+use crate::domain::ids::{ArtifactName, IdempotencyKey, SessionKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
+use crate::domain::query::{SessionQuery, SessionView, StateFilter};
 use crate::domain::refusal::Refusal;
+use crate::domain::template::Texts;
 use crate::store::error::StoreError;
 
 /// A version to be saved, but for its bytes.
@@ -190,6 +193,59 @@ impl Reader {
         let is_cut = fits < versions.len();
         versions.truncate(fits);
         is_cut
+    }
+
+    /// A session with some of its state, and the texts of the latest versions of some artifacts, as far as these are texts: all of one
+    /// moment.
+    ///
+    /// # Errors
+    /// `SessionNotFound`; `Rejected` if the texts have more bytes than a page; `ArtifactStore`.
+    pub(super) async fn session_with_texts(
+        &self,
+        key: SessionKey,
+        state: StateFilter,
+        names: &[&str],
+        deadline: Instant,
+    ) -> Result<(SessionView, Texts)> {
+        /// How often the session is read anew, as a text was removed before it was read.
+        const READS: usize = 3;
+        let names: Vec<ArtifactName> = names.iter().filter_map(|name| ArtifactName::parse(name).ok()).collect();
+        let now = self.clock.now();
+        let query = SessionQuery { key, now, incarnation: None, timeline: None, state: Some(state), events: None };
+        for _ in 0..READS {
+            let read = || self.reads.session_with_latest(&query, &names, deadline);
+            let (view, found) = self.read(deadline, read).await?.ok_or(Error::SessionNotFound)?;
+            let texts = timeout_at(deadline, self.texts(found)).await;
+            match texts.unwrap_or_else(|_| Err(Error::ArtifactStore(StoreFault::Fails("is too slow".to_owned())))) {
+                Err(Error::ArtifactNotFound) => {}
+                texts => return Ok((view, texts?)),
+            }
+        }
+        Err(Error::ArtifactStore(StoreFault::Lacks))
+    }
+
+    /// The texts among some versions.
+    async fn texts(&self, found: Vec<(Version, Option<Blob>)>) -> Result<Texts> {
+        let found = found.into_iter().filter(|(version, _)| version.content.is_text());
+        let found: Vec<(Version, Blob)> = found.filter_map(|(version, blob)| Some((version, blob?))).collect();
+        // Each is filled in at least once, so no more are read.
+        let limit = self.limits.page_bytes;
+        if found.iter().map(|(_, blob)| blob.size).sum::<u64>() > limit as u64 {
+            let detail = format!("the texts of the artifacts are larger than {limit} bytes");
+            return Err(Rejected::TooLarge { limit: "rendered", detail }.into());
+        }
+        let mut texts = Texts::new();
+        for (version, blob) in found {
+            let mut bytes = Vec::new();
+            let mut parts = self.bytes(&blob, 0..blob.size);
+            while let Some(part) = parts.next().await {
+                bytes.extend_from_slice(&part?);
+            }
+            if let Ok(text) = String::from_utf8(bytes) {
+                texts.insert(version.name.to_string(), text);
+            }
+        }
+        Ok(texts)
     }
 
     /// A range of bytes, part by part. One that fails for long ends with an error.

@@ -16,7 +16,7 @@ use crate::domain::scope::{self, Scope};
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::{IfMatch, Tag};
-use crate::domain::template::{Missing, Template};
+use crate::domain::template::{Missing, Template, Texts};
 
 /// A state change for which the server composes the event: the session, and the other fields of the event.
 #[derive(Debug)]
@@ -51,10 +51,10 @@ impl Reader {
         Ok((head, value.ok_or(Error::StateKeyNotFound)?))
     }
 
-    /// A template filled in with the merged state, and the tag of that state.
+    /// A template filled in with the merged state and with artifacts, and the tag of that state.
     ///
     /// # Errors
-    /// `SessionNotFound`; `Rejected` as [`Template::render`] has it, with the limit of a page.
+    /// `SessionNotFound`; `Rejected` as [`Template::render`] has it, with the limit of a page; `ArtifactStore`.
     pub async fn render(
         &self,
         key: SessionKey,
@@ -63,9 +63,12 @@ impl Reader {
         deadline: Instant,
     ) -> Result<(Tag, String)> {
         let filter = StateFilter::keys(template.keys().iter().copied());
-        let view = self.session(key, Some(filter), None, deadline).await?;
+        let (view, texts) = match template.artifacts() {
+            [] => (self.session(key, Some(filter), None, deadline).await?, Texts::new()),
+            names => self.session_with_texts(key, filter, names, deadline).await?,
+        };
         let state = view.state.unwrap_or_default();
-        let text = template.render(Json::trusted(&state), missing, self.limits.page_bytes)?;
+        let text = template.render(Json::trusted(&state), &texts, missing, self.limits.page_bytes)?;
         Ok((view.head.tag(), text))
     }
 

@@ -144,6 +144,15 @@ impl artifacts::Reads for Nowhere {
         })
     }
 
+    async fn session_with_latest(
+        &self,
+        _: &SessionQuery,
+        _: &[ArtifactName],
+        _: Instant,
+    ) -> Result<Option<(SessionView, Vec<(Version, Option<Blob>)>)>> {
+        Ok(None)
+    }
+
     async fn chunk(&self, _: &BlobKey, _: i64, _: Instant) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }

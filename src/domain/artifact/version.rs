@@ -110,6 +110,32 @@ pub struct Content {
     pub metadata: Option<RawJson>,
 }
 
+/// The longest text of an artifact that goes into a template, in bytes.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+impl Content {
+    /// Whether its bytes go into a template if they are UTF-8: a text, or bytes of a type of text or JSON, of up to 1 MiB.
+    pub fn is_text(&self) -> bool {
+        let is_of_text = match self.kind {
+            Kind::Text => true,
+            Kind::Bytes => self.mime_type.as_deref().is_some_and(is_text_type),
+            Kind::Uri | Kind::Gone => false,
+        };
+        is_of_text && self.bytes.is_some_and(|(size, _)| size <= MAX_TEXT_BYTES)
+    }
+}
+
+/// Whether a media type is one of text or JSON, and names no charset but UTF-8 or its part.
+fn is_text_type(mime_type: &str) -> bool {
+    let mime_type = mime_type.to_ascii_lowercase();
+    let mut parts = mime_type.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    let charset = parts.find_map(|part| part.strip_prefix("charset="));
+    let is_utf8 = |charset: &str| matches!(charset.trim_matches('"'), "utf-8" | "utf8" | "us-ascii");
+    (essence.starts_with("text/") || essence == "application/json" || essence.ends_with("+json"))
+        && charset.is_none_or(is_utf8)
+}
+
 /// A version of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
@@ -348,6 +374,42 @@ mod tests {
             )
         );
         assert_eq!(version.tag(), "\"2-abababab\"");
+    }
+
+    #[test]
+    fn texts_and_json_are_for_templates() {
+        let content = |kind, mime_type: &str, size| Content {
+            kind,
+            mime_type: Some(mime_type.into()),
+            bytes: Some((size, SHA)),
+            display_name: None,
+            file_uri: None,
+            metadata: None,
+        };
+        for good in [
+            "text/plain",
+            "TEXT/csv; header=present",
+            "application/json",
+            "Application/Geo+JSON",
+            "text/html;charset=UTF-8",
+            "text/html; charset=\"utf-8\"; x=y",
+            "text/x; charset=us-ascii",
+        ] {
+            assert!(content(Kind::Bytes, good, 1 << 20).is_text(), "{good}");
+        }
+        for bad in [
+            "application/octet-stream",
+            "image/svg+xml",
+            "texts/plain",
+            "application/jsonp",
+            "text/plain; charset=utf-16",
+            "text/plain;charset=iso-8859-1",
+        ] {
+            assert!(!content(Kind::Bytes, bad, 1).is_text(), "{bad}");
+        }
+        assert!(content(Kind::Text, "anything", 0).is_text());
+        assert!(!content(Kind::Text, "text/plain", (1 << 20) + 1).is_text());
+        assert!(!content(Kind::Uri, "text/plain", 1).is_text() && !content(Kind::Gone, "text/plain", 1).is_text());
     }
 
     #[test]

@@ -338,7 +338,7 @@ mod tests {
     use crate::domain::json::Json;
     use crate::domain::lease::Exclusive;
     use crate::domain::ops::Op;
-    use crate::domain::template::{Braces, MAX_NAMES, Missing};
+    use crate::domain::template::{Braces, MAX_ARTIFACTS, MAX_NAMES, Missing};
     use crate::domain::writes::Removal;
     use crate::http::ENDPOINTS;
     use crate::http::adk::shape::EVENT_DEFAULTS;
@@ -401,12 +401,10 @@ mod tests {
         of("Caller/properties/kind/enum", &[Caller::None, Caller::Key, Caller::Token, Caller::Jwt].map(Caller::as_str));
         let removals = [Removal::Deleted, Removal::Expired, Removal::Retention];
         of("Change/properties/reason/enum", &removals.map(Removal::as_str));
-        assert!(
-            schema("Render")["properties"]["template"]["description"]
-                .as_str()
-                .unwrap()
-                .contains(&MAX_NAMES.to_string())
-        );
+        let limits = schema("Render")["properties"]["template"]["description"].as_str().unwrap();
+        for limit in [format!("{MAX_NAMES} different names"), format!("{MAX_ARTIFACTS} different artifacts")] {
+            assert!(limits.contains(&limit), "{limit}");
+        }
 
         let defaults =
             |of: &[(&'static str, &str)]| -> Vec<&'static str> { of.iter().map(|(name, _)| *name).collect() };

@@ -1,4 +1,4 @@
-//! Instruction templates, filled in with the state of a session.
+//! Instruction templates, filled in with the state and the artifacts of a session.
 
 use axum::http::StatusCode;
 
@@ -19,9 +19,10 @@ pub const RENDER: Operation = Operation {
     description: "`{key}` is replaced by the value of `key` in the merged state, and `{key?}` by nothing if there is \
                   no such key. A key is an identifier, perhaps after `app:`, `user:` or `temp:`; `temp:` keys are \
                   never there. Strings are inserted raw, `null` as nothing, everything else as compact JSON, and \
-                  inserted text is not read as a template. `{artifact.NAME}` is for the text of an artifact; this \
-                  version has none, so it is missing. Anything else in braces stays as it is, and so do `\\{key}` and \
-                  `${key}`. Changes nothing.",
+                  inserted text is not read as a template. `{artifact.NAME}` is replaced by the text of the latest \
+                  version of an artifact, of the session or, if the name begins with `user:`, of its user: a text, or \
+                  bytes of a type of text or JSON in UTF-8, of up to 1 MiB. Any other artifact is missing. Anything \
+                  else in braces stays as it is, and so do `\\{key}` and `${key}`. Changes nothing.",
     query: &[],
     headers: &[],
     body: Some(Body { schema: "Render", required: true }),

@@ -20,6 +20,7 @@ use crate::domain::artifact::{
     Place, Save, Saved, Version, VersionPage, Wanted,
 };
 use crate::domain::ids::ArtifactName;
+use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::time::Micros;
 use crate::store::backend::Backend;
 use crate::store::error::{Decided, StoreError};
@@ -52,6 +53,14 @@ pub trait Reads: Send + Sync {
 
     /// A page of artifacts.
     async fn artifacts(&self, list: &ArtifactList, deadline: Instant) -> Result<Found<ArtifactPage>>;
+
+    /// A session, and of some artifacts that it sees the latest versions, as far as there are any; `None` if there is no session.
+    async fn session_with_latest(
+        &self,
+        query: &SessionQuery,
+        names: &[ArtifactName],
+        deadline: Instant,
+    ) -> Result<Option<(SessionView, Vec<(Version, Option<Blob>)>)>>;
 
     /// A chunk of a blob; `None` if it is not there.
     async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>>;
@@ -128,6 +137,16 @@ impl<B: Backend> Reads for Transactions<B> {
 
     async fn artifacts(&self, list: &ArtifactList, deadline: Instant) -> Result<Found<ArtifactPage>> {
         self.runner.of(list.place.app(), deadline).read(async |tx| read::artifacts(tx, list).await).await
+    }
+
+    async fn session_with_latest(
+        &self,
+        query: &SessionQuery,
+        names: &[ArtifactName],
+        deadline: Instant,
+    ) -> Result<Option<(SessionView, Vec<(Version, Option<Blob>)>)>> {
+        let read = async |tx: &mut B::Tx| read::session_with_latest(tx, query, names).await;
+        self.runner.of(query.key.app(), deadline).read(read).await
     }
 
     async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>> {

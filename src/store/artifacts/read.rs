@@ -10,10 +10,11 @@ use crate::domain::artifact::{
 };
 use crate::domain::ids::{ArtifactName, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
-use crate::store::sessions::read::head;
+use crate::store::sessions::read::{head, session};
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::statements::statements;
@@ -92,16 +93,37 @@ pub async fn artifact<X: Tx>(
             (incarnation, if let Wanted::Version(version) = wanted { Some(version) } else { None })
         }
     };
-    let holder = Holder::of(place, name, incarnation);
-    let statements = Statements::of(tx);
+    let found = one_of(tx, Holder::of(place, name, incarnation), name, version).await?;
+    Ok(found.map_or(Found::Nothing, Found::There))
+}
+
+/// A version of an artifact, the latest if no number is given, and where its bytes are.
+async fn one_of(
+    db: &mut impl Sql,
+    holder: Holder<'_>,
+    name: &ArtifactName,
+    version: Option<i64>,
+) -> Result<Option<(Version, Option<Blob>)>> {
+    let statements = Statements::of(db);
     let query = match version {
         None => holder.query(&statements.latest_version).bind(name.as_str()),
         Some(version) => holder.query(&statements.version).bind(name.as_str()).bind(version),
     };
-    match at_most_one::<PlacedRow>(tx, query).await? {
-        Some(row) => Ok(Found::There(row.decode(holder.user)?)),
-        None => Ok(Found::Nothing),
+    at_most_one::<PlacedRow>(db, query).await?.map(|row| row.decode(holder.user)).transpose()
+}
+
+pub async fn session_with_latest<X: Tx>(
+    tx: &mut X,
+    query: &SessionQuery,
+    names: &[ArtifactName],
+) -> Result<Option<(SessionView, Vec<(Version, Option<Blob>)>)>> {
+    let Some(view) = session(tx, query).await? else { return Ok(None) };
+    let place = Place::Session(query.key.clone());
+    let mut found = Vec::new();
+    for name in names {
+        found.extend(one_of(tx, Holder::of(&place, name, view.head.incarnation), name, None).await?);
     }
+    Ok(Some((view, found)))
 }
 
 pub async fn versions<X: Tx>(

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::client::{Answer, Client, EVENTS, ONE, S};
-use crate::support::databases::on_sqlite;
+use crate::support::client::{Answer, Client, EVENTS, ONE, S, segment};
+use crate::support::databases::{on_both_databases, on_sqlite};
 use crate::support::server::TestServer;
 
 const RENDER: &str = "/v1/apps/app/users/user/sessions/s/render";
@@ -245,4 +245,103 @@ on_sqlite! {
         let braces = "{".repeat(4 << 20);
         assert_eq!(text(server, &braces, json!({})).await, braces);
     }
+}
+
+const FILES: &str = "/v1/apps/app/users/user/sessions/s/artifacts";
+
+/// Saves a version without an event.
+async fn save(server: &Client, name: &str, mime_type: &'static str, bytes: impl Into<Vec<u8>>) {
+    let path = format!("{FILES}/{}?event=none", segment(name));
+    server.put(path).body(mime_type, bytes.into()).await.expect(201);
+}
+
+on_both_databases! {
+    async fn artifacts_are_replaced_by_their_texts(server: &TestServer) {
+        server.create(r#"{"state":{"k":"V","artifact":1}}"#).await;
+        let text = json!({"name": "t", "part": {"text": "grüß {k} {artifact.b}"}, "event": "none"});
+        server.post(FILES).json(text).await.expect(201);
+        save(server, "a b/c.txt", "text/plain; charset=utf-8", "old").await;
+        save(server, "a b/c.txt", "text/csv", "new\n").await;
+        save(server, "o.json", "application/json", "{ \"a\" : 1.0 }").await;
+        save(server, "g", "Application/Geo+JSON", "[]").await;
+        save(server, "empty", "text/plain", "").await;
+        save(server, "user:u?", "text/plain", "of the user").await;
+        let long = "é".repeat(1 << 19);
+        save(server, "long", "text/plain", long.clone()).await;
+        all(
+            server,
+            &json!({}),
+            &[
+                ("{artifact.t}", "grüß {k} {artifact.b}"),
+                ("<{artifact.a b/c.txt}>{k}<{ artifact.a b/c.txt? }>", "<new\n>V<new\n>"),
+                ("{artifact.o.json}{artifact.g}{artifact.empty}", "{ \"a\" : 1.0 }[]"),
+                ("{artifact.user:u??}", "of the user"),
+                ("{{artifact.t}}", "grüß {k} {artifact.b}"),
+                ("{artifact.long}", &long),
+                ("{artifact}", "1"),
+            ],
+        )
+        .await;
+        all(server, &json!({"braces": "literal"}), &[("{{artifact.t}}{{{artifact.g}}}", "{artifact.t}{[]}")]).await;
+        // Another session has those of the user alone.
+        server.post(S).json(json!({"sessionId": "t"})).await.expect(201);
+        let body = json!({"template": "{artifact.user:u??}{artifact.t?}"});
+        let other = server.post(format!("{S}/t/render")).json(body).await.expect(200);
+        assert_eq!(other.json(), json!({"text": "of the user"}));
+        // What is filled in changes with the next version, and goes with the artifact.
+        save(server, "t", "text/plain", "2").await;
+        assert_eq!(text_of(server, "{artifact.t}").await, "2");
+        server.delete(format!("{FILES}/t?version=1")).await.expect(204);
+        assert_eq!(text_of(server, "{artifact.t}").await, "grüß {k} {artifact.b}");
+        server.delete(format!("{FILES}/t")).await.expect(204);
+        assert_eq!(text_of(server, "[{artifact.t?}]").await, "[]");
+        let etag = server.get(ONE).await.etag();
+        assert_eq!(render(server, "{artifact.g}", json!({})).await.expect(200).etag(), etag);
+    }
+
+    async fn what_is_no_text_is_a_missing_artifact(server: &TestServer) {
+        server.create("{}").await;
+        save(server, "bytes", "application/octet-stream", "text").await;
+        save(server, "svg", "image/svg+xml", "<svg/>").await;
+        save(server, "latin", "text/plain", b"\xe9".to_vec()).await;
+        save(server, "charset", "text/plain; charset=utf-16", "t").await;
+        save(server, "long", "text/plain", "x".repeat((1 << 20) + 1)).await;
+        let address = json!({"name": "address", "part": {"fileData": {"fileUri": "gs://a/b", "mimeType": "text/plain"}}, "event": "none"});
+        server.post(FILES).json(address).await.expect(201);
+        let name = "n".repeat(257);
+        let names = ["bytes", "svg", "latin", "charset", "long", "address", "none", "", "..", "a\tb", &name];
+        for name in names {
+            assert_eq!(text_of(server, &format!("[{{artifact.{name}?}}]")).await, "[]", "{name}");
+            let problem = render(server, &format!("{{artifact.{name}}}"), json!({})).await.invalid(&["template"]);
+            let message = format!("these keys are missing: `artifact.{name}`");
+            assert_eq!(problem["errors"][0]["message"], message, "{name}");
+        }
+        all(server, &json!({"missing": "keep"}), &[("{{artifact.svg}}{artifact.none?}", "{{artifact.svg}}")]).await;
+        all(server, &json!({"missing": "empty"}), &[("[{artifact.svg}]", "[]")]).await;
+        // By a rewind to before it was saved.
+        server.put(format!("{FILES}/t")).body("text/plain", "T").await.expect(201);
+        assert_eq!(text_of(server, "{artifact.t}").await, "T");
+        server.post(format!("{ONE}/rewind")).json(json!({"toRevision": 0})).await.expect(200);
+        assert_eq!(text_of(server, "[{artifact.t?}]").await, "[]");
+        server.post(format!("{S}/none/render")).json(json!({"template": "{artifact.t?}"})).await.problem(404, "session_not_found");
+    }
+
+    async fn artifacts_of_a_template_are_bounded(server: &TestServer) with ["--max-page-bytes=3000"] {
+        server.create("{}").await;
+        for name in ["a", "b", "c"] {
+            save(server, name, "text/plain", "x".repeat(1000)).await;
+        }
+        assert_eq!(text_of(server, "{artifact.a}{artifact.b}{artifact.c}").await.len(), 3000);
+        render(server, "{artifact.a}{artifact.b}{artifact.c}.", json!({})).await.problem(413, "payload_too_large");
+        render(server, &"{artifact.a}".repeat(4), json!({})).await.problem(413, "payload_too_large");
+        save(server, "d", "text/plain", "x").await;
+        render(server, "{artifact.a}{artifact.b}{artifact.c}{artifact.d}", json!({})).await.problem(413, "payload_too_large");
+        let names = |count: usize| (0..count).map(|n| format!("{{artifact.n{n}?}}")).collect::<String>();
+        assert_eq!(text_of(server, &names(100)).await, "");
+        render(server, &names(101), json!({})).await.problem(413, "payload_too_large");
+    }
+}
+
+async fn text_of(server: &Client, template: &str) -> String {
+    text(server, template, json!({})).await
 }
