@@ -398,8 +398,9 @@ update blobs as b set versions = b.versions - p.number, loose_since = case when 
     b.user_id = $2 and b.id = p.text;
 
 -- renew_blob
-update blobs set loose_since = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4),
-    upload = coalesce($5, upload) where app_name = $1 and user_id = $2 and id = $3 and versions = 0;
+update blobs set loose_since = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $4::bigint), upload = coalesce($5, upload) where app_name = $1 and user_id = $2 and id = $3 and versions =
+    0;
 
 -- leave_blob
 update blobs set loose_since = 0 where app_name = $1 and user_id = $2 and id = $3 and versions = 0;
@@ -411,17 +412,16 @@ insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, 
 select bytes from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n = $4;
 
 -- loose_blobs
-select app_name, user_id, id, size, store, object, upload from blobs where loose_since <
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $1) - $2 order by loose_since limit
-    0 + $3;
+select app_name, user_id, id, size, store, object, upload from blobs where loose_since < ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint) - $2 order by loose_since limit 0 + $3;
 
 -- claim_blob
 update blobs set versions = -1 where app_name = $1 and user_id = $2 and id = $3 and versions <= 0 and
     loose_since < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $5;
 
 -- postpone_blob
-update blobs set loose_since = coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $4) - $5
-    where app_name = $1 and user_id = $2 and id = $3 and versions = -1;
+update blobs set loose_since = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint)
+    - $5 where app_name = $1 and user_id = $2 and id = $3 and versions = -1;
 
 -- known_objects
 select b.object from unnest($2::text[]) as k(value) join blobs b on b.object = k.value where b.store = $1;
@@ -439,18 +439,11 @@ select user_id, session_id, incarnation, name, versions from artifact_names wher
     session_id, incarnation, name) > ($2, $3, $4, $5) order by user_id, session_id, incarnation, name limit 0 +
     $6;
 
--- hold_session_place
-select revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 for update;
-
--- hold_user_place
-select versions from artifact_places where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 for update;
-
 -- drop_versions
 delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and name =
     $5 and version < (select min(version) from (select version from artifacts where app_name = $1 and user_id =
     $2 and session_id = $3 and incarnation = $4 and name = $5 order by version desc limit 0 + $6) as kept)
-    returning blob;
+    returning blob, version;
 
 -- named
 select l.name, l.version, l.revision from unnest($5::text[]) as k(value) cross join lateral (select * from
@@ -551,12 +544,16 @@ select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, 
     $4 and n.name >= $5 and coalesce(n.name < $6, true) and n.name > $7 and l.kind <> 'gone' order by n.name
     limit 0 + $8;
 
--- hold_alone
-select revision from sessions where app_name = $1 and user_id = $2 and id = $3 for update;
+-- hold_session_place
+select revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 for update;
+
+-- hold_user_place
+select versions from artifact_places where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 for update;
 
 -- delete_versions
 delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and name =
-    $5 and coalesce(version = $6, true) returning blob;
+    $5 and coalesce(version = $6, true) returning blob, size;
 
 -- set_removed
 update artifact_names set versions = versions - $6, latest = (select max(version) from artifacts where app_name
@@ -616,14 +613,14 @@ insert into artifact_names (app_name, user_id, session_id, incarnation, name, ne
 insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
     sha256, blob, create_time, metadata, display_name, file_uri, revision) select app_name, user_id,
     session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, sha256, blob,
-    coalesce((extract(epoch from statement_timestamp()) * 1000000)::bigint, $8), metadata, display_name,
+    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $8::bigint), metadata, display_name,
     file_uri, cast($9 as bigint) from artifacts where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and name = $5 and version = $10 returning blob;
+    incarnation = $4 and name = $5 and version = $10 returning blob, size, kind;
 
 -- remove_version
 insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, create_time,
-    revision) values ($1, $2, $3, $4, $5, $6, $7, 'gone', coalesce((extract(epoch from statement_timestamp()) *
-    1000000)::bigint, $8), $9) returning blob;
+    revision) values ($1, $2, $3, $4, $5, $6, $7, 'gone', ((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $8::bigint), $9) returning blob, size, kind;
 
 -- count_versions
 insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5)

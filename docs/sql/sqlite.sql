@@ -427,18 +427,11 @@ select user_id, session_id, incarnation, name, versions from artifact_names wher
     session_id, incarnation, name) > ($2, $3, $4, $5) order by user_id, session_id, incarnation, name limit 0 +
     $6;
 
--- hold_session_place
-select revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
-
--- hold_user_place
-select versions from artifact_places where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4;
-
 -- drop_versions
 delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and name =
     $5 and version < (select min(version) from (select version from artifacts where app_name = $1 and user_id =
     $2 and session_id = $3 and incarnation = $4 and name = $5 order by version desc limit 0 + $6) as kept)
-    returning blob;
+    returning blob, version;
 
 -- named
 select l.name, l.version, l.revision from json_each($5) as k cross join artifact_state as l on l.app_name = $1
@@ -536,12 +529,16 @@ select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, 
     n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 and n.name >= $5 and
     coalesce(n.name < $6, true) and n.name > $7 and l.kind <> 'gone' order by n.name limit 0 + $8;
 
--- hold_alone
-select revision from sessions where app_name = $1 and user_id = $2 and id = $3;
+-- hold_session_place
+select revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+
+-- hold_user_place
+select versions from artifact_places where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4;
 
 -- delete_versions
 delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and name =
-    $5 and coalesce(version = $6, true) returning blob;
+    $5 and coalesce(version = $6, true) returning blob, size;
 
 -- set_removed
 update artifact_names set versions = versions - $6, latest = (select max(version) from artifacts where app_name
@@ -602,11 +599,11 @@ insert into artifacts (app_name, user_id, session_id, incarnation, name, version
     sha256, blob, create_time, metadata, display_name, file_uri, revision) select app_name, user_id,
     session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, sha256, blob,
     $8, metadata, display_name, file_uri, cast($9 as bigint) from artifacts where app_name = $1 and user_id =
-    $2 and session_id = $3 and incarnation = $4 and name = $5 and version = $10 returning blob;
+    $2 and session_id = $3 and incarnation = $4 and name = $5 and version = $10 returning blob, size, kind;
 
 -- remove_version
 insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, create_time,
-    revision) values ($1, $2, $3, $4, $5, $6, $7, 'gone', $8, $9) returning blob;
+    revision) values ($1, $2, $3, $4, $5, $6, $7, 'gone', $8, $9) returning blob, size, kind;
 
 -- count_versions
 insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5)

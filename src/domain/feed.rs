@@ -56,6 +56,8 @@ kinds! {
     UserState, 6, "user.state";
     AppState, 7, "app.state";
     UserErased, 8, "user.erased";
+    ArtifactSaved, 9, "artifact.saved";
+    ArtifactDeleted, 10, "artifact.deleted";
 }
 
 /// The position of a reader: after the changes of a tick up to a row, or after all of them. The changes of a tick became visible

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::erasure::Subject;
 use super::event::NewEvent;
 use super::feed::ChangeKind;
-use super::ids::{AppName, ScopeKey, ScopeRef, SessionId, SessionKey, UserId};
+use super::ids::{AppName, ArtifactName, ScopeKey, ScopeRef, SessionId, SessionKey, UserId, UserKey};
 use super::json::{ObjectText, RawJson};
 use super::loaded::SessionHead;
 use super::query::update_bucket;
@@ -119,6 +119,8 @@ pub enum Committed {
     Session { key: SessionKey, incarnation: i64, change: SessionChange },
     /// State of an app or a user: the revisions from `first` to `last`.
     Scope { key: ScopeKey, first: i64, last: i64 },
+    /// A change of an artifact of a session, with its incarnation, or of a user.
+    Artifact { user: UserKey, session: Option<(SessionId, i64)>, name: ArtifactName, change: ArtifactChange },
     /// A user was erased. Each of the sessions has an entry of its own.
     Erased { app: AppName, subject: Subject, erasure: String },
 }
@@ -138,6 +140,66 @@ pub enum SessionChange {
     Deleted(Removal),
     /// Its lease changed, which the feed does not show.
     Leased,
+}
+
+/// What happened to an artifact. Versions that come or go with their session are not told one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArtifactChange {
+    /// A version is there, of so many bytes; an address has none.
+    Saved {
+        version: i64,
+        size: Option<i64>,
+    },
+    /// A version was deleted.
+    Deleted {
+        version: i64,
+        size: Option<i64>,
+    },
+    AllDeleted,
+    /// A policy removed all versions up to this one.
+    Outdated {
+        through: i64,
+    },
+    /// A rewind took the artifact back: this version, the latest, is nothing.
+    Rewound {
+        version: i64,
+    },
+}
+
+impl ArtifactChange {
+    /// Why it was deleted, beside those of [`Removal`].
+    pub const REWOUND: &'static str = "rewound";
+
+    fn kind(self) -> ChangeKind {
+        match self {
+            Self::Saved { .. } => ChangeKind::ArtifactSaved,
+            Self::Deleted { .. } | Self::AllDeleted | Self::Outdated { .. } | Self::Rewound { .. } => {
+                ChangeKind::ArtifactDeleted
+            }
+        }
+    }
+
+    /// As the feed shows it.
+    fn to_object(self, name: &ArtifactName) -> String {
+        let mut object = ObjectText::default();
+        object.push_str("name", name.as_str());
+        let (version, through, size, reason) = match self {
+            Self::Saved { version, size } => (Some(version), None, size, None),
+            Self::Deleted { version, size } => (Some(version), None, size, Some(Removal::Deleted.as_str())),
+            Self::AllDeleted => (None, None, None, Some(Removal::Deleted.as_str())),
+            Self::Outdated { through } => (None, Some(through), None, Some(Removal::Retention.as_str())),
+            Self::Rewound { version } => (Some(version), None, None, Some(Self::REWOUND)),
+        };
+        for (name, number) in [("version", version), ("throughVersion", through), ("size", size)] {
+            if let Some(number) = number {
+                object.push(name, &number.to_string());
+            }
+        }
+        if let Some(reason) = reason {
+            object.push_str("reason", reason);
+        }
+        object.close()
+    }
 }
 
 /// Why a session was removed.
@@ -171,7 +233,8 @@ pub struct ChangeRow<'a> {
     pub session: Option<(&'a SessionId, i64)>,
     pub first: i64,
     pub last: i64,
-    /// For a fork its source, for an update the metadata, for a deletion the reason, for an erasure its id and subject.
+    /// For a fork its source, for an update the metadata, for a deletion the reason, for an erasure its id and subject, for an artifact
+    /// what happened to it.
     pub detail: Option<Cow<'a, str>>,
 }
 
@@ -224,6 +287,15 @@ impl Committed {
                 };
                 ChangeRow { kind, app, user, session: None, first: *first, last: *last, detail: None }
             }
+            Self::Artifact { user, session, name, change } => ChangeRow {
+                kind: change.kind(),
+                app: &user.app,
+                user: Some(&user.user),
+                session: session.as_ref().map(|(session, incarnation)| (session, *incarnation)),
+                first: 0,
+                last: 0,
+                detail: Some(Cow::Owned(change.to_object(name))),
+            },
             Self::Erased { app, subject, erasure } => {
                 let mut detail = ObjectText::default();
                 detail.push_str("erasureId", erasure);
@@ -272,5 +344,37 @@ impl Writes<'_> {
 
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.scopes.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_an_artifact_has_its_name_and_what_happened() {
+        let user = UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() };
+        for (session, change, kind, detail) in [
+            (true, ArtifactChange::Saved { version: 3, size: Some(7) }, "saved", r#""version":3,"size":7"#),
+            (false, ArtifactChange::Saved { version: 0, size: None }, "saved", r#""version":0"#),
+            (
+                true,
+                ArtifactChange::Deleted { version: 3, size: Some(0) },
+                "deleted",
+                r#""version":3,"size":0,"reason":"deleted""#,
+            ),
+            (true, ArtifactChange::AllDeleted, "deleted", r#""reason":"deleted""#),
+            (false, ArtifactChange::Outdated { through: 2 }, "deleted", r#""throughVersion":2,"reason":"retention""#),
+            (true, ArtifactChange::Rewound { version: 4 }, "deleted", r#""version":4,"reason":"rewound""#),
+        ] {
+            let session = session.then(|| (SessionId::parse("s").unwrap(), 5));
+            let name = ArtifactName::parse("a\"b").unwrap();
+            let told = Committed::Artifact { user: user.clone(), session: session.clone(), name, change };
+            let row = told.row().unwrap();
+            assert_eq!(row.kind.as_str(), format!("artifact.{kind}"));
+            assert_eq!(row.detail.as_deref(), Some(&*format!(r#"{{"name":"a\"b",{detail}}}"#)));
+            assert_eq!((row.app, row.user), (&user.app, Some(&user.user)));
+            assert_eq!(row.session, session.as_ref().map(|(session, incarnation)| (session, *incarnation)));
+        }
     }
 }

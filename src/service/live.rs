@@ -135,7 +135,7 @@ impl Live {
                         });
                     }
                 }
-                Committed::Erased { .. } => {}
+                Committed::Artifact { .. } | Committed::Erased { .. } => {}
             }
         }
     }

@@ -339,7 +339,7 @@ mod tests {
     use crate::domain::lease::Exclusive;
     use crate::domain::ops::Op;
     use crate::domain::template::{Braces, MAX_ARTIFACTS, MAX_NAMES, Missing};
-    use crate::domain::writes::Removal;
+    use crate::domain::writes::{ArtifactChange, Removal};
     use crate::http::ENDPOINTS;
     use crate::http::adk::shape::EVENT_DEFAULTS;
     use crate::http::reply::Outcome;
@@ -399,8 +399,8 @@ mod tests {
         of("GrantedLease/properties/exclusive/enum", &Exclusive::ALL.map(Exclusive::as_str));
         of("Problem/properties/outcome/enum", &[Outcome::NotApplied, Outcome::Unknown].map(Outcome::as_str));
         of("Caller/properties/kind/enum", &[Caller::None, Caller::Key, Caller::Token, Caller::Jwt].map(Caller::as_str));
-        let removals = [Removal::Deleted, Removal::Expired, Removal::Retention];
-        of("Change/properties/reason/enum", &removals.map(Removal::as_str));
+        let removals = [Removal::Deleted, Removal::Expired, Removal::Retention].map(Removal::as_str);
+        of("Change/properties/reason/enum", &[&removals[..], &[ArtifactChange::REWOUND]].concat());
         let limits = schema("Render")["properties"]["template"]["description"].as_str().unwrap();
         for limit in [format!("{MAX_NAMES} different names"), format!("{MAX_ARTIFACTS} different artifacts")] {
             assert!(limits.contains(&limit), "{limit}");

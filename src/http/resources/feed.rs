@@ -209,7 +209,7 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
             object.push("firstRevision", &first.to_string());
             object.push("revision", &last.to_string());
         }
-        ChangeKind::UserErased => {
+        ChangeKind::UserErased | ChangeKind::ArtifactSaved | ChangeKind::ArtifactDeleted => {
             for member in Json::trusted(detail.unwrap_or("{}")).as_object().into_iter().flatten() {
                 object.push(&member.key, member.value.text());
             }

@@ -4,14 +4,15 @@ use sqlx::FromRow;
 
 use super::blobs;
 use super::read::Holder;
-use super::remove::forget;
+use super::remove::{forget, hold};
 use crate::domain::artifact::{HeldName, KeepVersions};
-use crate::domain::ids::{UserId, UserKey};
+use crate::domain::ids::{ArtifactName, UserId, UserKey};
+use crate::domain::writes::ArtifactChange;
 use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql};
+use crate::store::sql::query::Query;
 use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -56,44 +57,35 @@ pub async fn keep<X: Tx>(
     due: &[HeldName],
     next: Option<HeldName>,
 ) -> Result<(Option<HeldName>, End)> {
+    let mut told = Vec::new();
     for name in due {
         let user = UserKey { app: walk.app.clone(), user: UserId::parse(&name.user).map_err(corrupt)? };
         let holder = Holder { user: &user, session: &name.session, incarnation: name.incarnation };
+        // One that is gone has left the rest to the sweep.
         if !hold(tx, holder).await? {
             continue;
         }
         let query = holder.query(&Statements::of(tx).drop_versions).bind(&name.name).bind(walk.keep);
-        let dropped: Vec<(Option<String>,)> = tx.fetch(query).await?;
-        if !dropped.is_empty() {
+        let dropped: Vec<(Option<String>, i64)> = tx.fetch(query).await?;
+        if let Some(through) = dropped.iter().map(|(_, version)| *version).max() {
+            let of = ArtifactName::parse(&name.name).map_err(corrupt)?;
+            told.push(holder.told(&of, ArtifactChange::Outdated { through })?);
             forget(tx, holder, &name.name, dropped.len() as i64).await?;
-            blobs::release(tx, &user, dropped.into_iter().map(|(blob,)| blob)).await?;
+            blobs::release(tx, &user, dropped.into_iter().map(|(blob, _)| blob)).await?;
         }
     }
-    Ok((next, End::UNTOLD))
+    Ok((next, End::Commit(told)))
 }
 
-/// Holds a session or a user against savers, forks and rewinds; `false` if it is gone, and the sweep has the rest.
-async fn hold(db: &mut impl Sql, holder: Holder<'_>) -> Result<bool> {
-    let statements = Statements::of(db);
-    let text = if holder.session.is_empty() { &statements.hold_user_place } else { &statements.hold_session_place };
-    let held: Vec<(i64,)> = db.fetch(holder.query(text)).await?;
-    Ok(!held.is_empty())
-}
-
-statements! { words,
+statements! { _words,
     /// Artifacts of an app after `$2, $3, $4, $5`, up to `$6`.
     walk_artifacts: "select user_id, session_id, incarnation, name, versions from artifact_names where app_name = $1 \
                        and (user_id, session_id, incarnation, name) > ($2, $3, $4, $5) \
                      order by user_id, session_id, incarnation, name limit 0 + $6",
-    hold_session_place: format!(
-        "select revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4{}",
-        words.for_update()
-    ),
-    hold_user_place: format!("select versions from artifact_places where {OF_INCARNATION}{}", words.for_update()),
     /// Of the artifact `$5`, all but the last `$6`.
     drop_versions: format!(
         "delete from artifacts where {OF_INCARNATION} and name = $5 and version < (select min(version) from (select version \
-           from artifacts where {OF_INCARNATION} and name = $5 order by version desc limit 0 + $6) as kept) returning blob"
+           from artifacts where {OF_INCARNATION} and name = $5 order by version desc limit 0 + $6) as kept) returning blob, version"
     ),
 }
 

@@ -8,10 +8,11 @@ use crate::domain::access::NameRange;
 use crate::domain::artifact::{
     ArtifactList, ArtifactPage, Blob, BlobKey, Content, Found, Kind, Place, Version, VersionPage, Wanted,
 };
-use crate::domain::ids::{ArtifactName, UserKey};
+use crate::domain::ids::{ArtifactName, SessionId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::time::Micros;
+use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::sessions::read::{head, session};
@@ -44,6 +45,15 @@ impl<'a> Holder<'a> {
             }
             _ => Self::of_user(place.user()),
         }
+    }
+
+    /// A change of one of its artifacts, to be told.
+    pub fn told(self, name: &ArtifactName, change: ArtifactChange) -> Result<Committed> {
+        let session = match self.session {
+            "" => None,
+            session => Some((SessionId::parse(session).map_err(corrupt)?, self.incarnation)),
+        };
+        Ok(Committed::Artifact { user: self.user.clone(), session, name: name.clone(), change })
     }
 
     /// A statement over its rows.

@@ -6,6 +6,7 @@ use crate::domain::artifact::ArtifactDeletion;
 use crate::domain::guard::Guard;
 use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::refusal::Refusal;
+use crate::domain::writes::ArtifactChange;
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
@@ -24,18 +25,23 @@ pub async fn delete<X: Tx>(tx: &mut X, deletion: &ArtifactDeletion) -> Decided<(
         let row = locked_live(tx, session, *now).await?.ok_or(Refusal::SessionNotFound)?;
         judge(tx, &row, &Guard { lease: *lease, if_match: None }, *now).await?;
         incarnation = row.head.incarnation;
-        hold_alone(tx, session).await?;
     }
     let holder = Holder::of(place, name, incarnation);
-    let statements = Statements::of(tx);
-    let query = holder.query(&statements.delete_versions).bind(name.as_str());
-    let blobs: Vec<(Option<String>,)> = tx.fetch(query.bind(*version)).await?;
-    if blobs.is_empty() {
+    if !hold(tx, holder).await? {
         return Ok(((), End::Release));
     }
-    forget(tx, holder, name.as_str(), blobs.len() as i64).await?;
-    blobs::release(tx, holder.user, blobs.into_iter().map(|(blob,)| blob)).await?;
-    Ok(((), End::UNTOLD))
+    let statements = Statements::of(tx);
+    let query = holder.query(&statements.delete_versions).bind(name.as_str());
+    let deleted: Vec<(Option<String>, Option<i64>)> = tx.fetch(query.bind(*version)).await?;
+    let Some((_, size)) = deleted.first() else { return Ok(((), End::Release)) };
+    let change = match *version {
+        Some(version) => ArtifactChange::Deleted { version, size: *size },
+        None => ArtifactChange::AllDeleted,
+    };
+    let told = holder.told(name, change)?;
+    forget(tx, holder, name.as_str(), deleted.len() as i64).await?;
+    blobs::release(tx, holder.user, deleted.into_iter().map(|(blob, _)| blob)).await?;
+    Ok(((), End::Commit(vec![told])))
 }
 
 /// Counts versions of an artifact that were removed.
@@ -45,10 +51,12 @@ pub async fn forget(db: &mut impl Sql, holder: Holder<'_>, name: &str, removed: 
     db.execute(holder.query(&statements.count_removed).bind(removed)).await.map(drop)
 }
 
-/// Holds a locked session against forks, which copy its versions.
-async fn hold_alone(db: &mut impl Sql, session: &SessionKey) -> Result<()> {
-    let _: Vec<(i64,)> = db.fetch(Query::new(&Statements::of(db).hold_alone).session(session)).await?;
-    Ok(())
+/// Holds a session or a user against savers, forks and rewinds; `false` if it is gone, or has had no artifact.
+pub async fn hold(db: &mut impl Sql, holder: Holder<'_>) -> Result<bool> {
+    let statements = Statements::of(db);
+    let text = if holder.session.is_empty() { &statements.hold_user_place } else { &statements.hold_session_place };
+    let held: Vec<(i64,)> = db.fetch(holder.query(text)).await?;
+    Ok(!held.is_empty())
 }
 
 /// Removes up to `limit` versions, and as many names, of a buried session; how many versions there were, and whether there may be more of
@@ -80,13 +88,14 @@ pub async fn erase_artifacts<X: Tx>(tx: &mut X, user: &UserKey, id: &str) -> Res
 }
 
 statements! { words,
-    hold_alone: format!(
-        "select revision from sessions where app_name = $1 and user_id = $2 and id = $3{}",
+    hold_session_place: format!(
+        "select revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4{}",
         words.for_update()
     ),
+    hold_user_place: format!("select versions from artifact_places where {OF_INCARNATION}{}", words.for_update()),
     /// The version `$6` of the artifact `$5`, or all.
     delete_versions: format!(
-        "delete from artifacts where {OF_INCARNATION} and name = $5 and coalesce(version = $6, true) returning blob"
+        "delete from artifacts where {OF_INCARNATION} and name = $5 and coalesce(version = $6, true) returning blob, size"
     ),
     /// Of the artifact `$5`, `$6` versions were removed.
     set_removed: format!(

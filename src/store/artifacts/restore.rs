@@ -4,11 +4,12 @@ use super::blobs;
 use super::named::{Moment, copy, differences};
 use super::read::Holder;
 use super::save::{count, set_latest};
-use crate::domain::artifact::MAX_VERSIONS;
+use crate::domain::artifact::{Kind, MAX_VERSIONS};
 use crate::domain::ids::ArtifactName;
 use crate::domain::refusal::{Bound, Refusal};
 use crate::domain::rewind::Restored;
 use crate::domain::time::Micros;
+use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::sql::columns::OF_INCARNATION;
@@ -54,31 +55,39 @@ pub async fn restored<X: Tx>(tx: &mut X, moment: Moment<'_>) -> Result<Vec<Resto
     Ok(restored)
 }
 
-/// Makes the versions that an event of a rewind, at this revision, names.
+/// Makes the versions that an event of a rewind, at this revision, names; what is to be told of them.
 pub async fn restore<X: Tx>(
     tx: &mut X,
     holder: Holder<'_>,
     all: &[Restored],
     (mark, revision): (i64, i64),
     now: Micros,
-) -> Decided<()> {
+) -> Decided<Vec<Committed>> {
     let statements = Statements::of(tx);
     let new: Vec<&Restored> = all.iter().filter(|restored| restored.from != Some(restored.to)).collect();
     if new.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     if count(tx, holder, new.len() as i64).await? > MAX_VERSIONS {
         return Err(Refusal::LimitReached(Bound::ArtifactVersions).into());
     }
-    let mut held = Vec::new();
+    let (mut held, mut told) = (Vec::new(), Vec::new());
     for Restored { name, from, to } in new {
         let text = if from.is_some() { &statements.restore_version } else { &statements.remove_version };
         let query = holder.query(text).bind(name.as_str()).bind(*to).bind(mark).bind(now.0).bind(revision);
         let query = if from.is_some() { query.bind(*from) } else { query };
-        held.extend(tx.fetch::<(Option<String>,)>(query).await?.into_iter().map(|(blob,)| blob));
+        for (blob, size, kind) in tx.fetch::<(Option<String>, Option<i64>, String)>(query).await? {
+            held.push(blob);
+            let change = match kind == Kind::Gone.as_str() {
+                true => ArtifactChange::Rewound { version: *to },
+                false => ArtifactChange::Saved { version: *to, size },
+            };
+            told.push(holder.told(name, change)?);
+        }
         set_latest(tx, holder, name, *to).await?;
     }
-    Ok(blobs::hold(tx, holder.user, held.into_iter()).await?)
+    blobs::hold(tx, holder.user, held.into_iter()).await?;
+    Ok(told)
 }
 
 const COLUMNS: &str = "app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size, sha256, blob, \
@@ -110,13 +119,14 @@ statements! { words,
     restore_version: format!(
         "insert into artifacts ({COLUMNS}) \
          select app_name, user_id, session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, sha256, blob, {}, metadata, \
-           display_name, file_uri, cast($9 as bigint) from artifacts where {OF_INCARNATION} and name = $5 and version = $10 returning blob",
+           display_name, file_uri, cast($9 as bigint) from artifacts where {OF_INCARNATION} and name = $5 and version = $10 \
+         returning blob, size, kind",
         words.present("$8")
     ),
     /// Makes a version of the artifact `$5` that is nothing.
     remove_version: format!(
         "insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, create_time, revision) \
-         values ($1, $2, $3, $4, $5, $6, $7, 'gone', {}, $9) returning blob",
+         values ($1, $2, $3, $4, $5, $6, $7, 'gone', {}, $9) returning blob, size, kind",
         words.present("$8")
     ),
 }

@@ -17,7 +17,7 @@ use crate::domain::json::RawJson;
 use crate::domain::loaded::{Loaded, Needs};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
-use crate::domain::writes::Writes;
+use crate::domain::writes::{ArtifactChange, Writes};
 use crate::store::appends::load::load;
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::erasures::admit;
@@ -84,9 +84,11 @@ pub async fn save<X: Tx>(tx: &mut X, salt: &[u8; 32], save: &Save, again: bool) 
     let revision = tag.as_ref().map(|tag| tag.revision);
     let create_time = insert(tx, holder, save, version, revision).await?;
     set_latest(tx, holder, &save.name, version).await?;
+    let size = save.content.bytes.map(|(size, _)| blobs::stored(size));
+    let told = holder.told(&save.name, ArtifactChange::Saved { version, size })?;
     let (name, content) = (save.name.clone(), save.content.clone());
     let version = Version { name, version, content, create_time, revision };
-    Ok((Saved { version, replayed: false, tag, event_bytes }, end))
+    Ok((Saved { version, replayed: false, tag, event_bytes }, end.after(vec![told])))
 }
 
 /// Counts more versions of a session or a user; how many there are then.

@@ -57,7 +57,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewo
     let holder = Holder { user: &key.user, session: key.session.as_str(), incarnation: row.head.incarnation };
     let mark = (request.copy_id.as_u64_pair().1 >> 1).cast_signed();
     let by = (mark, row.head.revision + 1);
-    restore(tx, holder, &artifacts, by, request.now).await?;
+    let end = end.after(restore(tx, holder, &artifacts, by, request.now).await?);
     let view = view(tx, &whole_session(&request.key, request.now)).await?;
     Ok((Rewound { view, appended: append.events.len(), cost }, end))
 }

@@ -123,6 +123,105 @@ on_both_databases! {
         assert!(kinds["changes"][0].get("set").is_none(), "{kinds}");
     }
 
+    async fn artifacts_are_told_of(server: &TestServer) with ["--feed-retention=1h", "--sweep-interval=1s"] {
+        const FILES: &str = "/v1/apps/app/users/user/sessions/s/artifacts";
+        const OF_USER: &str = "/v1/apps/app/users/user/artifacts";
+        server.create("{}").await;
+        let start = now(server).await;
+        let put = |path: String, text: &'static str| server.put(path).body("a/b", text);
+        let event = |n: i64| json!({"kind": "events", "appName": "app", "userId": "user", "sessionId": "s", "firstSequence": n, "lastSequence": n});
+        let of_session = |kind: &str, rest: Value| {
+            let mut change = json!({"kind": kind, "appName": "app", "userId": "user", "sessionId": "s", "name": "f"});
+            change.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            change
+        };
+        let of_user = |kind: &str, rest: Value| {
+            let mut change = of_session(kind, rest);
+            change["name"] = json!("user:u");
+            change.as_object_mut().unwrap().remove("sessionId");
+            change
+        };
+        // With an event and without, of a user from both paths, of an address; a retry is told once, and a refusal not at all.
+        put(format!("{FILES}/f"), "abc").await.expect(201);
+        put(format!("{FILES}/f?event=none"), "").await.expect(201);
+        put(format!("{OF_USER}/u"), "u").header("idempotency-key", "k").await.expect(201);
+        put(format!("{OF_USER}/u"), "u").header("idempotency-key", "k").await.expect(200);
+        put(format!("{OF_USER}/u"), "u").header("if-match", "\"7\"").await.problem(412, "revision_mismatch");
+        put(format!("{FILES}/user:u?event=none&version=5"), "uu").await.expect(201);
+        let address = json!({"name": "f", "part": {"fileData": {"fileUri": "gs://a/b"}}, "event": "none"});
+        server.post(FILES).json(address).await.expect(201);
+        server.delete(format!("{FILES}/f?version=0")).await.expect(204);
+        server.delete(format!("{FILES}/f?version=0")).await.expect(204);
+        server.delete(format!("{FILES}/f?version=2")).await.expect(204);
+        server.delete(format!("{FILES}/user:u")).await.expect(204);
+        server.delete(format!("{FILES}/none")).await.expect(204);
+        let mut expected = vec![
+            of_session("artifact.saved", json!({"version": 0, "size": 3})),
+            event(1),
+            of_session("artifact.saved", json!({"version": 1, "size": 0})),
+            of_user("artifact.saved", json!({"version": 0, "size": 1})),
+            of_user("artifact.saved", json!({"version": 5, "size": 2})),
+            of_session("artifact.saved", json!({"version": 2})),
+            of_session("artifact.deleted", json!({"version": 0, "size": 3, "reason": "deleted"})),
+            of_session("artifact.deleted", json!({"version": 2, "reason": "deleted"})),
+            of_user("artifact.deleted", json!({"reason": "deleted"})),
+        ];
+        let (changes, _) = wait_for(server, USER, &start, expected.len()).await;
+        assert_eq!(changes.iter().map(core).collect::<Vec<_>>(), expected);
+        // As of the session's other changes.
+        assert_eq!(changes[0]["incarnation"], changes[1]["incarnation"]);
+        assert!(changes[0]["incarnation"].is_string() && changes[3].get("incarnation").is_none());
+        assert_eq!(changes[3]["subject"], changes[0]["subject"]);
+
+        // By a rewind: what it restores and what it takes back.
+        put(format!("{FILES}/f"), "xy").await.expect(201);
+        put(format!("{FILES}/f"), "z").await.expect(201);
+        server.post(format!("{ONE}/rewind")).json(json!({"toRevision": 2})).await.expect(200);
+        server.post(format!("{ONE}/rewind")).json(json!({"toRevision": 0})).await.expect(200);
+        expected.extend([
+            of_session("artifact.saved", json!({"version": 3, "size": 2})),
+            event(2),
+            of_session("artifact.saved", json!({"version": 4, "size": 1})),
+            event(3),
+            of_session("artifact.saved", json!({"version": 5, "size": 2})),
+            event(4),
+            of_session("artifact.deleted", json!({"version": 6, "reason": "rewound"})),
+            event(5),
+        ]);
+        // A fork has its versions with it, and a deletion takes them along.
+        server.post(format!("{ONE}/fork")).json(json!({"sessionId": "t", "atRevision": 3})).await.expect(201);
+        server.delete(format!("{S}/t")).await.expect(204);
+        let of_fork = |kind: &str, rest: Value| {
+            let mut change = of_session(kind, rest);
+            change["sessionId"] = json!("t");
+            change.as_object_mut().unwrap().remove("name");
+            change
+        };
+        expected.extend([
+            of_fork("session.created", json!({"revision": 3, "forkedFrom": {"sessionId": "s", "revision": 3}})),
+            of_fork("events", json!({"firstSequence": 1, "lastSequence": 3, "gone": true})),
+            of_fork("session.deleted", json!({"reason": "deleted"})),
+        ]);
+        let (changes, end) = wait_for(server, APP, &start, expected.len()).await;
+        assert_eq!(changes.iter().map(core).collect::<Vec<_>>(), expected);
+
+        // By a policy.
+        server.put("/v1/apps/app/policy").json(json!({"artifacts": {"keepVersions": 2}})).await.expect(200);
+        let (outdated, end) = wait_for(server, ALL, &end, 1).await;
+        assert_eq!(core(&outdated[0]), of_session("artifact.deleted", json!({"throughVersion": 4, "reason": "retention"})));
+        let kinds = server.get(format!("{ALL}?after={start}&kinds=artifact.deleted&include=none")).await.expect(200).json();
+        assert_eq!(kinds["changes"].as_array().map(Vec::len), Some(5));
+        assert_eq!(server.get(format!("/v1/apps/app/users/other/feed?after={start}")).await.json()["changes"], json!([]));
+
+        // An erasure takes the names out of the feed.
+        server.post("/v1/apps/app/users/user/erasure").json(json!({})).await.expect(202);
+        let (left, _) = wait_for(server, ALL, &end, 1).await;
+        assert_eq!(left[0]["kind"], "user.erased");
+        assert_eq!(server.number("select count(*) from changes where detail like '%\"name\"%'").await, 0);
+        let whole = read(server, ALL, &start, 100).await.0;
+        assert_eq!(whole, left);
+    }
+
     async fn a_stream_goes_on_behind_its_last_change(server: &TestServer) with ["--feed-retention=1h"] {
         let mut live = Watch::open(stream(server, USER, "?after=now")).await;
         live.expect("caught_up").await;
