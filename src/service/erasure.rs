@@ -232,6 +232,7 @@ impl Service {
             }
         }
         while self.store.sweep(self.clock.now(), false, deadline()).await? {}
+        self.sweep_blobs(limit).await?;
         self.finish_erasures(deadline()).await?;
         Ok(replayed)
     }

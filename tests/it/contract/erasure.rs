@@ -71,6 +71,12 @@ async fn fill(server: &Client, user: &str) -> String {
     let state = server.patch(format!("/v1/apps/app/users/{user}/state"));
     state.header("idempotency-key", format!("{CANARY}patch")).json(patch).await.expect(200);
     server.post(format!("{session}/lease")).json(json!({"owner": format!("{CANARY}owner")})).await.expect(201);
+    for place in [&session, &format!("/v1/apps/app/users/{user}")] {
+        let path =
+            format!("{place}/artifacts/{CANARY}file?event=none&displayName={CANARY}name&metadata={{\"{CANARY}\":1}}");
+        let saved = server.put(path).header("idempotency-key", format!("{CANARY}save"));
+        saved.body(&format!("text/{CANARY}type"), format!("{CANARY}bytes")).await.expect(201);
+    }
     server.post(format!("{session}/fork")).json(json!({"sessionId": format!("{CANARY}fork")})).await.expect(201);
     // One that is gone already, and whose rows may be there still.
     let deleted = json!({"sessionId": format!("{CANARY}deleted"), "state": {"k": format!("{CANARY}gone")}});
@@ -179,6 +185,7 @@ on_both_databases! {
         let counts = &erasure["counts"];
         assert!(counts["sessions"].as_i64() >= Some(2), "{counts}");
         assert_eq!(counts["events"], 62);
+        assert_eq!(counts["artifacts"], 2);
         for count in ["stateKeys", "changes"] {
             assert!(counts[count].as_i64() > Some(0), "{counts}");
         }
