@@ -115,11 +115,13 @@ statements! { words,
          from artifact_state n \
          where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 {OF_SESSION_ALONE}"
     ),
-    /// Makes of the version `$10` of the artifact `$5` a new one, `$6`.
+    /// Makes of the version `$10` of the artifact `$5` a new one, `$6`. (Without an alias, Citus does not find the row that it is to
+    /// return.)
     restore_version: format!(
-        "insert into artifacts ({COLUMNS}) \
-         select app_name, user_id, session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, sha256, blob, {}, metadata, \
-           display_name, file_uri, cast($9 as bigint) from artifacts where {OF_INCARNATION} and name = $5 and version = $10 \
+        "insert into artifacts as n ({COLUMNS}) \
+         select app_name, user_id, session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, \
+           sha256, blob, {}, metadata, display_name, file_uri, cast($9 as bigint) from artifacts \
+         where {OF_INCARNATION} and name = $5 and version = $10 \
          returning blob, size, kind",
         words.present("$8")
     ),
