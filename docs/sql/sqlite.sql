@@ -595,8 +595,8 @@ insert into artifact_names (app_name, user_id, session_id, incarnation, name, ne
     'user;');
 
 -- restore_version
-insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
-    sha256, blob, create_time, metadata, display_name, file_uri, revision) select app_name, user_id,
+insert into artifacts as n (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type,
+    size, sha256, blob, create_time, metadata, display_name, file_uri, revision) select app_name, user_id,
     session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, sha256, blob,
     $8, metadata, display_name, file_uri, cast($9 as bigint) from artifacts where app_name = $1 and user_id =
     $2 and session_id = $3 and incarnation = $4 and name = $5 and version = $10 returning blob, size, kind;
