@@ -117,6 +117,11 @@ async fn read(api: &Client, name: &str) -> Vec<u8> {
     api.get(format!("{FILES}/{name}")).await.expect(200).bytes().to_vec()
 }
 
+/// A template of an artifact.
+async fn render(api: &Client) -> Answer {
+    api.post(format!("{ONE}/render")).json(json!({"template": "{artifact.note}"})).await
+}
+
 /// That the store is what fails, in words that name neither the bucket nor what it wrote.
 fn is_unavailable(answer: &Answer) {
     answer.clone().problem(503, "storage_unavailable");
@@ -209,6 +214,10 @@ async fn bytes_are_in(store: Store, place: Place) {
     versions.sort_by_key(Value::as_i64);
     assert_eq!(versions, (0..8).map(Value::from).collect::<Vec<_>>());
     store.until_objects(sizes.len() + 7).await;
+    let text = "text ".repeat(PART / 4);
+    server.put(format!("{FILES}/note")).body("text/plain", text.clone()).await.expect(201);
+    let rendered = render(&server).await.expect(200).json();
+    assert!(rendered["text"].as_str() == Some(&text));
     server.delete(ONE).await.expect(204);
     store.until_objects(0).await;
     until_swept(&place).await;
@@ -225,6 +234,7 @@ async fn a_bucket_that_fails_costs_bytes_alone(place: Place) {
     server.create("{}").await;
     let large = pattern(2 * UPLOAD + 1);
     save(&server, "large", &large).await.expect(201);
+    server.put(format!("{FILES}/note?event=none")).body("text/plain", "text").await.expect(201);
     let modes =
         [Mode::Answers(503), Mode::Answers(500), Mode::Answers(403), Mode::Answers(301), Mode::Hangs, Mode::Gone];
     for mode in modes {
@@ -235,6 +245,8 @@ async fn a_bucket_that_fails_costs_bytes_alone(place: Place) {
         }
         is_unavailable(&server.get(format!("{FILES}/large")).await);
         is_unavailable(&server.get(format!("{FILES}/large?as=part")).await);
+        is_unavailable(&server.get("/apps/app/users/user/sessions/s/artifacts/large").await);
+        is_unavailable(&render(&server).await);
         // What the database knows is told.
         server.head(format!("{FILES}/large")).await.expect(200);
         the_rest_is_served(&server).await;
@@ -247,6 +259,7 @@ async fn a_bucket_that_fails_costs_bytes_alone(place: Place) {
     s3.set(Mode::Serves);
     server.get(format!("{FILES}/new")).await.problem(404, "artifact_not_found");
     assert!(read(&server, "large").await == large);
+    assert_eq!(render(&server).await.expect(200).json(), json!({"text": "text"}));
     // What passes soon is not noticed.
     for _ in 0..3 {
         s3.set(Mode::Stumbles(2));
@@ -261,7 +274,7 @@ async fn a_bucket_that_fails_costs_bytes_alone(place: Place) {
     log_says(&server.process, "objects were not removed from an artifact store").await;
     s3.set(Mode::Serves);
     until_due_is_swept(&place).await;
-    assert_eq!(store.objects().len(), 3);
+    assert_eq!(store.objects().len(), 4);
     assert_eq!(s3.unfinished(), 0);
     let (status, log) = store.verify(&place).await;
     assert_eq!(status.code(), Some(0), "{log}");
