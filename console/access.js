@@ -6,8 +6,8 @@ export const who = { kind: 'none', role: 'admin', apps: ['*'], users: ['*'], fea
 
 // A trailing `*` makes a prefix; with a backslash before it, it is a character of a name.
 const covers = (names, name) => names.some((one) => (one.endsWith('\\*')
-  ? name === `${one.slice(0, -2)}*`
-  : one === name || (one.endsWith('*') && name.startsWith(one.slice(0, -1)))));
+	? name === `${one.slice(0, -2)}*`
+	: one === name || (one.endsWith('*') && name.startsWith(one.slice(0, -1)))));
 
 export const hasRole = (role) => ROLES.indexOf(who.role) >= ROLES.indexOf(role);
 export const hasApp = (app) => covers(who.apps, app);

@@ -5,9 +5,9 @@ import { read } from './json.js';
 const SLOT = 'sessiond.credential';
 
 export const credential = {
-  get: () => sessionStorage.getItem(SLOT) ?? '',
-  set: (text) => sessionStorage.setItem(SLOT, text),
-  clear: () => sessionStorage.removeItem(SLOT),
+	get: () => sessionStorage.getItem(SLOT) ?? '',
+	set: (text) => sessionStorage.setItem(SLOT, text),
+	clear: () => sessionStorage.removeItem(SLOT),
 };
 
 /** Where the server is: a proxy may have put it below a path. With a slash at its end. */
@@ -18,40 +18,40 @@ export const urlOf = (address) => BASE + address.replace(/^\//, '');
 
 /** An answer that is no success, or none at all (status 0). */
 export class Problem extends Error {
-  constructor(status, body, fallback) {
-    const word = (name) => body?.string(name);
-    super(word('detail') ?? word('title') ?? fallback);
-    this.status = status;
-    this.code = word('code') ?? '';
-    this.requestId = word('requestId');
-    this.body = body;
-  }
+	constructor(status, body, fallback) {
+		const word = (name) => body?.string(name);
+		super(word('detail') ?? word('title') ?? fallback);
+		this.status = status;
+		this.code = word('code') ?? '';
+		this.requestId = word('requestId');
+		this.body = body;
+	}
 }
 
 let onUnauthenticated = () => {};
 
 /** What happens when the server asks for a credential. */
 export function whenUnauthenticated(listener) {
-  onUnauthenticated = listener;
+	onUnauthenticated = listener;
 }
 
 /** The address of a path of names, each one segment. */
 export function path(...names) {
-  return `/v1/${names.map(encodeURIComponent).join('/')}`;
+	return `/v1/${names.map(encodeURIComponent).join('/')}`;
 }
 
 export function sessionPath(app, user, session) {
-  return path('apps', app, 'users', user, 'sessions', session);
+	return path('apps', app, 'users', user, 'sessions', session);
 }
 
 /** Adds what is set to a path. */
 export function withQuery(address, query) {
-  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '' && value !== null);
-  return set.length ? `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams(set)}` : address;
+	const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '' && value !== null);
+	return set.length ? `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams(set)}` : address;
 }
 
 export function authorization() {
-  return credential.get() ? { Authorization: `Bearer ${credential.get()}` } : {};
+	return credential.get() ? { Authorization: `Bearer ${credential.get()}` } : {};
 }
 
 /**
@@ -59,37 +59,37 @@ export function authorization() {
  * Throws a Problem.
  */
 export async function send({ method = 'GET', path: address, body, headers = {}, signal }) {
-  const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
-  const used = credential.get();
-  let answer;
-  let text;
-  try {
-    answer = await fetch(urlOf(address), { method, body, signal, headers: { ...authorization(), ...content, ...headers } });
-    text = await answer.text();
-  } catch (error) {
-    if (error.name === 'AbortError') throw error;
-    throw new Problem(0, undefined, 'The server does not answer.');
-  }
-  const json = (answer.headers.get('content-type') ?? '').includes('json') && text ? read(text) : undefined;
-  if (answer.ok) return { status: answer.status, text, json, tag: answer.headers.get('etag') };
-  const problem = new Problem(answer.status, json, `${answer.status} ${answer.statusText}`);
-  // Of several requests with a credential that is refused, the first one counts.
-  if (answer.status === 401 && used === credential.get()) onUnauthenticated(problem);
-  throw problem;
+	const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
+	const used = credential.get();
+	let answer;
+	let text;
+	try {
+		answer = await fetch(urlOf(address), { method, body, signal, headers: { ...authorization(), ...content, ...headers } });
+		text = await answer.text();
+	} catch (error) {
+		if (error.name === 'AbortError') throw error;
+		throw new Problem(0, undefined, 'The server does not answer.');
+	}
+	const json = (answer.headers.get('content-type') ?? '').includes('json') && text ? read(text) : undefined;
+	if (answer.ok) return { status: answer.status, text, json, tag: answer.headers.get('etag') };
+	const problem = new Problem(answer.status, json, `${answer.status} ${answer.statusText}`);
+	// Of several requests with a credential that is refused, the first one counts.
+	if (answer.status === 401 && used === credential.get()) onUnauthenticated(problem);
+	throw problem;
 }
 
 export const get = (address, signal) => send({ path: address, signal });
 
 /** The request as a command. The credential is a variable in it. */
 export function curl({ method = 'GET', path: address, body, headers = {} }) {
-  const parts = [method === 'GET' ? 'curl' : `curl -X ${method}`];
-  if (credential.get()) parts.push('-H "Authorization: Bearer $SESSIOND_TOKEN"');
-  for (const [name, value] of Object.entries(headers)) parts.push(`-H ${shell(`${name}: ${value}`)}`);
-  if (body !== undefined) parts.push(`-H ${shell('Content-Type: application/json')}`, `-d ${shell(body)}`);
-  parts.push(shell(urlOf(address)));
-  return parts.join(parts.length > 2 ? ' \\\n  ' : ' ');
+	const parts = [method === 'GET' ? 'curl' : `curl -X ${method}`];
+	if (credential.get()) parts.push('-H "Authorization: Bearer $SESSIOND_TOKEN"');
+	for (const [name, value] of Object.entries(headers)) parts.push(`-H ${shell(`${name}: ${value}`)}`);
+	if (body !== undefined) parts.push(`-H ${shell('Content-Type: application/json')}`, `-d ${shell(body)}`);
+	parts.push(shell(urlOf(address)));
+	return parts.join(parts.length > 2 ? ' \\\n  ' : ' ');
 }
 
 function shell(text) {
-  return /^[\w./:=@%,+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+	return /^[\w./:=@%,+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

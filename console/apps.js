@@ -13,56 +13,56 @@ import { time } from './times.js';
 const FIRST = { method: 'POST', path: path('apps', 'shop', 'users', 'ada', 'sessions'), body: '{"sessionId":"s1","state":{"topic":"billing"}}' };
 
 export async function openApps({ root, signal }) {
-  const rows = new Map(); // tr -> name
-  const lastSession = async (row) => {
-    const { json } = await get(`${path('apps', rows.get(row), 'sessions')}?orderBy=lastUpdateTime&order=desc&pageSize=1`, signal);
-    const [session] = json.get('sessions').items;
-    if (session) fillRow(row, rows.get(row), session);
-  };
-  // The last activity of an app is a request of its own: only for rows that are seen.
-  const seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
-    seen.unobserve(target);
-    lastSession(target).catch(complain);
-  }));
-  signal.addEventListener('abort', () => seen.disconnect());
+	const rows = new Map(); // tr -> name
+	const lastSession = async (row) => {
+		const { json } = await get(`${path('apps', rows.get(row), 'sessions')}?orderBy=lastUpdateTime&order=desc&pageSize=1`, signal);
+		const [session] = json.get('sessions').items;
+		if (session) fillRow(row, rows.get(row), session);
+	};
+	// The last activity of an app is a request of its own: only for rows that are seen.
+	const seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
+		seen.unobserve(target);
+		lastSession(target).catch(complain);
+	}));
+	signal.addEventListener('abort', () => seen.disconnect());
 
-  const table = new PagedTable({
-    label: 'Apps', items: 'apps', signal,
-    columns: [{ title: 'App' }, { title: 'Last session', look: 'last' }, { title: 'Updated', look: 'when' }],
-    address: () => '/v1/apps?pageSize=1000',
-    row: (app) => {
-      const name = app.string('appName');
-      const row = h('tr', h('td', h('a.open', { href: appAddress(name), title: name }, h('bdi', name))), h('td.last'), h('td.when'));
-      rows.set(row, name);
-      seen.observe(row);
-      return row;
-    },
-    empty: () => h('div.empty', h('p', mayWrite() ? 'There are no apps yet. The first session makes one:' : 'There are no apps that you may see.'),
-      mayWrite() && h('pre.example', curl(FIRST))),
-  });
-  await table.load();
-  sides(root, { head: h('h1', 'Apps'), main: ['Apps', table.element], side: ['Recent', recentSessions()] });
-  return { keys: () => table.keys() };
+	const table = new PagedTable({
+		label: 'Apps', items: 'apps', signal,
+		columns: [{ title: 'App' }, { title: 'Last session', look: 'last' }, { title: 'Updated', look: 'when' }],
+		address: () => '/v1/apps?pageSize=1000',
+		row: (app) => {
+			const name = app.string('appName');
+			const row = h('tr', h('td', h('a.open', { href: appAddress(name), title: name }, h('bdi', name))), h('td.last'), h('td.when'));
+			rows.set(row, name);
+			seen.observe(row);
+			return row;
+		},
+		empty: () => h('div.empty', h('p', mayWrite() ? 'There are no apps yet. The first session makes one:' : 'There are no apps that you may see.'),
+			mayWrite() && h('pre.example', curl(FIRST))),
+	});
+	await table.load();
+	sides(root, { head: h('h1', 'Apps'), main: ['Apps', table.element], side: ['Recent', recentSessions()] });
+	return { keys: () => table.keys() };
 }
 
 function fillRow(row, app, session) {
-  const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.string(name));
-  fill(row.querySelector('.last'), h('a', { href: sessionAddress(app, user, id), title: id }, h('bdi', title || id)));
-  fill(row.querySelector('.when'), time(session.number('lastUpdateTime')));
+	const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.string(name));
+	fill(row.querySelector('.last'), h('a', { href: sessionAddress(app, user, id), title: id }, h('bdi', title || id)));
+	fill(row.querySelector('.when'), time(session.number('lastUpdateTime')));
 }
 
 function recentSessions() {
-  const list = h('section.scope');
-  const forget = () => { forgetAll(); draw(); };
-  const draw = () => {
-    const sessions = recent();
-    fill(list, h('h3', 'Recent in this browser'),
-      sessions.length === 0 ? h('p.empty', 'Sessions that you open are listed here.') : [
-        h('ul.links', sessions.map(({ app, user, id, title }) => h('li',
-          h('a', { href: sessionAddress(app, user, id), title: id }, h('bdi', title || id)), ' ', h('bdi.dim', `${app} / ${user}`)))),
-        h('div.bar', h('button.quiet', { click: forget }, 'Forget these')),
-      ]);
-  };
-  draw();
-  return list;
+	const list = h('section.scope');
+	const forget = () => { forgetAll(); draw(); };
+	const draw = () => {
+		const sessions = recent();
+		fill(list, h('h3', 'Recent in this browser'),
+			sessions.length === 0 ? h('p.empty', 'Sessions that you open are listed here.') : [
+				h('ul.links', sessions.map(({ app, user, id, title }) => h('li',
+					h('a', { href: sessionAddress(app, user, id), title: id }, h('bdi', title || id)), ' ', h('bdi.dim', `${app} / ${user}`)))),
+				h('div.bar', h('button.quiet', { click: forget }, 'Forget these')),
+			]);
+	};
+	draw();
+	return list;
 }

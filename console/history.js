@@ -7,94 +7,94 @@ const PAGE = 100;
 const MOST = 500; // rows that are kept at once
 
 export class History {
-  events = [];
-  revision = 0;
-  base = 0; // events up to here were trimmed
-  kept = new Set(); // sequences that no rewind has taken back, of those that were asked for
-  asked = new Set();
-  #opening;
+	events = [];
+	revision = 0;
+	base = 0; // events up to here were trimmed
+	kept = new Set(); // sequences that no rewind has taken back, of those that were asked for
+	asked = new Set();
+	#opening;
 
-  constructor(path, signal) {
-    this.path = path;
-    this.signal = signal;
-  }
+	constructor(path, signal) {
+		this.path = path;
+		this.signal = signal;
+	}
 
-  get first() { return this.events[0]?.sequence ?? this.revision + 1; }
-  get last() { return this.events.at(-1)?.sequence ?? this.revision; }
-  get hasOlder() { return this.first > this.base + 1; }
-  get hasNewer() { return this.last < this.revision; }
+	get first() { return this.events[0]?.sequence ?? this.revision + 1; }
+	get last() { return this.events.at(-1)?.sequence ?? this.revision; }
+	get hasOlder() { return this.first > this.base + 1; }
+	get hasNewer() { return this.last < this.revision; }
 
-  has(sequence) { return sequence >= this.first && sequence <= this.last && this.events.length > 0; }
-  find(sequence) { return this.events[sequence - this.first]; }
-  isRewound(event) { return event.rewinds === undefined && this.asked.has(event.sequence) && !this.kept.has(event.sequence); }
+	has(sequence) { return sequence >= this.first && sequence <= this.last && this.events.length > 0; }
+	find(sequence) { return this.events[sequence - this.first]; }
+	isRewound(event) { return event.rewinds === undefined && this.asked.has(event.sequence) && !this.kept.has(event.sequence); }
 
-  async #page(query) {
-    const { json } = await get(withQuery(`${this.path}/events`, { pageSize: PAGE, ...query }), this.signal);
-    this.revision = Math.max(this.revision, json.number('revision'));
-    this.base = json.number('trimmedThrough') ?? this.base;
-    return json.get('events').items.map(describe);
-  }
+	async #page(query) {
+		const { json } = await get(withQuery(`${this.path}/events`, { pageSize: PAGE, ...query }), this.signal);
+		this.revision = Math.max(this.revision, json.number('revision'));
+		this.base = json.number('trimmedThrough') ?? this.base;
+		return json.get('events').items.map(describe);
+	}
 
-  openAtEnd() {
-    return this.#open({ order: 'desc' });
-  }
+	openAtEnd() {
+		return this.#open({ order: 'desc' });
+	}
 
-  openAround(sequence) {
-    return this.#open({ afterSequence: Math.max(this.base, sequence - PAGE / 2) });
-  }
+	openAround(sequence) {
+		return this.#open({ afterSequence: Math.max(this.base, sequence - PAGE / 2) });
+	}
 
-  /** Of several windows that are asked for, the last one counts. */
-  async #open(query) {
-    const opening = this.#opening = Symbol();
-    const page = await this.#page(query);
-    if (opening === this.#opening) this.events = query.order ? page.reverse() : page;
-  }
+	/** Of several windows that are asked for, the last one counts. */
+	async #open(query) {
+		const opening = this.#opening = Symbol();
+		const page = await this.#page(query);
+		if (opening === this.#opening) this.events = query.order ? page.reverse() : page;
+	}
 
-  async older() {
-    if (!this.hasOlder) return;
-    const page = (await this.#page({ order: 'desc', beforeSequence: this.first })).reverse();
-    // Meanwhile another window may have been opened.
-    if (page.at(-1)?.sequence === this.first - 1) this.events = [...page, ...this.events].slice(0, MOST);
-  }
+	async older() {
+		if (!this.hasOlder) return;
+		const page = (await this.#page({ order: 'desc', beforeSequence: this.first })).reverse();
+		// Meanwhile another window may have been opened.
+		if (page.at(-1)?.sequence === this.first - 1) this.events = [...page, ...this.events].slice(0, MOST);
+	}
 
-  async newer() {
-    if (!this.hasNewer) return;
-    const page = await this.#page({ afterSequence: this.last });
-    if (page[0]?.sequence === this.last + 1) this.events = [...this.events, ...page].slice(-MOST);
-  }
+	async newer() {
+		if (!this.hasNewer) return;
+		const page = await this.#page({ afterSequence: this.last });
+		if (page[0]?.sequence === this.last + 1) this.events = [...this.events, ...page].slice(-MOST);
+	}
 
-  /** The events up to here are gone. */
-  trimmed(base) {
-    this.base = base;
-    this.events = this.events.filter((event) => event.sequence > base);
-  }
+	/** The events up to here are gone. */
+	trimmed(base) {
+		this.base = base;
+		this.events = this.events.filter((event) => event.sequence > base);
+	}
 
-  /** Takes an event of the stream. False: some before it are missing here. */
-  add(event) {
-    const gap = event.sequence > this.revision + 1;
-    const isNext = !this.hasNewer && event.sequence === this.last + 1;
-    this.revision = Math.max(this.revision, event.sequence);
-    if (!isNext) return !gap;
-    this.events.push(event);
-    if (this.events.length > MOST) this.events = this.events.slice(-MOST);
-    return true;
-  }
+	/** Takes an event of the stream. False: some before it are missing here. */
+	add(event) {
+		const gap = event.sequence > this.revision + 1;
+		const isNext = !this.hasNewer && event.sequence === this.last + 1;
+		this.revision = Math.max(this.revision, event.sequence);
+		if (!isNext) return !gap;
+		this.events.push(event);
+		if (this.events.length > MOST) this.events = this.events.slice(-MOST);
+		return true;
+	}
 
-  /** Asks the server which events of the window a rewind took back. */
-  async askRewound() {
-    if (this.events.length === 0) return;
-    const [first, last] = [this.first, this.last];
-    const kept = [];
-    for (let after = first - 1; ;) {
-      const query = { excludeRewound: true, afterSequence: after, beforeSequence: last + 1, pageSize: 1000 };
-      const { json } = await get(withQuery(`${this.path}/events`, query), this.signal);
-      const page = json.get('events').items.map((event) => event.number('sequence'));
-      kept.push(...page);
-      if (page.length === 0 || json.get('nextPageToken') === undefined) break;
-      after = page.at(-1);
-    }
-    this.kept = new Set(kept);
-    this.asked = new Set(this.events.filter((event) => event.sequence >= first && event.sequence <= last)
-      .map((event) => event.sequence));
-  }
+	/** Asks the server which events of the window a rewind took back. */
+	async askRewound() {
+		if (this.events.length === 0) return;
+		const [first, last] = [this.first, this.last];
+		const kept = [];
+		for (let after = first - 1; ;) {
+			const query = { excludeRewound: true, afterSequence: after, beforeSequence: last + 1, pageSize: 1000 };
+			const { json } = await get(withQuery(`${this.path}/events`, query), this.signal);
+			const page = json.get('events').items.map((event) => event.number('sequence'));
+			kept.push(...page);
+			if (page.length === 0 || json.get('nextPageToken') === undefined) break;
+			after = page.at(-1);
+		}
+		this.kept = new Set(kept);
+		this.asked = new Set(this.events.filter((event) => event.sequence >= first && event.sequence <= last)
+			.map((event) => event.sequence));
+	}
 }

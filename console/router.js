@@ -4,13 +4,13 @@ import { withQuery } from './api.js';
 
 /** { names, query } of an address, or undefined if it cannot be decoded. */
 export function parse(hash) {
-  const [address, query = ''] = hash.replace(/^#/, '').split('?', 2);
-  try {
-    const names = address.split('/').filter((part) => part !== '').map(decodeURIComponent);
-    return { names, query: Object.fromEntries(new URLSearchParams(query)) };
-  } catch {
-    return undefined;
-  }
+	const [address, query = ''] = hash.replace(/^#/, '').split('?', 2);
+	try {
+		const names = address.split('/').filter((part) => part !== '').map(decodeURIComponent);
+		return { names, query: Object.fromEntries(new URLSearchParams(query)) };
+	} catch {
+		return undefined;
+	}
 }
 
 /** The address of a view; what is undefined or empty in the query is left out. */
@@ -19,10 +19,10 @@ export const href = (names, query = {}) => withQuery(`#/${names.map(encodeURICom
 export const appAddress = (app, query) => href(['app', app], query);
 export const userAddress = (app, user, query) => href(['app', app, 'user', user], query);
 export const sessionAddress = (app, user, session, query) =>
-  href(['app', app, 'user', user, 'session', session], query);
+	href(['app', app, 'user', user, 'session', session], query);
 
 export function go(address) {
-  location.hash = address;
+	location.hash = address;
 }
 
 let opened = location.hash;
@@ -30,7 +30,7 @@ addEventListener('hashchange', () => { opened = location.hash; });
 
 /** Writes where one is without a step of history, and without opening the page again; not if one is about to leave it. */
 export function note(address) {
-  if (location.hash !== opened || location.hash === address) return;
-  history.replaceState(null, '', address);
-  opened = location.hash;
+	if (location.hash !== opened || location.hash === address) return;
+	history.replaceState(null, '', address);
+	opened = location.hash;
 }

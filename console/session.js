@@ -24,406 +24,406 @@ const PANES = ['left', 'middle', 'right'];
 const ENDS = { deleted: 'deleted', session_not_found: 'deleted', expired: 'expired', position_gone: 'made anew' };
 
 export async function openSession({ root, names: [app, user, id], query, signal, setTitle }) {
-  const page = new SessionPage({ root, app, user, id, signal, setTitle });
-  await page.open(query);
-  return page;
+	const page = new SessionPage({ root, app, user, id, signal, setTitle });
+	await page.open(query);
+	return page;
 }
 
 class SessionPage {
-  view = 'content';
-  against = 'previous';
-  place; // undefined: the end, wherever that is
-  status = 'waiting';
-  scroll = ''; // what the next drawing does with the timeline: toEnd, reveal or focus
+	view = 'content';
+	against = 'previous';
+	place; // undefined: the end, wherever that is
+	status = 'waiting';
+	scroll = ''; // what the next drawing does with the timeline: toEnd, reveal or focus
 
-  constructor({ root, app, user, id, signal, setTitle }) {
-    Object.assign(this, { root, app, user, id, signal, setTitle });
-    this.path = sessionPath(app, user, id);
-    this.history = new History(this.path, signal);
-    this.states = new States(this.path, signal);
-    this.timeline = new Timeline(this.history, (sequence) => this.goTo(sequence), (side) => this.#page(side), () => this.draw());
-    this.eventView = new EventView((view) => { this.view = view; this.draw(); });
-    this.stateView = new StateView((against) => { this.against = against; this.draw(); }, (key) => this.edit(key));
-    this.slider = new Slider((revision) => this.goTo(revision));
-    this.head = h('header.head');
-    this.gone = h('div.gone', { role: 'alert' });
-    this.live = h('button.live', { 'aria-pressed': 'true', click: () => this.tail() }, 'Live');
-    this.panes = h('div.panes', this.timeline.element, this.eventView.element, this.stateView.element);
-    this.panes.dataset.shown = 'left';
-    this.chooser = h('div.chooser', { role: 'group', 'aria-label': 'Pane' }, ['Timeline', 'Event', 'State'].map((name, index) =>
-      h('button', { 'aria-pressed': String(index === 0), click: () => this.#showPane(PANES[index]) }, name)));
-  }
+	constructor({ root, app, user, id, signal, setTitle }) {
+		Object.assign(this, { root, app, user, id, signal, setTitle });
+		this.path = sessionPath(app, user, id);
+		this.history = new History(this.path, signal);
+		this.states = new States(this.path, signal);
+		this.timeline = new Timeline(this.history, (sequence) => this.goTo(sequence), (side) => this.#page(side), () => this.draw());
+		this.eventView = new EventView((view) => { this.view = view; this.draw(); });
+		this.stateView = new StateView((against) => { this.against = against; this.draw(); }, (key) => this.edit(key));
+		this.slider = new Slider((revision) => this.goTo(revision));
+		this.head = h('header.head');
+		this.gone = h('div.gone', { role: 'alert' });
+		this.live = h('button.live', { 'aria-pressed': 'true', click: () => this.tail() }, 'Live');
+		this.panes = h('div.panes', this.timeline.element, this.eventView.element, this.stateView.element);
+		this.panes.dataset.shown = 'left';
+		this.chooser = h('div.chooser', { role: 'group', 'aria-label': 'Pane' }, ['Timeline', 'Event', 'State'].map((name, index) =>
+			h('button', { 'aria-pressed': String(index === 0), click: () => this.#showPane(PANES[index]) }, name)));
+	}
 
-  get at() { return this.place ?? this.history.revision; }
-  get isAtEnd() { return this.place === undefined; }
+	get at() { return this.place ?? this.history.revision; }
+	get isAtEnd() { return this.place === undefined; }
 
-  async open(query) {
-    fill(this.root, h('div.session', this.head, this.gone, this.chooser, this.panes, this.#foot()));
-    const { json } = await get(withQuery(this.path, { numRecentEvents: 0 }), this.signal);
-    this.session = json;
-    this.history.revision = json.number('revision');
-    this.history.base = json.number('baseRevision') ?? 0;
-    remember({ app: this.app, user: this.user, id: this.id, title: json.string('displayName') });
-    this.#drawHead();
-    await this.update(query);
-    this.#askRewound();
-    this.#follow();
-    this.#askForks().catch(() => {});
-  }
+	async open(query) {
+		fill(this.root, h('div.session', this.head, this.gone, this.chooser, this.panes, this.#foot()));
+		const { json } = await get(withQuery(this.path, { numRecentEvents: 0 }), this.signal);
+		this.session = json;
+		this.history.revision = json.number('revision');
+		this.history.base = json.number('baseRevision') ?? 0;
+		remember({ app: this.app, user: this.user, id: this.id, title: json.string('displayName') });
+		this.#drawHead();
+		await this.update(query);
+		this.#askRewound();
+		this.#follow();
+		this.#askForks().catch(() => {});
+	}
 
-  /** Marks forks, of the user's 200 latest sessions. */
-  async #askForks() {
-    const query = { orderBy: 'createTime', order: 'desc', pageSize: 200 };
-    const { json } = await get(withQuery(path('apps', this.app, 'users', this.user, 'sessions'), query), this.signal);
-    for (const session of json.get('sessions').items) {
-      if (session.string('forkedFrom', 'sessionId') !== this.id) continue;
-      const id = session.string('id');
-      const link = h('a', { href: sessionAddress(this.app, this.user, id) }, h('bdi', session.string('displayName') ?? id));
-      this.timeline.forks.push({ revision: session.number('forkedFrom', 'revision'), link });
-    }
-    if (this.timeline.forks.length) this.draw();
-  }
+	/** Marks forks, of the user's 200 latest sessions. */
+	async #askForks() {
+		const query = { orderBy: 'createTime', order: 'desc', pageSize: 200 };
+		const { json } = await get(withQuery(path('apps', this.app, 'users', this.user, 'sessions'), query), this.signal);
+		for (const session of json.get('sessions').items) {
+			if (session.string('forkedFrom', 'sessionId') !== this.id) continue;
+			const id = session.string('id');
+			const link = h('a', { href: sessionAddress(this.app, this.user, id) }, h('bdi', session.string('displayName') ?? id));
+			this.timeline.forks.push({ revision: session.number('forkedFrom', 'revision'), link });
+		}
+		if (this.timeline.forks.length) this.draw();
+	}
 
-  /** Takes what an address says: `at`, `event`, `view`, `against`, `filter`. */
-  async update({ at, event, view, against, filter = '' }) {
-    this.timeline.filter.value = filter;
-    if (['content', 'actions', 'raw'].includes(view)) this.view = view;
-    if (['previous', 'start', 'now'].includes(against)) this.against = against;
-    let place = /^\d+$/.test(at ?? '') ? Number(at) : undefined;
-    if (place === undefined && event) {
-      const { json } = await get(`${this.path}/events/${encodeURIComponent(event)}`, this.signal);
-      place = json.number('sequence');
-    }
-    this.place = place === undefined ? undefined : Math.min(Math.max(place, this.history.base), this.history.revision);
-    await this.#load();
-    this.draw(this.isAtEnd ? 'toEnd' : 'reveal');
-  }
+	/** Takes what an address says: `at`, `event`, `view`, `against`, `filter`. */
+	async update({ at, event, view, against, filter = '' }) {
+		this.timeline.filter.value = filter;
+		if (['content', 'actions', 'raw'].includes(view)) this.view = view;
+		if (['previous', 'start', 'now'].includes(against)) this.against = against;
+		let place = /^\d+$/.test(at ?? '') ? Number(at) : undefined;
+		if (place === undefined && event) {
+			const { json } = await get(`${this.path}/events/${encodeURIComponent(event)}`, this.signal);
+			place = json.number('sequence');
+		}
+		this.place = place === undefined ? undefined : Math.min(Math.max(place, this.history.base), this.history.revision);
+		await this.#load();
+		this.draw(this.isAtEnd ? 'toEnd' : 'reveal');
+	}
 
-  /** Moves to a revision; the last one is the end, where new events are followed. */
-  goTo(revision, scroll = 'reveal') {
-    const { base, revision: last } = this.history;
-    const place = Math.min(Math.max(revision, base), last);
-    this.place = place === last ? undefined : place;
-    this.draw(scroll);
-    clearTimeout(this.loading);
-    if (this.history.has(this.at) || this.at === base) return;
-    this.loading = setTimeout(() => this.#load().then(() => {
-      this.draw(scroll);
-      this.#askRewound();
-    }).catch(complain), DEBOUNCE);
-  }
+	/** Moves to a revision; the last one is the end, where new events are followed. */
+	goTo(revision, scroll = 'reveal') {
+		const { base, revision: last } = this.history;
+		const place = Math.min(Math.max(revision, base), last);
+		this.place = place === last ? undefined : place;
+		this.draw(scroll);
+		clearTimeout(this.loading);
+		if (this.history.has(this.at) || this.at === base) return;
+		this.loading = setTimeout(() => this.#load().then(() => {
+			this.draw(scroll);
+			this.#askRewound();
+		}).catch(complain), DEBOUNCE);
+	}
 
-  tail() {
-    this.goTo(this.history.revision, 'toEnd');
-  }
+	tail() {
+		this.goTo(this.history.revision, 'toEnd');
+	}
 
-  /** To the first event of the next or the previous invocation. */
-  step(direction) {
-    const starts = this.#starts();
-    const next = direction > 0 ? starts.find((start) => start > this.at) : starts.findLast((start) => start < this.at);
-    this.goTo(next ?? (direction > 0 ? this.history.revision : this.history.base), 'focus');
-  }
+	/** To the first event of the next or the previous invocation. */
+	step(direction) {
+		const starts = this.#starts();
+		const next = direction > 0 ? starts.find((start) => start > this.at) : starts.findLast((start) => start < this.at);
+		this.goTo(next ?? (direction > 0 ? this.history.revision : this.history.base), 'focus');
+	}
 
-  async #load() {
-    const { history } = this;
-    if (history.has(this.at)) return;
-    if (this.isAtEnd) await history.openAtEnd();
-    else await history.openAround(this.at);
-  }
+	async #load() {
+		const { history } = this;
+		if (history.has(this.at)) return;
+		if (this.isAtEnd) await history.openAtEnd();
+		else await history.openAround(this.at);
+	}
 
-  async #page(side) {
-    if (this.paging) return;
-    this.paging = true;
-    try {
-      await this.history[side]();
-      this.draw();
-      await this.history.askRewound();
-      this.draw();
-    } catch (error) {
-      complain(error);
-    } finally {
-      this.paging = false;
-    }
-  }
+	async #page(side) {
+		if (this.paging) return;
+		this.paging = true;
+		try {
+			await this.history[side]();
+			this.draw();
+			await this.history.askRewound();
+			this.draw();
+		} catch (error) {
+			complain(error);
+		} finally {
+			this.paging = false;
+		}
+	}
 
-  #askRewound() {
-    this.history.askRewound().then(() => this.draw()).catch(() => {});
-  }
+	#askRewound() {
+		this.history.askRewound().then(() => this.draw()).catch(() => {});
+	}
 
-  #starts() {
-    const { events } = this.history;
-    return events.filter((event, index) => event.invocation !== events[index - 1]?.invocation).map((event) => event.sequence);
-  }
+	#starts() {
+		const { events } = this.history;
+		return events.filter((event, index) => event.invocation !== events[index - 1]?.invocation).map((event) => event.sequence);
+	}
 
-  draw(scroll) {
-    this.scroll = scroll ?? this.scroll;
-    if (this.drawing || this.signal.aborted) return;
-    this.drawing = true;
-    requestAnimationFrame(() => {
-      this.drawing = false;
-      if (!this.signal.aborted) this.#drawNow();
-    });
-  }
+	draw(scroll) {
+		this.scroll = scroll ?? this.scroll;
+		if (this.drawing || this.signal.aborted) return;
+		this.drawing = true;
+		requestAnimationFrame(() => {
+			this.drawing = false;
+			if (!this.signal.aborted) this.#drawNow();
+		});
+	}
 
-  #drawNow() {
-    const { history, at } = this;
-    const event = history.find(at);
-    this.timeline.draw(at);
-    this.timeline[this.scroll]?.();
-    this.scroll = '';
-    if (event || at === history.base) this.eventView.draw(event, this.view, this.session);
-    const text = event ? `event ${at} of ${history.revision}, ${event.author || 'no author'}, ${clock(event.time)}` : `revision ${at} of ${history.revision}`;
-    this.slider.draw({ base: history.base, revision: history.revision, at, text, starts: this.#starts() });
-    this.#drawLive();
-    note(sessionAddress(this.app, this.user, this.id, {
-      at: this.place, view: this.view === 'content' ? undefined : this.view,
-      against: this.against === 'previous' ? undefined : this.against, filter: this.timeline.filter.value,
-    }));
-    if (this.isAtEnd && history.hasNewer && this.timeline.isAtEnd) this.#catchUp();
-    this.#keepState();
-  }
+	#drawNow() {
+		const { history, at } = this;
+		const event = history.find(at);
+		this.timeline.draw(at);
+		this.timeline[this.scroll]?.();
+		this.scroll = '';
+		if (event || at === history.base) this.eventView.draw(event, this.view, this.session);
+		const text = event ? `event ${at} of ${history.revision}, ${event.author || 'no author'}, ${clock(event.time)}` : `revision ${at} of ${history.revision}`;
+		this.slider.draw({ base: history.base, revision: history.revision, at, text, starts: this.#starts() });
+		this.#drawLive();
+		note(sessionAddress(this.app, this.user, this.id, {
+			at: this.place, view: this.view === 'content' ? undefined : this.view,
+			against: this.against === 'previous' ? undefined : this.against, filter: this.timeline.filter.value,
+		}));
+		if (this.isAtEnd && history.hasNewer && this.timeline.isAtEnd) this.#catchUp();
+		this.#keepState();
+	}
 
-  /** Reads the end anew, if events that were not seen on the stream are there. */
-  async #catchUp() {
-    if (this.isCatching) return;
-    this.isCatching = true;
-    await this.history.openAtEnd().then(() => this.#askRewound()).catch(complain);
-    this.isCatching = false;
-    if (this.isAtEnd) this.draw('toEnd');
-    else this.goTo(this.at, ''); // one went elsewhere meanwhile
-  }
+	/** Reads the end anew, if events that were not seen on the stream are there. */
+	async #catchUp() {
+		if (this.isCatching) return;
+		this.isCatching = true;
+		await this.history.openAtEnd().then(() => this.#askRewound()).catch(complain);
+		this.isCatching = false;
+		if (this.isAtEnd) this.draw('toEnd');
+		else this.goTo(this.at, ''); // one went elsewhere meanwhile
+	}
 
-  /** Draws the state that is wanted, one after the other: neither a slider nor events that arrive quickly put it off. */
-  async #keepState() {
-    this.isStale = true;
-    if (this.isReading) return;
-    this.isReading = true;
-    while (this.isStale && !this.signal.aborted) {
-      this.isStale = false;
-      await this.#drawState();
-      await new Promise(requestAnimationFrame);
-    }
-    this.isReading = false;
-  }
+	/** Draws the state that is wanted, one after the other: neither a slider nor events that arrive quickly put it off. */
+	async #keepState() {
+		this.isStale = true;
+		if (this.isReading) return;
+		this.isReading = true;
+		while (this.isStale && !this.signal.aborted) {
+			this.isStale = false;
+			await this.#drawState();
+			await new Promise(requestAnimationFrame);
+		}
+		this.isReading = false;
+	}
 
-  async #drawState() {
-    const { at, against, place, isAtEnd } = this;
-    const { base, revision } = this.history;
-    try {
-      const other = { now: undefined, start: base, previous: Math.max(base, at - 1) }[against];
-      const [shown, compared] = await Promise.all([place, other].map((one) => this.states.at(one)));
-      if (place !== this.place || against !== this.against || this.signal.aborted) return;
-      const rows = against === 'now' ? compare(shown, compared) : compare(compared, shown);
-      const title = isAtEnd ? 'State now' : against === 'now' ? `State ${at} → now` : `State at ${at}`;
-      this.stateView.draw({ rows, title, against, mayEdit: mayWrite(), text: shown.text });
-      if (at > base) this.states.prefetch(at - 1);
-      if (at < revision) this.states.prefetch(at + 1);
-    } catch (error) {
-      if (error.name !== 'AbortError' && place === this.place) this.stateView.fail(error);
-    }
-  }
+	async #drawState() {
+		const { at, against, place, isAtEnd } = this;
+		const { base, revision } = this.history;
+		try {
+			const other = { now: undefined, start: base, previous: Math.max(base, at - 1) }[against];
+			const [shown, compared] = await Promise.all([place, other].map((one) => this.states.at(one)));
+			if (place !== this.place || against !== this.against || this.signal.aborted) return;
+			const rows = against === 'now' ? compare(shown, compared) : compare(compared, shown);
+			const title = isAtEnd ? 'State now' : against === 'now' ? `State ${at} → now` : `State at ${at}`;
+			this.stateView.draw({ rows, title, against, mayEdit: mayWrite(), text: shown.text });
+			if (at > base) this.states.prefetch(at - 1);
+			if (at < revision) this.states.prefetch(at + 1);
+		} catch (error) {
+			if (error.name !== 'AbortError' && place === this.place) this.stateView.fail(error);
+		}
+	}
 
-  #drawHead() {
-    const title = this.session.string('displayName');
-    const labels = this.session.get('labels')?.members ?? [];
-    const from = this.session.string('forkedFrom', 'sessionId');
-    this.setTitle(title ?? this.id);
-    fill(this.head,
-      h('nav.crumbs', { 'aria-label': 'Where this is' },
-        h('a', { href: appAddress(this.app) }, h('bdi', this.app)), h('span.slash', '/'),
-        h('a', { href: userAddress(this.app, this.user) }, h('bdi', this.user)), h('span.slash', '/'),
-        h('h1', h('bdi', title ?? this.id))),
-      h('div.marks',
-        title && h('bdi.id', this.id),
-        labels.map(({ key, value }) => h('bdi.label', `${key.string()}=${value.string()}`)),
-        from && h('a.label', { href: sessionAddress(this.app, this.user, from, { at: this.session.at('forkedFrom', 'revision').text }) },
-          'fork of ', h('bdi', from), ` at ${this.session.at('forkedFrom', 'revision').text}`)),
-      this.live);
-  }
+	#drawHead() {
+		const title = this.session.string('displayName');
+		const labels = this.session.get('labels')?.members ?? [];
+		const from = this.session.string('forkedFrom', 'sessionId');
+		this.setTitle(title ?? this.id);
+		fill(this.head,
+			h('nav.crumbs', { 'aria-label': 'Where this is' },
+				h('a', { href: appAddress(this.app) }, h('bdi', this.app)), h('span.slash', '/'),
+				h('a', { href: userAddress(this.app, this.user) }, h('bdi', this.user)), h('span.slash', '/'),
+				h('h1', h('bdi', title ?? this.id))),
+			h('div.marks',
+				title && h('bdi.id', this.id),
+				labels.map(({ key, value }) => h('bdi.label', `${key.string()}=${value.string()}`)),
+				from && h('a.label', { href: sessionAddress(this.app, this.user, from, { at: this.session.at('forkedFrom', 'revision').text }) },
+					'fork of ', h('bdi', from), ` at ${this.session.at('forkedFrom', 'revision').text}`)),
+			this.live);
+	}
 
-  #foot() {
-    const button = (label, action, title, key) =>
-      h('button', { title: title + (key ? ` (${key})` : ''), 'aria-keyshortcuts': key, click: action }, label);
-    this.writing = mayWrite() ? [
-      button('Edit state', () => this.edit(), 'Change state by operators', 'e'),
-      button('Fork here', () => this.fork(), 'A new session with the events up to here', 'f'),
-      button('Rewind to here', () => this.rewind(), 'One more event restores the session state of here'),
-      mayOperate(this.app, 'trim') && button('Trim to here', () => this.trim(), 'Removes the events up to here'),
-    ].filter(Boolean) : [];
-    return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', () => this.copyCurl(), 'The requests of this view', 'y'),
-      mayOperate(this.app, 'export') && exportButton(this.path, this.id)));
-  }
+	#foot() {
+		const button = (label, action, title, key) =>
+			h('button', { title: title + (key ? ` (${key})` : ''), 'aria-keyshortcuts': key, click: action }, label);
+		this.writing = mayWrite() ? [
+			button('Edit state', () => this.edit(), 'Change state by operators', 'e'),
+			button('Fork here', () => this.fork(), 'A new session with the events up to here', 'f'),
+			button('Rewind to here', () => this.rewind(), 'One more event restores the session state of here'),
+			mayOperate(this.app, 'trim') && button('Trim to here', () => this.trim(), 'Removes the events up to here'),
+		].filter(Boolean) : [];
+		return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', () => this.copyCurl(), 'The requests of this view', 'y'),
+			mayOperate(this.app, 'export') && exportButton(this.path, this.id)));
+	}
 
-  #drawLive() {
-    const words = { live: this.isAtEnd ? 'Live' : 'Live: go to the end', waiting: 'Connecting…' };
-    this.live.textContent = words[this.status] ?? `Ended: ${this.status}`;
-    this.live.dataset.status = words[this.status] ? this.status : 'ended';
-    this.live.setAttribute('aria-pressed', String(this.isAtEnd));
-  }
+	#drawLive() {
+		const words = { live: this.isAtEnd ? 'Live' : 'Live: go to the end', waiting: 'Connecting…' };
+		this.live.textContent = words[this.status] ?? `Ended: ${this.status}`;
+		this.live.dataset.status = words[this.status] ? this.status : 'ended';
+		this.live.setAttribute('aria-pressed', String(this.isAtEnd));
+	}
 
-  #showPane(pane) {
-    this.panes.dataset.shown = pane;
-    [...this.chooser.children].forEach((button, index) => button.setAttribute('aria-pressed', String(PANES[index] === pane)));
-  }
+	#showPane(pane) {
+		this.panes.dataset.shown = pane;
+		[...this.chooser.children].forEach((button, index) => button.setAttribute('aria-pressed', String(PANES[index] === pane)));
+	}
 
-  edit(key) {
-    editState({ path: `${this.path}/state`, title: 'Edit state', key, signal: this.signal }).catch(complain);
-  }
+	edit(key) {
+		editState({ path: `${this.path}/state`, title: 'Edit state', key, signal: this.signal }).catch(complain);
+	}
 
-  fork() {
-    const { at } = this;
-    const headers = { 'Idempotency-Key': newKey() };
-    const id = h('input', { spellcheck: 'false', autocomplete: 'off', placeholder: 'generated' });
-    ask({
-      title: `Fork at event ${at}`,
-      about: `Makes a new session with ${at === 0 ? 'no events' : `the events 1 to ${at}`} and the session state of that moment. This one stays as it is.`,
-      fields: [field('Id of the new session', id)],
-      action: 'Fork',
-      request: () => ({
-        method: 'POST', path: `${this.path}/fork`, headers,
-        body: compose({ atRevision: String(at), sessionId: id.value ? quote(id.value) : undefined }),
-      }),
-      done: ({ json }) => go(sessionAddress(this.app, this.user, json.string('id'))),
-    });
-  }
+	fork() {
+		const { at } = this;
+		const headers = { 'Idempotency-Key': newKey() };
+		const id = h('input', { spellcheck: 'false', autocomplete: 'off', placeholder: 'generated' });
+		ask({
+			title: `Fork at event ${at}`,
+			about: `Makes a new session with ${at === 0 ? 'no events' : `the events 1 to ${at}`} and the session state of that moment. This one stays as it is.`,
+			fields: [field('Id of the new session', id)],
+			action: 'Fork',
+			request: () => ({
+				method: 'POST', path: `${this.path}/fork`, headers,
+				body: compose({ atRevision: String(at), sessionId: id.value ? quote(id.value) : undefined }),
+			}),
+			done: ({ json }) => go(sessionAddress(this.app, this.user, json.string('id'))),
+		});
+	}
 
-  /** Asks for what is refused (412) while there are events that were not seen; told of them, one may ask again. */
-  #ask({ path, headers, body, past, ...rest }) {
-    let seen = this.history.revision;
-    ask({
-      ...rest,
-      danger: true,
-      request: () => ({ method: 'POST', path: this.path + path, headers: { 'If-Match': `"${seen}"`, ...headers }, body }),
-      failed: (problem, { trouble, build }) => {
-        const revision = problem.status === 412 && problem.body?.number('revision');
-        if (!revision) return false;
-        fill(trouble, h('p', h('b', `Nothing was ${past}: event${revision > seen + 1 ? `s ${seen + 1} to` : ''} ${revision} came meanwhile.`),
-          ` Look at what is new first, or press ${rest.action} again.`));
-        seen = revision;
-        build();
-        return true;
-      },
-    });
-  }
+	/** Asks for what is refused (412) while there are events that were not seen; told of them, one may ask again. */
+	#ask({ path, headers, body, past, ...rest }) {
+		let seen = this.history.revision;
+		ask({
+			...rest,
+			danger: true,
+			request: () => ({ method: 'POST', path: this.path + path, headers: { 'If-Match': `"${seen}"`, ...headers }, body }),
+			failed: (problem, { trouble, build }) => {
+				const revision = problem.status === 412 && problem.body?.number('revision');
+				if (!revision) return false;
+				fill(trouble, h('p', h('b', `Nothing was ${past}: event${revision > seen + 1 ? `s ${seen + 1} to` : ''} ${revision} came meanwhile.`),
+					` Look at what is new first, or press ${rest.action} again.`));
+				seen = revision;
+				build();
+				return true;
+			},
+		});
+	}
 
-  rewind() {
-    const { at } = this;
-    this.#ask({
-      title: `Rewind to event ${at}`,
-      about: `Appends one event that restores the session's own state as it was after event ${at}. Nothing is removed; app and user state stay as they are.`,
-      action: 'Rewind', past: 'rewound', said: 'Rewound',
-      path: '/rewind', headers: { 'Idempotency-Key': newKey() }, body: compose({ toRevision: String(at) }),
-      done: () => this.tail(),
-    });
-  }
+	rewind() {
+		const { at } = this;
+		this.#ask({
+			title: `Rewind to event ${at}`,
+			about: `Appends one event that restores the session's own state as it was after event ${at}. Nothing is removed; app and user state stay as they are.`,
+			action: 'Rewind', past: 'rewound', said: 'Rewound',
+			path: '/rewind', headers: { 'Idempotency-Key': newKey() }, body: compose({ toRevision: String(at) }),
+			done: () => this.tail(),
+		});
+	}
 
-  trim() {
-    const { at, id } = this;
-    this.#ask({
-      title: `Trim to event ${at}`, id,
-      about: `Removes the events up to ${at} for good. The state stays; what was before cannot be seen any more.`,
-      action: 'Trim', past: 'trimmed',
-      path: '/trim', body: `{"beforeSequence":${at + 1}}`,
-      done: ({ json }) => {
-        toast(`${json.get('trimmedEvents').text} events trimmed`);
-        this.#trimmed(json.number('baseRevision'));
-      },
-    });
-  }
+	trim() {
+		const { at, id } = this;
+		this.#ask({
+			title: `Trim to event ${at}`, id,
+			about: `Removes the events up to ${at} for good. The state stays; what was before cannot be seen any more.`,
+			action: 'Trim', past: 'trimmed',
+			path: '/trim', body: `{"beforeSequence":${at + 1}}`,
+			done: ({ json }) => {
+				toast(`${json.get('trimmedEvents').text} events trimmed`);
+				this.#trimmed(json.number('baseRevision'));
+			},
+		});
+	}
 
-  /** What is shown of the events up to here goes. */
-  #trimmed(base) {
-    this.history.trimmed(base);
-    this.goTo(this.at);
-  }
+	/** What is shown of the events up to here goes. */
+	#trimmed(base) {
+		this.history.trimmed(base);
+		this.goTo(this.at);
+	}
 
-  copyCurl() {
-    const event = this.history.find(this.at);
-    const requests = [
-      { path: this.states.address(this.place) },
-      event && { path: `${this.path}/events/${encodeURIComponent(event.id)}` },
-    ].filter(Boolean);
-    return copy(requests.map(curl).join('\n'));
-  }
+	copyCurl() {
+		const event = this.history.find(this.at);
+		const requests = [
+			{ path: this.states.address(this.place) },
+			event && { path: `${this.path}/events/${encodeURIComponent(event.id)}` },
+		].filter(Boolean);
+		return copy(requests.map(curl).join('\n'));
+	}
 
-  #follow() {
-    let position = String(this.history.revision);
-    const stop = new AbortController();
-    const signal = AbortSignal.any([this.signal, stop.signal]);
-    const end = (word) => { stop.abort(); this.#ended(word); };
-    followShared({
-      address: withQuery(`${this.path}/watch`, { include: 'state' }),
-      signal,
-      position: () => position,
-      onFrame: ({ event: kind, data, id }) => {
-        if (kind === 'event') {
-          const event = describe(read(data));
-          if (id && event.sequence >= parseInt(position, 10)) position = id;
-          this.#arrived(event);
-        } else if (kind === 'state') {
-          if (this.isAtEnd || this.against === 'now') this.draw();
-        } else if (kind === 'metadata') {
-          this.#metadata(read(data));
-        } else if (kind === 'trimmed') {
-          position = read(data).get('baseRevision').text;
-          this.#trimmed(Number(position));
-        } else if (kind === 'deleted') {
-          end(read(data).string('reason') ?? 'deleted');
-        }
-      },
-      onStatus: (status) => {
-        if (typeof status === 'string') this.status = status;
-        else return end(status.code || status.message);
-        this.#drawLive();
-        if (status === 'live') this.draw();
-      },
-    }).catch(complain);
-  }
+	#follow() {
+		let position = String(this.history.revision);
+		const stop = new AbortController();
+		const signal = AbortSignal.any([this.signal, stop.signal]);
+		const end = (word) => { stop.abort(); this.#ended(word); };
+		followShared({
+			address: withQuery(`${this.path}/watch`, { include: 'state' }),
+			signal,
+			position: () => position,
+			onFrame: ({ event: kind, data, id }) => {
+				if (kind === 'event') {
+					const event = describe(read(data));
+					if (id && event.sequence >= parseInt(position, 10)) position = id;
+					this.#arrived(event);
+				} else if (kind === 'state') {
+					if (this.isAtEnd || this.against === 'now') this.draw();
+				} else if (kind === 'metadata') {
+					this.#metadata(read(data));
+				} else if (kind === 'trimmed') {
+					position = read(data).get('baseRevision').text;
+					this.#trimmed(Number(position));
+				} else if (kind === 'deleted') {
+					end(read(data).string('reason') ?? 'deleted');
+				}
+			},
+			onStatus: (status) => {
+				if (typeof status === 'string') this.status = status;
+				else return end(status.code || status.message);
+				this.#drawLive();
+				if (status === 'live') this.draw();
+			},
+		}).catch(complain);
+	}
 
-  #arrived(event) {
-    const { history, timeline } = this;
-    if (event.sequence <= history.last) return;
-    history.add(event);
-    if (event.rewinds !== undefined) this.#askRewound();
-    this.draw(this.isAtEnd && timeline.isAtEnd && !this.scroll ? 'toEnd' : undefined);
-    announce(`Event ${event.sequence}, ${event.author}: ${event.line.text}`);
-  }
+	#arrived(event) {
+		const { history, timeline } = this;
+		if (event.sequence <= history.last) return;
+		history.add(event);
+		if (event.rewinds !== undefined) this.#askRewound();
+		this.draw(this.isAtEnd && timeline.isAtEnd && !this.scroll ? 'toEnd' : undefined);
+		announce(`Event ${event.sequence}, ${event.author}: ${event.line.text}`);
+	}
 
-  /** The stream is over for good. */
-  #ended(word) {
-    this.status = ENDS[word] ?? word;
-    this.#drawLive();
-    if (!ENDS[word]) return;
-    for (const button of this.writing) button.disabled = true;
-    this.isGone = true;
-    fill(this.gone, `This session was ${this.status}. What is shown here is how it was.`);
-  }
+	/** The stream is over for good. */
+	#ended(word) {
+		this.status = ENDS[word] ?? word;
+		this.#drawLive();
+		if (!ENDS[word]) return;
+		for (const button of this.writing) button.disabled = true;
+		this.isGone = true;
+		fill(this.gone, `This session was ${this.status}. What is shown here is how it was.`);
+	}
 
-  #metadata(metadata) {
-    const kept = this.session.members.filter(({ key }) => !['displayName', 'labels', 'expireTime'].includes(key.string()));
-    const set = metadata.members.filter(({ value }) => value.text !== 'null');
-    this.session.members = [...kept, ...set];
-    this.#drawHead();
-  }
+	#metadata(metadata) {
+		const kept = this.session.members.filter(({ key }) => !['displayName', 'labels', 'expireTime'].includes(key.string()));
+		const set = metadata.members.filter(({ value }) => value.text !== 'null');
+		this.session.members = [...kept, ...set];
+		this.#drawHead();
+	}
 
-  /** What the keys of the keyboard do here; nothing that takes something away. */
-  keys() {
-    const move = (distance) => () => this.goTo(this.timeline.next(this.at, distance), 'focus');
-    const slide = (distance) => () => this.goTo(this.at + distance);
-    const filter = () => { this.#showPane(PANES[0]); this.timeline.filter.focus(); };
-    return {
-      j: move(1), k: move(-1), '[': slide(-1), ']': slide(1), '{': () => this.step(-1), '}': () => this.step(1),
-      t: () => this.tail(), y: () => this.copyCurl(), '/': filter,
-      ...(mayWrite() && !this.isGone && { e: () => this.edit(), f: () => this.fork() }),
-    };
-  }
+	/** What the keys of the keyboard do here; nothing that takes something away. */
+	keys() {
+		const move = (distance) => () => this.goTo(this.timeline.next(this.at, distance), 'focus');
+		const slide = (distance) => () => this.goTo(this.at + distance);
+		const filter = () => { this.#showPane(PANES[0]); this.timeline.filter.focus(); };
+		return {
+			j: move(1), k: move(-1), '[': slide(-1), ']': slide(1), '{': () => this.step(-1), '}': () => this.step(1),
+			t: () => this.tail(), y: () => this.copyCurl(), '/': filter,
+			...(mayWrite() && !this.isGone && { e: () => this.edit(), f: () => this.fork() }),
+		};
+	}
 }
 
 let saidAt = 0;
 
 /** For screen readers, at most every five seconds. */
 function announce(text) {
-  if (Date.now() - saidAt < 5000) return;
-  saidAt = Date.now();
-  document.getElementById('said').textContent = text;
+	if (Date.now() - saidAt < 5000) return;
+	saidAt = Date.now();
+	document.getElementById('said').textContent = text;
 }

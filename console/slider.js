@@ -5,26 +5,26 @@ import { fill, h } from './dom.js';
 const SVG = 'http://www.w3.org/2000/svg';
 
 export class Slider {
-  /** `move(revision)` is called while it is dragged. */
-  constructor(move) {
-    this.range = h('input', { type: 'range', step: 1, 'aria-label': 'Revision', input: () => move(Number(this.range.value)) });
-    this.ticks = document.createElementNS(SVG, 'svg');
-    this.ticks.setAttribute('aria-hidden', 'true');
-    this.ticks.setAttribute('preserveAspectRatio', 'none');
-    this.path = document.createElementNS(SVG, 'path');
-    this.ticks.append(this.path);
-    this.place = h('output.place');
-    this.element = h('div.slider', h('span.track', this.ticks, this.range), this.place);
-  }
+	/** `move(revision)` is called while it is dragged. */
+	constructor(move) {
+		this.range = h('input', { type: 'range', step: 1, 'aria-label': 'Revision', input: () => move(Number(this.range.value)) });
+		this.ticks = document.createElementNS(SVG, 'svg');
+		this.ticks.setAttribute('aria-hidden', 'true');
+		this.ticks.setAttribute('preserveAspectRatio', 'none');
+		this.path = document.createElementNS(SVG, 'path');
+		this.ticks.append(this.path);
+		this.place = h('output.place');
+		this.element = h('div.slider', h('span.track', this.ticks, this.range), this.place);
+	}
 
-  draw({ base, revision, at, text, starts }) {
-    this.range.min = base;
-    this.range.max = revision;
-    this.range.value = at;
-    this.range.disabled = revision === base;
-    this.range.setAttribute('aria-valuetext', text);
-    fill(this.place, h('b', at), ` of ${revision}`);
-    this.ticks.setAttribute('viewBox', `0 0 ${Math.max(1, revision - base)} 1`);
-    this.path.setAttribute('d', starts.map((start) => `M${start - base} 0v1`).join(''));
-  }
+	draw({ base, revision, at, text, starts }) {
+		this.range.min = base;
+		this.range.max = revision;
+		this.range.value = at;
+		this.range.disabled = revision === base;
+		this.range.setAttribute('aria-valuetext', text);
+		fill(this.place, h('b', at), ` of ${revision}`);
+		this.ticks.setAttribute('viewBox', `0 0 ${Math.max(1, revision - base)} 1`);
+		this.path.setAttribute('d', starts.map((start) => `M${start - base} 0v1`).join(''));
+	}
 }

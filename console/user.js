@@ -13,30 +13,30 @@ import { SessionList } from './sessions.js';
 import { sides } from './sides.js';
 
 export async function openUser({ root, names: [app, user], query, signal }) {
-  const mayEdit = mayWrite() && hasApp(app) && hasUser(user);
-  const remove = (id) => ask({
-    title: 'Delete session', id, action: 'Delete', request: () => ({ method: 'DELETE', path: sessionPath(app, user, id) }),
-    about: 'Its events and its own state go, for good. App and user state stay.',
-    said: 'Session deleted', done: () => list.table.load(),
-  });
-  const list = new SessionList({ app, user, owner: mayEdit && user, signal, remove: mayEdit && remove });
-  const state = new ScopeState({ path: path('apps', app, 'users', user, 'state'), title: 'User state', mayEdit, signal });
-  const create = mayEdit && (() => createSession({ app, user }));
-  await Promise.all([list.update(query), state.load()]);
-  sides(root, {
-    head: [
-      h('nav.crumbs', { 'aria-label': 'Where this is' },
-        h('a', { href: appAddress(app) }, h('bdi', app)), h('span.slash', '/'), h('h1', h('bdi', user))),
-      copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
-      hasUser(user) && mayOperate(app, 'export') && exportButton(path('apps', app, 'users', user), user),
-      mayEdit && mayOperate(app, 'erasure') && h('button', { click: () => eraseUser(app, user) }, 'Erase…'),
-      create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session'),
-    ],
-    main: ['Sessions', list.element],
-    side: ['User state', state.element],
-  });
-  return {
-    update: (changed) => list.update(changed),
-    keys: () => ({ ...list.keys(), ...(create && { n: create, e: () => state.edit() }) }),
-  };
+	const mayEdit = mayWrite() && hasApp(app) && hasUser(user);
+	const remove = (id) => ask({
+		title: 'Delete session', id, action: 'Delete', request: () => ({ method: 'DELETE', path: sessionPath(app, user, id) }),
+		about: 'Its events and its own state go, for good. App and user state stay.',
+		said: 'Session deleted', done: () => list.table.load(),
+	});
+	const list = new SessionList({ app, user, owner: mayEdit && user, signal, remove: mayEdit && remove });
+	const state = new ScopeState({ path: path('apps', app, 'users', user, 'state'), title: 'User state', mayEdit, signal });
+	const create = mayEdit && (() => createSession({ app, user }));
+	await Promise.all([list.update(query), state.load()]);
+	sides(root, {
+		head: [
+			h('nav.crumbs', { 'aria-label': 'Where this is' },
+				h('a', { href: appAddress(app) }, h('bdi', app)), h('span.slash', '/'), h('h1', h('bdi', user))),
+			copyButton('Copy as curl', () => list.curl(), { title: 'The request of this list (y)' }),
+			hasUser(user) && mayOperate(app, 'export') && exportButton(path('apps', app, 'users', user), user),
+			mayEdit && mayOperate(app, 'erasure') && h('button', { click: () => eraseUser(app, user) }, 'Erase…'),
+			create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session'),
+		],
+		main: ['Sessions', list.element],
+		side: ['User state', state.element],
+	});
+	return {
+		update: (changed) => list.update(changed),
+		keys: () => ({ ...list.keys(), ...(create && { n: create, e: () => state.edit() }) }),
+	};
 }
