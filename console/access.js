@@ -1,4 +1,4 @@
-// Who is signed in and what the server can do: decides what is shown. The server alone decides what is allowed.
+// Who is signed in: decides what is shown. The server alone decides what is allowed.
 
 export const ROLES = ['reader', 'user', 'agent', 'operator', 'admin'];
 

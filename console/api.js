@@ -1,4 +1,4 @@
-// Requests to /v1: the credential of this tab, problem documents as errors, and every request as a curl command.
+// Requests to /v1: with the credential of this tab, problem documents as errors, and as curl commands.
 
 import { read } from './json.js';
 
@@ -10,7 +10,7 @@ export const credential = {
 	clear: () => sessionStorage.removeItem(SLOT),
 };
 
-/** Where the server is: a proxy may have put it below a path. With a slash at its end. */
+/** Where the server is, with a slash at its end: a proxy may have put it below a path. */
 const BASE = new URL('..', import.meta.url).href;
 
 /** The URL of a path of the server. */
@@ -44,6 +44,9 @@ export function sessionPath(app, user, session) {
 	return path('apps', app, 'users', user, 'sessions', session);
 }
 
+/** The example of a first session, as a command. */
+export const firstSession = (app, user) => curl({ method: 'POST', path: path('apps', app, 'users', user, 'sessions'), body: '{"sessionId":"s1","state":{"topic":"billing"}}' });
+
 /** Adds what is set to a path. */
 export function withQuery(address, query) {
 	const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '' && value !== null);
@@ -55,16 +58,17 @@ export function authorization() {
 }
 
 /**
- * Sends { method, path, body?, headers?, signal? } and gives { status, text, json, tag }. `body` is JSON text.
- * Throws a Problem.
+ * Sends { method, path, body?, headers?, signal? } and gives { status, text, json, tag }. `body` is JSON text, or a File.
+ * `take(answer)` takes the body of a success in place of its text, as `taken`. Throws a Problem.
  */
-export async function send({ method = 'GET', path: address, body, headers = {}, signal }) {
-	const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
+export async function send({ method = 'GET', path: address, body, headers = {}, signal, take }) {
+	const content = typeof body === 'string' ? { 'Content-Type': 'application/json' } : {}; // a File has a type of its own
 	const used = credential.get();
 	let answer;
 	let text;
 	try {
 		answer = await fetch(urlOf(address), { method, body, signal, headers: { ...authorization(), ...content, ...headers } });
+		if (take && answer.ok) return { taken: await take(answer) };
 		text = await answer.text();
 	} catch (error) {
 		if (error.name === 'AbortError') throw error;
@@ -73,7 +77,7 @@ export async function send({ method = 'GET', path: address, body, headers = {}, 
 	const json = (answer.headers.get('content-type') ?? '').includes('json') && text ? read(text) : undefined;
 	if (answer.ok) return { status: answer.status, text, json, tag: answer.headers.get('etag') };
 	const problem = new Problem(answer.status, json, `${answer.status} ${answer.statusText}`);
-	// Of several requests with a credential that is refused, the first one counts.
+	// Of several with a credential that is refused, the first counts.
 	if (answer.status === 401 && used === credential.get()) onUnauthenticated(problem);
 	throw problem;
 }
@@ -85,7 +89,10 @@ export function curl({ method = 'GET', path: address, body, headers = {} }) {
 	const parts = [method === 'GET' ? 'curl' : `curl -X ${method}`];
 	if (credential.get()) parts.push('-H "Authorization: Bearer $SESSIOND_TOKEN"');
 	for (const [name, value] of Object.entries(headers)) parts.push(`-H ${shell(`${name}: ${value}`)}`);
-	if (body !== undefined) parts.push(`-H ${shell('Content-Type: application/json')}`, `-d ${shell(body)}`);
+	if (body !== undefined) {
+		const [type, data] = body instanceof File ? [body.type, `-T ${shell(body.name)}`] : ['application/json', `-d ${shell(body)}`];
+		parts.push(`-H ${shell(`Content-Type: ${type}`)}`, data);
+	}
 	parts.push(shell(urlOf(address)));
 	return parts.join(parts.length > 2 ? ' \\\n  ' : ' ');
 }

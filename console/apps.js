@@ -1,25 +1,25 @@
-// The first page: the apps with their last activity, and the sessions that were opened in this browser.
+// The first page: apps, and the sessions that were opened in this browser.
 
 import { mayWrite } from './access.js';
-import { curl, get, path } from './api.js';
-import { fill, h } from './dom.js';
+import { firstSession, get, path } from './api.js';
+import { fill, h, sides } from './dom.js';
 import { PagedTable } from './paged.js';
 import { forgetAll, recent } from './recent.js';
 import { complain } from './request.js';
 import { appAddress, sessionAddress } from './router.js';
-import { sides } from './sides.js';
 import { time } from './times.js';
-
-const FIRST = { method: 'POST', path: path('apps', 'shop', 'users', 'ada', 'sessions'), body: '{"sessionId":"s1","state":{"topic":"billing"}}' };
 
 export async function openApps({ root, signal }) {
 	const rows = new Map(); // tr -> name
 	const lastSession = async (row) => {
 		const { json } = await get(`${path('apps', rows.get(row), 'sessions')}?orderBy=lastUpdateTime&order=desc&pageSize=1`, signal);
 		const [session] = json.get('sessions').items;
-		if (session) fillRow(row, rows.get(row), session);
+		if (!session) return;
+		const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.string(name));
+		fill(row.querySelector('.last'), h('a', { href: sessionAddress(rows.get(row), user, id), title: id }, h('bdi', title || id)));
+		fill(row.querySelector('.when'), time(session.number('lastUpdateTime')));
 	};
-	// The last activity of an app is a request of its own: only for rows that are seen.
+	// A request for each row: only of those that are seen.
 	const seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
 		seen.unobserve(target);
 		lastSession(target).catch(complain);
@@ -38,17 +38,11 @@ export async function openApps({ root, signal }) {
 			return row;
 		},
 		empty: () => h('div.empty', h('p', mayWrite() ? 'There are no apps yet. The first session makes one:' : 'There are no apps that you may see.'),
-			mayWrite() && h('pre.example', curl(FIRST))),
+			mayWrite() && h('pre.example', firstSession('shop', 'ada'))),
 	});
 	await table.load();
 	sides(root, { head: h('h1', 'Apps'), main: ['Apps', table.element], side: ['Recent', recentSessions()] });
 	return { keys: () => table.keys() };
-}
-
-function fillRow(row, app, session) {
-	const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.string(name));
-	fill(row.querySelector('.last'), h('a', { href: sessionAddress(app, user, id), title: id }, h('bdi', title || id)));
-	fill(row.querySelector('.when'), time(session.number('lastUpdateTime')));
 }
 
 function recentSessions() {

@@ -1,4 +1,4 @@
-// Elements from names, attributes and text. Text is always a text node: nothing that a session holds becomes markup.
+// Elements. Text is always a text node: nothing that a session holds becomes markup.
 
 /** h('button.primary', { click: listener }, 'Save'): functions listen, true and false set or leave out. */
 export function h(name, ...rest) {
@@ -32,7 +32,6 @@ export function fill(element, ...content) {
 	return element;
 }
 
-/** Text that copies when pressed, and says so. */
 export function copyButton(label, text, attributes = {}) {
 	return h('button.quiet', { ...attributes, click: async () => copy(typeof text === 'function' ? await text() : text) }, label);
 }
@@ -42,7 +41,7 @@ export async function copy(text) {
 		await navigator.clipboard.writeText(text);
 		toast('Copied');
 	} catch {
-		// No permission, or a page that is not a secure context: show the text to be copied by hand.
+		// No permission, or no secure context: it is copied by hand.
 		const area = h('textarea.copied', { readonly: true, rows: 8, 'aria-label': 'Text to copy' }, text);
 		dialog('Copy this', area);
 		area.focus();
@@ -67,16 +66,35 @@ export function dialog(title, ...content) {
 	return box;
 }
 
+/** Gives bytes to the browser to be saved, as no type that it would open. */
+export function saveAs(name, blob) {
+	const href = URL.createObjectURL(blob.slice(0, blob.size, 'application/octet-stream'));
+	h('a', { href, download: name.replace(/[^\p{L}\p{M}\p{N}_.-]/gu, '_') }).click();
+	setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}
+
 /** Nothing stays open that was asked elsewhere. */
 export const closeDialogs = () => document.querySelectorAll('dialog').forEach((box) => box.close());
 
-/** Names and what they are, each pair a row; none where there is no pair. */
+/** Names and what they are; no row where there is no pair. */
 export const facts = (rows, look = '') => h(`dl.facts${look}`, rows.filter(Boolean).map(([name, value]) => [h('dt', name), h('dd', value)]));
 
-/** A field for names and other words that no dictionary has. */
+/** A field for words that no dictionary has. */
 export const wordInput = (attributes) => h('input', { spellcheck: 'false', autocomplete: 'off', ...attributes });
 
-/** A labelled field. */
 export function field(label, control, hint) {
 	return h('label.field', h('span.label', label), control, hint && h('span.hint', hint));
+}
+
+/** A page with a list and a narrower side, each a name and contents; on a small screen one of the two is shown. */
+export function sides(root, { head, main, side }) {
+	const parts = [main, side].map(([, ...content]) => h('div', content));
+	const show = (chosen) => parts.forEach((part, index) => {
+		part.classList.toggle('shown', index === chosen);
+		buttons[index].setAttribute('aria-pressed', String(index === chosen));
+	});
+	const buttons = [main, side].map(([name], index) => h('button', { click: () => show(index) }, name));
+	show(0);
+	fill(root, h('div.plain', h('header.bar', head),
+		h('div.chooser', { role: 'group', 'aria-label': 'Part' }, buttons), h('div.columns', parts)));
 }

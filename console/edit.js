@@ -1,8 +1,7 @@
-// Editing state by operators: the value as it is and the request are shown before it is sent, and what somebody else changed
-// meanwhile (412) is shown before it is tried again.
+// Editing state by operators. What somebody else changed meanwhile (412) is shown before it is tried again.
 
 import { get } from './api.js';
-import { fill, field, h } from './dom.js';
+import { fill, field, h, wordInput } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { inline } from './jsonview.js';
 import { ask, newKey } from './request.js';
@@ -19,14 +18,14 @@ const OPERATORS = {
 	remove: ['Removes the key.'],
 };
 
-/** `path` is that of a state: of a session, a user or an app. `key` may be left out. `done()` after a success. */
+/** `path` is that of the state of a session, a user or an app. */
 export async function editState({ path, title, key = '', signal, done }) {
 	let { json: state, tag } = await get(path, signal);
 	signal.throwIfAborted();
 	let written; // the body that the key is for
 	let retry;
 	const names = h('datalist', { id: 'state-keys' });
-	const keyInput = h('input', { value: key, list: 'state-keys', spellcheck: 'false', autocomplete: 'off', required: true });
+	const keyInput = wordInput({ value: key, list: 'state-keys', required: true });
 	const operator = h('select', Object.keys(OPERATORS).map((name) => h('option', { value: name }, name)));
 	const hint = h('span.hint');
 	const value = h('textarea', { rows: 4, spellcheck: 'false' }, state.get(key)?.text ?? '');
@@ -64,7 +63,7 @@ export async function editState({ path, title, key = '', signal, done }) {
 		},
 	});
 
-	/** Reads the state anew, says what is different, and makes the request one against the new state. */
+	/** Reads the state anew, says what is different, and makes the request anew. */
 	async function showMeanwhile(trouble, build) {
 		const seen = state;
 		({ json: state, tag } = await get(path));

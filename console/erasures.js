@@ -1,4 +1,4 @@
-// Erasures of users, with their receipts, and the dialog that begins one.
+// Erasures of users, with their receipts.
 
 import { path, send } from './api.js';
 import { copyButton, field, fill, h, wordInput } from './dom.js';

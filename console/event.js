@@ -1,8 +1,13 @@
-// What a stored event says, cut out of its text: who, when, a line to read, and the keys that it changes.
+// One event: what it says, cut out of its text; and its view: its content, its actions, and its text as it is stored.
+
+import { copyButton, facts, fill, h } from './dom.js';
+import { longer, tree } from './jsonview.js';
+import { sessionAddress } from './router.js';
+import { exact } from './times.js';
 
 const WORDS = 160;
 
-/** Both spellings of a field below `content`, which the server leaves as it was written. */
+/** Both spellings of a field below `content`. */
 const either = (json, camel, snake) => json?.get(camel) ?? json?.get(snake);
 
 export function describe(json) {
@@ -21,6 +26,7 @@ export function describe(json) {
 		sequence: json.number('sequence') ?? 0,
 		time: json.number('timestamp') ?? 0,
 		changed: [...new Set([...delta, ...removed])],
+		files: (actions?.get('artifactDelta')?.members ?? []).map(({ key, value }) => [key.string(), value.text]), // name, version
 		rewinds,
 		rewindsTo: json.number('customMetadata', 'rewindToRevision'),
 		parts: (json.at('content', 'parts')?.items ?? []).map(part),
@@ -32,8 +38,8 @@ export function describe(json) {
 
 /** Whether the event says a text somewhere, in whatever case. */
 export function says(event, text) {
-	const { id, author, invocation, branch, error, changed, parts } = event;
-	const words = [id, author, invocation, branch, error, event.line.text, ...changed, ...parts.map((one) => one.text ?? `${one.name} ${one.value?.text}`)];
+	const { id, author, invocation, branch, error, changed, files, parts } = event;
+	const words = [id, author, invocation, branch, error, event.line.text, ...changed, ...files.flat(), ...parts.map((one) => one.text ?? `${one.name} ${one.value?.text}`)];
 	return words.join('\n').toLowerCase().includes(text.toLowerCase());
 }
 
@@ -44,7 +50,7 @@ function part(json) {
 	const text = json.string('text');
 	if (call) return { kind: 'call', name: call.string('name') ?? '?', value: call.get('args'), json };
 	if (response) return { kind: 'result', name: response.string('name') ?? '?', value: response.get('response'), json };
-	if (text !== undefined) return { kind: json.get('thought')?.isTrue() ? 'thought' : 'text', text, json };
+	if (text !== undefined) return { kind: json.get('thought')?.text === 'true' ? 'thought' : 'text', text, json };
 	return { kind: 'other', name: json.names()[0] ?? '', value: json, json };
 }
 
@@ -57,7 +63,7 @@ function line(event) {
 	}
 	const first = ['call', 'text', 'result', 'thought', 'other'].map((kind) => event.parts.find((one) => one.kind === kind))
 		.find(Boolean);
-	if (!first) return { kind: 'empty', text: event.changed.length ? event.changed.join(', ') : 'no content' };
+	if (!first) return { kind: 'empty', text: [...event.changed, ...event.files.map(([name]) => name)].join(', ') || 'no content' };
 	if (first.kind === 'call') return { kind: 'call', text: `${first.name}(${brief(first.value)})` };
 	if (first.kind === 'result') return { kind: 'result', text: `${first.name} → ${brief(first.value)}` };
 	return { kind: first.kind, text: shorten(first.text ?? first.name) };
@@ -77,9 +83,91 @@ function shorten(text) {
 
 const agents = [];
 
-/** One of four colours: users have the first, agents the others in the order in which they are seen. */
+/** One of four colours: users have the first, agents the others as they are seen. */
 export function hueOf(author) {
 	if (author === 'user') return 0;
 	if (!agents.includes(author)) agents.push(author);
 	return 1 + (agents.indexOf(author) % 3);
+}
+
+const VIEWS = ['content', 'actions', 'raw'];
+
+export class EventView {
+	constructor(changeView) {
+		this.tabs = VIEWS.map((view) => h('button', {
+			role: 'tab', id: `tab-${view}`, 'aria-controls': 'event-body', click: () => changeView(view),
+			keydown: (key) => {
+				const step = { ArrowRight: 1, ArrowLeft: -1 }[key.key];
+				if (!step) return;
+				const next = VIEWS[(VIEWS.indexOf(view) + step + VIEWS.length) % VIEWS.length];
+				changeView(next);
+				document.getElementById(`tab-${next}`).focus();
+			},
+		}, view[0].toUpperCase() + view.slice(1)));
+		this.body = h('div.scroller', { id: 'event-body', role: 'tabpanel', tabindex: 0 });
+		this.element = h('section.pane.middle', { 'aria-label': 'Event' },
+			h('header', h('h2', 'Event'), h('div.tabs', { role: 'tablist', 'aria-label': 'Views of the event' }, this.tabs)), this.body);
+	}
+
+	draw(event, view, session) {
+		// The same is left as it is, with what is open and selected.
+		if (this.event === event && this.view === view && this.session === session) return undefined;
+		Object.assign(this, { event, view, session });
+		this.tabs.forEach((tab, index) => {
+			tab.setAttribute('aria-selected', VIEWS[index] === view);
+			tab.tabIndex = VIEWS[index] === view ? 0 : -1;
+		});
+		this.body.setAttribute('aria-labelledby', `tab-${view}`);
+		if (!event) return fill(this.body, beginning(session));
+		const shown = { content, actions, raw }[view](event);
+		return fill(this.body, head(event, session), shown);
+	}
+}
+
+function beginning(session) {
+	if (!session) return h('p.empty', 'Loading…');
+	const from = session.string('forkedFrom', 'sessionId');
+	return [
+		h('h3', 'The session as it was created'),
+		h('p.dim', exact(session.number('createTime'))),
+		from && h('p', 'It is a fork of ', h('bdi', from), ' at revision ', session.at('forkedFrom', 'revision').text, '.'),
+	];
+}
+
+function head(event, session) {
+	const [app, user, id] = ['appName', 'userId', 'id'].map((name) => session?.string(name));
+	const fileLink = ([file, version]) => h('div', h('a', { href: sessionAddress(app, user, id, { at: event.sequence, file, version }) }, h('bdi', file), ` version ${version}`));
+	return facts([
+		['Author', h(`bdi.author.hue${hueOf(event.author)}`, event.author || '–')],
+		['Time', exact(event.time)],
+		event.invocation && ['Invocation', h('bdi', event.invocation)],
+		event.branch && ['Branch', h('bdi', event.branch)],
+		event.files.length > 0 && ['Files', event.files.map(fileLink)],
+		['Id', h('span.id', h('bdi', event.id), copyButton('Copy', event.id, { 'aria-label': 'Copy the event id' }))],
+	]);
+}
+
+function content(event) {
+	const parts = event.parts.map((part) => {
+		if (part.kind === 'text') return h('p.text', longer(part.text));
+		if (part.kind === 'thought') return h('div.thought', h('span.tag', 'Thought'), h('p.text', longer(part.text)));
+		const title = { call: 'Call', result: 'Result', other: 'Part' }[part.kind];
+		return h(`div.part.${part.kind}`, h('h3', h('span.tag', title), h('bdi', part.name)), part.value && tree(part.value));
+	});
+	if (event.error) parts.push(h('p.failure', event.error));
+	return parts.length ? parts : h('p.empty', 'This event has no content.');
+}
+
+function actions(event) {
+	const json = event.json.get('actions');
+	return json ? tree(json) : h('p.empty', 'This event has no actions.');
+}
+
+function raw(event) {
+	return [
+		h('div.bar', copyButton('Copy as stored', event.json.text)),
+		h('pre.raw', longer(event.json.text)),
+		h('h3', 'In lines'),
+		tree(event.json),
+	];
 }

@@ -1,4 +1,4 @@
-// A window of a session's events, loaded by page from either side: a log of a million events opens at its tail.
+// A window of a session's events, loaded by page from either side.
 
 import { get, withQuery } from './api.js';
 import { describe } from './event.js';
@@ -43,7 +43,7 @@ export class History {
 		return this.#open({ afterSequence: Math.max(this.base, sequence - PAGE / 2) });
 	}
 
-	/** Of several windows that are asked for, the last one counts. */
+	/** Of several windows, the last one counts. */
 	async #open(query) {
 		const opening = this.#opening = Symbol();
 		const page = await this.#page(query);
@@ -69,15 +69,11 @@ export class History {
 		this.events = this.events.filter((event) => event.sequence > base);
 	}
 
-	/** Takes an event of the stream. False: some before it are missing here. */
+	/** Takes an event of the stream. */
 	add(event) {
-		const gap = event.sequence > this.revision + 1;
 		const isNext = !this.hasNewer && event.sequence === this.last + 1;
 		this.revision = Math.max(this.revision, event.sequence);
-		if (!isNext) return !gap;
-		this.events.push(event);
-		if (this.events.length > MOST) this.events = this.events.slice(-MOST);
-		return true;
+		if (isNext) this.events = [...this.events, event].slice(-MOST);
 	}
 
 	/** Asks the server which events of the window a rewind took back. */

@@ -1,4 +1,4 @@
-// JSON as it was written: a tree of slices of the text. Only single strings and small integers become JavaScript values.
+// JSON as it was written: a tree of slices of the text.
 
 class Json {
 	constructor(kind, source, start) {
@@ -11,9 +11,9 @@ class Json {
 	}
 
 	/** The exact text of this value. */
-	get text() {
-		return this.source.slice(this.start, this.end);
-	}
+	get text() { return this.source.slice(this.start, this.end); }
+	/** Members or items. */
+	get elements() { return this.kind === 'object' ? this.members : this.items; }
 
 	/** The member of that name. */
 	get(name) {
@@ -25,13 +25,13 @@ class Json {
 		return names.reduce((value, name) => value?.get(name), this);
 	}
 
-	/** What a string says, this one or that at the end of a path; undefined for any other value. */
+	/** What a string says, here or at the end of a path; undefined for any other value. */
 	string(...names) {
 		const value = this.at(...names);
-		return value?.kind === 'string' ? unescape(value.text.slice(1, -1)) : undefined;
+		return value?.kind === 'string' ? JSON.parse(value.text) : undefined;
 	}
 
-	/** A number of the console's own (a sequence, a time), as with strings. */
+	/** As with strings; of the console's own numbers (a sequence, a time). */
 	number(...names) {
 		const value = this.at(...names);
 		return value?.kind === 'number' ? Number(value.text) : undefined;
@@ -42,28 +42,8 @@ class Json {
 		return this.get(name).items.map((one) => one.string());
 	}
 
-	isTrue() {
-		return this.kind === 'literal' && this.text === 'true';
-	}
-
-	/** Names of an object's members, in their order. */
 	names() {
 		return this.members.map((member) => member.key.string());
-	}
-}
-
-const ESCAPES = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
-
-function unescape(text) {
-	if (!text.includes('\\')) return text;
-	return text.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_, hex, one) =>
-		hex ? String.fromCharCode(parseInt(hex, 16)) : (ESCAPES[one] ?? one));
-}
-
-class JsonError extends Error {
-	constructor(message, offset) {
-		super(`${message} at character ${offset + 1}`);
-		this.offset = offset;
 	}
 }
 
@@ -74,9 +54,10 @@ const LITERAL = /true|false|null/y;
 const SPACE = /[ \t\n\r]*/y;
 const DEEPEST = 200;
 
-/** Reads a text that is one JSON value. Throws a JsonError that names the place. */
+/** Reads a text that is one JSON value. Throws an Error that names the place. */
 export function read(source) {
 	let at = 0;
+	const wrong = (what, place = at) => new Error(`${what} at character ${place + 1}`);
 
 	function match(pattern) {
 		pattern.lastIndex = at;
@@ -87,7 +68,7 @@ export function read(source) {
 
 	function token(kind, pattern) {
 		const value = new Json(kind, source, at);
-		if (!match(pattern)) throw new JsonError(at < source.length ? 'This is no JSON' : 'The JSON ends too early', at);
+		if (!match(pattern)) throw wrong(at < source.length ? 'This is no JSON' : 'The JSON ends too early');
 		value.end = at;
 		return value;
 	}
@@ -95,14 +76,14 @@ export function read(source) {
 	/** By its runs, because one pattern for the whole overflows its stack on some megabytes. */
 	function string() {
 		const value = new Json('string', source, at);
-		if (source[at] !== '"') throw new JsonError('A name in quotes is missing', at);
+		if (source[at] !== '"') throw wrong('A name in quotes is missing');
 		at += 1;
 		for (;;) {
 			SPECIAL.lastIndex = at;
-			if (!SPECIAL.test(source)) throw new JsonError('The JSON ends too early', source.length);
+			if (!SPECIAL.test(source)) throw wrong('The JSON ends too early', source.length);
 			at = SPECIAL.lastIndex - 1;
 			if (source[at] === '"') break;
-			if (!match(ESCAPE)) throw new JsonError('This is no JSON', at);
+			if (!match(ESCAPE)) throw wrong('This is no JSON');
 		}
 		value.end = at += 1;
 		return value;
@@ -117,14 +98,14 @@ export function read(source) {
 			element();
 			match(SPACE);
 			if (source[at] === close) return void (at += 1);
-			if (source[at] !== ',') throw new JsonError(`A comma or ${close} is missing`, at);
+			if (source[at] !== ',') throw wrong(`A comma or ${close} is missing`);
 			at += 1;
 			match(SPACE);
 		}
 	}
 
 	function value(depth) {
-		if (depth > DEEPEST) throw new JsonError('This is nested too deeply', at);
+		if (depth > DEEPEST) throw wrong('This is nested too deeply');
 		match(SPACE);
 		const first = source[at];
 		if (first === '"') return string();
@@ -137,7 +118,7 @@ export function read(source) {
 			list('}', () => {
 				const key = string();
 				match(SPACE);
-				if (source[at] !== ':') throw new JsonError('A colon is missing', at);
+				if (source[at] !== ':') throw wrong('A colon is missing');
 				at += 1;
 				whole.members.push({ key, value: value(depth + 1) });
 			});
@@ -148,7 +129,7 @@ export function read(source) {
 
 	const whole = value(0);
 	match(SPACE);
-	if (at < source.length) throw new JsonError('There is more after the value', at);
+	if (at < source.length) throw wrong('There is more after the value');
 	return whole;
 }
 

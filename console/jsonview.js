@@ -1,10 +1,11 @@
-// JSON on the screen: coloured slices of the text as it was stored, in one line or as a tree that folds.
+// JSON on the screen, as it was stored: in one line, or as a tree that folds.
 
 import { copyButton, h } from './dom.js';
 
 const INLINE = 60;
 const LONG = 4000;
 const ITEMS = 100;
+const BRACKETS = { object: '{}', array: '[]' };
 
 /** One line, cut after `limit` characters. */
 export function inline(json, limit = 200) {
@@ -18,25 +19,18 @@ export function inline(json, limit = 200) {
 	};
 	const walk = (value) => {
 		if (room <= 0) return;
-		if (value.kind === 'object') {
-			put('', '{');
-			value.members.forEach((member, index) => {
-				put('', index ? ', ' : '');
-				put('key', member.key.text);
+		if (!(value.kind in BRACKETS)) return put(value.kind, value.text);
+		const [open, close] = BRACKETS[value.kind];
+		put('', open);
+		value.elements.forEach((element, index) => {
+			put('', index ? ', ' : '');
+			if (element.key) {
+				put('key', element.key.text);
 				put('', ': ');
-				walk(member.value);
-			});
-			put('', '}');
-		} else if (value.kind === 'array') {
-			put('', '[');
-			value.items.forEach((item, index) => {
-				put('', index ? ', ' : '');
-				walk(item);
-			});
-			put('', ']');
-		} else {
-			put(value.kind, value.text);
-		}
+			}
+			walk(element.value ?? element);
+		});
+		put('', close);
 	};
 	walk(json);
 	return line;
@@ -49,17 +43,17 @@ export function tree(json, depth = 0) {
 
 function branch(json, key, depth, comma) {
 	const label = key ? [inline(key, LONG), ': '] : [];
-	const elements = json.kind === 'object' ? json.members : json.items;
+	const { elements } = json;
 	if (elements.length === 0 || (json.text.length <= INLINE && depth > 0)) {
 		return h('div.leaf', label, json.text.length > INLINE ? h(`code.${json.kind}`, longer(json.text)) : inline(json), comma);
 	}
-	const [open, close] = json.kind === 'object' ? '{}' : '[]';
+	const [open, close] = BRACKETS[json.kind];
 	const inner = h('div.inner');
 	const show = (from) => {
 		const part = elements.slice(from, from + ITEMS);
 		inner.append(...part.map((element, index) => {
 			const end = from + index + 1 < elements.length ? ',' : '';
-			return json.kind === 'object' ? branch(element.value, element.key, depth + 1, end) : branch(element, undefined, depth + 1, end);
+			return branch(element.value ?? element, element.key, depth + 1, end);
 		}));
 		const left = elements.length - from - part.length;
 		if (left > 0) {
@@ -75,7 +69,7 @@ function branch(json, key, depth, comma) {
 	return details;
 }
 
-/** Text that is cut if it is very long: its size, more of it piece by piece, and a button that copies the whole. */
+/** Text that is cut if it is very long: more of it piece by piece, and a button that copies the whole. */
 export function longer(text) {
 	if (text.length <= LONG) return text;
 	let shown = LONG;

@@ -1,4 +1,4 @@
-// The keyboard: single keys outside of fields, `g` and a letter to go somewhere, `?` for all of them.
+// The keyboard: keys outside of fields, `g` and a letter to go somewhere.
 
 import { dialog, h } from './dom.js';
 import { openPalette } from './palette.js';

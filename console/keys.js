@@ -1,4 +1,4 @@
-// API keys (create, change, rotate, revoke) and tokens of users (issue, revoke). A secret is shown once.
+// API keys and tokens of users. A secret is shown once.
 
 import { hasRole, ROLES, who } from './access.js';
 import { curl, path } from './api.js';
@@ -86,7 +86,7 @@ function choice(options, chosen) {
 
 const roleChoice = (chosen) => choice(ROLES.filter(hasRole).map((role) => [role, role]), chosen);
 
-/** Changes a key; without one it makes one, which may be `like` another that it takes the place of. */
+/** Changes a key, or makes one, which may take the place of one that it is `like`. */
 function changeKey({ table, key, like, ttl = '' }) {
 	const model = key ?? like ?? { name: '', role: 'agent', apps: [], users: who.users };
 	const [name, role, apps, users] = [text(model.name), roleChoice(model.role), names(model.apps), names(model.users)];

@@ -1,4 +1,4 @@
-// Start: asks who is signed in, draws the navigation, and opens the page that the address names.
+// Start: asks who is signed in, and opens the page that the address names.
 
 import { hasFeature, hasRole, who } from './access.js';
 import { credential, get, whenUnauthenticated } from './api.js';
@@ -103,7 +103,7 @@ function signIn() {
 
 let starting;
 
-/** Asks who is there, then opens the page; once at a time, whoever asks for it meanwhile. */
+/** Asks who is there, then opens the page; once at a time. */
 function start() {
 	starting ??= identify().finally(() => { starting = undefined; });
 	return starting;

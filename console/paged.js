@@ -1,4 +1,4 @@
-// A table that is read page by page: its rows, a button for more, and what is said when there are none.
+// A table that is read page by page.
 
 import { get, Problem, withQuery } from './api.js';
 import { fill, h } from './dom.js';
@@ -21,7 +21,7 @@ export class PagedTable {
 		this.element = h('div.paged', this.table, this.button, this.notice);
 	}
 
-	/** From the first page on. What a filter does wrong is said in place of the rows. */
+	/** From the first page on. What fails is said in place of the rows. */
 	async load() {
 		this.#turn.abort();
 		this.#turn = new AbortController();

@@ -1,4 +1,4 @@
-// Ctrl K: finds apps, users and sessions by the beginning of their names, and goes there.
+// Ctrl K: goes to apps, users and sessions by the beginning of their names.
 
 import { get, path, withQuery } from './api.js';
 import { dialog, fill, h, wordInput } from './dom.js';
@@ -65,7 +65,7 @@ const place = {
 	session: (app, user, id, title) => ({ kind: 'session', name: title || id, about: `${app} / ${user}${title ? ` / ${id}` : ''}`, address: sessionAddress(app, user, id) }),
 };
 
-/** What fits a text: the beginning of a name, or names between slashes of which the last may be a beginning. */
+/** What fits the beginning of a name, or names between slashes, the last of which may be a beginning. */
 async function find(text, signal) {
 	const pasted = text.indexOf('#/');
 	if (pasted >= 0) return [{ kind: 'address', name: text.slice(pasted), address: text.slice(pasted) }];
@@ -93,7 +93,7 @@ function distinct(found) {
 const lately = (text) => recent().filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(text.toLowerCase()))
 	.map(({ app, user, id, title }) => place.session(app, user, id, title));
 
-/** Apps; and what the app that is open, or else the first apps, have of this name. */
+/** Apps; and what the open app, or else the first apps, have of this name. */
 async function anywhere(text, signal) {
 	const [, app] = parse(location.hash)?.names ?? [];
 	const apps = await list('/v1/apps?pageSize=1000', 'apps', (one) => one.string('appName'), signal);
@@ -105,7 +105,7 @@ async function anywhere(text, signal) {
 	return groups.flat();
 }
 
-/** The elements of a list; none if it cannot be read. */
+/** None if it cannot be read. */
 async function list(address, name, make, signal) {
 	const answer = await get(address, signal).catch(() => undefined);
 	return (answer?.json.get(name).items ?? []).map(make);

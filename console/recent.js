@@ -1,4 +1,4 @@
-// Sessions that were opened in this browser lately; names only, in its local storage.
+// Sessions that were opened lately; names only, in local storage.
 
 const SLOT = 'sessiond.recent';
 const MOST = 8;

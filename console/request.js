@@ -1,12 +1,24 @@
-// Dialogs that send a request: what it does in words, its fields, and the exact request as curl before it is sent.
+// Dialogs that send a request, which they show as curl before.
 
 import { curl, Problem, send } from './api.js';
-import { copy, copyButton, dialog, field, fill, h, toast, wordInput } from './dom.js';
+import { copy, copyButton, dialog, field, fill, h, saveAs, toast, wordInput } from './dom.js';
 
 /** Copies the request that reads a path. */
 export const curlButton = (path) => copyButton('Copy as curl', curl({ path }));
 
-/** Shows a request as curl: `update(request)`, or an Error why there is none. */
+/** Saves the bytes that are read at a path as a file. */
+export async function download(path, name, isWhole = () => true) {
+	const { taken } = await send({ path, take: (answer) => answer.blob() });
+	if (await isWhole(taken)) saveAs(name, taken);
+	else toast('It is cut.', 'error');
+}
+
+/** All of a session, a user or an app, as it is stored. */
+export const exportButton = (of, name) => h('button', {
+	click: () => download(`${of}/export`, `${name}.ndjson`, async (all) => (await all.slice(-200).text()).includes('"type":"end"')).catch(complain),
+}, 'Export');
+
+/** `update(request)` shows one as curl, or an Error why there is none. */
 function requestBox() {
 	const text = h('code');
 	const button = h('button.quiet', { click: () => copy(text.textContent) }, 'Copy as curl');
@@ -19,9 +31,9 @@ function requestBox() {
 }
 
 /**
- * Asks, shows the request and sends it. `request()` gives it or throws an Error with what is wrong with the fields.
- * After a success the dialog closes, `said` is shown and `done(answer)` called; `failed(problem, { trouble, build })` may
- * answer true if it has dealt with it. Where there is danger, Cancel has the focus; what has an `id` is sent when that has been typed.
+ * `request()` gives the request, or throws an Error with what is wrong with the fields. After a success the dialog closes, `said` is
+ * shown and `done(answer)` called. `failed(problem, { trouble, build })` is true if it has dealt with it. Where there is danger,
+ * Cancel has the focus; what has an `id` is sent when that has been typed.
  */
 export function ask({ title, about, id, fields, action, danger = id !== undefined, request, said, done, failed }) {
 	const typed = wordInput();
@@ -79,7 +91,7 @@ export function problemText(problem) {
 		problem.requestId && h('p.dim', `Request ${problem.requestId}`));
 }
 
-/** What failed is said; what was given up, as one went elsewhere, is not. */
+/** Says what failed, not what was given up. */
 export function complain(problem) {
 	if (problem.name !== 'AbortError') toast(problem.message, 'error');
 }

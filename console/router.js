@@ -1,4 +1,4 @@
-// The address after # is the whole view: names of a path, and a query. #/app/shop/user/ada/session/s1?at=41
+// The address after # is the whole view: #/app/shop/user/ada/session/s1?at=41
 
 import { withQuery } from './api.js';
 
@@ -13,7 +13,6 @@ export function parse(hash) {
 	}
 }
 
-/** The address of a view; what is undefined or empty in the query is left out. */
 export const href = (names, query = {}) => withQuery(`#/${names.map(encodeURIComponent).join('/')}`, query);
 
 export const appAddress = (app, query) => href(['app', app], query);
@@ -28,7 +27,7 @@ export function go(address) {
 let opened = location.hash;
 addEventListener('hashchange', () => { opened = location.hash; });
 
-/** Writes where one is without a step of history, and without opening the page again; not if one is about to leave it. */
+/** Writes where one is, without a step of history; not if one is about to leave. */
 export function note(address) {
 	if (location.hash !== opened || location.hash === address) return;
 	history.replaceState(null, '', address);

@@ -1,4 +1,4 @@
-// The state that an app or a user shares among sessions: as it is stored, with editing by operators.
+// The state that an app or a user shares among sessions.
 
 import { curl, get } from './api.js';
 import { copyButton, fill, h } from './dom.js';

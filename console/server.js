@@ -1,13 +1,12 @@
-// What the server is, what it takes, whether it answers, and who is signed in.
+// What the server is and takes, and who is signed in.
 
 import { who } from './access.js';
 import { get, Problem } from './api.js';
 import { facts, fill, h } from './dom.js';
 import { curlButton, problemText } from './request.js';
-import { time } from './times.js';
+import { size, time } from './times.js';
 
 const PROBE = '/v1/apps?pageSize=1';
-const SIZES = ['B', 'KiB', 'MiB', 'GiB'];
 const DATABASES = { sqlite: 'SQLite', postgresql: 'PostgreSQL' };
 const KINDS = { none: 'none is asked for', key: 'API key', token: 'user token', jwt: 'JWT' };
 
@@ -55,8 +54,5 @@ const names = (list) => (list.includes('*') ? 'all' : list.map((name, index) => 
 
 function limit(name, value) {
 	if (name.endsWith('Seconds')) return `${value.text} s`;
-	if (!name.endsWith('Bytes')) return value.number().toLocaleString('en');
-	let [size, unit] = [value.number(), 0];
-	while (size >= 1024 && size % 1024 === 0 && unit < SIZES.length - 1) [size, unit] = [size / 1024, unit + 1];
-	return `${size.toLocaleString('en')} ${SIZES[unit]}`;
+	return name.endsWith('Bytes') ? size(value.number(), 15) : value.number().toLocaleString('en');
 }

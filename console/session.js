@@ -1,21 +1,19 @@
-// The session page: timeline, event and state at one place of the log, which the slider moves and the address holds.
+// The session page: timeline, event and state at one place of the log, which the slider moves.
 
 import { curl, get, path, sessionPath, withQuery } from './api.js';
-import { copy, field, fill, h, toast } from './dom.js';
+import { copy, field, fill, h, toast, wordInput } from './dom.js';
 import { editState } from './edit.js';
-import { exportButton } from './export.js';
-import { describe } from './event.js';
-import { EventView } from './eventview.js';
+import { describe, EventView } from './event.js';
+import { Files } from './files.js';
 import { History } from './history.js';
 import { compose, quote, read } from './json.js';
 import { mayOperate, mayWrite } from './access.js';
 import { remember } from './recent.js';
-import { ask, complain, newKey } from './request.js';
+import { ask, complain, exportButton, newKey } from './request.js';
 import { appAddress, go, note, sessionAddress, userAddress } from './router.js';
 import { followShared } from './shared.js';
 import { Slider } from './slider.js';
-import { States, compare } from './states.js';
-import { StateView } from './stateview.js';
+import { compare, States, StateView } from './states.js';
 import { Timeline } from './timeline.js';
 import { clock } from './times.js';
 
@@ -34,7 +32,7 @@ class SessionPage {
 	against = 'previous';
 	place; // undefined: the end, wherever that is
 	status = 'waiting';
-	scroll = ''; // what the next drawing does with the timeline: toEnd, reveal or focus
+	scroll = ''; // what the next drawing calls of the timeline: toEnd, reveal or focus
 
 	constructor({ root, app, user, id, signal, setTitle }) {
 		Object.assign(this, { root, app, user, id, signal, setTitle });
@@ -43,7 +41,8 @@ class SessionPage {
 		this.states = new States(this.path, signal);
 		this.timeline = new Timeline(this.history, (sequence) => this.goTo(sequence), (side) => this.#page(side), () => this.draw());
 		this.eventView = new EventView((view) => { this.view = view; this.draw(); });
-		this.stateView = new StateView((against) => { this.against = against; this.draw(); }, (key) => this.edit(key));
+		this.files = new Files({ of: this.path, title: 'Files', mayEdit: mayWrite(), signal });
+		this.stateView = new StateView((against) => { this.against = against; this.draw(); }, (key) => this.edit(key), this.files.element);
 		this.slider = new Slider((revision) => this.goTo(revision));
 		this.head = h('header.head');
 		this.gone = h('div.gone', { role: 'alert' });
@@ -84,8 +83,8 @@ class SessionPage {
 		if (this.timeline.forks.length) this.draw();
 	}
 
-	/** Takes what an address says: `at`, `event`, `view`, `against`, `filter`. */
-	async update({ at, event, view, against, filter = '' }) {
+	/** Takes what an address says. A `file` with its `version` is shown once. */
+	async update({ at, event, view, against, filter = '', file, version }) {
 		this.timeline.filter.value = filter;
 		if (['content', 'actions', 'raw'].includes(view)) this.view = view;
 		if (['previous', 'start', 'now'].includes(against)) this.against = against;
@@ -97,9 +96,10 @@ class SessionPage {
 		this.place = place === undefined ? undefined : Math.min(Math.max(place, this.history.base), this.history.revision);
 		await this.#load();
 		this.draw(this.isAtEnd ? 'toEnd' : 'reveal');
+		if (file && version) this.files.open(file, version).catch(complain);
 	}
 
-	/** Moves to a revision; the last one is the end, where new events are followed. */
+	/** To a revision; at the last one new events are followed. */
 	goTo(revision, scroll = 'reveal') {
 		const { base, revision: last } = this.history;
 		const place = Math.min(Math.max(revision, base), last);
@@ -125,10 +125,8 @@ class SessionPage {
 	}
 
 	async #load() {
-		const { history } = this;
-		if (history.has(this.at)) return;
-		if (this.isAtEnd) await history.openAtEnd();
-		else await history.openAround(this.at);
+		const { history, at } = this;
+		if (!history.has(at)) await (this.isAtEnd ? history.openAtEnd() : history.openAround(at));
 	}
 
 	async #page(side) {
@@ -183,7 +181,7 @@ class SessionPage {
 		this.#keepState();
 	}
 
-	/** Reads the end anew, if events that were not seen on the stream are there. */
+	/** Reads the end anew, for events that the stream did not show. */
 	async #catchUp() {
 		if (this.isCatching) return;
 		this.isCatching = true;
@@ -193,7 +191,7 @@ class SessionPage {
 		else this.goTo(this.at, ''); // one went elsewhere meanwhile
 	}
 
-	/** Draws the state that is wanted, one after the other: neither a slider nor events that arrive quickly put it off. */
+	/** Draws the state that is wanted; neither a slider nor events that arrive quickly put it off. */
 	async #keepState() {
 		this.isStale = true;
 		if (this.isReading) return;
@@ -209,6 +207,7 @@ class SessionPage {
 	async #drawState() {
 		const { at, against, place, isAtEnd } = this;
 		const { base, revision } = this.history;
+		this.files.show(place).catch(complain);
 		try {
 			const other = { now: undefined, start: base, previous: Math.max(base, at - 1) }[against];
 			const [shown, compared] = await Promise.all([place, other].map((one) => this.states.at(one)));
@@ -226,7 +225,7 @@ class SessionPage {
 	#drawHead() {
 		const title = this.session.string('displayName');
 		const labels = this.session.get('labels')?.members ?? [];
-		const from = this.session.string('forkedFrom', 'sessionId');
+		const from = this.session.get('forkedFrom');
 		this.setTitle(title ?? this.id);
 		fill(this.head,
 			h('nav.crumbs', { 'aria-label': 'Where this is' },
@@ -236,8 +235,8 @@ class SessionPage {
 			h('div.marks',
 				title && h('bdi.id', this.id),
 				labels.map(({ key, value }) => h('bdi.label', `${key.string()}=${value.string()}`)),
-				from && h('a.label', { href: sessionAddress(this.app, this.user, from, { at: this.session.at('forkedFrom', 'revision').text }) },
-					'fork of ', h('bdi', from), ` at ${this.session.at('forkedFrom', 'revision').text}`)),
+				from && h('a.label', { href: sessionAddress(this.app, this.user, from.string('sessionId'), { at: from.get('revision').text }) },
+					'fork of ', h('bdi', from.string('sessionId')), ` at ${from.get('revision').text}`)),
 			this.live);
 	}
 
@@ -273,7 +272,7 @@ class SessionPage {
 	fork() {
 		const { at } = this;
 		const headers = { 'Idempotency-Key': newKey() };
-		const id = h('input', { spellcheck: 'false', autocomplete: 'off', placeholder: 'generated' });
+		const id = wordInput({ placeholder: 'generated' });
 		ask({
 			title: `Fork at event ${at}`,
 			about: `Makes a new session with ${at === 0 ? 'no events' : `the events 1 to ${at}`} and the session state of that moment. This one stays as it is.`,
@@ -287,7 +286,7 @@ class SessionPage {
 		});
 	}
 
-	/** Asks for what is refused (412) while there are events that were not seen; told of them, one may ask again. */
+	/** Asks for what is refused (412) while there are events that were not seen. Told of them, one may ask again. */
 	#ask({ path, headers, body, past, ...rest }) {
 		let seen = this.history.revision;
 		ask({
@@ -331,7 +330,6 @@ class SessionPage {
 		});
 	}
 
-	/** What is shown of the events up to here goes. */
 	#trimmed(base) {
 		this.history.trimmed(base);
 		this.goTo(this.at);
@@ -385,16 +383,16 @@ class SessionPage {
 		if (event.sequence <= history.last) return;
 		history.add(event);
 		if (event.rewinds !== undefined) this.#askRewound();
+		if (event.files.length > 0) this.files.at = null;
 		this.draw(this.isAtEnd && timeline.isAtEnd && !this.scroll ? 'toEnd' : undefined);
 		announce(`Event ${event.sequence}, ${event.author}: ${event.line.text}`);
 	}
 
-	/** The stream is over for good. */
 	#ended(word) {
 		this.status = ENDS[word] ?? word;
 		this.#drawLive();
 		if (!ENDS[word]) return;
-		for (const button of this.writing) button.disabled = true;
+		for (const button of [...this.writing, this.files.button]) button.disabled = true;
 		this.isGone = true;
 		fill(this.gone, `This session was ${this.status}. What is shown here is how it was.`);
 	}
@@ -406,7 +404,7 @@ class SessionPage {
 		this.#drawHead();
 	}
 
-	/** What the keys of the keyboard do here; nothing that takes something away. */
+	/** Nothing that takes something away. */
 	keys() {
 		const move = (distance) => () => this.goTo(this.timeline.next(this.at, distance), 'focus');
 		const slide = (distance) => () => this.goTo(this.at + distance);

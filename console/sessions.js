@@ -1,10 +1,11 @@
-// The sessions of an app or of one of its users: newest first, with filters that the address of the page holds.
+// The sessions of an app or a user, newest first, with filters that the address holds.
 
-import { curl, path, withQuery } from './api.js';
-import { copy, h, wordInput } from './dom.js';
+import { curl, firstSession, path, withQuery } from './api.js';
+import { copy, field, h, wordInput } from './dom.js';
+import { compose, quote, read } from './json.js';
 import { PagedTable } from './paged.js';
-import { complain } from './request.js';
-import { href, note, sessionAddress, userAddress } from './router.js';
+import { ask, complain } from './request.js';
+import { go, href, note, sessionAddress, userAddress } from './router.js';
 import { time } from './times.js';
 
 const DEBOUNCE = 200;
@@ -13,10 +14,7 @@ const PAGE = 50;
 export class SessionList {
 	filters = {}; // by their names in the API
 
-	/**
-	 * Without `user`, those of all users. `owner` is whose first session the example makes, if one may.
-	 * `remove(id)` is what the button at the end of a row does, if there is one.
-	 */
+	/** Without `user`, those of all users. `owner` is whose first session the example makes. `remove(id)` is the button of a row. */
 	constructor({ app, user, owner, signal, remove }) {
 		Object.assign(this, { app, user, owner, signal, remove });
 		this.path = user === undefined ? path('apps', app, 'sessions') : path('apps', app, 'users', user, 'sessions');
@@ -134,7 +132,55 @@ export class SessionList {
 			return h('div.empty', h('p', 'No session fits these filters. ', h('a', { href: this.#here({}) }, 'Show all')),
 				h('pre.example', this.curl()));
 		}
-		const create = { method: 'POST', path: path('apps', this.app, 'users', this.owner ?? '', 'sessions'), body: '{"sessionId":"s1","state":{"topic":"billing"}}' };
-		return h('div.empty', h('p', 'There are no sessions here yet.', this.owner && ' The first one:'), this.owner && h('pre.example', curl(create)));
+		return h('div.empty', h('p', 'There are no sessions here yet.', this.owner && ' The first one:'),
+			this.owner && h('pre.example', firstSession(this.app, this.owner)));
 	}
+}
+
+/** The dialog that creates a session. Without `user`, it asks for one. */
+export function createSession({ app, user, suggestion = '' }) {
+	const owner = wordInput({ value: user ?? suggestion, required: true });
+	const id = wordInput({ placeholder: 'generated' });
+	const title = wordInput({ spellcheck: 'true' });
+	const state = h('textarea', { rows: 4, spellcheck: 'false', placeholder: '{"topic": "billing", "user:name": "Ada"}' });
+	const labels = h('textarea', { rows: 2, spellcheck: 'false', placeholder: 'team=returns' });
+	ask({
+		title: 'New session',
+		fields: [
+			user === undefined && field('User', owner), field('Id', id), field('Title', title),
+			field('State, as JSON', state, 'Keys that begin with app: or user: go to the shared state of the app or the user.'),
+			field('Labels', labels, 'One name=value a line.'),
+		],
+		action: 'Create',
+		request: () => {
+			if (!owner.value) throw new Error('Name the user.');
+			return {
+				method: 'POST', path: path('apps', app, 'users', owner.value, 'sessions'),
+				body: compose({
+					sessionId: id.value ? quote(id.value) : undefined,
+					displayName: title.value ? quote(title.value) : undefined,
+					labels: labelsOf(labels.value),
+					state: stateOf(state.value),
+				}),
+			};
+		},
+		done: ({ json }) => go(sessionAddress(app, json.string('userId'), json.string('id'))),
+	});
+}
+
+function labelsOf(text) {
+	const lines = text.split('\n').map((line) => line.trim()).filter(Boolean);
+	if (lines.length === 0) return undefined;
+	return compose(Object.fromEntries(lines.map((line) => {
+		const at = line.indexOf('=');
+		if (at < 1) throw new Error(`A label is name=value: ${line}`);
+		return [line.slice(0, at), quote(line.slice(at + 1))];
+	})));
+}
+
+/** The text goes out as it was typed. */
+function stateOf(text) {
+	if (text.trim() === '') return undefined;
+	if (read(text).kind !== 'object') throw new Error('The state is an object: {"key": value}');
+	return text.trim();
 }

@@ -22,7 +22,7 @@ async function withSlot(action) {
 	return false;
 }
 
-/** Follows the watch of a session like sse.follow. `position` is asked for at each start: the id to go on from. */
+/** Follows the watch of a session like sse.follow. `position()` is the id to go on from. */
 export async function followShared({ address, position, signal, onFrame, onStatus }) {
 	const session = address.replace(/\/watch\?.*/, '');
 	const isShared = navigator.locks && crypto.subtle;
@@ -38,7 +38,7 @@ export async function followShared({ address, position, signal, onFrame, onStatu
 	signal.addEventListener('abort', () => channel?.close());
 
 	let tag;
-	/** What is new, by short requests. Of very many events the last ones will do: the page loads the others. */
+	/** What is new. Of very many events the last ones will do: the page loads the others. */
 	const poll = async (turn) => {
 		try {
 			const { json } = await get(withQuery(`${session}/events`, { afterSequence: parseInt(position(), 10), order: 'desc', pageSize: 100 }), turn);
@@ -60,7 +60,7 @@ export async function followShared({ address, position, signal, onFrame, onStatu
 		}
 	};
 
-	/** Until the turn ends. What ends for good aborts the signal: the next tab sees for itself. */
+	/** Until the turn ends. */
 	const lead = async (turn) => {
 		while (!turn.aborted) {
 			const hadSlot = isShared && await withSlot(() => follow({ address, position: position(), signal: turn, ...toAll }));

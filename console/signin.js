@@ -1,4 +1,4 @@
-// Signing in with a key or a token. It is kept in the session storage of this tab and goes into one header, nowhere else.
+// Signing in. The credential is kept in the session storage of this tab and goes into one header, nowhere else.
 
 import { credential } from './api.js';
 import { field, fill, h } from './dom.js';

@@ -1,4 +1,4 @@
-// The slider over revisions: a native range with ticks where invocations begin. At its end it stays with the newest event.
+// The slider over revisions: a native range with ticks where invocations begin.
 
 import { fill, h } from './dom.js';
 

@@ -1,4 +1,4 @@
-// Server-sent events over fetch (EventSource cannot send a credential): frames from a stream, resumed after its last id.
+// Server-sent events over fetch, as EventSource cannot send a credential; resumed after the last id.
 
 import { authorization, Problem, urlOf } from './api.js';
 import { read } from './json.js';
@@ -36,8 +36,7 @@ class Frames {
 }
 
 /**
- * Follows an address until the signal: each frame goes to onFrame, and onStatus hears 'live', 'waiting' or, when it is of
- * no use to go on, a Problem.
+ * Follows an address until the signal. onStatus hears 'live', 'waiting' or, when it is of no use to go on, a Problem.
  */
 export async function follow({ address, position, signal, onFrame, onStatus }) {
 	let last = position;

@@ -1,4 +1,4 @@
-// The timeline: one line an event, in groups by invocation that fold. Rows are kept between two drawings.
+// The timeline: one line an event, in groups by invocation. Rows are kept between drawings.
 
 import { h, wordInput } from './dom.js';
 import { hueOf, says } from './event.js';
@@ -9,7 +9,7 @@ export class Timeline {
 	#rows = new Map(); // event id -> element
 	#folded = new Set(); // first sequence of a group
 
-	/** `choose(sequence)` is called for a row that was pressed, `page('older'|'newer')` where the window ends, `typed()` for a filter. */
+	/** `choose(sequence)` hears of a row that was pressed, `page('older'|'newer')` of the window's end, `typed()` of a filter. */
 	constructor(history, choose, page, typed) {
 		this.history = history;
 		this.choose = choose;
@@ -23,7 +23,7 @@ export class Timeline {
 		this.scroller.addEventListener('scroll', () => this.#more());
 	}
 
-	/** Another page where the scroller ends. A list shorter than that has its buttons. */
+	/** Another page where the scroller ends. */
 	#more() {
 		const { scrollTop, scrollHeight, clientHeight } = this.scroller;
 		const [isUp, isDown] = [scrollTop < 200, scrollHeight - scrollTop - clientHeight < 200];
@@ -71,7 +71,6 @@ export class Timeline {
 		return this.filter.value && !this.history.find(place) ? from : place;
 	}
 
-	/** Scrolls as little as needed to show the selected row. */
 	reveal() {
 		this.list.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
 	}
@@ -88,7 +87,7 @@ export class Timeline {
 		return this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < 40;
 	}
 
-	/** A row that is to stay where it is on the screen while rows come in above it. */
+	/** A row that stays where it is while rows come in above it. */
 	#anchor() {
 		const top = this.scroller.getBoundingClientRect().top;
 		const row = [...this.#rows.values()].find((child) => child.getBoundingClientRect().bottom > top);
@@ -137,7 +136,7 @@ export class Timeline {
 	}
 }
 
-/** Gives a list its items; those that are there already are not touched. */
+/** Gives a list its items; those that are there are not touched. */
 function reconcile(list, items) {
 	const wanted = new Set(items);
 	for (const item of [...list.children]) if (!wanted.has(item)) item.remove();

@@ -1,4 +1,4 @@
-// Times for people: relative for a glance, exact for the one who points at it.
+// Times and sizes for people.
 
 import { h } from './dom.js';
 
@@ -33,6 +33,15 @@ export function span(seconds) {
 	if (seconds < 3600) return `+${Math.floor(seconds / 60)}m`;
 	if (seconds < 172_800) return `+${Math.floor(seconds / 3600)}h`;
 	return `+${Math.floor(seconds / 86_400)}d`;
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB'];
+
+/** Bytes as "1.2 MiB", with so many digits. */
+export function size(bytes, maximumSignificantDigits = 3) {
+	let [number, unit] = [bytes, 0];
+	while (number >= 1024 && unit < UNITS.length - 1) [number, unit] = [number / 1024, unit + 1];
+	return `${number.toLocaleString('en', { maximumSignificantDigits })} ${UNITS[unit]}`;
 }
 
 /** A time that shows how long ago, and exactly when on hover. */

@@ -1,16 +1,14 @@
-// The page of a user of an app: the user's sessions and state.
+// The page of a user of an app.
 
 import { hasApp, hasUser, mayOperate, mayWrite } from './access.js';
 import { path, sessionPath } from './api.js';
-import { copyButton, h } from './dom.js';
+import { copyButton, h, sides } from './dom.js';
 import { eraseUser } from './erasures.js';
-import { exportButton } from './export.js';
-import { createSession } from './newsession.js';
-import { ask } from './request.js';
+import { Files } from './files.js';
+import { ask, exportButton } from './request.js';
 import { appAddress } from './router.js';
 import { ScopeState } from './scopestate.js';
-import { SessionList } from './sessions.js';
-import { sides } from './sides.js';
+import { createSession, SessionList } from './sessions.js';
 
 export async function openUser({ root, names: [app, user], query, signal }) {
 	const mayEdit = mayWrite() && hasApp(app) && hasUser(user);
@@ -21,8 +19,9 @@ export async function openUser({ root, names: [app, user], query, signal }) {
 	});
 	const list = new SessionList({ app, user, owner: mayEdit && user, signal, remove: mayEdit && remove });
 	const state = new ScopeState({ path: path('apps', app, 'users', user, 'state'), title: 'User state', mayEdit, signal });
+	const files = new Files({ of: path('apps', app, 'users', user), title: 'User files', mayEdit, signal });
 	const create = mayEdit && (() => createSession({ app, user }));
-	await Promise.all([list.update(query), state.load()]);
+	await Promise.all([list.update(query), state.load(), files.show()]);
 	sides(root, {
 		head: [
 			h('nav.crumbs', { 'aria-label': 'Where this is' },
@@ -33,7 +32,7 @@ export async function openUser({ root, names: [app, user], query, signal }) {
 			create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session'),
 		],
 		main: ['Sessions', list.element],
-		side: ['User state', state.element],
+		side: ['User state', state.element, files.element],
 	});
 	return {
 		update: (changed) => list.update(changed),

@@ -10,7 +10,7 @@ import pytest
 
 import demo
 from browser import Browser
-from server import Server
+from server import Server, path
 
 numbers = itertools.count(1)
 
@@ -41,9 +41,10 @@ def server(request):
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory):
-    """A server that asks for a credential, with the week of the demo. It is only looked at."""
+    """A server that asks for a credential, with the week of the demo and a file. It is only looked at."""
     server = Server(tmp_path_factory.mktemp("shop"), "--require-auth")
     demo.fill(server)
+    server.api.save(path("apps", "shop", "users", "zoe", "sessions", "voucher-1093"), "voucher.txt", b"A voucher\n" * 99, "text/plain", event="none")
     yield server
     server.stop()
 

@@ -7,7 +7,7 @@ import re
 import socket
 import subprocess
 import time
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 PATIENCE = 30
 
@@ -27,8 +27,12 @@ def path(*names):
 
 
 class Answer:
-    def __init__(self, status, headers, text):
-        self.status, self.headers, self.text = status, headers, text
+    def __init__(self, status, headers, bytes):
+        self.status, self.headers, self.bytes = status, headers, bytes
+
+    @property
+    def text(self):
+        return self.bytes.decode()
 
     @property
     def json(self):
@@ -40,7 +44,7 @@ class Answer:
 
 
 class Api:
-    """Requests to a server, with a credential if there is one. A body that is a string is sent as it is."""
+    """Requests to a server, with a credential if there is one. A body that is a string is JSON; bytes have the type that the headers say."""
 
     def __init__(self, port, credential=""):
         self.port, self.credential = port, credential
@@ -49,7 +53,7 @@ class Api:
         """The answer, whatever it is."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         sent = dict(headers or {})
-        if body is not None:
+        if body is not None and not isinstance(body, bytes):
             sent["content-type"] = "application/json"
             body = (body if isinstance(body, str) else json.dumps(body)).encode()
         if self.credential:
@@ -57,7 +61,7 @@ class Api:
         try:
             connection.request(method, address, body, sent)
             answer = connection.getresponse()
-            return Answer(answer.status, answer.headers, answer.read().decode())
+            return Answer(answer.status, answer.headers, answer.read())
         finally:
             connection.close()
 
@@ -72,6 +76,13 @@ class Api:
 
     def post(self, address, body=None):
         return self.ask("POST", address, body)
+
+    def save(self, of, name, content, type=None, **query):
+        """Saves a version of a file of a session or a user, whose path it is: what the answer says of it."""
+        address = f"{of}/artifacts/{quote(name, safe='')}"
+        if query:
+            address += f"?{urlencode(query)}"
+        return self.ask("PUT", address, content, {"content-type": type} if type is not None else {}).json
 
     def session(self, app, user="ada", id="s1", **body):
         """Makes a session: its path."""

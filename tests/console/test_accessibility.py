@@ -65,6 +65,18 @@ def scenes(page):
     page.find("h1", "What if")
     page.find(".live[data-status=live]")
     yield "session, fork, live"
+    if page.value("innerWidth < 900"):
+        page.click(".chooser button", "State")
+    page.click("section[aria-label=Files] td button", "voucher.txt")
+    page.find("dialog .raw", "A voucher")
+    yield "session, file"
+    page.press(Keys.ESCAPE)
+    page.wait("!document.querySelector('dialog')")
+    page.click("section[aria-label=Files] button", "Upload")
+    page.find("dialog[open]")
+    yield "session, upload"
+    page.press(Keys.ESCAPE)
+    page.wait("!document.querySelector('dialog')")
     page.go("#/keys")
     page.find(".keyring td")
     yield "keys"

@@ -1,5 +1,7 @@
 """Names and texts that try to be something else: on each page they are shown, and nothing runs, breaks or widens it."""
 
+import json
+
 import pytest
 
 from server import event
@@ -45,6 +47,8 @@ def filled(shared_server, name):
     for number, part in enumerate(parts):
         api.append(session, event(f"{name[:240]}{number}", author=name, invocationId=name, branch=name, content={"role": name, "parts": part}, delta={name: f"{name}{number}"}))
     api.append(session, event("failure", author=name, errorCode=name, errorMessage=text, customMetadata={name: name}))
+    type = f"text/html; {name}" if name.isascii() and name.strip() == name else "text/html"
+    api.save(session, name, text.encode(), type, metadata=json.dumps({name: name}), displayName=name, invocationId=name)
     return session
 
 
@@ -83,7 +87,7 @@ def test_hostile(filled, name, page, width):
     page.find(".timeline .row .line")
     assert page.value("document.querySelector('h1').textContent") == name
     assert [page.value("decodeURIComponent(arguments[0])", part) for part in page.address().split("?")[0].split("/")[2::2]] == [name] * 3
-    for number in range(1, 7):
+    for number in range(1, 8):
         page.go(page.address().split("?")[0] + f"?at={number}")
         page.wait(f"document.querySelector('.row[aria-current=true] .sequence')?.textContent === '{number}'")
         for pane in (["Timeline", "Event", "State"]):
@@ -104,6 +108,11 @@ def test_hostile(filled, name, page, width):
     names = page.value("[...document.querySelectorAll('.right button.key .name')].map((one) => one.textContent)")
     assert {name, f"app:{name}", f"user:{name}"} <= set(names)
     check(page)
+    page.js("document.querySelector('.right td button').click()")
+    page.find("dialog .raw")
+    assert page.value("document.querySelector('dialog h2').textContent") == name
+    check(page)
+    page.js("document.querySelector('dialog').close()")
     follow(page, ".crumbs a:last-of-type", name)
     page.wait("document.querySelector('.sessions tbody a') && document.querySelector('h1').textContent === arguments[0]", name)
     check(page)

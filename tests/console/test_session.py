@@ -453,7 +453,7 @@ def test_copy_as_curl(server, api, app, page, copied):
     opened(page, app, "?at=3")
     wait_at(page, 3, 5)
     session = f"{server.url}{path('apps', app, 'users', 'ada', 'sessions', 's1')}"
-    text = copied(page, lambda: page.click("button", "Copy as curl"))
+    text = copied(page, lambda: page.click(".buttons button", "Copy as curl"))
     assert text == f"curl '{session}/state?atRevision=3'\ncurl {session}/events/e3"
 
 

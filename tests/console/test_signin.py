@@ -119,16 +119,16 @@ def test_signing_out_forgets_all(server, app, page):
 
 ROLES = {
     "reader": (["Apps", "Server"], set(), set()),
-    "agent": (["Apps", "Keys", "Server"], {"New session", "Edit state…"}, {"New session", "Edit state…", "Delete…"}),
+    "agent": (["Apps", "Keys", "Server"], {"New session", "Edit state…"}, {"New session", "Edit state…", "Delete…", "Upload…"}),
     "operator": (
         ["Apps", "Keys", "Erasures", "Server"],
         {"Change policy…", "New session", "Edit state…"},
-        {"New session", "Edit state…", "Delete…", "Erase…", "Export"},
+        {"New session", "Edit state…", "Delete…", "Upload…", "Erase…", "Export"},
     ),
     "admin": (
         ["Apps", "Keys", "Erasures", "Server"],
         {"Change policy…", "New session", "Edit state…"},
-        {"New session", "Edit state…", "Delete…", "Erase…", "Export"},
+        {"New session", "Edit state…", "Delete…", "Upload…", "Erase…", "Export"},
     ),
 }
 
@@ -168,7 +168,7 @@ def test_what_a_user_sees(server, app, page):
 
     page.go(f"#/app/{app}/user/ada")
     page.find(".scope summary", "Ada")
-    assert buttons(page) == {"New session", "Edit state…", "Delete…"}
+    assert buttons(page) == {"New session", "Edit state…", "Delete…", "Upload…"}
 
     page.go(f"#/app/{app}")
     page.find("h1", app)
