@@ -118,6 +118,12 @@ const WATCH_ENDS: [&str; 9] = [
 const BACKGROUND: [&str; 8] =
     ["sweep", "policy", "artifact_store", "feed", "watch_poll", "issuer_keys", "admin_key", "access_log"];
 
+/// What becomes of saves of artifacts: a version, one that an earlier request saved, a refusal, a failure; or their bytes never came whole.
+const SAVE_OUTCOMES: [&str; 5] = ["saved", "replayed", "refused", "failed", "cut"];
+
+/// Which way the bytes of artifacts go: from clients, to clients.
+const DIRECTIONS: [&str; 2] = ["in", "out"];
+
 /// What stores of objects are asked for.
 const STORE_OPERATIONS: [&str; 4] = ["write", "read", "remove", "list"];
 
@@ -223,6 +229,14 @@ metrics! {
         "When a sweep last left nothing to do, or the process started if none has, in Unix time";
     erasures_waiting: Gauge = "sessiond_erasures_waiting",
         "Erasures that wait for a reader of the SQLite file, which holds its log";
+    artifact_saves: Family<Label, Counter> = "sessiond_artifact_saves",
+        "Saves of artifacts, by outcome",
+        outcome of SAVE_OUTCOMES;
+    artifact_bytes: Family<Label, Counter> = "sessiond_artifact_bytes",
+        "Bytes of artifacts that came from clients, or were read for them, by direction",
+        direction of DIRECTIONS;
+    artifact_orphans: Counter = "sessiond_artifact_orphans",
+        "Uploads and versions that are gone, whose bytes were removed";
     artifact_store_duration: Family<Label, Histogram, fn() -> Histogram> [Family::new_with_constructor(latency as fn() -> Histogram)] =
         "sessiond_artifact_store_duration" in Seconds,
         "Time that an object store took to write an object, to begin reading one, to remove one, or to list some",
@@ -369,6 +383,23 @@ impl Metrics {
     /// Sets how many erasures wait for a reader of the database file.
     pub fn erasures_wait(&self, count: usize) {
         self.erasures_waiting.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Counts a save of an artifact with this outcome, one of [`SAVE_OUTCOMES`].
+    pub fn artifact_save(&self, outcome: &'static str) {
+        debug_assert!(SAVE_OUTCOMES.contains(&outcome), "{outcome} is not in the list of outcomes");
+        self.artifact_saves.get_or_create(&[("outcome", outcome)]).inc();
+    }
+
+    /// Counts bytes of artifacts that go one of [`DIRECTIONS`].
+    pub fn artifact_bytes(&self, direction: &'static str, bytes: usize) {
+        debug_assert!(DIRECTIONS.contains(&direction), "{direction} is not in the list of directions");
+        self.artifact_bytes.get_or_create(&[("direction", direction)]).inc_by(bytes as u64);
+    }
+
+    /// Counts bytes that were removed because no version holds them.
+    pub fn orphan_removed(&self) {
+        self.artifact_orphans.inc();
     }
 
     /// Records an operation of an object store, one of [`STORE_OPERATIONS`].

@@ -77,6 +77,7 @@ impl Upload {
     /// They are too many; the place is not there; the database, or the place for bytes, fails.
     pub async fn push(&mut self, bytes: &[u8]) -> Result<()> {
         self.size += bytes.len() as u64;
+        self.service.metrics.artifact_bytes("in", bytes.len());
         self.service.limits.check_artifact(self.size)?;
         self.hash.update(bytes);
         self.buffer.extend_from_slice(bytes);
@@ -117,8 +118,14 @@ impl Upload {
         Ok(SavedBlob { id: self.id.clone(), bytes: None })
     }
 
-    /// Nothing of it is wanted.
+    /// It did not come whole, and nothing of it is wanted.
     pub async fn abandon(self) {
+        self.service.metrics.artifact_save("cut");
+        self.leave().await;
+    }
+
+    /// Leaves what was written to the sweep, unless a version holds it.
+    async fn leave(self) {
         if let Some(writing) = self.writing {
             writing.abandon().await;
             self.service.to_sweep.notify_one();
@@ -250,7 +257,12 @@ impl Reader {
 
     /// A range of bytes, part by part. One that fails for long ends with an error.
     pub fn bytes(&self, blob: &Blob, range: Range<u64>) -> impl Stream<Item = Result<Bytes>> + Send + Unpin + use<> {
-        self.blobs.read(blob, range).map(|part| part.map_err(Error::from))
+        let metrics = self.metrics.clone();
+        self.blobs.read(blob, range).map(move |part| {
+            let part = part.map_err(Error::from)?;
+            metrics.artifact_bytes("out", part.len());
+            Ok(part)
+        })
     }
 }
 
@@ -289,6 +301,17 @@ impl Service {
         upload: Option<Upload>,
         deadline: Instant,
     ) -> Result<SavedArtifact> {
+        let saved = self.save(request, upload, deadline).await;
+        self.metrics.artifact_save(match &saved {
+            Ok(saved) if saved.replayed => "replayed",
+            Ok(_) => "saved",
+            Err(Error::Store(_) | Error::ArtifactStore(_)) => "failed",
+            Err(_) => "refused",
+        });
+        saved
+    }
+
+    async fn save(&self, request: SaveRequest, upload: Option<Upload>, deadline: Instant) -> Result<SavedArtifact> {
         let (mut blob, mut bytes, mut upload) = (None, None, upload);
         if let Some(upload) = &mut upload {
             blob = Some(upload.finish().await);
@@ -327,7 +350,7 @@ impl Service {
         if saved.replayed
             && let Some(upload) = upload
         {
-            upload.abandon().await;
+            upload.leave().await;
         }
         if saved.tag.is_some() {
             self.metrics.appended(1);
@@ -339,7 +362,7 @@ impl Service {
     /// The error of a save, of which the bytes are left to the sweep: unless a version has taken them after all.
     async fn given_up(&self, upload: Option<Upload>, error: Error) -> Error {
         if let Some(upload) = upload {
-            upload.abandon().await;
+            upload.leave().await;
         }
         error
     }
@@ -379,7 +402,7 @@ impl Service {
                         false => self.blobs.remove(blob, upload.as_deref()).await,
                     };
                     match removed {
-                        Ok(()) | Err(BlobError::Missing | BlobError::Refused(_)) => {}
+                        Ok(()) | Err(BlobError::Missing | BlobError::Refused(_)) => self.metrics.orphan_removed(),
                         Err(BlobError::Elsewhere(fault)) => {
                             if failing.insert(store.cloned()) {
                                 self.artifact_store_failed(&fault);

@@ -43,6 +43,33 @@ async fn the_access_log_names_the_session_that_was_made() {
     place.finish().await;
 }
 
+/// A file is named as the path names it, once; its metadata, its type and its bytes are nowhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_access_log_names_files_of_paths() {
+    let log = std::env::temp_dir().join(format!("sessiond-audit-{}.log", uuid::Uuid::new_v4()));
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &[&format!("--audit-log={}", log.display())]).await;
+    let session = "/v1/apps/a/users/u/sessions/s";
+    let files = format!("{session}/artifacts");
+    server.put(session).await.expect(201);
+    let save = server.put(format!("{files}/in%2Fpath?metadata=%7B%22canary%22%3A1%7D&displayName=canary"));
+    save.body("text/canary", "canary").await.expect(201);
+    let body = json!({"name": "canary", "part": {"text": "canary"}, "metadata": {"canary": 1}, "author": "canary"});
+    server.post(&files).json(body).await.expect(201);
+    server.get(format!("{files}/in%2Fpath?version=0")).await.expect(200);
+    server.get(format!("{files}?prefix=canary")).await.expect(200);
+    server.delete(format!("{files}/in%2Fpath")).await.expect(204);
+    let text = fs::read_to_string(&log).expect("an access log");
+    let named: Vec<Value> = lines(&log).iter().skip(1).map(|line| line["artifact"].clone()).collect();
+    assert_eq!(named, [json!("in/path"), Value::Null, json!("in/path"), Value::Null, json!("in/path")]);
+    assert!(text.lines().all(|line| line.matches("\"artifact\":").count() <= 1), "{text}");
+    assert!(!text.contains("canary"), "{text}");
+    assert!(!server.process.log().contains("canary") && !server.process.log().contains("in/path"));
+    drop(server);
+    fs::remove_file(&log).expect("remove the log");
+    place.finish().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_access_log_has_names_and_no_secrets_and_moves_on_hangup() {
     let folder = std::env::temp_dir().join(format!("sessiond-audit-{}", uuid::Uuid::new_v4()));

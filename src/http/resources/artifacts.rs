@@ -332,8 +332,7 @@ async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Resul
     if let Some(revision) = version.revision {
         object.push("revision", &revision.to_string());
     }
-    let named = vec![("artifact", version.name.to_string())];
-    Ok(answer.tag(version.tag()).named(named).json(object.close()))
+    Ok(answer.tag(version.tag()).json(object.close()))
 }
 
 /// Where the version is.
