@@ -12,9 +12,11 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 use uuid::Uuid;
 
+use crate::contract::erasure::{CANARY, done, fill_files, finds, has_canary, stopped};
 use crate::support::binary::{Server, log_says, spawn_with};
 use crate::support::client::{Answer, Client, EVENTS, ONE, PATIENCE, S};
 use crate::support::databases::{Place, on_both_databases};
+use crate::support::process::free_port;
 use crate::support::s3::{Mode, S3, files_in};
 
 const FILES: &str = "/v1/apps/app/users/user/sessions/s/artifacts";
@@ -33,19 +35,20 @@ on_both_databases!(
     what_a_crash_leaves_in_a_folder_goes,
     what_a_crash_leaves_in_a_bucket_goes,
     an_erasure_waits_for_the_objects,
+    nothing_is_left_of_erased_files,
     objects_of_nobody_go,
     a_store_is_changed,
     lost_and_damaged_objects_are_named,
 );
 
 /// A store, and a server with its bytes in there.
-enum Store {
+pub enum Store {
     Folder(PathBuf),
     Bucket(S3),
 }
 
 impl Store {
-    fn folder() -> Self {
+    pub fn folder() -> Self {
         let path = std::env::temp_dir().join(format!("sessiond-objects-{}", Uuid::new_v4().simple()));
         fs::create_dir(&path).expect("create a folder");
         Self::Folder(path)
@@ -72,22 +75,22 @@ impl Store {
         }
     }
 
-    async fn server(&self, place: &Place, flags: &[&str]) -> Server {
+    pub async fn server(&self, place: &Place, flags: &[&str]) -> Server {
         Server::start_with(&place.url(), &[flags, &[&self.flag()]].concat(), &self.environment()).await
     }
 
     /// Runs `sessiond verify --artifacts`.
-    async fn verify(&self, place: &Place) -> (ExitStatus, String) {
+    pub async fn verify(&self, place: &Place) -> (ExitStatus, String) {
         let args = ["verify", "--artifacts", &self.flag()];
         let mut process = spawn_with(&place.url(), &args, &self.environment());
         (process.wait().await, process.log())
     }
 
-    fn objects(&self) -> Vec<PathBuf> {
+    pub fn objects(&self) -> Vec<PathBuf> {
         files_in(&self.path()).into_iter().filter(|path| !path.to_string_lossy().contains("/.")).collect()
     }
 
-    async fn until_objects(&self, count: usize) {
+    pub async fn until_objects(&self, count: usize) {
         let waited = tokio::time::timeout(PATIENCE, async {
             while self.objects().len() != count {
                 sleep(Duration::from_millis(20)).await;
@@ -105,7 +108,7 @@ impl Drop for Store {
     }
 }
 
-fn pattern(size: usize) -> Vec<u8> {
+pub fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|n| (n % 251) as u8 ^ (n >> 16) as u8).collect()
 }
 
@@ -141,7 +144,7 @@ async fn the_rest_is_served(api: &Client) {
 }
 
 /// Waits until no blob is without a version. Its row goes after its object.
-async fn until_swept(place: &Place) {
+pub async fn until_swept(place: &Place) {
     let swept = tokio::time::timeout(PATIENCE, async {
         while place.number("select count(*) from blobs where versions < 1").await > 0 {
             sleep(Duration::from_millis(20)).await;
@@ -151,7 +154,7 @@ async fn until_swept(place: &Place) {
 }
 
 /// What the sweep has put off is due.
-async fn due(place: &Place) {
+pub async fn due(place: &Place) {
     place.execute("update blobs set loose_since = 0 where versions < 1").await;
 }
 
@@ -373,6 +376,46 @@ async fn an_erasure_waits_for_the_objects(place: Place) {
     let done = done.await.expect("it is done");
     assert_eq!(done["counts"]["artifacts"], 3);
     assert_eq!(store.objects(), Vec::<PathBuf>::new());
+}
+
+async fn nothing_is_left_of_erased_files(place: Place) {
+    let store = Store::folder();
+    let metrics_port = free_port();
+    let listen = format!("--metrics-listen=127.0.0.1:{metrics_port}");
+    let server = store.server(&place, &["--sweep-interval=100ms", &listen]).await;
+    let metrics = Client::at(&format!("http://127.0.0.1:{metrics_port}")).unchecked();
+    server.create(r#"{"state":{"app:k":"app-value"}}"#).await;
+    fill_files(&server, FILES).await;
+    // One that is cut, whose object is there already.
+    let mut cut = TcpStream::connect(server.address()).await.expect("connect");
+    let head = format!("PUT {FILES}/{CANARY}cut HTTP/1.1\r\nhost: localhost\r\ncontent-length: {UPLOAD}\r\n\r\n");
+    cut.write_all(head.as_bytes()).await.expect("send");
+    cut.write_all(CANARY.repeat(UPLOAD / CANARY.len() / 2).as_bytes()).await.expect("send");
+    store.until_objects(4).await;
+    let objects = store.objects();
+    assert!(objects.iter().all(|object| !object.to_string_lossy().contains(CANARY)));
+    assert!(objects.iter().all(|object| finds(&fs::read(object).expect("read an object"), CANARY)));
+    assert!(has_canary(&place).await);
+
+    let erased = server.post("/v1/apps/app/users/user/erasure").json(json!({})).await.expect(202);
+    drop(cut);
+    let erasure = done(&server, &erased).await;
+    assert_eq!(erasure["counts"]["artifacts"], 4);
+    store.until_objects(0).await;
+    until_swept(&place).await;
+    let measured = metrics.get("/metrics").await.expect(200).text().to_owned();
+    let log = server.process.log();
+    stopped(server).await;
+    assert!(!has_canary(&place).await);
+    for (what, text) in [("metrics", &measured), ("log", &log), ("receipt", &erasure.to_string())] {
+        assert!(!text.contains(CANARY), "{what}: {text}");
+    }
+    assert_eq!(store.objects(), Vec::<PathBuf>::new());
+    for line in
+        ["sessiond_artifact_saves_total{outcome=\"saved\"} 4", "sessiond_artifact_saves_total{outcome=\"cut\"} 1"]
+    {
+        assert!(measured.lines().any(|found| found == line), "no {line} in {measured}");
+    }
 }
 
 /// Makes a file as old as a stray must be.

@@ -11,6 +11,7 @@
 mod support;
 
 mod access;
+mod artifact_faults;
 mod artifact_stores;
 mod audit;
 mod clocks;

@@ -16,7 +16,7 @@ use crate::support::sse::Watch;
 
 const ERASURE: &str = "/v1/apps/app/users/user/erasure";
 /// Each kind of thing of a user has one of its own in it.
-const CANARY: &str = "canary-";
+pub const CANARY: &str = "canary-";
 
 async fn erase(server: &Client, body: Value) -> Answer {
     server.post(ERASURE).json(body).await
@@ -32,7 +32,7 @@ async fn revision(server: &Client, path: &str) -> i64 {
 }
 
 /// The erasure of this answer, once it is done.
-async fn done(server: &Client, answer: &Answer) -> Value {
+pub async fn done(server: &Client, answer: &Answer) -> Value {
     let path = answer.header("location").expect("a location").to_owned();
     let asking = async {
         loop {
@@ -67,22 +67,37 @@ async fn fill(server: &Client, user: &str) -> String {
         let event = json!({"author": format!("{CANARY}author"), "actions": {"stateDelta": delta}});
         server.post(format!("{session}/events")).json(event).await.expect(201);
     }
+    fill_files(server, &format!("{session}/artifacts")).await;
     let patch = json!({"stateDelta": {format!("{CANARY}patched"): 1}});
     let state = server.patch(format!("/v1/apps/app/users/{user}/state"));
     state.header("idempotency-key", format!("{CANARY}patch")).json(patch).await.expect(200);
     server.post(format!("{session}/lease")).json(json!({"owner": format!("{CANARY}owner")})).await.expect(201);
-    for place in [&session, &format!("/v1/apps/app/users/{user}")] {
-        let path =
-            format!("{place}/artifacts/{CANARY}file?event=none&displayName={CANARY}name&metadata={{\"{CANARY}\":1}}");
-        let saved = server.put(path).header("idempotency-key", format!("{CANARY}save"));
-        saved.body(&format!("text/{CANARY}type"), format!("{CANARY}bytes")).await.expect(201);
-    }
     server.post(format!("{session}/fork")).json(json!({"sessionId": format!("{CANARY}fork")})).await.expect(201);
     // One that is gone already, and whose rows may be there still.
     let deleted = json!({"sessionId": format!("{CANARY}deleted"), "state": {"k": format!("{CANARY}gone")}});
     server.post(&sessions).json(deleted).await.expect(201);
     server.delete(format!("{sessions}/{CANARY}deleted")).await.expect(204);
     session
+}
+
+/// Files of a session and of its user, with a canary in each part: four versions, of which one appends an event.
+pub async fn fill_files(server: &Client, files: &str) {
+    // One in each chunk, and across the borders of two.
+    let large = format!("{CANARY}bytes ").repeat(40_000);
+    for (name, event, bytes) in [("file", "append", "short"), ("file", "none", &*large), ("user:file", "none", &*large)]
+    {
+        let name = name.replace("file", &format!("{CANARY}file")).replace(':', "%3A");
+        let query = format!(
+            "event={event}&author={CANARY}author&displayName={CANARY}title&metadata=%7B%22{CANARY}m%22:%22{CANARY}m%22%7D"
+        );
+        let save =
+            server.put(format!("{files}/{name}?{query}")).header("idempotency-key", format!("{CANARY}save-{event}"));
+        save.body(&format!("text/{CANARY}type"), format!("{CANARY}{bytes}")).await.expect(201);
+    }
+    let part =
+        json!({"fileData": {"fileUri": format!("x://{CANARY}address"), "mimeType": format!("text/{CANARY}type")}});
+    let address = json!({"name": format!("{CANARY}address"), "part": part, "event": "none"});
+    server.post(files).json(address).await.expect(201);
 }
 
 /// All that a database holds in tables, as text.
@@ -111,13 +126,19 @@ fn files(place: &Place) -> Vec<u8> {
     bytes
 }
 
-fn finds(bytes: &[u8], text: &str) -> bool {
+pub fn finds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
+/// Whether a table has a canary, also as bytes, which are shown in hexadecimal digits.
+async fn rows_have_canary(place: &Place) -> bool {
+    let (rows, bytes) = (rows(place).await, CANARY.bytes().map(|byte| format!("{byte:02x}")).collect::<String>());
+    rows.contains(CANARY) || rows.contains(&bytes)
+}
+
 /// Whether anything is stored that has a canary.
-async fn has_canary(place: &Place) -> bool {
-    rows(place).await.contains(CANARY) || finds(&files(place), CANARY)
+pub async fn has_canary(place: &Place) -> bool {
+    rows_have_canary(place).await || finds(&files(place), CANARY)
 }
 
 async fn run(place: &Place, args: &[&str]) -> Output {
@@ -184,8 +205,9 @@ on_both_databases! {
         assert_eq!((&erasure["appName"], &erasure["reference"]), (&json!("app"), &json!("case 7")));
         let counts = &erasure["counts"];
         assert!(counts["sessions"].as_i64() >= Some(2), "{counts}");
-        assert_eq!(counts["events"], 62);
-        assert_eq!(counts["artifacts"], 2);
+        assert_eq!(counts["events"], 64);
+        // The fork has what events have named; one is the user's.
+        assert_eq!(counts["artifacts"], 5);
         for count in ["stateKeys", "changes"] {
             assert!(counts[count].as_i64() > Some(0), "{counts}");
         }
@@ -394,7 +416,7 @@ async fn no_trace_of_an_erased_user_is_stored(place: Place) {
         let answer = server.post(path).json(body).await.expect(202);
         done(&server, &answer).await;
     }
-    assert!(!rows(&place).await.contains(CANARY));
+    assert!(!rows_have_canary(&place).await);
     assert!(!finds(&files(&place), CANARY), "in the file while it is open");
     assert!(!server.process.log().contains(CANARY));
     stopped(server).await;
