@@ -146,6 +146,9 @@ async fn the_documented_nginx_leaves_sizes_to_the_server() {
     let events = format!("{SESSIONS}/s/events");
     api.post(&events).json(event(2_000_000)).await.expect(201);
     api.post(&events).json(event(8_500_000)).await.problem(413, "payload_too_large");
+    let file = format!("{SESSIONS}/s/artifacts/f");
+    api.put(&file).body("a/b", vec![7; 10_000_000]).await.expect(201);
+    assert_eq!(api.get(&file).await.expect(200).bytes().len(), 10_000_000);
 }
 
 /// A browser, and a client that follows `Location`, stay below the path.
