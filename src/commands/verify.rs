@@ -15,7 +15,9 @@ use crate::domain::verify::Findings;
 use crate::metrics::Metrics;
 use crate::startup::{self, StartError};
 use crate::store::error::StoreError;
-use crate::store::inspect::{Artifact, BELONGINGS, Incarnation, Inspector, Place, ScopeName, SessionName};
+use crate::store::inspect::{
+    Artifact, ArtifactKey, BELONGINGS, BlobName, Incarnation, Inspector, Place, ScopeName, SessionName,
+};
 
 /// How much was checked, and how much of it differs.
 #[derive(Debug, Default)]
@@ -91,11 +93,60 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
         }
         page = database.places(last).await?;
     }
+    files(database, &mut summary, report).await?;
     Ok(summary)
 }
 
-/// Reads the bytes of all versions of artifacts, also from the stores, and compares their size and digest. Bytes that several versions
-/// of a user hold in turn are read once.
+/// Checks that artifacts agree with their versions, and these with their bytes, which are not read.
+async fn files(
+    database: &Inspector,
+    summary: &mut Summary,
+    report: &mut (dyn FnMut(&str) + Send),
+) -> Result<(), StoreError> {
+    let mut tell = |of: &str, faults: Vec<String>| {
+        summary.differences += faults.len() as u64;
+        faults.iter().for_each(|fault| report(&format!("{of}: {fault}")));
+    };
+    let mut page = database.artifact_names(&ArtifactKey::default()).await?;
+    while let Some((last, _)) = page.last() {
+        for (key, row) in &page {
+            tell(&artifact(key), row.faults());
+        }
+        page = database.artifact_names(last).await?;
+    }
+    let mut page = database.artifacts(&ArtifactKey::default(), -1).await?;
+    while let Some(last) = page.last() {
+        for Artifact { key, version, row, .. } in &page {
+            tell(&format!("{} version {version}", artifact(key)), row.faults());
+        }
+        page = database.artifacts(&last.key, last.version).await?;
+    }
+    let mut page = database.artifact_places(&SessionName::default()).await?;
+    while let Some((last, _)) = page.last() {
+        for (place, row) in &page {
+            tell(&owner(place), row.fault().into_iter().collect());
+        }
+        page = database.artifact_places(last).await?;
+    }
+    let mut page = database.blobs(&BlobName::default()).await?;
+    while let Some((last, _)) = page.last() {
+        for (blob, row) in &page {
+            tell(&bytes(blob), row.faults());
+        }
+        page = database.blobs(last).await?;
+    }
+    let mut page = database.chunked(&BlobName::default()).await?;
+    while let Some((last, _)) = page.last() {
+        for (blob, _) in page.iter().filter(|(_, is_known)| !is_known) {
+            tell(&bytes(blob), vec!["there are chunks of it, and it is not there".to_owned()]);
+        }
+        page = database.chunked(last).await?;
+    }
+    Ok(())
+}
+
+/// Reads the bytes of all versions of artifacts, also from the stores, and compares their digest; what [`run`] finds wrong with their
+/// rows is not told again. Bytes that several versions of a user hold in turn are read once.
 ///
 /// # Errors
 /// The database fails, or the settings of a store cannot be used. Reported differences remain valid.
@@ -109,21 +160,16 @@ pub async fn artifacts(
     let blobs = startup::blobs(config, &store, &Arc::new(Metrics::new())).await?;
     let mut checked = 0;
     let mut right: Option<(UserKey, HashMap<String, [u8; 32]>)> = None;
-    let mut page = database.artifacts(&Artifact::default()).await?;
+    let mut page = database.artifacts(&ArtifactKey::default(), -1).await?;
     while let Some(last) = page.last() {
-        for artifact in &page {
+        for found in page.iter().filter(|found| found.blob.is_some()) {
             checked += 1;
-            if let Err(wrong) = check(&*blobs, artifact, &mut right).await? {
+            if let Err(wrong) = check(&*blobs, found, &mut right).await? {
                 summary.differences += 1;
-                let SessionName { app, user, session: id } = &artifact.owner;
-                let of = match id.is_empty() {
-                    true => format!("user {}/{}", segment(app), segment(user)),
-                    false => session(&artifact.owner),
-                };
-                report(&format!("{of}: artifact {} version {}: {wrong}", segment(&artifact.name), artifact.version));
+                report(&format!("{} version {}: {wrong}", artifact(&found.key), found.version));
             }
         }
-        page = database.artifacts(last).await?;
+        page = database.artifacts(&last.key, last.version).await?;
     }
     summary.artifacts = Some(checked);
     store.close().await;
@@ -136,23 +182,22 @@ async fn check(
     artifact: &Artifact,
     right: &mut Option<(UserKey, HashMap<String, [u8; 32]>)>,
 ) -> Result<Result<(), String>, StoreError> {
-    let Some((size, object)) = &artifact.held else { return Ok(Err("the database has no bytes of it".to_owned())) };
-    if *size != artifact.size {
-        return Ok(Err(format!("there are {size} bytes, and not {}", artifact.size)));
-    }
-    let names = AppName::parse(&artifact.owner.app).and_then(|app| Ok((app, UserId::parse(&artifact.owner.user)?)));
+    let Artifact { key: ArtifactKey { owner, .. }, row, sha256, blob, object, .. } = artifact;
+    // What their rows say otherwise is told without reading them.
+    let (Some(id), Some(size)) = (blob, row.held.filter(|size| row.size == Some(*size))) else { return Ok(Ok(())) };
+    let names = AppName::parse(&owner.app).and_then(|app| Ok((app, UserId::parse(&owner.user)?)));
     let Ok((app, user)) = names else { return Ok(Err("its names are none".to_owned())) };
     let user = UserKey { app, user };
     let known = match right {
         Some((of, known)) if *of == user => known,
         _ => &mut right.insert((user.clone(), HashMap::new())).1,
     };
-    let digest = match known.get(&artifact.blob) {
+    let digest = match known.get(id) {
         Some(digest) => *digest,
         None => {
-            let key = BlobKey { user, id: artifact.blob.clone() };
-            let blob = Blob { key, size: *size, object: object.clone() };
-            let (mut parts, mut hash, mut read) = (blobs.read(&blob, 0..*size), Sha256::new(), 0);
+            let key = BlobKey { user, id: id.clone() };
+            let blob = Blob { key, size, object: object.clone() };
+            let (mut parts, mut hash, mut read) = (blobs.read(&blob, 0..size), Sha256::new(), 0);
             while let Some(part) = parts.next().await {
                 match part {
                     Ok(part) => {
@@ -163,13 +208,13 @@ async fn check(
                     Err(error) => return Ok(Err(error.to_string())),
                 }
             }
-            if read != *size {
+            if read != size {
                 return Ok(Err(format!("{read} bytes could be read, and not {size}")));
             }
-            *known.entry(artifact.blob.clone()).or_insert(hash.finalize().into())
+            *known.entry(id.clone()).or_insert(hash.finalize().into())
         }
     };
-    if digest[..] != artifact.sha256[..] {
+    if digest[..] != sha256[..] {
         return Ok(Err("the bytes have another digest".to_owned()));
     }
     Ok(Ok(()))
@@ -190,4 +235,20 @@ impl Summary {
 
 fn session(SessionName { app, user, session }: &SessionName) -> String {
     format!("session {}/{}/{}", segment(app), segment(user), segment(session))
+}
+
+/// A session or, without one, a user.
+fn owner(name: &SessionName) -> String {
+    match name.session.is_empty() {
+        true => format!("user {}/{}", segment(&name.app), segment(&name.user)),
+        false => session(name),
+    }
+}
+
+fn artifact(ArtifactKey { owner: of, name, .. }: &ArtifactKey) -> String {
+    format!("{}: artifact {}", owner(of), segment(name))
+}
+
+fn bytes(BlobName { app, user, id }: &BlobName) -> String {
+    format!("user {}/{}: bytes {}", segment(app), segment(user), segment(id))
 }

@@ -5,41 +5,26 @@
 //! the check [wants](Wanted) on the way, and then passes the rows of the state; the same for a [`ScopeCheck`]. Each difference
 //! becomes a line of [`Findings`]. Lines name keys, events and revisions, never a value.
 
+pub mod artifacts;
+mod findings;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use super::envelope::MAX_BODY_DEPTH;
-use super::event::stored_digest;
+use super::event::{named_versions, stored_digest};
 use super::history::node;
+use super::ids::ArtifactName;
 use super::json::Json;
 use super::scope::{Scope, split};
 use super::time::{Micros, Timestamp};
-
-/// How many differences of a session or scope are described; further ones are only counted.
-pub const MAX_LINES: usize = 20;
+use artifacts::{NamedCheck, NamedSpan};
+pub use findings::Findings;
 
 /// How many lookups a check collects before it requests them: entries, and bytes of their values.
 const FULL_COUNT: usize = 500;
 const FULL_BYTES: usize = 1 << 20;
-
-/// Differences between the stored rows and the expected ones.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Findings {
-    /// The first differences, one line each.
-    pub lines: Vec<String>,
-    /// The number of all differences.
-    pub count: u64,
-}
-
-impl Findings {
-    fn note(&mut self, line: impl FnOnce() -> String) {
-        self.count += 1;
-        if self.lines.len() < MAX_LINES {
-            self.lines.push(line());
-        }
-    }
-}
 
 /// The revisions of the shared scopes that an event or a creation saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -126,6 +111,7 @@ pub enum Left {
 #[derive(Debug, Default)]
 pub struct Wanted {
     pub spans: Vec<Span>,
+    pub named: Vec<NamedSpan>,
     pub user_log: Vec<Logged>,
     pub app_log: Vec<Logged>,
     /// Of all values.
@@ -187,6 +173,8 @@ pub struct SessionCheck {
     user: Request,
     app: Request,
     wanted: Wanted,
+    /// The versions of artifacts that the events name.
+    named: NamedCheck,
     /// How many of the expected spans were found.
     found_spans: i64,
 }
@@ -226,6 +214,7 @@ impl SessionCheck {
             user: Request::default(),
             app: Request::default(),
             wanted: Wanted::default(),
+            named: NamedCheck::new(row.base),
             found_spans: 0,
             row,
         }
@@ -252,6 +241,7 @@ impl SessionCheck {
             return;
         };
         self.columns(event, &body);
+        self.named.event(n, &body.named);
         for key in &body.removed {
             self.change(event, key, None);
         }
@@ -371,16 +361,26 @@ impl SessionCheck {
 
     /// The rows to look up, if there are many by now; answered with [`Self::found`].
     pub fn wanted_if_full(&mut self) -> Option<Wanted> {
-        self.wanted.is_full().then(|| self.wanted())
+        (self.wanted.is_full() || self.named.waiting() >= FULL_COUNT).then(|| self.wanted())
     }
 
     /// The rows to look up; answered with [`Self::found`].
     pub fn wanted(&mut self) -> Wanted {
-        std::mem::take(&mut self.wanted)
+        let mut wanted = std::mem::take(&mut self.wanted);
+        wanted.named = self.named.wanted();
+        wanted
     }
 
     /// The rows found, in any order: spans by nodes and keys of the wanted ones, and rows of the logs by keys and revisions.
-    pub fn found(&mut self, wanted: &Wanted, spans: &[Span], user_log: &[LogValue], app_log: &[LogValue]) {
+    pub fn found(
+        &mut self,
+        wanted: &Wanted,
+        spans: &[Span],
+        named: &[NamedSpan],
+        user_log: &[LogValue],
+        app_log: &[LogValue],
+    ) {
+        self.named.found(&mut self.findings, &wanted.named, named);
         self.found_spans += compare_spans(&mut self.findings, &wanted.spans, spans);
         compare_log(&mut self.findings, "user", self.row.floors.user, &wanted.user_log, user_log);
         compare_log(&mut self.findings, "app", self.row.floors.app, &wanted.app_log, app_log);
@@ -427,13 +427,25 @@ impl SessionCheck {
         }
     }
 
-    /// After the last row of state, and the last answer; `spans` is the number of the session's spans that end after its base.
-    pub fn finish(mut self, spans: i64) -> Findings {
+    /// A version that events named at the base, and another one from a later event on, after [`Self::end_of_events`].
+    pub fn named_at_base(&mut self, name: &str, to: i64) {
+        self.named.held_at_base(&mut self.findings, name, to);
+    }
+
+    /// The version of an artifact that events name last, after [`Self::end_of_events`].
+    pub fn named(&mut self, name: &str, version: i64, revision: i64) {
+        self.named.state(&mut self.findings, name, version, revision);
+    }
+
+    /// After the last row of state, and the last answer; `spans` is the number of the session's spans that end after its base,
+    /// `named` that of its spans of versions that begin after it.
+    pub fn finish(mut self, spans: i64, named: i64) -> Findings {
         for (key, expected) in &self.state {
             let by = WrittenBy { revision: expected.revision, base: self.row.base };
             self.findings.note(|| format!("key {key:?}: the state lacks it, as it was left by {by}"));
         }
         more_spans(&mut self.findings, spans - self.found_spans);
+        self.named.finish(&mut self.findings, named);
         self.findings
     }
 }
@@ -470,6 +482,8 @@ struct Body<'a> {
     /// Applied before `set`, as readers do.
     removed: BTreeSet<Cow<'a, str>>,
     set: Vec<(Cow<'a, str>, Json<'a>)>,
+    /// The versions of artifacts that it names.
+    named: Vec<(ArtifactName, i64)>,
 }
 
 impl<'a> Body<'a> {
@@ -485,6 +499,7 @@ impl<'a> Body<'a> {
             rewound_to: None,
             removed: BTreeSet::new(),
             set: Vec::new(),
+            named: Vec::new(),
         };
         for member in json.as_object()? {
             match &*member.key {
@@ -517,6 +532,7 @@ impl<'a> Body<'a> {
                     let removed = ops.filter(|op| op.get("op").and_then(Json::as_str).as_deref() == Some("remove"));
                     self.removed = removed.filter_map(|op| op.get("key").and_then(Json::as_str)).collect();
                 }
+                "artifactDelta" => self.named = named_versions(member.value),
                 "rewindBeforeInvocationId" => self.rewinds = member.value.as_str().is_some_and(|id| !id.is_empty()),
                 _ => {}
             }
@@ -692,6 +708,7 @@ impl ScopeCheck {
 
 #[cfg(test)]
 mod tests {
+    use super::findings::MAX_LINES;
     use super::*;
     use crate::domain::Limits;
     use crate::domain::event::EventDraft;
@@ -775,7 +792,7 @@ mod tests {
             let spans: Vec<Span> = stored.spans.iter().filter(wants).cloned().collect();
             let user_log: Vec<LogValue> = at(&stored.user_log, &wanted.user_log).collect();
             let app_log: Vec<LogValue> = at(&stored.app_log, &wanted.app_log).collect();
-            check.found(&wanted, &spans, &user_log, &app_log);
+            check.found(&wanted, &spans, &[], &user_log, &app_log);
         };
         for event in &stored.events {
             check.event(event);
@@ -786,7 +803,7 @@ mod tests {
         let wanted = check.wanted();
         answer(&mut check, wanted);
         stored.state.iter().for_each(|(key, value, revision)| check.state(key, value, *revision));
-        check.finish(stored.spans.len() as i64)
+        check.finish(stored.spans.len() as i64, 0)
     }
 
     #[track_caller]
@@ -959,6 +976,19 @@ mod tests {
         };
         differs(rewound(1), &[]);
         differs(rewound(2), &["event 4: it is stored as one that rewinds, and is none"]);
+    }
+
+    #[test]
+    fn the_versions_that_events_name_are_checked() {
+        let named = |s: &mut Stored| {
+            s.events[3] = event(
+                4,
+                4,
+                1,
+                r#""stateDelta":{"c":null},"stateOps":[{"op":"remove","key":"b"}],"artifactDelta":{"f":2,"odd":"x"}"#,
+            )
+        };
+        differs(named, &["artifact \"f\": what event 4 names is lacking"]);
     }
 
     #[test]

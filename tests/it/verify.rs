@@ -24,6 +24,7 @@ const SECRET: &str = "hunter2";
 on_both_databases!(
     a_varied_history_is_verified,
     damage_is_found_and_named,
+    damaged_artifacts_are_found_and_named,
     rows_of_nobody_are_found,
     one_broken_session_does_not_fill_the_report,
     a_database_in_use_is_verified,
@@ -299,6 +300,129 @@ async fn damage_is_found_and_named(place: Place) {
         }
         let strange =
             new.iter().find(|line| !line.contains(&format!(" {app}/ada")) && !line.contains(&format!("app {app}: ")));
+        assert!(strange.is_none(), "{sql}: {strange:?}");
+        before = after;
+    }
+}
+
+/// Each kind of damage to artifacts, in a session and a user of its own, one on top of the other.
+async fn damaged_artifacts_are_found_and_named(place: Place) {
+    let server = Server::start(&place.url(), PATIENT).await;
+    let damages: [(&str, &[(&str, &str)]); 20] = [
+        (
+            "delete from artifact_state where {session} and name = 'f'",
+            &[("session", "artifact \"f\": what event 5 names is lacking")],
+        ),
+        (
+            "update artifact_state set version = 7 where {session} and name = 'f'",
+            &[("session", "artifact \"f\": it has not the version, or not the revision, of event 5")],
+        ),
+        (
+            "insert into artifact_state select app_name, user_id, session_id, incarnation, 'z', 0, 4 from artifact_state \
+             where {session} and name = 'f'",
+            &[("session", "artifact \"z\": no event names it at revision 4")],
+        ),
+        (
+            "delete from artifact_spans where {session} and valid_from = 3",
+            &[("session", "artifact \"f\": its span from 3 to 5 is missing")],
+        ),
+        (
+            "update artifact_spans set version = 5 where {session} and valid_from = 3",
+            &[("session", "artifact \"f\": its span from 3 to 5 has other bounds, or another version")],
+        ),
+        (
+            "update artifact_spans set valid_to = 5 where {session} and valid_to = 3",
+            &[("session", "artifact \"f\": no event ends its span to 5")],
+        ),
+        (
+            "insert into artifact_spans select app_name, user_id, session_id, incarnation, 64, name, 63, 65, version \
+             from artifact_spans where {session} and valid_from = 3",
+            &[("session", "spans of versions of artifacts: 2, where events ended 1")],
+        ),
+        (
+            "update artifact_names set next = 2 where {session} and name = 'f'",
+            &[("session", "artifact f: the next version is to be 2, which has been used")],
+        ),
+        (
+            "update artifact_names set versions = 9 where {session} and name = 'f'",
+            &[("session", "artifact f: 9 versions are counted, and there are 3")],
+        ),
+        (
+            "update artifact_names set latest = null where {session} and name = 'f'",
+            &[("session", "artifact f: the latest version is 2, and none is noted")],
+        ),
+        (
+            "delete from artifact_names where {session} and name = 'f'",
+            &[
+                ("session", "artifact f version 0: the row of its name is missing"),
+                ("session", "artifact f version 2: the row of its name is missing"),
+            ],
+        ),
+        (
+            "update artifact_places set versions = 9 where {session}",
+            &[("session", "9 versions of artifacts are counted, and there are 4")],
+        ),
+        (
+            "delete from artifact_places where app_name = '{app}' and session_id = ''",
+            &[("user", "artifact user%3Au: nothing counts the versions of its session or user")],
+        ),
+        (
+            "update artifacts set kind = 'uri' where {session} and name = 'text'",
+            &[("session", "artifact text version 0: it does not have what its kind has")],
+        ),
+        ("update blobs set versions = 3 where {f}", &[("user", "1 versions hold it, and 3 are counted")]),
+        ("update blobs set loose_since = 1 where {f}", &[("user", "it is noted as loose, and 1 versions hold it")]),
+        (
+            "update blobs set size = 1 where {f}",
+            &[
+                ("session", "artifact f version 0: there are 1 bytes, and not 300000"),
+                ("user", "its chunks have 300000 bytes, and not 1"),
+            ],
+        ),
+        (
+            "delete from blobs where {f}",
+            &[
+                ("session", "artifact f version 0: the database has no bytes of it"),
+                ("user", "there are chunks of it, and it is not there"),
+            ],
+        ),
+        ("delete from blob_chunks where n = 0 and {chunks}", &[("user", "a chunk of it is missing")]),
+        ("delete from blob_chunks where {chunks}", &[("user", "it has no chunks")]),
+    ];
+    for n in 0..damages.len() {
+        let session = format!("/v1/apps/a{n}/users/ada/sessions/s");
+        server.put(&session).json("{}").await.expect(201);
+        let put = async |name: &str, bytes: Vec<u8>| {
+            server.put(format!("{session}/artifacts/{name}")).body("a/b", bytes).await.expect(201)
+        };
+        put("f", vec![b'x'; 300_000]).await;
+        server.post(format!("{session}/events")).json("{}").await.expect(201);
+        put("f", b"1".to_vec()).await;
+        server.post(format!("{session}/events")).json("{}").await.expect(201);
+        put("f", b"2".to_vec()).await;
+        put("user:u", b"u".to_vec()).await;
+        let text = json!({"name": "text", "part": {"text": SECRET}, "event": "none"});
+        server.post(format!("{session}/artifacts")).json(text).await.expect(201);
+        server.post(format!("{session}/trim")).json(json!({"beforeSequence": 3})).await.expect(200);
+    }
+    let mut before = differences(&place).await;
+    assert_eq!(before, Vec::<String>::new());
+    for (n, (sql, found)) in damages.iter().enumerate() {
+        let app = format!("a{n}");
+        let session = format!("app_name = '{app}' and user_id = 'ada' and session_id = 's'");
+        let blob = format!("(select blob from artifacts where app_name = '{app}' and name = 'f' and version = 0)");
+        let sql = sql.replace("{session}", &session).replace("{app}", &app);
+        let sql = sql.replace("{f}", &format!("app_name = '{app}' and id = {blob}"));
+        place.execute(sql.replace("{chunks}", &format!("app_name = '{app}' and blob = {blob}"))).await;
+        let after = differences(&place).await;
+        let new: Vec<_> = after.iter().filter(|line| !before.contains(line)).collect();
+        for (kind, what) in *found {
+            let subject =
+                if *kind == "session" { format!("session {app}/ada/s: ") } else { format!("user {app}/ada: ") };
+            let is_it = |line: &&&String| line.starts_with(&subject) && line.ends_with(what);
+            assert!(new.iter().any(|line| is_it(&line)), "{sql}: no {what:?} in {new:#?}");
+        }
+        let strange = new.iter().find(|line| !line.contains(&format!(" {app}/ada")));
         assert!(strange.is_none(), "{sql}: {strange:?}");
         before = after;
     }

@@ -205,7 +205,7 @@ impl Reader<'_> {
 }
 
 /// The versions that an `artifactDelta` names. It stays as it was given; what cannot be a version names none.
-fn named_versions(delta: Json<'_>) -> Vec<(ArtifactName, i64)> {
+pub fn named_versions(delta: Json<'_>) -> Vec<(ArtifactName, i64)> {
     let named = |member: Member<'_>| {
         let version = member.value.text().parse().ok().filter(|version| *version >= 0)?;
         Some((ArtifactName::parse(&member.key).ok()?, version))
