@@ -85,19 +85,23 @@ select value from session_state where app_name = $1 and user_id = $2 and session
 -- apps
 with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
     union all select min(app_name) from app_scopes where app_name >= $1 union all select min(app_name) from
-    user_scopes where app_name >= $1) as first union all select (select min(n) from (select min(app_name) as n
-    from sessions where app_name > names.name union all select min(app_name) from app_scopes where app_name >
-    names.name union all select min(app_name) from user_scopes where app_name > names.name) as next) from names
-    where coalesce(name < $3, name is not null)) select name from names where coalesce(name < $3, name is not
-    null) limit 0 + $2;
+    user_scopes where app_name >= $1 union all select min(app_name) from artifact_places where session_id = ''
+    and app_name >= $1) as first union all select (select min(n) from (select min(app_name) as n from sessions
+    where app_name > names.name union all select min(app_name) from app_scopes where app_name > names.name
+    union all select min(app_name) from user_scopes where app_name > names.name union all select min(app_name)
+    from artifact_places where session_id = '' and app_name > names.name) as next) from names where
+    coalesce(name < $3, name is not null)) select name from names where coalesce(name < $3, name is not null)
+    limit 0 + $2;
 
 -- users
 with recursive names(name) as (select min(n) from (select min(user_id) as n from sessions where app_name = $4
-    and user_id >= $1 union all select min(user_id) from user_scopes where app_name = $4 and user_id >= $1) as
-    first union all select (select min(n) from (select min(user_id) as n from sessions where app_name = $4 and
-    user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id >
-    names.name) as next) from names where coalesce(name < $3, name is not null)) select name from names where
-    coalesce(name < $3, name is not null) limit 0 + $2;
+    and user_id >= $1 union all select min(user_id) from user_scopes where app_name = $4 and user_id >= $1
+    union all select min(user_id) from artifact_places where session_id = '' and app_name = $4 and user_id >=
+    $1) as first union all select (select min(n) from (select min(user_id) as n from sessions where app_name =
+    $4 and user_id > names.name union all select min(user_id) from user_scopes where app_name = $4 and user_id
+    > names.name union all select min(user_id) from artifact_places where session_id = '' and app_name = $4 and
+    user_id > names.name) as next) from names where coalesce(name < $3, name is not null)) select name from
+    names where coalesce(name < $3, name is not null) limit 0 + $2;
 
 -- made_by
 select id, incarnation, creation_digest from sessions where app_name = $1 and user_id = $2 and creation_key =
@@ -655,10 +659,41 @@ insert into artifact_names (app_name, user_id, session_id, incarnation, name, ne
     ($1, $2, $3, $4, $5, $6 + 1, $6, 1) on conflict (app_name, user_id, session_id, incarnation, name) do
     update set next = excluded.next, latest = excluded.latest, versions = artifact_names.versions + 1;
 
+-- exported_versions
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision, l.blob, (select b.store from blobs b where b.app_name = $1 and b.user_id = $2 and
+    b.id = l.blob) as store, (select b.object from blobs b where b.app_name = $1 and b.user_id = $2 and b.id =
+    l.blob) as object, coalesce((select n.next from artifact_names n where n.app_name = $1 and n.user_id = $2
+    and n.session_id = $3 and n.incarnation = $4 and n.name = l.name), l.version + 1) as next from artifacts l
+    where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and (l.name,
+    l.version) > ($5, $6) order by l.name, l.version limit 0 + $7;
+
+-- exported_names
+select name, next from artifact_names where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
+    = $4 and name > $5 and latest is null order by name limit 0 + $6;
+
+-- next_version
+select next from artifact_names where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and name = $5;
+
+-- versions_beside
+select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
+    l.file_uri, l.revision from unnest($5::text[], $6::bigint[]) as p(text, number) cross join lateral (select
+    * from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4
+    and l.name = p.text and l.version = p.number offset 0) as l;
+
+-- import_name
+insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
+    ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (app_name, user_id, session_id, incarnation, name) do update
+    set next = greatest(artifact_names.next, excluded.next), latest = coalesce(excluded.latest,
+    artifact_names.latest), versions = artifact_names.versions + excluded.versions;
+
 -- exported
 select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
-    lost_user_from, lost_user_through, lost_app_from, lost_app_through from sessions s where s.app_name = $1
-    and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
+    lost_user_from, lost_user_through, lost_app_from, lost_app_through, cast(case when exists (select 1 from
+    artifact_names n where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4)
+    then 1 else 0 end as bigint) as has_artifacts from sessions s where s.app_name = $1 and s.user_id = $2 and
+    s.id = $3 and s.incarnation = $4;
 
 -- exported_rows
 select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
@@ -1885,7 +1920,9 @@ select name from ((select distinct app_name as name from sessions where app_name
     $3, true) order by name limit 0 + $2) union (select distinct app_name as name from app_scopes where
     app_name >= $1 and coalesce(app_name < $3, true) order by name limit 0 + $2) union (select distinct
     app_name as name from user_scopes where app_name >= $1 and coalesce(app_name < $3, true) order by name
-    limit 0 + $2)) as names order by name limit 0 + $2;
+    limit 0 + $2) union (select distinct app_name as name from artifact_places where session_id = '' and
+    app_name >= $1 and coalesce(app_name < $3, true) order by name limit 0 + $2)) as names order by name limit
+    0 + $2;
 
 -- distributed_set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else

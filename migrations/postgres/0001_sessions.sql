@@ -286,6 +286,7 @@ create table artifact_places (
     versions    bigint not null,
     constraint artifact_places_pkey primary key (app_name, user_id, session_id)
 ) with (fillfactor = 50);
+create index artifact_places_of_users on artifact_places (app_name, user_id) where session_id = '';
 
 -- `next`: the version that the next save gets; none is given twice, also if it was removed. `latest`: the last version that is there, or
 -- null. `versions`: how many are there.

@@ -28,7 +28,7 @@ pub enum Error {
     Start(StartError),
     Service(ServiceError),
     File(io::Error),
-    /// How many sessions, or states of apps and users, were not imported.
+    /// How many sessions, states of apps and users, or artifacts of users were not imported.
     Failed(u64),
     /// The file is incomplete.
     Cut,
@@ -85,17 +85,19 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
         None => Box::new(BufWriter::new(io::stdout())),
     };
     let mut progress = Progress::new("exported");
+    let no_artifacts = args.no_artifacts;
     let sources = sources(&service, config, args).await?;
     if sources.is_empty() {
         out.write_all(service.empty_export().as_bytes())?;
     }
     for source in sources {
-        let mut export = service.export(source, None);
+        let export = service.export(source, None);
+        let mut export = if no_artifacts { export.without_artifacts() } else { export };
         let before = progress.counts;
         while let Some(lines) = export.next(Instant::now() + config.request_timeout).await? {
             out.write_all(lines.as_bytes())?;
             let (sessions, events) = export.counts();
-            progress.show((before.0 + sessions, before.1 + events));
+            progress.show(before.plus((sessions, events, export.artifacts())));
         }
     }
     out.flush()?;
@@ -213,14 +215,19 @@ async fn lines(mut import: Import, dry_run: bool, mut file: impl BufRead) -> Res
             break;
         }
         let results = import.line(line.strip_suffix(b"\n").unwrap_or(&line)).await?;
-        report.add(&results, import.counts())?;
+        report.add(&results, counts(&import))?;
     }
     let last = import.finish().await?;
-    report.add(last.as_slice(), import.counts())?;
+    report.add(&last, counts(&import))?;
     if !import.is_whole() && report.failed == 0 {
         return Err(Error::Cut);
     }
     report.end()
+}
+
+fn counts(import: &Import) -> Counts {
+    let (sessions, events) = import.counts();
+    Counts(sessions, events, import.artifacts())
 }
 
 /// The results of an import.
@@ -237,7 +244,7 @@ impl Report {
         Self { progress: Progress::new(what), failed: 0, unchanged: 0, skipped: 0 }
     }
 
-    fn add(&mut self, results: &[Imported], counts: (u64, u64)) -> Result<(), Error> {
+    fn add(&mut self, results: &[Imported], counts: Counts) -> Result<(), Error> {
         for imported in results {
             match imported.result {
                 ImportResult::Created => continue,
@@ -262,10 +269,20 @@ impl Report {
     }
 }
 
+/// Sessions, events and versions of artifacts.
+#[derive(Clone, Copy, Default)]
+struct Counts(u64, u64, u64);
+
+impl Counts {
+    fn plus(self, (sessions, events, artifacts): (u64, u64, u64)) -> Self {
+        Self(self.0 + sessions, self.1 + events, self.2 + artifacts)
+    }
+}
+
 /// The progress: on a terminal one line that is overwritten; at the end one line in any case.
 struct Progress {
     what: &'static str,
-    counts: (u64, u64),
+    counts: Counts,
     note: String,
     shown: Option<Instant>,
     is_terminal: bool,
@@ -273,10 +290,16 @@ struct Progress {
 
 impl Progress {
     fn new(what: &'static str) -> Self {
-        Self { what, counts: (0, 0), note: String::new(), shown: None, is_terminal: io::stderr().is_terminal() }
+        Self {
+            what,
+            counts: Counts::default(),
+            note: String::new(),
+            shown: None,
+            is_terminal: io::stderr().is_terminal(),
+        }
     }
 
-    fn show(&mut self, counts: (u64, u64)) {
+    fn show(&mut self, counts: Counts) {
         self.counts = counts;
         if self.is_terminal && self.shown.is_none_or(|shown| shown.elapsed() > PROGRESS) {
             self.shown = Some(Instant::now());
@@ -291,10 +314,16 @@ impl Progress {
 
     /// A failure to write it does not stop the work.
     fn write(&self, before: &str) {
-        let (sessions, events) = self.counts;
+        let Counts(sessions, events, artifacts) = self.counts;
         let (of_sessions, of_events) = (plural(sessions), plural(events));
-        let line =
-            format!("{before}{} {sessions} session{of_sessions}, {events} event{of_events}{}", self.what, self.note);
+        let files = match artifacts {
+            0 => String::new(),
+            _ => format!(", {artifacts} version{} of artifacts", plural(artifacts)),
+        };
+        let line = format!(
+            "{before}{} {sessions} session{of_sessions}, {events} event{of_events}{files}{}",
+            self.what, self.note
+        );
         let _ = io::stderr().lock().write_all(line.as_bytes());
     }
 }

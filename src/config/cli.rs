@@ -87,6 +87,9 @@ pub struct ExportArgs {
     /// Only this session of the user
     #[arg(long, value_parser = SessionId::parse, requires = "user")]
     pub session: Option<SessionId>,
+    /// Leave artifacts out
+    #[arg(long)]
+    pub no_artifacts: bool,
     /// Where to write; standard output unless given
     #[arg(long)]
     pub output: Option<PathBuf>,

@@ -3,13 +3,19 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
+use super::artifact::{
+    Blob, Content, Kind as ArtifactKind, LAST, SavedBlob, Version, parse_metadata, take_display_name, take_file_uri,
+    take_mime_type,
+};
 use super::change::{Edit, Keys, parse_delta};
 use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest, with_known_names};
-use super::ids::{AppName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
+use super::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson, string_array};
 use super::query::{ListPosition, ScopeView};
 use super::refusal::Refusal;
@@ -20,6 +26,17 @@ use super::{Limits, Rejected};
 
 /// The version of the format.
 const FORMAT: &str = "1";
+
+/// How many bytes of an artifact a line `artifact.data` has, but for the last of each.
+pub const DATA_BYTES: usize = 1 << 20;
+
+/// The longest such line but for its name and its white space.
+pub const LONGEST_DATA: usize = DATA_BYTES.div_ceil(3) * 4;
+
+/// How many lines some bytes take.
+pub fn data_lines(bytes: u64) -> u64 {
+    bytes.div_ceil(DATA_BYTES as u64)
+}
 
 /// The source of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +91,10 @@ pub struct Exported {
     /// The session's own state at the base, and the revisions of user and app state that the base saw.
     pub base_state: RawJson,
     pub base_saw: (i64, i64),
+    /// The versions of artifacts that the events up to the base name.
+    pub base_artifacts: Vec<(ArtifactName, i64)>,
+    /// It has, or has had, artifacts of its own.
+    pub has_artifacts: bool,
     pub lost: Lost,
     /// If it was imported: its incarnation there, and the digest of its lines.
     pub origin: Option<String>,
@@ -234,6 +255,49 @@ pub struct LogRow {
     pub body: Option<String>,
 }
 
+/// The query for a page of the artifacts of a session or of a user: all versions, by name and number, and then the names of which no
+/// version is left.
+#[derive(Debug, Clone)]
+pub struct ArtifactsQuery {
+    pub user: UserKey,
+    /// A session, by its incarnation; `None`: those of the user.
+    pub session: Option<(SessionId, i64)>,
+    pub after: AfterArtifact,
+    pub now: Micros,
+    pub max_rows: usize,
+}
+
+/// Where a page of artifacts begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AfterArtifact {
+    /// Behind this version of this name.
+    Version(String, i64),
+    /// Behind all versions, and behind this name among those without any.
+    Name(String),
+}
+
+impl AfterArtifact {
+    /// Before all of them.
+    pub const NONE: Self = Self::Version(String::new(), -1);
+}
+
+#[derive(Debug, Default)]
+pub struct ArtifactsPage {
+    pub artifacts: Vec<ExportedArtifact>,
+    /// Where to go on, if there may be more.
+    pub next: Option<AfterArtifact>,
+}
+
+/// A version of an artifact, or, without one, the name of an artifact of which none is left.
+#[derive(Debug, Clone)]
+pub struct ExportedArtifact {
+    pub name: ArtifactName,
+    pub version: Option<Version>,
+    pub blob: Option<Blob>,
+    /// The number of the next version.
+    pub next: i64,
+}
+
 /// The first line of an export.
 pub fn first_line(source: &Source, now: Micros) -> String {
     let mut line = typed("export");
@@ -289,6 +353,34 @@ pub fn change_line(user: Option<&UserId>, change: &PastChange) -> String {
     closed(line)
 }
 
+/// A version of an artifact of a session or, if one is named, of a user; the lines of its bytes follow.
+pub fn artifact_line(user: Option<&UserId>, artifact: &ExportedArtifact) -> String {
+    let mut line = typed("artifact");
+    if let Some(user) = user {
+        line.push_str("userId", user.as_str());
+    }
+    match &artifact.version {
+        Some(version) => version.push_to(&mut line, push_value),
+        None => line.push_str("name", artifact.name.as_str()),
+    }
+    line.push("next", &artifact.next.to_string());
+    let size = artifact.version.as_ref().and_then(|version| version.content.bytes).map_or(0, |(size, _)| size);
+    line.push("chunks", &data_lines(size).to_string());
+    closed(line)
+}
+
+/// The next bytes of an artifact.
+pub fn data_line(bytes: &[u8]) -> String {
+    let mut line = ObjectText::with_capacity(LONGEST_DATA + 50);
+    line.push_str("type", "artifact.data");
+    let mut data = String::with_capacity(LONGEST_DATA + 2);
+    data.push('"');
+    STANDARD.encode_string(bytes, &mut data);
+    data.push('"');
+    line.push("data", &data);
+    closed(line)
+}
+
 /// The first line of a session.
 pub fn session_line(session: &Exported) -> String {
     session_line_with(session, true)
@@ -309,6 +401,11 @@ fn session_line_with(session: &Exported, saw: bool) -> String {
     line.push("baseRevision", &head.base_revision.to_string());
     push_value(&mut line, "baseState", session.base_state.text());
     if saw {
+        if !session.base_artifacts.is_empty() {
+            let mut named = ObjectText::default();
+            session.base_artifacts.iter().for_each(|(name, version)| named.push(name.as_str(), &version.to_string()));
+            line.push("baseArtifacts", &named.close());
+        }
         line.push("saw", &format!("[{},{}]", session.base_saw.0, session.base_saw.1));
     }
     for (name, value) in [("displayName", &head.display_name), ("labels", &head.labels)] {
@@ -373,6 +470,9 @@ pub fn last_line(totals: Totals) -> String {
     let mut line = typed("end");
     line.push("sessions", &totals.sessions.to_string());
     line.push("events", &totals.events.to_string());
+    if totals.artifacts > 0 {
+        line.push("artifacts", &totals.artifacts.to_string());
+    }
     closed(line)
 }
 
@@ -537,6 +637,64 @@ pub struct PastValue {
     pub value: RawJson,
 }
 
+/// A version of an artifact that events named last from one revision up to, not including, another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastVersion {
+    pub name: String,
+    pub version: i64,
+    pub from: i64,
+    pub to: i64,
+}
+
+/// A version of an artifact that is imported, or, without one, what numbers an artifact has had.
+#[derive(Debug)]
+pub struct ImportedArtifact {
+    pub name: ArtifactName,
+    pub version: Option<Version>,
+    /// Its bytes, if it has any: no version holds them yet.
+    pub blob: Option<SavedBlob>,
+    pub next: i64,
+}
+
+impl ImportedArtifact {
+    /// The approximate memory that it takes, in bytes.
+    pub fn weight(&self) -> usize {
+        let bytes = self.blob.as_ref().and_then(|blob| blob.bytes.as_ref()).map_or(0, Vec::len);
+        let version = self.version.as_ref().map_or(0, Version::weight);
+        size_of::<Self>() + self.name.as_str().len() + version + bytes
+    }
+}
+
+/// Imports an artifact of a user who has none of its name.
+#[derive(Debug)]
+pub struct ArtifactImport {
+    pub user: UserKey,
+    pub subject: Subject,
+    /// The number of erasures of the app when the import began.
+    pub since: i64,
+    pub name: ArtifactName,
+    /// All of this name, ascending.
+    pub versions: Vec<ImportedArtifact>,
+    /// Marks what is written.
+    pub mark: i64,
+}
+
+impl ArtifactImport {
+    /// The number of the next version.
+    pub fn next(&self) -> i64 {
+        self.versions.iter().map(|version| version.next).max().unwrap_or(0)
+    }
+
+    /// Whether the user has the artifact with these very versions, given the versions of these numbers that are there. Others may be
+    /// there, too.
+    pub fn is_among(&self, found: &[Version]) -> bool {
+        self.versions.iter().filter_map(|given| given.version.as_ref()).all(|given| {
+            let same = |found: &Version| Version { revision: None, ..found.clone() } == *given;
+            found.iter().any(same)
+        })
+    }
+}
+
 /// Rows of a session that is still invisible.
 #[derive(Debug)]
 pub struct ImportRows {
@@ -549,6 +707,8 @@ pub struct ImportRows {
     pub begins: bool,
     pub rows: Vec<ImportedRow>,
     pub past: Vec<PastValue>,
+    pub named: Vec<PastVersion>,
+    pub artifacts: Vec<ImportedArtifact>,
     pub now: Micros,
 }
 
@@ -569,6 +729,10 @@ pub struct ImportEnd {
     pub commit_time: Micros,
     /// Key, value, and the revision that wrote it.
     pub state: Vec<(String, RawJson, i64)>,
+    /// Which version of each artifact events name last, and the revision that does.
+    pub named: Vec<(String, i64, i64)>,
+    /// How many versions of artifacts it has.
+    pub versions: i64,
     pub sha256: [u8; 32],
     pub now: Micros,
 }
@@ -632,6 +796,9 @@ pub enum Line {
     Session(Box<SessionLine>),
     Event(Box<EventLine>),
     Stub(Box<LogRow>),
+    Artifact(Box<ArtifactLine>),
+    /// Bytes of the artifact whose line came last.
+    ArtifactData(Vec<u8>),
     SessionEnd {
         id: SessionId,
         revision: i64,
@@ -648,6 +815,8 @@ pub struct Totals {
     pub sessions: u64,
     /// Stubs are not counted.
     pub events: u64,
+    /// Versions of artifacts.
+    pub artifacts: u64,
 }
 
 impl Totals {
@@ -655,6 +824,7 @@ impl Totals {
         match line {
             Line::Session(_) => self.sessions += 1,
             Line::Event(_) => self.events += 1,
+            Line::Artifact(artifact) if artifact.version.is_some() => self.artifacts += 1,
             _ => {}
         }
     }
@@ -670,6 +840,8 @@ pub struct SessionLine {
     pub create_time: Micros,
     pub base: i64,
     pub base_state: RawJson,
+    /// The versions of artifacts that the events up to the base name.
+    pub base_artifacts: Vec<(ArtifactName, i64)>,
     /// The revisions of user and app state that the base saw, if known.
     pub saw: Option<(i64, i64)>,
     pub display_name: Option<RawJson>,
@@ -688,6 +860,19 @@ pub struct EventLine {
     pub digest: [u8; 32],
     /// The target revision of a rewind.
     pub rewound_to: Option<i64>,
+}
+
+/// A version of an artifact, or, without one, an artifact of which none is left.
+#[derive(Debug)]
+pub struct ArtifactLine {
+    /// Whose it is, if it is not the session's.
+    pub user: Option<UserId>,
+    pub name: ArtifactName,
+    pub version: Option<Version>,
+    /// The number of the next version.
+    pub next: i64,
+    /// How many lines of bytes follow.
+    pub lines: u64,
 }
 
 impl Line {
@@ -728,6 +913,14 @@ impl Line {
             "session" => SessionLine::take(&mut fields)?.map(|session| Self::Session(Box::new(session))),
             "event" => EventLine::take(&mut fields, limits)?.map(|event| Self::Event(Box::new(event))),
             "stub" => stub(&mut fields).map(|stub| Self::Stub(Box::new(stub))),
+            "artifact" => ArtifactLine::take(&mut fields)?.map(|artifact| Self::Artifact(Box::new(artifact))),
+            "artifact.data" => fields
+                .take_str_with("data", |data| match STANDARD.decode(data) {
+                    Ok(bytes) if bytes.len() <= DATA_BYTES => Ok(bytes),
+                    Ok(_) => Err("must be at most 1 MiB"),
+                    Err(_) => Err("must be base64"),
+                })
+                .map(Self::ArtifactData),
             "session.end" => {
                 let id = fields.take_str_with("id", SessionId::parse);
                 let revision = integer(&mut fields, "revision");
@@ -745,9 +938,10 @@ impl Line {
             }
             "end" => {
                 let counts = ["sessions", "events"].map(|name| integer(&mut fields, name).map(i64::unsigned_abs));
+                let artifacts = integer(&mut fields, "artifacts").unwrap_or(0).unsigned_abs();
                 fields.ignore_others();
                 let [sessions, events] = counts;
-                sessions.zip(events).map(|(sessions, events)| Self::End(Totals { sessions, events }))
+                sessions.zip(events).map(|(sessions, events)| Self::End(Totals { sessions, events, artifacts }))
             }
             _ => {
                 fields.ignore_others();
@@ -867,6 +1061,7 @@ impl SessionLine {
         let create_time = time(fields, "createTime");
         let base = integer(fields, "baseRevision");
         let base_state = take_value(fields, "baseState")?.filter(|state| state.json().kind() == Kind::Object);
+        let base_artifacts = base_artifacts(fields, base);
         let saw = saw(fields);
         let raw_labels = fields.take_str(&raw_name("labels"));
         let metadata = MetadataPatch::take(fields);
@@ -886,12 +1081,77 @@ impl SessionLine {
             create_time,
             base,
             base_state,
+            base_artifacts,
             saw,
             display_name: metadata.display_name.flatten(),
             labels,
             expire_time: metadata.expiry.flatten().map(|expiry| expiry.at(Micros(0))),
             forked_from,
         }))
+    }
+}
+
+/// The versions that the events up to the base name, by their names.
+fn base_artifacts(fields: &mut Fields<'_>, base: Option<i64>) -> Vec<(ArtifactName, i64)> {
+    let Some(named) = fields.take("baseArtifacts") else { return Vec::new() };
+    let version = |text: &str| text.parse().ok().filter(|version| (0..=LAST).contains(version));
+    let read: Option<Vec<_>> = named.as_object().and_then(|mut members| {
+        members.try_fold(Vec::new(), |mut read, member| {
+            read.push((ArtifactName::parse(&member.key).ok()?, version(member.value.text())?));
+            Some(read)
+        })
+    });
+    match read.filter(|read| read.is_empty() || base != Some(0)) {
+        Some(read) => read,
+        None => {
+            fields.refuse("baseArtifacts", "must have the number of a version for each artifact that a base names");
+            Vec::new()
+        }
+    }
+}
+
+impl ArtifactLine {
+    fn take(fields: &mut Fields<'_>) -> Result<Option<Self>, Rejected> {
+        let user = fields.take_str_with("userId", UserId::parse);
+        let name = fields.take_str_with("name", ArtifactName::parse);
+        if name.as_ref().is_some_and(|name| name.is_of_user() != user.is_some()) {
+            fields.refuse("name", "must begin with `user:` where there is a `userId`, and nowhere else");
+        }
+        let (number, next, lines) = (integer(fields, "version"), integer(fields, "next"), integer(fields, "chunks"));
+        let (Some(name), Some(lines)) = (name, lines) else { return Ok(None) };
+        let Some(number) = number else {
+            // A line without a number has nothing else: what it has is refused as unknown.
+            if lines != 0 {
+                fields.refuse("chunks", "must be 0 where there is no version");
+            }
+            return Ok(next.map(|next| Self { user, name, version: None, next, lines: 0 }));
+        };
+        let kind = fields.take_str_with("kind", |kind| ArtifactKind::parse(kind).ok_or("is none of an artifact"));
+        let bytes = integer(fields, "size").map(i64::unsigned_abs).zip(digest(fields, "sha256"));
+        let metadata = match take_value(fields, "metadata")?.map(|metadata| parse_metadata(metadata.text())) {
+            Some(Err(message)) => {
+                fields.refuse("metadata", message);
+                None
+            }
+            metadata => metadata.transpose().unwrap_or_default(),
+        };
+        let (mime_type, display_name) = (take_mime_type(fields), take_display_name(fields));
+        let (file_uri, create_time) = (take_file_uri(fields), time(fields, "createTime"));
+        let (Some(kind), Some(create_time)) = (kind, create_time) else { return Ok(None) };
+        let content = Content { kind, mime_type, bytes, display_name, file_uri, metadata };
+        if let Err(message) = content.check() {
+            fields.refuse("kind", message);
+        }
+        let lines = lines.unsigned_abs();
+        if lines != data_lines(bytes.map_or(0, |(size, _)| size)) {
+            fields.refuse("chunks", "must be the number of lines that bytes of this `size` take");
+        }
+        let next = next.unwrap_or(number.saturating_add(1));
+        if number > LAST || next <= number || next > LAST + 1 {
+            fields.refuse("next", "must be above the `version`, which is at most 2^53 - 1");
+        }
+        let version = Version { name: name.clone(), version: number, content, create_time, revision: None };
+        Ok(Some(Self { user, name, version: Some(version), next, lines }))
     }
 }
 
@@ -1000,7 +1260,7 @@ mod tests {
                 timeline: Timeline::default(),
                 revision: 2,
                 metadata_revision: 0,
-                base_revision: 0,
+                base_revision: 2,
                 user_revision: 0,
                 app_revision: 0,
                 create_time: Micros(1_000_000),
@@ -1012,6 +1272,8 @@ mod tests {
             },
             base_state,
             base_saw: (3, 4),
+            base_artifacts: vec![(ArtifactName::parse("a/\u{e9}").expect("a name"), 7)],
+            has_artifacts: true,
             lost: Lost { user: Some((1, 2)), app: None },
             origin: None,
             imported_digest: None,
@@ -1054,6 +1316,7 @@ mod tests {
                 return Err(TestCaseError::fail("no session"));
             };
             prop_assert_eq!((begin.base_state.text(), begin.saw), (&*state, Some((3, 4))));
+            prop_assert_eq!(begin.base_artifacts, vec![(ArtifactName::parse("a/\u{e9}").expect("a name"), 7)]);
             let labels = RawJson::trusted("{\n\"a\"\r\n:\"b\"\r}");
             let labelled = session(RawJson::trusted("{}"), Some(labels.clone()));
             let Line::Session(begin) = read(&session_line(&labelled)) else {
@@ -1069,6 +1332,41 @@ mod tests {
         }
 
         #[test]
+        fn an_artifact_comes_back_as_it_was(values in prop::collection::vec(value(), 1..4), n in 0_u64..3, next in 1_i64..9) {
+            let metadata = RawJson::trusted(object(&values));
+            prop_assume!(parse_metadata(metadata.text()).is_ok());
+            let size = n * DATA_BYTES as u64 + n;
+            let of = |kind, bytes, file_uri: Option<&str>| Content {
+                kind,
+                mime_type: Some("a/b; c=\"d\"".to_owned()),
+                bytes,
+                display_name: Some(RawJson::trusted(r#""\u0000""#)),
+                file_uri: file_uri.map(RawJson::trusted),
+                metadata: Some(metadata.clone()),
+            };
+            let gone = Content { metadata: None, display_name: None, mime_type: None, ..of(ArtifactKind::Gone, None, None) };
+            let contents = [
+                of(ArtifactKind::Bytes, Some((size, [7; 32])), None),
+                Content { display_name: None, ..of(ArtifactKind::Text, Some((size, [7; 32])), None) },
+                of(ArtifactKind::Uri, None, Some(r#""gs://\u00e9""#)),
+                gone,
+            ];
+            let user = UserId::parse("u").expect("a name");
+            for content in contents {
+                for (name, of) in [("a/\u{e9}\"", None), ("user:n", Some(&user))] {
+                    let name = ArtifactName::parse(name).expect("a name");
+                    let version = Version {
+                        name: name.clone(), version: 0, content: content.clone(), create_time: Micros(1_500_000), revision: None,
+                    };
+                    let lines = version.content.bytes.map_or(0, |(size, _)| data_lines(size));
+                    let line = artifact_line(of, &ExportedArtifact { name, version: Some(version.clone()), blob: None, next });
+                    let Line::Artifact(read) = read(&line) else { return Err(TestCaseError::fail("no artifact")) };
+                    prop_assert_eq!((read.user.as_ref(), read.version, read.next, read.lines), (of, Some(version), next, lines));
+                }
+            }
+        }
+
+        #[test]
         fn a_line_that_shows_other_than_its_exact_text_is_refused(value in value(), other in value()) {
             let raw = object(&[value]);
             let shown = object(&[other]);
@@ -1079,5 +1377,68 @@ mod tests {
             line.push_str("stateRaw", &raw);
             prop_assert!(Line::parse(line.close().as_bytes(), &Limits::unbounded_input()).is_err());
         }
+    }
+
+    #[test]
+    fn an_artifact_of_which_nothing_is_left_says_its_next_number() {
+        let name = ArtifactName::parse("n").expect("a name");
+        let line = artifact_line(None, &ExportedArtifact { name: name.clone(), version: None, blob: None, next: 4 });
+        assert_eq!(line, "{\"type\":\"artifact\",\"name\":\"n\",\"next\":4,\"chunks\":0}\n");
+        let Line::Artifact(read) = read(&line) else { panic!("no artifact") };
+        assert_eq!((read.name, read.version, read.next, read.lines), (name, None, 4, 0));
+    }
+
+    #[test]
+    fn bytes_come_back_as_they_were() {
+        for length in [1, 2, 3, DATA_BYTES - 1, DATA_BYTES] {
+            let bytes: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
+            let line = data_line(&bytes);
+            assert!(line.len() <= LONGEST_DATA + 50, "{}", line.len());
+            assert!(matches!(read(&line), Line::ArtifactData(read) if read == bytes), "{length}");
+        }
+        assert_eq!([0, 1, DATA_BYTES as u64, DATA_BYTES as u64 + 1].map(data_lines), [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn an_artifact_that_cannot_be_one_is_refused() {
+        const BYTES: &str = r#""version":0,"kind":"bytes","mimeType":"a/b","createTime":1"#;
+        let sha = format!("\"sha256\":\"{}\"", "ab".repeat(32));
+        let sized = |size: u64| format!("{BYTES},\"size\":{size},{sha}");
+        let good = [
+            (r#""name":"n""#, sized(1), r#""next":1,"chunks":1"#),
+            (r#""name":"n""#, sized(0), r#""chunks":0"#),
+            (r#""name":"user:n","userId":"u""#, sized(2 << 20), r#""next":9,"chunks":2"#),
+        ];
+        let parse = |(name, version, rest): &(&str, String, &str)| {
+            let line = format!("{{\"type\":\"artifact\",{name},{version},{rest}}}");
+            Line::parse(line.as_bytes(), &Limits::unbounded_input()).map(|_| line)
+        };
+        for line in &good {
+            assert!(parse(line).is_ok(), "{line:?}");
+        }
+        let uri = r#""version":0,"kind":"uri","createTime":1,"fileUri":"u","size":1"#.to_owned();
+        for line in [
+            (r#""name":"n""#, sized(1), r#""chunks":2"#),
+            (r#""name":"n""#, sized(1), r#""next":0,"chunks":1"#),
+            (r#""name":"n""#, sized(1), r#""next":1"#),
+            (r#""name":"user:n""#, sized(1), r#""chunks":1"#),
+            (r#""name":"n","userId":"u""#, sized(1), r#""chunks":1"#),
+            (r#""name":"..""#, sized(1), r#""chunks":1"#),
+            (r#""name":"n""#, BYTES.to_owned(), r#""chunks":0"#),
+            (r#""name":"n""#, sized(1).replace("bytes", "none"), r#""chunks":1"#),
+            (r#""name":"n""#, sized(1).replace("a/b", "\u{e9}"), r#""chunks":1"#),
+            (r#""name":"n""#, format!("{},\"metadata\":[]", sized(1)), r#""chunks":1"#),
+            (r#""name":"n""#, format!("{},\"fileUri\":\"u\"", sized(1)), r#""chunks":1"#),
+            (r#""name":"n""#, r#""kind":"gone""#.to_owned(), r#""next":1,"chunks":0"#),
+            (r#""name":"n""#, format!("{uri},{sha}"), r#""chunks":1"#),
+        ] {
+            assert!(parse(&line).is_err(), "{line:?}");
+        }
+        let data = |text: &str| {
+            let line = format!("{{\"type\":\"artifact.data\",\"data\":\"{text}\"}}");
+            Line::parse(line.as_bytes(), &Limits::unbounded_input()).is_ok()
+        };
+        assert!(data("aGk=") && data(""));
+        assert!(!data("aGk") && !data("!!!!") && !data(&STANDARD.encode(vec![0; DATA_BYTES + 1])));
     }
 }

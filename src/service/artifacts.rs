@@ -89,6 +89,11 @@ impl Upload {
         Ok(())
     }
 
+    /// The size and the digest of all bytes so far.
+    pub(super) fn read(&self) -> (u64, [u8; 32]) {
+        (self.size, self.hash.clone().finalize().into())
+    }
+
     async fn write(&mut self, part: Bytes) -> Result<()> {
         let now = self.service.clock.now();
         if self.writing.is_none() {
@@ -118,6 +123,20 @@ impl Upload {
         Ok(SavedBlob { id: self.id.clone(), bytes: None })
     }
 
+    /// Writes what is left, for a version that will hold it soon.
+    ///
+    /// # Errors
+    /// The database, or the place for bytes, fails. Nothing of it is left then.
+    pub(super) async fn done(mut self) -> Result<SavedBlob> {
+        match self.finish().await {
+            Ok(blob) => Ok(blob),
+            Err(error) => {
+                self.leave().await;
+                Err(error)
+            }
+        }
+    }
+
     /// It did not come whole, and nothing of it is wanted.
     pub async fn abandon(self) {
         self.service.metrics.artifact_save("cut");
@@ -125,7 +144,7 @@ impl Upload {
     }
 
     /// Leaves what was written to the sweep, unless a version holds it.
-    async fn leave(self) {
+    pub(super) async fn leave(self) {
         if let Some(writing) = self.writing {
             writing.abandon().await;
             self.service.to_sweep.notify_one();
@@ -315,7 +334,7 @@ impl Service {
         let (mut blob, mut bytes, mut upload) = (None, None, upload);
         if let Some(upload) = &mut upload {
             blob = Some(upload.finish().await);
-            bytes = Some((upload.size, upload.hash.clone().finalize().into()));
+            bytes = Some(upload.read());
         }
         let blob = match blob.transpose() {
             Ok(blob) => blob,

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
+use super::files::{FileLines, Files};
 use super::{Error, Reader, Result};
 use crate::domain::access::Names;
 use crate::domain::ids::{ScopeKey, SessionKey, UserId, UserKey};
@@ -29,6 +30,8 @@ pub struct Export {
     source: Source,
     /// It continues after this session.
     after: Option<ListPosition>,
+    /// Artifacts are a part of it.
+    has_files: bool,
     users: Vec<UserId>,
     /// The user of the sessions.
     user: Option<UserKey>,
@@ -37,6 +40,8 @@ pub struct Export {
     last: Option<ListPosition>,
     /// The scope whose history is being read: up to which revision it was read, and its last revision.
     past: Option<(ScopeKey, i64, i64)>,
+    /// The artifacts of the user, behind that.
+    files: Option<Files>,
     /// The session that is partly read.
     open: Option<PartialSession>,
     /// How often reading the next session was restarted.
@@ -61,6 +66,9 @@ struct PartialSession {
     digest: LinesDigest,
     sequence: i64,
     events: u64,
+    has_files: bool,
+    /// Its artifacts, behind all events.
+    files: Option<Files>,
     /// Lines that were read and not returned yet.
     buffered: String,
     /// None of its lines was returned.
@@ -74,11 +82,13 @@ impl Reader {
             service: self.clone(),
             source,
             after,
+            has_files: true,
             users: Vec::new(),
             user: None,
             sessions: Vec::new(),
             last: None,
             past: None,
+            files: None,
             open: None,
             tries: 0,
             step: Step::Begin,
@@ -91,25 +101,40 @@ impl Reader {
         empty_export(self.clock.now())
     }
 
-    /// The digests of the lines of a session's export, in the present format and in the one before `saw`; `None` if there is no
-    /// such session.
-    pub(super) async fn export_digests(&self, key: &SessionKey, deadline: Instant) -> Result<Option<[[u8; 32]; 2]>> {
-        let Some(mut page) = self.export_page(key, None, 0, deadline).await? else { return Ok(None) };
-        let mut digests = [LinesDigest::default(), LinesDigest::default()];
-        digests[0].add(session_line(&page).as_bytes());
-        digests[1].add(old_session_line(&page).as_bytes());
-        let (incarnation, revision) = (page.head.incarnation, page.head.revision);
+    /// Whether this is the digest of a session's lines: with its artifacts, without, or in the format before `saw`. Each read has so much
+    /// time.
+    pub(super) async fn is_exported_as(&self, key: &SessionKey, sha256: [u8; 32], patience: Duration) -> Result<bool> {
+        let due = || Instant::now() + patience;
+        let Some(mut page) = self.export_page(key, None, 0, due()).await? else { return Ok(false) };
+        let (mut digest, mut old) = (LinesDigest::default(), LinesDigest::default());
+        digest.add(session_line(&page).as_bytes());
+        old.add(old_session_line(&page).as_bytes());
+        let (incarnation, revision, has_files) = (page.head.incarnation, page.head.revision, page.has_artifacts);
         loop {
             for line in page.rows.iter().map(row_line) {
-                digests.iter_mut().for_each(|digest| digest.add(line.as_bytes()));
+                digest.add(line.as_bytes());
+                old.add(line.as_bytes());
             }
-            let Some(last) = page.rows.last().filter(|_| page.more) else {
-                return Ok(Some(digests.map(LinesDigest::finish)));
-            };
+            let Some(last) = page.rows.last().filter(|_| page.more) else { break };
             let after = last.sequence;
-            let next = self.export_page(key, Some(revision), after, deadline).await?;
-            let Some(next) = next.filter(|next| next.head.incarnation == incarnation) else { return Ok(None) };
+            let next = self.export_page(key, Some(revision), after, due()).await?;
+            let Some(next) = next.filter(|next| next.head.incarnation == incarnation) else { return Ok(false) };
             page = next;
+        }
+        if old.finish() == sha256 || digest.clone().finish() == sha256 {
+            return Ok(true);
+        }
+        if !has_files {
+            return Ok(false);
+        }
+        let mut files = Files::of_session(key, incarnation);
+        loop {
+            match files.next(self, due()).await {
+                Ok(Some(lines)) => digest.add(lines.text.as_bytes()),
+                Ok(None) => return Ok(digest.finish() == sha256),
+                Err(Error::SessionCut) => return Ok(false),
+                Err(error) => return Err(error),
+            }
         }
     }
 
@@ -146,6 +171,17 @@ fn user_of(scope: &ScopeKey) -> Option<&UserId> {
 }
 
 impl Export {
+    /// The same without artifacts.
+    pub fn without_artifacts(mut self) -> Self {
+        self.has_files = false;
+        self
+    }
+
+    /// The number of versions of artifacts exported so far.
+    pub fn artifacts(&self) -> u64 {
+        self.totals.artifacts
+    }
+
     /// The number of sessions and events exported so far.
     pub fn counts(&self) -> (u64, u64) {
         (self.totals.sessions, self.totals.events)
@@ -154,14 +190,17 @@ impl Export {
     /// The next lines; `None` after the last. May be retried after an error.
     ///
     /// # Errors
-    /// `SessionCut` if a partly exported session was deleted or trimmed, or if a session is trimmed again and again: the export
-    /// is incomplete. [`Error::Store`].
+    /// `SessionCut` if a partly exported session was deleted or trimmed, a partly exported artifact deleted, or if a session is trimmed
+    /// again and again: the export is incomplete. [`Error::Store`], [`Error::ArtifactStore`].
     pub async fn next(&mut self, deadline: Instant) -> Result<Option<String>> {
         if self.open.is_some() {
             return self.go_on(deadline).await.map(Some);
         }
         if let Some((scope, after, through)) = self.past.clone() {
             return self.next_past(scope, after, through, deadline).await.map(Some);
+        }
+        if self.files.is_some() {
+            return self.next_files(deadline).await.map(Some);
         }
         match self.step {
             Step::Begin => self.begin(deadline).await.map(Some),
@@ -187,6 +226,7 @@ impl Export {
             Source::User(user) => {
                 if self.after.is_none() {
                     lines += &self.scope(&ScopeKey::User(user.clone()), deadline).await?;
+                    self.files = self.has_files.then(|| Files::of_user(user.clone()));
                 }
                 self.enter(user);
             }
@@ -263,9 +303,21 @@ impl Export {
         };
         let user = UserKey { app, user };
         let lines = self.scope(&ScopeKey::User(user.clone()), deadline).await?;
+        self.files = self.has_files.then(|| Files::of_user(user.clone()));
         self.users.pop();
         self.enter(user);
         Ok(lines)
+    }
+
+    /// The next lines of the user's artifacts.
+    async fn next_files(&mut self, deadline: Instant) -> Result<String> {
+        let Some(files) = &mut self.files else { return Ok(String::new()) };
+        let Some(FileLines { text, versions }) = files.next(&self.service, deadline).await? else {
+            self.files = None;
+            return Ok(String::new());
+        };
+        self.totals.artifacts += versions;
+        Ok(text)
     }
 
     async fn next_session(&mut self, deadline: Instant) -> Result<String> {
@@ -312,6 +364,8 @@ impl Export {
             digest: LinesDigest::default(),
             sequence: 0,
             events: 0,
+            has_files: self.has_files && page.has_artifacts,
+            files: None,
             buffered: session_line(&page),
             is_new: true,
             head: page.head.clone(),
@@ -321,6 +375,17 @@ impl Export {
     }
 
     async fn go_on(&mut self, deadline: Instant) -> Result<String> {
+        if let Some(open) = &mut self.open
+            && let Some(files) = &mut open.files
+        {
+            let Some(FileLines { text, versions }) = files.next(&self.service, deadline).await? else {
+                let open = self.open.take();
+                return Ok(open.map(|open| self.end(open)).unwrap_or_default());
+            };
+            open.digest.add(text.as_bytes());
+            self.totals.artifacts += versions;
+            return Ok(text);
+        }
         let Some(open) = &self.open else { return Ok(String::new()) };
         let (head, after) = (&open.head, open.sequence);
         let page = self.service.export_page(&head.key, Some(head.revision), after, deadline).await?;
@@ -358,13 +423,21 @@ impl Export {
         self.tries = 0;
         self.totals.events += std::mem::take(&mut open.events);
         let mut lines = std::mem::take(&mut open.buffered);
-        if page.more {
+        if page.more || open.has_files {
+            if !page.more {
+                open.files = Some(Files::of_session(&open.head.key, open.head.incarnation));
+            }
             open.is_new = false;
             self.open = Some(open);
         } else {
-            self.totals.sessions += 1;
-            lines.push_str(&end_of_session(&self.source, &open.head, &open.state, &open.lost, open.digest.finish()));
+            lines.push_str(&self.end(open));
         }
         lines
+    }
+
+    /// The last line of a session.
+    fn end(&mut self, open: PartialSession) -> String {
+        self.totals.sessions += 1;
+        end_of_session(&self.source, &open.head, &open.state, &open.lost, open.digest.finish())
     }
 }

@@ -1,5 +1,6 @@
 //! Imports: the lines of an export become sessions again, each whole or not at all. In memory are a part of one session, its
-//! state, the names of its invocations, and a digest of each event id: [`Import::memory`] says how much.
+//! state, the names of its invocations, a digest of each event id, and, of an artifact of a user, all versions without their bytes:
+//! [`Import::memory`] says how much.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -8,21 +9,24 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
+use super::artifacts::Upload;
 use super::retry::Repeat;
 use super::{Error, Result, Service};
 use crate::domain::access::{Grant, Target};
+use crate::domain::artifact::{BlobKey, Found, MAX_VERSIONS, Place, SavedBlob, Version};
 use crate::domain::change::{Keys, parse_delta};
 use crate::domain::erasure::Subject;
 use crate::domain::event::{Rewind, cost, cost_beside};
-use crate::domain::ids::{AppName, EventId, ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
 use crate::domain::refusal::Refusal;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::{
-    EventLine, ImportEnd, ImportRows, ImportedRow, Line, LinesDigest, LogRow, Lost, PastChange, PastEnd, PastQuery,
-    PastRows, PastValue, ScopeHead, ScopeImport, SessionLine, Totals, is_object,
+    ArtifactImport, ArtifactLine, EventLine, ImportEnd, ImportRows, ImportedArtifact, ImportedRow, Line, LinesDigest,
+    LogRow, Lost, PastChange, PastEnd, PastQuery, PastRows, PastValue, PastVersion, ScopeHead, ScopeImport,
+    SessionLine, Totals, is_object,
 };
 use crate::domain::{Limits, Rejected};
 
@@ -32,6 +36,9 @@ const CHUNK_BYTES: usize = 4 << 20;
 
 /// The memory that a value or the name of an invocation takes beside its text.
 const ENTRY_BYTES: usize = 200;
+
+/// How often the bytes are renewed that wait for an artifact of a user to be whole: long before the sweep takes them for left behind.
+const RENEWED: Duration = Duration::from_secs(300);
 
 /// Why a line was skipped unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +78,8 @@ pub enum Part {
     Session(UserId, String),
     /// The state of a user or, without one, of the app. Reported only if it was not imported.
     State(Option<UserId>),
+    /// An artifact of a user. Reported only if it was not imported.
+    Artifact(UserId, ArtifactName),
     /// A session whose first line could not be read.
     Unread,
 }
@@ -103,6 +112,11 @@ impl Imported {
             Part::State(Some(user)) => {
                 line.push_str("scope", "user");
                 line.push_str("userId", user.as_str());
+            }
+            Part::Artifact(user, name) => {
+                line.push_str("scope", "user");
+                line.push_str("userId", user.as_str());
+                line.push_str("artifact", name.as_str());
             }
             Part::Unread => line.push("session", "null"),
         }
@@ -140,12 +154,20 @@ pub struct Import {
     app_known: SameRange,
     user_known: Option<(UserId, SameRange)>,
     open: Option<OpenSession>,
+    /// The artifact whose lines of bytes are being read.
+    file: Option<OpenFile>,
+    /// The artifact of a user whose versions are being read.
+    own: Option<OwnArtifact>,
+    /// A line could not be read that may have been one of the artifact of a user that begins next.
+    unsure: bool,
     /// The session failed; its remaining lines are skipped.
     failed: bool,
     ended: bool,
     /// The totals read so far; `None` if a line could not be read.
     read: Option<Totals>,
     counts: (u64, u64),
+    /// The versions of artifacts that were created.
+    artifacts: u64,
     /// The user for whom something was stored, and its cost, since [`Import::take_stored`] was last called.
     stored: Option<(UserKey, u32)>,
 }
@@ -169,6 +191,13 @@ struct OpenSession {
     state: BTreeMap<String, (i64, RawJson)>,
     rows: Vec<ImportedRow>,
     past: Vec<PastValue>,
+    /// The versions of artifacts that events name: the revision that does, and the version.
+    named: BTreeMap<ArtifactName, (i64, i64)>,
+    past_named: Vec<PastVersion>,
+    artifacts: Vec<ImportedArtifact>,
+    /// The last version of an artifact, and how many there were.
+    last_version: Option<(ArtifactName, i64)>,
+    versions: u64,
     bytes: usize,
     /// The approximate memory, in bytes, of its values, present and past, and of its invocations.
     memory: usize,
@@ -182,6 +211,67 @@ struct OpenSession {
     lost: Lost,
     /// The revisions of user and app state that were seen at the base.
     base_saw: Option<(i64, i64)>,
+}
+
+/// An artifact whose lines of bytes are being read.
+struct OpenFile {
+    /// How many are missing.
+    left: u64,
+    of_user: bool,
+    /// `None`: they are skipped.
+    taken: Option<TakenFile>,
+}
+
+/// A version that is taken in.
+struct TakenFile {
+    version: Version,
+    next: i64,
+    sink: Sink,
+}
+
+/// What becomes of bytes.
+enum Sink {
+    Upload(Upload),
+    /// They are compared with their digest alone.
+    Checked {
+        hash: Sha256,
+        size: u64,
+    },
+}
+
+impl Sink {
+    async fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::Upload(upload) => upload.push(bytes).await,
+            Self::Checked { hash, size } => {
+                hash.update(bytes);
+                *size += bytes.len() as u64;
+                Ok(())
+            }
+        }
+    }
+
+    /// The size and the digest of all bytes.
+    fn read(&self) -> (u64, [u8; 32]) {
+        match self {
+            Self::Upload(upload) => upload.read(),
+            Self::Checked { hash, size } => (*size, hash.clone().finalize().into()),
+        }
+    }
+}
+
+/// An artifact of a user that is partly read.
+struct OwnArtifact {
+    user: UserKey,
+    subject: Subject,
+    name: ArtifactName,
+    versions: Vec<ImportedArtifact>,
+    memory: usize,
+    /// One of this name is there: the lines are only compared with it.
+    exists: bool,
+    /// It is reported, and its remaining lines are skipped.
+    failed: bool,
+    renewed: Instant,
 }
 
 /// A digest of an event id, cut to a length at which no two are the same.
@@ -208,6 +298,21 @@ impl OpenSession {
     fn saw(&mut self, sequence: i64, saw: (i64, i64)) {
         let range = |known: SameRange, saw: i64| (!known.has(saw)).then_some((sequence, sequence));
         self.lost.add(&Lost { user: range(self.known.0, saw.0), app: range(self.known.1, saw.1) });
+    }
+
+    /// Notes which versions of artifacts an event names.
+    fn name_versions(&mut self, artifacts: &[(ArtifactName, i64)], to: i64) {
+        for (name, version) in artifacts {
+            match self.named.insert(name.clone(), (to, *version)) {
+                Some((from, version)) if from < to => {
+                    let name = name.to_string();
+                    self.memory += name.len() + ENTRY_BYTES;
+                    self.past_named.push(PastVersion { name, version, from, to });
+                }
+                Some(_) => {}
+                None => self.memory += name.as_str().len() + ENTRY_BYTES,
+            }
+        }
     }
 
     /// Sets or removes a key at a revision. A value that lasted for at least one revision becomes part of the past.
@@ -383,16 +488,21 @@ impl Service {
             app_known: SameRange::default(),
             user_known: None,
             open: None,
+            file: None,
+            own: None,
+            unsure: false,
             failed: false,
             ended: false,
             read: Some(Totals::default()),
             counts: (0, 0),
+            artifacts: 0,
             stored: None,
         }
     }
 }
 
 /// Why a session was not imported.
+#[derive(Clone)]
 struct Fault {
     code: &'static str,
     detail: String,
@@ -453,6 +563,11 @@ impl Import {
         self.counts
     }
 
+    /// The number of versions of artifacts created so far.
+    pub fn artifacts(&self) -> u64 {
+        self.artifacts
+    }
+
     /// The user for whom something was stored since the last call, and its cost.
     pub fn take_stored(&mut self) -> Option<(UserKey, u32)> {
         self.stored.take()
@@ -483,14 +598,18 @@ impl Import {
     /// The approximate memory that it takes between two lines, in bytes.
     pub fn memory(&self) -> usize {
         let past = self.past.as_ref().map_or(0, |past| past.memory + past.bytes);
-        past + self
-            .open
-            .as_ref()
-            .map_or(0, |open| open.bytes + open.memory + 2 * size_of::<IdDigest>() * open.ids.len())
+        let own = self.own.as_ref().map_or(0, |own| own.memory);
+        let held = match self.file.as_ref().and_then(|file| file.taken.as_ref()).map(|taken| &taken.sink) {
+            Some(Sink::Upload(upload)) => upload.held(),
+            _ => 0,
+        };
+        past + own
+            + held
+            + self.open.as_ref().map_or(0, |open| open.bytes + open.memory + 2 * size_of::<IdDigest>() * open.ids.len())
     }
 
     /// Notes a line that was skipped unread.
-    pub async fn unread(&mut self, why: Unread) -> Result<Option<Imported>> {
+    pub async fn unread(&mut self, why: Unread) -> Result<Vec<Imported>> {
         self.read = None;
         let (code, detail) = match why {
             Unread::TooLong => ("payload_too_large", "a line is too long"),
@@ -499,22 +618,24 @@ impl Import {
         self.fail(Fault::new(code, detail)).await
     }
 
-    /// Ends the import; returns the result of a session that was cut off.
-    pub async fn finish(&mut self) -> Result<Option<Imported>> {
+    /// Ends the import; returns the results of a session and of an artifact that were cut off.
+    pub async fn finish(&mut self) -> Result<Vec<Imported>> {
         const CUT: &str = "the lines end before the session does; import the whole file again";
         let mut results = Vec::new();
         match self.end_past(&mut results).await {
             Ok(()) => {}
-            Err(Failed::Line(fault)) => return self.fail(fault).await,
+            Err(Failed::Line(fault)) => results.extend(self.fail(fault).await?),
             Err(Failed::Service(error)) => return Err(error),
         }
-        if let Some(first) = results.into_iter().next() {
-            return Ok(Some(first));
-        }
+        // More versions of it may have been to follow.
+        let cut = Fault::invalid("the lines end before the artifact does; import the whole file again");
+        results.extend(self.fail_own(cut).await);
+        self.own = None;
+        self.drop_file().await;
         if self.open.is_some() {
-            return self.fail(Fault::invalid(CUT)).await;
+            results.extend(self.fail(Fault::invalid(CUT)).await?);
         }
-        Ok(None)
+        Ok(results)
     }
 
     /// Whether the last line of the export was read: otherwise lines are missing at its end.
@@ -522,7 +643,17 @@ impl Import {
         self.ended
     }
 
-    async fn fail(&mut self, fault: Fault) -> Result<Option<Imported>> {
+    /// Fails what is being read: an artifact of a user, or a session.
+    async fn fail(&mut self, fault: Fault) -> Result<Vec<Imported>> {
+        let mut results = Vec::new();
+        if self.file.as_ref().is_some_and(|file| file.of_user) {
+            results.extend(self.fail_own(fault).await);
+            return Ok(results);
+        }
+        // A line that could not be read may have been one of the artifact, or of the next one.
+        results.extend(self.fail_own(fault.clone()).await);
+        self.unsure = self.open.is_none();
+        self.drop_file().await;
         let was_failed = std::mem::replace(&mut self.failed, true);
         let of = match self.open.take() {
             Some(open) => {
@@ -530,13 +661,50 @@ impl Import {
                 Part::Session(open.begin.user, open.key.session.to_string())
             }
             // The remaining lines of a failed session are skipped.
-            None if was_failed => return Ok(None),
+            None if was_failed => return Ok(results),
             None => Part::Unread,
         };
-        Ok(Some(Imported { of, result: fault.into() }))
+        results.push(Imported { of, result: fault.into() });
+        Ok(results)
     }
 
-    async fn abandon(&self, open: &OpenSession) -> Result<()> {
+    /// Fails the artifact of a user that is being read, if it has not failed before; its remaining lines are skipped.
+    async fn fail_own(&mut self, fault: Fault) -> Option<Imported> {
+        let own = self.own.as_mut().filter(|own| !own.failed)?;
+        own.failed = true;
+        let of = Part::Artifact(own.user.user.clone(), own.name.clone());
+        let versions = std::mem::take(&mut own.versions);
+        let user = own.user.clone();
+        own.memory = 0;
+        if self.file.as_ref().is_some_and(|file| file.of_user) {
+            // What is left of its bytes is skipped.
+            let left = self.file.as_ref().map_or(0, |file| file.left);
+            self.drop_file().await;
+            self.file = (left > 0).then_some(OpenFile { left, of_user: true, taken: None });
+        }
+        self.leave(&user, &versions).await;
+        Some(Imported { of, result: fault.into() })
+    }
+
+    /// Gives up the bytes that are being read.
+    async fn drop_file(&mut self) {
+        if let Some(TakenFile { sink: Sink::Upload(upload), .. }) = self.file.take().and_then(|file| file.taken) {
+            upload.leave().await;
+        }
+    }
+
+    /// Leaves bytes to the sweep that no version holds.
+    async fn leave(&mut self, user: &UserKey, versions: &[ImportedArtifact]) {
+        let blobs = versions.iter().filter_map(|version| version.blob.as_ref());
+        for blob in blobs.filter(|blob| blob.bytes.is_none()) {
+            let key = BlobKey { user: user.clone(), id: blob.id.clone() };
+            // If it fails, the sweep finds it later.
+            let _ = self.service.store.leave_blob(&key, self.deadline()).await;
+            self.service.to_sweep.notify_one();
+        }
+    }
+
+    async fn abandon(&mut self, open: &OpenSession) -> Result<()> {
         // Nothing was written before.
         if open.exists || open.begins || self.options.dry_run {
             return Ok(());
@@ -559,6 +727,32 @@ impl Import {
             read.add(&parsed);
         }
         let parsed = match parsed {
+            Line::ArtifactData(bytes) => return self.data(line, &bytes).await,
+            parsed => parsed,
+        };
+        if self.file.is_some() {
+            let missing = self.file.as_ref().is_some_and(|file| file.taken.is_some());
+            if missing {
+                results.extend(self.fail(missing_data()).await.map_err(Failed::Service)?);
+            }
+            self.drop_file().await;
+        }
+        if !matches!(&parsed, Line::Artifact(artifact) if artifact.user.is_some()) {
+            self.unsure = false;
+        }
+        let goes_on = |own: &OwnArtifact, artifact: &ArtifactLine| {
+            artifact.user.as_ref() == Some(&own.user.user) && artifact.name == own.name
+        };
+        let ends_own = match (&self.own, &parsed) {
+            (Some(own), Line::Artifact(artifact)) => !goes_on(own, artifact),
+            // If it is the next export that begins, it was cut.
+            (Some(_), Line::Export { .. }) | (None, _) => false,
+            (Some(_), _) => true,
+        };
+        if ends_own {
+            self.end_own(results).await?;
+        }
+        let parsed = match parsed {
             Line::Change { user, change } => {
                 self.change(user.as_ref(), change, results).await?;
                 return Ok(());
@@ -567,7 +761,8 @@ impl Import {
         };
         self.end_past(results).await?;
         match parsed {
-            Line::Change { .. } => Ok(()),
+            Line::Change { .. } | Line::ArtifactData(_) => Ok(()),
+            Line::Artifact(artifact) if artifact.user.is_some() => self.own_artifact(*artifact).await,
             Line::Export { app } => {
                 results.extend(self.finish().await.map_err(Failed::Service)?);
                 let app = self.options.app.clone().or(app);
@@ -614,6 +809,10 @@ impl Import {
             Line::Stub(stub) => {
                 self.add_line(line)?;
                 self.stub(*stub).await
+            }
+            Line::Artifact(artifact) => {
+                self.add_line(line)?;
+                self.artifact(*artifact).await
             }
             Line::SessionEnd { id, revision, state, lost, sha256 } => {
                 let Some(open) = self.open.as_mut() else { return Err(no_session().into()) };
@@ -852,6 +1051,11 @@ impl Import {
             state: BTreeMap::new(),
             rows: Vec::new(),
             past: Vec::new(),
+            named: BTreeMap::new(),
+            past_named: Vec::new(),
+            artifacts: Vec::new(),
+            last_version: None,
+            versions: 0,
             bytes: 0,
             memory: 0,
             invocations: HashMap::new(),
@@ -874,6 +1078,8 @@ impl Import {
             open.memory =
                 state.iter().map(|(key, value)| weight(key, value)).sum::<usize>() + open.begin.base_state.text().len();
         }
+        let named = std::mem::take(&mut open.begin.base_artifacts);
+        open.name_versions(&named, base);
         self.open = Some(open);
         may_write?;
         base_state?;
@@ -958,6 +1164,7 @@ impl Import {
             // A rewind to an unknown invocation takes nothing back.
             rewind_to = Some(first.unwrap_or(sequence) - 1);
         }
+        open.name_versions(&event.artifacts, sequence);
         open.saw_invocation(&event.invocation_id, sequence);
         open.bytes += event.body.len() + 500;
         open.rows.push(ImportedRow { sequence, commit_time, saw, rewind_to, event });
@@ -965,7 +1172,10 @@ impl Import {
     }
 
     async fn flush_if_full(&mut self) -> std::result::Result<(), Failed> {
-        let is_full = self.open.as_ref().is_some_and(|open| open.rows.len() >= CHUNK_ROWS || open.bytes >= CHUNK_BYTES);
+        let is_full = self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.rows.len() + open.artifacts.len() >= CHUNK_ROWS || open.bytes >= CHUNK_BYTES);
         if is_full { self.flush().await } else { Ok(()) }
     }
 
@@ -976,6 +1186,8 @@ impl Import {
         open.bytes = 0;
         let (rows, past) = (std::mem::take(&mut open.rows), std::mem::take(&mut open.past));
         open.memory -= past.iter().map(|past| weight(&past.key, &past.value)).sum::<usize>();
+        let (named, artifacts) = (std::mem::take(&mut open.past_named), std::mem::take(&mut open.artifacts));
+        open.memory -= named.iter().map(|past| past.name.len() + ENTRY_BYTES).sum::<usize>();
         if open.exists || self.options.dry_run {
             return Ok(());
         }
@@ -984,22 +1196,250 @@ impl Import {
         let base = if begins { open.begin.base_state.text().len() } else { 0 };
         // A stub has no text.
         let events = rows.iter().filter(|row| !row.event.body.is_empty()).map(|row| cost(row.event.body.len()));
-        let cost = events.fold(cost_beside(base), u32::saturating_add);
+        let versions = artifacts.iter().filter(|artifact| artifact.version.is_some()).map(|_| 1);
+        let cost = events.chain(versions).fold(cost_beside(base), u32::saturating_add);
         let (key, incarnation, subject) = (open.key.clone(), open.incarnation, open.subject);
         let since = self.since.as_ref().and_then(|since| since.get(key.app())).copied().unwrap_or_default();
-        let rows = ImportRows { key, incarnation, subject, since, begins, rows, past, now };
+        let rows = ImportRows { key, incarnation, subject, since, begins, rows, past, named, artifacts, now };
         let write = |_| self.service.store.import_rows(&rows, deadline);
         let tried = self.service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?;
         match tried.value {
             Ok(()) => {
-                if cost > 0 {
-                    let before = self.stored.take().map_or(0, |(_, before)| before);
-                    self.stored = Some((rows.key.user, before.saturating_add(cost)));
-                }
+                self.charge(rows.key.user, cost);
                 Ok(())
             }
-            Err(refusal) => Err(failed(refusal)),
+            Err(refusal) => {
+                self.leave(&rows.key.user, &rows.artifacts).await;
+                Err(failed(refusal))
+            }
         }
+    }
+
+    /// Notes what was stored.
+    fn charge(&mut self, user: UserKey, cost: u32) {
+        if cost > 0 {
+            let before = self.stored.take().map_or(0, |(_, before)| before);
+            self.stored = Some((user, before.saturating_add(cost)));
+        }
+    }
+
+    /// A version of an artifact of the session.
+    async fn artifact(&mut self, line: ArtifactLine) -> std::result::Result<(), Failed> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        if let Some(version) = &line.version {
+            let place = (version.name.clone(), version.version);
+            if open.last_version.as_ref().is_some_and(|last| *last >= place) {
+                return Err(out_of_place(version).into());
+            }
+            open.last_version = Some(place);
+            open.versions += 1;
+            if open.versions > MAX_VERSIONS.unsigned_abs() {
+                return Err(too_many().into());
+            }
+        }
+        let user = (!open.exists && !self.options.dry_run).then(|| open.key.user.clone());
+        self.begin_file(line, user).await
+    }
+
+    /// A version of an artifact of a user.
+    async fn own_artifact(&mut self, line: ArtifactLine) -> std::result::Result<(), Failed> {
+        let Some(user) = line.user.clone() else { return Ok(()) };
+        if self.own.is_none() {
+            let user = UserKey { app: self.named()?, user };
+            let deadline = self.deadline();
+            let may_write = self.check_grant(&user.app, Some(&user.user));
+            let subject = self.service.subject(&user, deadline).await.map_err(Failed::Service)?;
+            let (place, name) = (Place::User(user.clone()), line.name.clone());
+            let mut exists = true;
+            if may_write.is_ok() {
+                let now = self.service.clock.now();
+                let read = || self.service.store.artifact_versions(&place, &name, -1, 1, now, deadline);
+                let found = self.service.read(deadline, read).await.map_err(Failed::Service)?;
+                exists = matches!(found, Found::There(_));
+            }
+            self.own = Some(OwnArtifact {
+                user,
+                subject,
+                name,
+                versions: Vec::new(),
+                memory: 0,
+                exists,
+                failed: false,
+                renewed: Instant::now(),
+            });
+            let is_sure = match std::mem::take(&mut self.unsure) {
+                true => Err(Fault::invalid("a line before it could not be read")),
+                false => Ok(()),
+            };
+            if let Err(fault) = may_write.and(is_sure) {
+                self.file = Some(OpenFile { left: line.lines, of_user: true, taken: None });
+                return Err(fault.into());
+            }
+        }
+        let Some(own) = &self.own else { return Ok(()) };
+        if own.failed {
+            self.file = (line.lines > 0).then_some(OpenFile { left: line.lines, of_user: true, taken: None });
+            return Ok(());
+        }
+        if let Some(version) = &line.version {
+            let last = own.versions.iter().rev().find_map(|version| version.version.as_ref());
+            let fault = if last.is_some_and(|last| last.version >= version.version) {
+                Some(out_of_place(version))
+            } else {
+                (own.versions.len() >= MAX_VERSIONS.unsigned_abs() as usize).then(too_many)
+            };
+            if let Some(fault) = fault {
+                self.file = Some(OpenFile { left: line.lines, of_user: true, taken: None });
+                return Err(fault.into());
+            }
+        }
+        let user = (!own.exists && !self.options.dry_run).then(|| own.user.clone());
+        self.begin_file(line, user).await
+    }
+
+    /// Begins to take a version in; its bytes are stored for a user, if one is named.
+    async fn begin_file(&mut self, line: ArtifactLine, user: Option<UserKey>) -> std::result::Result<(), Failed> {
+        let ArtifactLine { user: owner, name, version, next, lines } = line;
+        let of_user = owner.is_some();
+        let Some(version) = version else {
+            return self.take_version(of_user, ImportedArtifact { name, version: None, blob: None, next }).await;
+        };
+        let Some((size, _)) = version.content.bytes else {
+            return self
+                .take_version(of_user, ImportedArtifact { name, version: Some(version), blob: None, next })
+                .await;
+        };
+        let sink = match user {
+            Some(user) => Sink::Upload(self.service.upload(Place::User(user))),
+            None => Sink::Checked { hash: Sha256::new(), size: 0 },
+        };
+        let is_allowed = self.service.limits.check_artifact(size);
+        self.file = Some(OpenFile { left: lines, of_user, taken: Some(TakenFile { version, next, sink }) });
+        is_allowed?;
+        if lines == 0 { self.end_file().await } else { Ok(()) }
+    }
+
+    /// The next bytes of the version that is being taken in.
+    async fn data(&mut self, line: &[u8], bytes: &[u8]) -> std::result::Result<(), Failed> {
+        if self.file.is_none() {
+            // Those of what failed are skipped.
+            if self.own.as_ref().map_or(self.failed, |own| own.failed) {
+                return Ok(());
+            }
+            self.file = self.own.is_some().then_some(OpenFile { left: 0, of_user: true, taken: None });
+            return Err(Fault::invalid("bytes are not behind their artifact").into());
+        }
+        if self.file.as_ref().is_some_and(|file| !file.of_user) {
+            self.add_line(line)?;
+        }
+        self.renew_own().await;
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if let Some(taken) = &mut file.taken {
+            taken.sink.push(bytes).await.map_err(of_bytes)?;
+        }
+        file.left = file.left.saturating_sub(1);
+        if file.left == 0 { self.end_file().await } else { Ok(()) }
+    }
+
+    /// Ends a version whose bytes have come.
+    async fn end_file(&mut self) -> std::result::Result<(), Failed> {
+        let Some(OpenFile { of_user, taken: Some(TakenFile { version, sink, .. }), .. }) = &self.file else {
+            self.file = None;
+            return Ok(());
+        };
+        let of_user = *of_user;
+        if version.content.bytes != Some(sink.read()) {
+            let detail = format!("the bytes of {} are not those that `size` and `sha256` are of", shown(version));
+            return Err(Fault::invalid(detail).into());
+        }
+        let Some(TakenFile { version, next, sink }) = self.file.take().and_then(|file| file.taken) else {
+            return Ok(());
+        };
+        let blob = match sink {
+            Sink::Upload(upload) => match upload.done().await {
+                Ok(blob) => Some(blob),
+                Err(error) => {
+                    // It is still this artifact that fails.
+                    self.file = Some(OpenFile { left: 0, of_user, taken: None });
+                    return Err(of_bytes(error));
+                }
+            },
+            Sink::Checked { .. } => None,
+        };
+        let name = version.name.clone();
+        self.take_version(of_user, ImportedArtifact { name, version: Some(version), blob, next }).await
+    }
+
+    /// Takes a version that is whole.
+    async fn take_version(&mut self, of_user: bool, artifact: ImportedArtifact) -> std::result::Result<(), Failed> {
+        if of_user {
+            if let Some(own) = &mut self.own {
+                own.memory += artifact.weight();
+                own.versions.push(artifact);
+            }
+            return Ok(());
+        }
+        let Some(open) = &mut self.open else { return Ok(()) };
+        open.bytes += artifact.weight();
+        // Bytes that are stored are held by a version soon, or they are taken for left behind.
+        let is_stored = matches!(&artifact.blob, Some(SavedBlob { bytes: None, .. }));
+        open.artifacts.push(artifact);
+        if is_stored { self.flush().await } else { self.flush_if_full().await }
+    }
+
+    /// Renews the bytes that wait for an artifact of a user to be whole.
+    async fn renew_own(&mut self) {
+        let (now, deadline) = (self.service.clock.now(), self.deadline());
+        let Some(own) = self.own.as_mut().filter(|own| own.renewed.elapsed() > RENEWED) else { return };
+        own.renewed = Instant::now();
+        let blobs = own.versions.iter().filter_map(|version| version.blob.as_ref());
+        for blob in blobs.filter(|blob| blob.bytes.is_none()) {
+            let key = BlobKey { user: own.user.clone(), id: blob.id.clone() };
+            // Whether they are there is seen at the end.
+            let _ = self.service.store.renew_blob(&key, None, now, deadline).await;
+        }
+    }
+
+    /// Imports the artifact of a user that was read.
+    async fn end_own(&mut self, results: &mut Vec<Imported>) -> std::result::Result<(), Failed> {
+        let Some(own) = self.own.take().filter(|own| !own.failed) else { return Ok(()) };
+        let deadline = self.deadline();
+        let import = ArtifactImport {
+            since: self.since(&own.user.app),
+            mark: self.service.clock.incarnation(),
+            user: own.user,
+            subject: own.subject,
+            name: own.name,
+            versions: own.versions,
+        };
+        let versions = import.versions.iter().filter(|version| version.version.is_some()).count();
+        let store = &self.service.store;
+        let taken = if self.options.dry_run {
+            let found = self.service.read(deadline, || store.has_other_artifact(&import, deadline)).await;
+            if found.map_err(Failed::Service)? { Err(Refusal::ArtifactVersionExists) } else { Ok(!own.exists) }
+        } else {
+            let write = |_| store.import_artifact(&import, deadline);
+            self.service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value
+        };
+        let of = Part::Artifact(import.user.user.clone(), import.name.clone());
+        match taken {
+            Ok(false) => {}
+            Ok(true) => {
+                self.artifacts += versions as u64;
+                if !self.options.dry_run {
+                    self.charge(import.user, u32::try_from(versions).unwrap_or(u32::MAX));
+                }
+                return Ok(());
+            }
+            Err(Refusal::ArtifactVersionExists) => {
+                let detail = "the user has another artifact of this name, which stays as it is".to_owned();
+                let result = ImportResult::Skipped { code: "artifact_version_exists", detail };
+                results.push(Imported { of, result });
+            }
+            Err(refusal) => results.push(Imported { of, result: skipped(refusal)? }),
+        }
+        self.leave(&import.user, &import.versions).await;
+        Ok(())
     }
 
     async fn end(&mut self, revision: i64, state: &RawJson, sha256: [u8; 32]) -> std::result::Result<Imported, Failed> {
@@ -1017,9 +1457,9 @@ impl Import {
         self.flush().await?;
         let Some(open) = self.open.take() else { return Err(no_session().into()) };
         let of = Part::Session(open.begin.user.clone(), open.key.session.to_string());
-        let (created, events) = (1, open.events);
+        let (created, events, versions) = (1, open.events, open.versions);
         let result = if open.exists {
-            self.compared(&open.key, sha256, deadline).await.map_err(Failed::Service)?
+            self.compared(&open.key, sha256).await.map_err(Failed::Service)?
         } else if self.options.dry_run {
             ImportResult::Created
         } else {
@@ -1042,6 +1482,8 @@ impl Import {
                 update_time: open.update_time,
                 commit_time: open.commit_time,
                 state,
+                named: open.named.into_iter().map(|(name, (at, version))| (name.to_string(), version, at)).collect(),
+                versions: i64::try_from(open.versions).unwrap_or(i64::MAX),
                 sha256,
                 now: self.service.clock.now(),
             };
@@ -1057,7 +1499,7 @@ impl Import {
                     self.service.transact(Repeat::Safe, deadline, abandon).await.map_err(Failed::Service)?;
                     match refusal {
                         Refusal::SessionAlreadyExists => {
-                            self.compared(&import.key, sha256, deadline).await.map_err(Failed::Service)?
+                            self.compared(&import.key, sha256).await.map_err(Failed::Service)?
                         }
                         refusal => skipped(refusal)?,
                     }
@@ -1066,15 +1508,15 @@ impl Import {
         };
         if result == ImportResult::Created {
             self.counts = (self.counts.0 + created, self.counts.1 + events);
+            self.artifacts += versions;
         }
         Ok(Imported { of, result })
     }
 
     /// The result for a session whose id is taken.
-    async fn compared(&self, key: &SessionKey, sha256: [u8; 32], deadline: Instant) -> Result<ImportResult> {
-        let was_imported = self.service.imported_digest(key, deadline).await? == Some(sha256.to_vec());
-        let is_same = |digests: Option<[[u8; 32]; 2]>| digests.is_some_and(|digests| digests.contains(&sha256));
-        if was_imported || is_same(self.service.export_digests(key, deadline).await?) {
+    async fn compared(&mut self, key: &SessionKey, sha256: [u8; 32]) -> Result<ImportResult> {
+        let was_imported = self.service.imported_digest(key, self.deadline()).await? == Some(sha256.to_vec());
+        if was_imported || self.service.is_exported_as(key, sha256, self.patience).await? {
             return Ok(ImportResult::Unchanged);
         }
         let (code, detail) = ("session_already_exists", "another session of this id is there".to_owned());
@@ -1142,7 +1584,18 @@ fn failed(refusal: Refusal) -> Failed {
         Refusal::ImportLost => lost().into(),
         Refusal::ErasedSince => erased().into(),
         Refusal::UserErased => blocked().into(),
+        Refusal::BlobLost => lost().into(),
+        Refusal::LimitReached(_) => too_many().into(),
         refusal => Failed::Service(refusal.into()),
+    }
+}
+
+/// The error of bytes that were not stored.
+fn of_bytes(error: Error) -> Failed {
+    match error {
+        Error::Rejected(rejected) => Fault::from(rejected).into(),
+        Error::UserErased => Fault::new("user_erased", "the user was erased, or its bytes took too long").into(),
+        error => Failed::Service(error),
     }
 }
 
@@ -1171,6 +1624,23 @@ impl From<Fault> for ImportResult {
     fn from(Fault { code, detail }: Fault) -> Self {
         Self::Failed { code, detail }
     }
+}
+
+fn too_many() -> Fault {
+    Fault::new("limit_reached", format!("there are more than {MAX_VERSIONS} versions of artifacts"))
+}
+
+fn missing_data() -> Fault {
+    Fault::invalid("bytes of an artifact are missing")
+}
+
+fn out_of_place(version: &Version) -> Fault {
+    Fault::invalid(format!("{} is not in its place", shown(version)))
+}
+
+/// A version in words for a client.
+fn shown(version: &Version) -> String {
+    format!("version {} of the artifact {:?}", version.version, version.name.as_str())
 }
 
 /// The result of sessions whose names are unknown.

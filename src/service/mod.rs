@@ -9,7 +9,7 @@
 //! - `lease`: one turn at a time
 //! - `artifacts`: files of sessions and users
 //! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
-//! - `export`, `import`: sessions as lines, and back
+//! - `export`, `import`: sessions as lines, and back; `files`: artifacts as lines of an export
 //! - `policy`: how long the data of an app is kept
 //! - `live`: subscriptions to changes of sessions; `follow`: the items of a watch, in their order;
 //!   `poll`: commits of other processes; `news`: news and the last read of a session; `feed`: the change feed
@@ -23,6 +23,7 @@ mod erasure;
 mod events;
 mod export;
 mod feed;
+mod files;
 mod follow;
 mod import;
 mod lease;
@@ -123,7 +124,7 @@ pub enum Error {
     LimitReached(Bound),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
-    #[error("a session was deleted or trimmed while it was exported")]
+    #[error("a session was deleted or trimmed, or an artifact deleted, while it was exported")]
     SessionCut,
     #[error("there is no such artifact, or no such version of it")]
     ArtifactNotFound,

@@ -29,14 +29,29 @@ impl Service {
         Ok(self.transact(Repeat::UnlessUnclear, deadline, write).await?.value)
     }
 
-    /// Counts what a sweep would remove now under this policy; also returns the present policy.
+    /// Counts what a sweep would remove now under this policy: sessions, events and, if it says something of them, versions of
+    /// artifacts; also returns the present policy.
     ///
     /// # Errors
     /// `RevisionMismatch`.
-    pub async fn try_policy(&self, write: PolicyWrite, deadline: Instant) -> Result<(StoredPolicy, Counts)> {
+    pub async fn try_policy(
+        &self,
+        write: PolicyWrite,
+        deadline: Instant,
+    ) -> Result<(StoredPolicy, Counts, Option<i64>)> {
         let stored = self.policy(&write.app, deadline).await?;
         write.decide(&stored).map_err(Error::RevisionMismatch)?;
         let PolicyWrite { app, policy, .. } = write;
+        let mut versions = None;
+        if let Some(keep) = policy.as_ref().and_then(|policy| policy.keep_versions) {
+            let mut walk = KeepVersions { app: app.clone(), keep, after: None };
+            loop {
+                let (excess, next) = self.read(deadline, || self.store.excess_versions(&walk, deadline)).await?;
+                *versions.get_or_insert(0) += excess;
+                let Some(next) = next else { break };
+                walk.after = Some(next);
+            }
+        }
         let mut walk =
             Walk { app, policy: policy.unwrap_or_default(), after: None, dry_run: true, now: self.clock.now() };
         let mut counts = Counts::default();
@@ -46,7 +61,7 @@ impl Service {
             let Some(next) = found.next else { break };
             walk.after = Some(next);
         }
-        Ok((stored, counts))
+        Ok((stored, counts, versions))
     }
 
     /// Applies a policy of an app once. A change of it meanwhile takes effect the next time.

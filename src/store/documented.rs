@@ -83,6 +83,7 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         artifacts::remove::Statements::named(words),
         artifacts::restore::Statements::named(words),
         artifacts::save::Statements::named(words),
+        transfer::artifacts::Statements::named(words),
         transfer::export::Statements::named(words),
         transfer::import::Statements::named(words),
         transfer::scopes::ScopeStatements::named(words),

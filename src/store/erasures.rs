@@ -122,6 +122,17 @@ pub async fn admit<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Resul
     Ok(!is_blocked(tx, app, subject).await?)
 }
 
+/// Holds a user as [`admit`] does, for an import that began when the app had had `since` erasures.
+///
+/// # Errors
+/// `UserErased`, `ErasedSince`.
+pub async fn admit_import<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject, since: i64) -> Decided<()> {
+    if !admit(tx, app, subject).await? {
+        return Err(Refusal::UserErased.into());
+    }
+    if last_erasure(tx, app, subject).await? > since { Err(Refusal::ErasedSince.into()) } else { Ok(()) }
+}
+
 async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
     let query = Query::new(&Statements::of(tx).blocked_user).app(app).bind(&subject.bytes()[..]);
     let found: Option<(Vec<u8>,)> = at_most_one(tx, query).await?;
@@ -180,7 +191,7 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Eras
 }
 
 /// The number of the user's last erasure in the app, 0 without one.
-pub async fn last_erasure<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
+async fn last_erasure<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
     let query = Query::new(&Statements::of(tx).last_erasure).app(app).bind(&subject.bytes()[..]);
     let found: Option<(i64,)> = at_most_one(tx, query).await?;
     Ok(found.map_or(0, |(number,)| number))

@@ -5,7 +5,8 @@ use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
 use crate::domain::artifact::{
-    ArtifactList, ArtifactPage, Blob, BlobKey, Found, LooseBlob, Place, Version, VersionPage, Wanted,
+    ArtifactList, ArtifactPage, Blob, BlobKey, Found, HeldName, KeepVersions, LooseBlob, Place, Version, VersionPage,
+    Wanted,
 };
 use crate::domain::erasure::Erasure;
 use crate::domain::event::StoredEvent;
@@ -20,7 +21,9 @@ use crate::domain::scope::{Scope, join};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, PastPage, PastQuery, ScopeHead};
+use crate::domain::transfer::{
+    ArtifactImport, ArtifactsPage, ArtifactsQuery, ExportQuery, Exported, PastPage, PastQuery, ScopeHead,
+};
 use crate::store::backend::{DatabaseClock, Standby};
 use crate::store::error::StoreError;
 use crate::store::pool::{Nodes, PoolUse};
@@ -161,6 +164,10 @@ impl artifacts::Reads for Nowhere {
         Ok(Vec::new())
     }
 
+    async fn excess_versions(&self, _: &KeepVersions, _: Instant) -> Result<(i64, Option<HeldName>)> {
+        Ok((0, None))
+    }
+
     async fn known_objects(&self, _: &str, _: &[String], _: Instant) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -175,6 +182,14 @@ fn nothing<T>(place: &Place) -> Found<T> {
 impl transfer::Reads for Nowhere {
     async fn export(&self, _: &ExportQuery, _: Instant) -> Result<Option<Exported>> {
         Ok(None)
+    }
+
+    async fn exported_artifacts(&self, query: &ArtifactsQuery, _: Instant) -> Result<Option<ArtifactsPage>> {
+        Ok(query.session.is_none().then(ArtifactsPage::default))
+    }
+
+    async fn has_other_artifact(&self, _: &ArtifactImport, _: Instant) -> Result<bool> {
+        Ok(false)
     }
 
     async fn past(&self, _: &PastQuery, _: Instant) -> Result<PastPage> {

@@ -39,6 +39,7 @@ on_both_databases!(
     objects_of_nobody_go,
     a_store_is_changed,
     lost_and_damaged_objects_are_named,
+    exports_and_imports_go_from_store_to_store,
 );
 
 /// A store, and a server with its bytes in there.
@@ -549,4 +550,41 @@ async fn settings_are_checked_at_start() {
     let server = Server::start_with(&place.url(), &["--artifact-store=file:///nowhere/at/all"], &[]).await;
     server.get("/readyz").await.expect(200);
     log_says(&server.process, "an artifact store").await;
+}
+
+async fn exports_and_imports_go_from_store_to_store(place: Place) {
+    const NDJSON: &str = "application/x-ndjson";
+    let (from, to) = (Store::folder(), Store::Bucket(S3::start().await));
+    let server = from.server(&place, &[]).await;
+    server.create("{}").await;
+    let sizes = [0, 10, PART + 1, UPLOAD + 1];
+    for size in sizes {
+        save(&server, &format!("f{size}"), &pattern(size)).await.expect(201);
+    }
+    let export = server.get("/v1/apps/app/export").await.expect(200).text().to_owned();
+    let target = Place::sqlite();
+    let other = to.server(&target, &["--sweep-interval=100ms"]).await;
+    // Cut within the last of them: nothing is there, and nothing stays.
+    let cut: String = export.split_inclusive('\n').take(export.lines().count() - 3).collect();
+    let answer = other.post("/v1/import").body(NDJSON, cut).await.expect(200);
+    assert!(answer.text().contains("\"failed\""), "{answer}");
+    to.until_objects(0).await;
+    until_swept(&target).await;
+    let answer = other.post("/v1/import").body(NDJSON, export.clone()).await.expect(200);
+    assert!(answer.text().contains("\"created\""), "{answer}");
+    for size in sizes {
+        assert!(read(&other, &format!("f{size}")).await == pattern(size), "{size}");
+    }
+    assert_eq!((to.objects().len(), target.number("select count(*) from blob_chunks").await), (sizes.len(), 0));
+    let (status, log) = to.verify(&target).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains(&format!("artifacts={} differences=0", sizes.len())), "{log}");
+    // What is exported there is the same.
+    let back = other.get("/v1/apps/app/export").await.expect(200).text().to_owned();
+    assert_eq!(back.split_once('\n').expect("lines").1, export.split_once('\n').expect("lines").1);
+    // An export without bytes that are lost is no export, but for one without artifacts.
+    let large = from.objects().into_iter().max_by_key(|path| fs::metadata(path).expect("a file").len());
+    fs::remove_file(large.expect("an object")).expect("lose it");
+    assert!(server.get("/v1/apps/app/export").send().await.is_err());
+    server.get("/v1/apps/app/export?artifacts=none").await.expect(200);
 }

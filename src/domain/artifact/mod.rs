@@ -8,9 +8,9 @@ mod part;
 mod save;
 mod version;
 
-pub use part::{Draft, Encoding, Frame, Part, parse_display_name};
+pub use part::{Draft, Encoding, Frame, Part, parse_display_name, take_display_name, take_file_uri, take_mime_type};
 pub use save::{
-    ArtifactDeletion, BlobBegin, Held, HeldName, KeepVersions, LooseBlob, MAX_VERSIONS, Save, SaveEvent, Saved,
+    ArtifactDeletion, BlobBegin, Held, HeldName, KeepVersions, LAST, LooseBlob, MAX_VERSIONS, Save, SaveEvent, Saved,
     SavedBlob, StoreFault, decide,
 };
 pub use version::{

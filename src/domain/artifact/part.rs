@@ -68,7 +68,7 @@ impl Part {
     fn parse_inline(json: Json<'_>, pointer: &str) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, pointer)?;
         let mime_type = take_mime_type(&mut fields);
-        let display_name = take_text(&mut fields, "displayName", MAX_DISPLAY_NAME);
+        let display_name = take_display_name(&mut fields);
         let data = fields.take_str("data");
         if data.is_none() && !fields.is_refused("data") {
             fields.refuse("data", "is required");
@@ -84,9 +84,9 @@ impl Part {
     fn parse_file(json: Json<'_>, pointer: &str) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, pointer)?;
         let mime_type = take_mime_type(&mut fields);
-        let display_name = take_text(&mut fields, "displayName", MAX_DISPLAY_NAME);
-        let file_uri = take_text(&mut fields, "fileUri", MAX_FILE_URI);
-        if !fields.is_refused("fileUri") && file_uri.as_ref().is_none_or(|uri| uri.text() == "\"\"") {
+        let display_name = take_display_name(&mut fields);
+        let file_uri = take_file_uri(&mut fields);
+        if !fields.is_refused("fileUri") && file_uri.is_none() {
             fields.refuse("fileUri", "is required");
         }
         fields.finish()?;
@@ -100,8 +100,19 @@ impl Part {
     }
 }
 
-fn take_mime_type(fields: &mut Fields<'_>) -> Option<String> {
+/// Takes the media type of a part or a version.
+pub fn take_mime_type(fields: &mut Fields<'_>) -> Option<String> {
     fields.take_str_with("mimeType", |text| check_mime_type(text).map(|()| text.to_owned()))
+}
+
+/// Takes the name for people.
+pub fn take_display_name(fields: &mut Fields<'_>) -> Option<RawJson> {
+    take_text(fields, "displayName", MAX_DISPLAY_NAME)
+}
+
+/// Takes an address; an empty one is none.
+pub fn take_file_uri(fields: &mut Fields<'_>) -> Option<RawJson> {
+    take_text(fields, "fileUri", MAX_FILE_URI).filter(|uri| uri.text() != "\"\"")
 }
 
 /// Reads the name for people that is given beside bytes.

@@ -15,7 +15,7 @@ use crate::domain::time::Micros;
 pub const MAX_VERSIONS: i64 = 10_000;
 
 /// The highest number of a version: every JSON reader has it exactly.
-const LAST: i64 = (1 << 53) - 1;
+pub const LAST: i64 = (1 << 53) - 1;
 
 /// The event that a save appends.
 #[derive(Debug, Clone)]

@@ -68,6 +68,10 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Self; 4] = [Self::Bytes, Self::Text, Self::Uri, Self::Gone];
 
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
     /// As it is shown and stored.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -123,6 +127,21 @@ impl Content {
         };
         is_of_text && self.bytes.is_some_and(|(size, _)| size <= MAX_TEXT_BYTES)
     }
+
+    /// Checks that it has what its kind has, and nothing else.
+    ///
+    /// # Errors
+    /// The broken rule, in words for a client.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let has =
+            [self.mime_type.is_some(), self.bytes.is_some(), self.display_name.is_some(), self.file_uri.is_some()];
+        match (self.kind, has) {
+            (Kind::Bytes, [true, true, _, false]) | (Kind::Text, [true, true, false, false]) => Ok(()),
+            (Kind::Uri, [_, false, _, true]) => Ok(()),
+            (Kind::Gone, [false, false, false, false]) if self.metadata.is_none() => Ok(()),
+            _ => Err("does not have the fields of its kind"),
+        }
+    }
 }
 
 /// Whether a media type is one of text or JSON, and names no charset but UTF-8 or its part.
@@ -150,8 +169,14 @@ pub struct Version {
 impl Version {
     /// Without its revision, which only the answer to a save has.
     pub fn to_object(&self) -> ObjectText {
-        let Content { kind, mime_type, bytes, display_name, file_uri, metadata } = &self.content;
         let mut object = ObjectText::default();
+        self.push_to(&mut object, ObjectText::push);
+        object
+    }
+
+    /// Adds its members to an object; `push` adds those that are JSON as it was given.
+    pub fn push_to(&self, object: &mut ObjectText, push: impl Fn(&mut ObjectText, &str, &str)) {
+        let Content { kind, mime_type, bytes, display_name, file_uri, metadata } = &self.content;
         object.push_str("name", self.name.as_str());
         object.push("version", &self.version.to_string());
         object.push_str("kind", kind.as_str());
@@ -165,10 +190,9 @@ impl Version {
         object.push("createTime", &self.create_time.to_number());
         for (name, value) in [("metadata", metadata), ("displayName", display_name), ("fileUri", file_uri)] {
             if let Some(value) = value {
-                object.push(name, value.text());
+                push(object, name, value.text());
             }
         }
-        object
     }
 
     /// An estimate of its size in a list, in bytes.

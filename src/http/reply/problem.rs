@@ -425,7 +425,10 @@ impl From<Error> for Problem {
             Error::SessionNotFound => Self::new(Code::SessionNotFound, "there is no such session, or it has expired"),
             Error::EventNotFound => Self::new(Code::EventNotFound, "the session has no event of this id"),
             Error::InvocationNotFound => Self::new(Code::EventNotFound, "the session has no event of this invocation"),
-            Error::SessionCut => Self::new(Code::SessionNotFound, "the session was deleted or trimmed meanwhile"),
+            Error::SessionCut => Self::new(
+                Code::SessionNotFound,
+                "the session was deleted or trimmed, or an artifact deleted, meanwhile",
+            ),
             Error::StateKeyNotFound => Self::new(Code::StateKeyNotFound, "the merged state has no such key"),
             Error::SessionAlreadyExists => {
                 Self::new(Code::SessionAlreadyExists, "the session exists and was left as it is; PUT gets or creates")

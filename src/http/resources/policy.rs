@@ -52,7 +52,8 @@ pub const PUT: Operation = Operation {
     description: "The sweep applies it, to existing data too. Sessions are idle from their last commit on, to the day \
                   and never early; reads and timestamps in events do not count. `sessions` does not affect a session \
                   with an expiry of its own. With `dryRun=true` it changes nothing, and returns `{wouldExpire: \
-                  {sessions}, wouldTrim: {sessions, events}}`, with the ETag of the current policy. `events.keepLast` \
+                  {sessions}, wouldTrim: {sessions, events}}`, and with `artifacts` in the policy also `wouldRemove: \
+                  {artifactVersions}`, with the ETag of the current policy. `events.keepLast` \
                   beats the others; alone it removes nothing. `sharedHistory` removes what app and user state were, \
                   never what they are: `atRevision` from before then is 410 `revision_trimmed`, but for \
                   `scope=session`.",
@@ -76,13 +77,18 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     if !query.boolean(&DRY_RUN) {
         return Ok(shown(&call.writer()?.set_policy(write, call.deadline).await.map_err(of_header)?));
     }
-    let (stored, counts) = call.writer()?.try_policy(write, call.deadline).await.map_err(of_header)?;
+    let (stored, counts, versions) = call.writer()?.try_policy(write, call.deadline).await.map_err(of_header)?;
     let (mut expire, mut trim, mut found) = (ObjectText::default(), ObjectText::default(), ObjectText::default());
     expire.push("sessions", &counts.expired.to_string());
     trim.push("sessions", &counts.trimmed.to_string());
     trim.push("events", &counts.events.to_string());
     found.push("wouldExpire", &expire.close());
     found.push("wouldTrim", &trim.close());
+    if let Some(versions) = versions {
+        let mut remove = ObjectText::default();
+        remove.push("artifactVersions", &versions.to_string());
+        found.push("wouldRemove", &remove.close());
+    }
     Ok(Answer::ok().tag(tag(&stored)).json(found.close()))
 }
 

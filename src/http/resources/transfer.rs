@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::domain::access::Role;
 use crate::domain::ids::AppName;
-use crate::domain::transfer::{Source, parse_cursor};
+use crate::domain::transfer::{LONGEST_DATA, Source, parse_cursor};
 use crate::http::app::App;
 use crate::http::call::{Broken, Call, Incoming, MediaType};
 use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
@@ -35,7 +35,10 @@ const LONGEST_STATE: usize = 64 << 20;
 const STATES: [&str; 6] =
     [r#""session""#, r#""session.end""#, r#""user.state""#, r#""app.state""#, r#""user.change""#, r#""app.change""#];
 
-/// Bytes of a line besides its event.
+/// The type of the lines that have bytes of artifacts.
+const DATA: &str = r#""artifact.data""#;
+
+/// Bytes of a line besides its event, or the bytes of an artifact.
 const SLACK: usize = 64 << 10;
 
 /// A longer line is processed on a blocking thread.
@@ -50,6 +53,12 @@ const AFTER: Param = Param {
     about: "Go on behind the session with this `cursor`, of an export at this path that was cut.",
 };
 
+const ARTIFACTS: Param = Param {
+    name: "artifacts",
+    kind: Kind::OneOf(&["all", "none"]),
+    about: "`none` leaves artifacts out; `all` is the default.",
+};
+
 const EXPORTED: &[Reply] = &[Reply {
     status: StatusCode::OK,
     about: "The lines. Without the last one, of the type `end`, it was cut.",
@@ -58,7 +67,8 @@ const EXPORTED: &[Reply] = &[Reply {
 }];
 
 const ABOUT: &str = "Lines of JSON: `export`, then the state of the app and of its users where it is part of it, then each \
-                     session from `session` to `session.end`, and `end`. Each session is of one moment; `sha256` is that of \
+                     session from `session` to `session.end`, and `end`. Artifacts are behind the state of their user, or the events of their \
+                     session: `artifact`, and its bytes in lines `artifact.data`. Each session is of one moment; `sha256` is that of \
                      its lines. A user or an app that is not there, or outside of the grant, is an export of no sessions; a \
                      session is 404. Stored JSON with line breaks stands on one line, and its exact text, as a string, beside it: \
                      `raw` of an `event`, `stateRaw` of a `state`.";
@@ -72,7 +82,7 @@ macro_rules! export {
             access: Access::Read(Role::Operator),
             summary: $summary,
             description: ABOUT,
-            query: &[AFTER],
+            query: &[AFTER, ARTIFACTS],
             headers: &[],
             body: None,
             answers: EXPORTED,
@@ -98,6 +108,7 @@ async fn export(source: Source, mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let after = query.text(&AFTER).map(|text| parse_cursor(&source, text)).transpose();
     let after = after.map_err(|why| Problem::field(AFTER.name, why))?;
+    let has_artifacts = query.text(&ARTIFACTS) != Some("none");
     if let Source::Session(session) = &source {
         call.service.head(session, call.deadline).await?;
     }
@@ -107,6 +118,7 @@ async fn export(source: Source, mut call: Call) -> Result<Answer, Problem> {
     }
     let place = call.app.places.transfer(call.sharer())?;
     let export = call.service.export(source, after);
+    let export = if has_artifacts { export } else { export.without_artifacts() };
     let limit = call.app.settings.request_timeout;
     let begun = (export, Watched::new(&call), place);
     let lines = stream::try_unfold(begun, move |(export, client, place)| async move {
@@ -150,15 +162,15 @@ pub const IMPORT: Operation = Operation {
     description: "Takes the lines of an export, and answers a line for each session as it ends: `created`, `unchanged` (this very \
                   session is there, also if it went on since), `skipped` or `failed`, with `code` and `detail`; the last line \
                   counts what was created. A session is there only when its `session.end` was read, its digest fits, and its \
-                  events come to its state. Shared state is taken only where there is none; what is not there afterwards has a \
-                  line, too. The body has no limit and the request no time; a line has the limits of an event. The same lines \
+                  events come to its state. Shared state is taken only where there is none, an artifact of a user only where the user \
+                  has none of its name; what is not there afterwards has a line, too. The body has no limit and the request no time; a line has the limits of an event. The same lines \
                   again change nothing.",
     query: &[ON_CONFLICT, APP_NAME, DRY_RUN],
     headers: &[],
     body: Some(DescribedBody { schema: "ImportLines", required: true }),
     answers: &[Reply {
         status: StatusCode::OK,
-        about: "A line for each session, and for shared state that was not taken. Without the last one it was cut.",
+        about: "A line for each session, and for shared state and artifacts of users that were not taken. Without the last one it was cut.",
         schema: Some("ImportedLines"),
         headers: &[],
     }],
@@ -215,10 +227,10 @@ impl Steps {
             self.import.set_grant(self.client.grant());
             let results = match read {
                 Read::Line(line) => self.take(&line).await.map_err(cut)?,
-                Read::Unread(why) => self.import.unread(why).await.map_err(cut)?.into_iter().collect(),
+                Read::Unread(why) => self.import.unread(why).await.map_err(cut)?,
                 Read::End => {
                     self.is_over = true;
-                    let mut results: Vec<Imported> = self.import.finish().await.map_err(cut)?.into_iter().collect();
+                    let mut results = self.import.finish().await.map_err(cut)?;
                     if results.is_empty() && !self.import.is_whole() {
                         let detail = "the last line, `end`, is missing: the lines were cut".to_owned();
                         let result = ImportResult::Failed { code: "invalid_argument", detail };
@@ -230,7 +242,11 @@ impl Steps {
             out.extend(results.iter().map(Imported::to_line));
             if self.is_over {
                 let (sessions, events) = self.import.counts();
-                out.push_str(&format!("{{\"sessions\":{sessions},\"events\":{events}}}\n"));
+                let artifacts = match self.import.artifacts() {
+                    0 => String::new(),
+                    versions => format!(",\"artifacts\":{versions}"),
+                };
+                out.push_str(&format!("{{\"sessions\":{sessions},\"events\":{events}{artifacts}}}\n"));
             }
         }
         Ok(Some((out, self)))
@@ -276,6 +292,25 @@ enum Read {
     End,
 }
 
+/// How long a line of this type may be that is longer than any event.
+fn longest(line: &[u8]) -> usize {
+    let mut rest = line;
+    // A program that rewrites lines may add white space between tokens.
+    let begins = [&b"{"[..], br#""type""#, b":"].into_iter().all(|token| {
+        let found = rest.trim_ascii_start().strip_prefix(token);
+        rest = found.unwrap_or(rest);
+        found.is_some()
+    });
+    let is_of = |kind: &str| begins && rest.trim_ascii_start().starts_with(kind.as_bytes());
+    if STATES.into_iter().any(is_of) {
+        LONGEST_STATE
+    } else if is_of(DATA) {
+        LONGEST_DATA + SLACK
+    } else {
+        0
+    }
+}
+
 /// The lines of a body.
 struct LineReader {
     app: Arc<App>,
@@ -285,7 +320,7 @@ struct LineReader {
     /// For the buffer, the line in work, and the data that the import keeps.
     memory: Claim,
     kept: usize,
-    /// The longest line without state.
+    /// The longest line without state or bytes.
     longest: usize,
     /// Why the current line is skipped.
     unread: Option<Unread>,
@@ -305,17 +340,7 @@ impl LineReader {
     }
 
     fn is_too_long(&self, line: &[u8]) -> bool {
-        // A program that rewrites lines may add white space between tokens.
-        let is_state = || {
-            let mut rest = line;
-            let begins = [&b"{"[..], br#""type""#, b":"].into_iter().all(|token| {
-                let found = rest.trim_ascii_start().strip_prefix(token);
-                rest = found.unwrap_or(rest);
-                found.is_some()
-            });
-            begins && STATES.iter().any(|kind| rest.trim_ascii_start().starts_with(kind.as_bytes()))
-        };
-        line.len() > self.longest && (line.len() > LONGEST_STATE || !is_state())
+        line.len() > self.longest && (line.len() > LONGEST_STATE || line.len() > longest(line))
     }
 
     /// Why the current line must be skipped, if it must.
@@ -378,7 +403,9 @@ mod tests {
     fn a_failure_has_a_code_of_the_table() {
         for code in [
             "invalid_argument",
+            "artifact_version_exists",
             "invalid_json",
+            "limit_reached",
             "overloaded",
             "payload_too_large",
             "permission_denied",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::FromRow;
 
-use crate::domain::artifact::{Blob, BlobKey, LooseBlob};
+use crate::domain::artifact::{Blob, BlobKey, LooseBlob, SavedBlob};
 use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
@@ -38,13 +38,29 @@ pub async fn note(db: &mut impl Sql, blob: &Blob, now: Micros) -> Result<()> {
 }
 
 /// Inserts a blob of the database that a version holds.
-pub async fn insert_held(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<()> {
+async fn insert_held(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<()> {
     db.execute(of(&Statements::of(db).insert_held_blob, blob).bind(stored(size))).await.map(drop)
 }
 
 /// Lets a version hold a blob that none holds; `false` if it is being removed.
-pub async fn take(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<bool> {
+async fn take(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<bool> {
     Ok(db.execute(of(&Statements::of(db).take_blob, blob).bind(stored(size))).await? > 0)
+}
+
+/// Lets a version that is new hold its bytes: those that come with it are written.
+///
+/// # Errors
+/// `BlobLost`.
+pub async fn hold_saved(db: &mut impl Sql, user: &UserKey, blob: &SavedBlob, size: u64) -> Decided<()> {
+    let key = BlobKey { user: user.clone(), id: blob.id.clone() };
+    match &blob.bytes {
+        Some(bytes) => {
+            insert_chunk(db, &key, 0, bytes).await?;
+            Ok(insert_held(db, &key, size).await?)
+        }
+        None if take(db, &key, size).await? => Ok(()),
+        None => Err(Refusal::BlobLost.into()),
+    }
 }
 
 /// A size as it is stored.
@@ -81,7 +97,7 @@ pub async fn release(db: &mut impl Sql, user: &UserKey, held: impl Iterator<Item
     db.execute(query).await.map(drop)
 }
 
-pub async fn insert_chunk(db: &mut impl Sql, blob: &BlobKey, n: i64, bytes: &[u8]) -> Result<()> {
+async fn insert_chunk(db: &mut impl Sql, blob: &BlobKey, n: i64, bytes: &[u8]) -> Result<()> {
     db.execute(of(&Statements::of(db).insert_chunk, blob).bind(n).bind(bytes)).await.map(drop)
 }
 

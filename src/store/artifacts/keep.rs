@@ -12,7 +12,7 @@ use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::Query;
+use crate::store::sql::query::{Query, Sql};
 use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -23,22 +23,13 @@ const CHANGED: usize = 20;
 
 /// Of the next artifacts, those that have too many versions, as many as one transaction takes, and where to go on.
 pub async fn find<X: Tx>(tx: &mut X, walk: &KeepVersions) -> Result<(Vec<HeldName>, Option<HeldName>)> {
-    let after = walk.after.as_ref();
-    let query = Query::new(&Statements::of(tx).walk_artifacts)
-        .app(&walk.app)
-        .bind(after.map_or("", |after| &after.user))
-        .bind(after.map_or("", |after| &after.session))
-        .bind(after.map_or(0, |after| after.incarnation))
-        .bind(after.map_or("", |after| &after.name))
-        .bind(WALKED);
-    let rows: Vec<NameRow> = tx.fetch(query).await?;
+    let rows = next(tx, walk).await?;
     let is_full = rows.len() == WALKED as usize;
     let mut due = Vec::new();
     let mut last = None;
     for row in rows {
         let is_due = row.versions > walk.keep;
-        let name =
-            HeldName { user: row.user_id, session: row.session_id, incarnation: row.incarnation, name: row.name };
+        let name = row.name();
         if is_due {
             due.push(name.clone());
         }
@@ -48,6 +39,28 @@ pub async fn find<X: Tx>(tx: &mut X, walk: &KeepVersions) -> Result<(Vec<HeldNam
         last = Some(name);
     }
     Ok((due, last.filter(|_| is_full)))
+}
+
+/// How many versions of the next artifacts are too many, and where to go on.
+pub async fn excess<X: Tx>(tx: &mut X, walk: &KeepVersions) -> Result<(i64, Option<HeldName>)> {
+    let rows = next(tx, walk).await?;
+    let is_full = rows.len() == WALKED as usize;
+    let excess = rows.iter().map(|row| (row.versions - walk.keep).max(0)).sum();
+    let last = rows.into_iter().next_back().filter(|_| is_full);
+    Ok((excess, last.map(NameRow::name)))
+}
+
+/// The next artifacts.
+async fn next(db: &mut impl Sql, walk: &KeepVersions) -> Result<Vec<NameRow>> {
+    let after = walk.after.as_ref();
+    let query = Query::new(&Statements::of(db).walk_artifacts)
+        .app(&walk.app)
+        .bind(after.map_or("", |after| &after.user))
+        .bind(after.map_or("", |after| &after.session))
+        .bind(after.map_or(0, |after| after.incarnation))
+        .bind(after.map_or("", |after| &after.name))
+        .bind(WALKED);
+    db.fetch(query).await
 }
 
 /// Removes all but the last versions of these.
@@ -97,4 +110,10 @@ struct NameRow {
     incarnation: i64,
     name: String,
     versions: i64,
+}
+
+impl NameRow {
+    fn name(self) -> HeldName {
+        HeldName { user: self.user_id, session: self.session_id, incarnation: self.incarnation, name: self.name }
+    }
 }

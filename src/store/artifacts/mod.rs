@@ -68,6 +68,10 @@ pub trait Reads: Send + Sync {
     /// Up to `limit` blobs that no version holds, and to which nothing has come for long.
     async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>>;
 
+    /// Goes through a bounded number of artifacts of an app, and counts the versions that [`Writes::keep_versions`] would remove; where to
+    /// go on, `None` at the end.
+    async fn excess_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<(i64, Option<HeldName>)>;
+
     /// Those of some objects of a store that a blob has.
     async fn known_objects(&self, store: &str, objects: &[String], deadline: Instant) -> Result<Vec<String>>;
 }
@@ -156,6 +160,10 @@ impl<B: Backend> Reads for Transactions<B> {
 
     async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>> {
         self.runner.across_apps(deadline).one_statement(async |tx| blobs::loose(tx, now, limit).await).await
+    }
+
+    async fn excess_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<(i64, Option<HeldName>)> {
+        self.runner.of(&walk.app, deadline).one_statement(async |tx| keep::excess(tx, walk).await).await
     }
 
     async fn known_objects(&self, store: &str, objects: &[String], deadline: Instant) -> Result<Vec<String>> {

@@ -129,6 +129,11 @@ pub async fn versions_then(
     rows.into_iter().map(|(name, version)| Ok((ArtifactName::parse(&name).map_err(corrupt)?, version))).collect()
 }
 
+/// All that the events up to a moment name, in byte order.
+pub async fn all_then(db: &mut impl Sql, moment: Moment<'_>) -> Result<Vec<(ArtifactName, i64)>> {
+    versions_then(db, moment, &NameRange::of_prefix(""), "", i64::MAX).await
+}
+
 /// An artifact of which the events up to a moment name another version than those up to now.
 #[derive(Debug, FromRow)]
 pub struct Differs {

@@ -227,11 +227,12 @@ async fn latest_in(
 pub const VERSION: &str = "l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, \
                            l.display_name, l.file_uri, l.revision";
 
-const OF_L: &str = "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4";
-const OF_N: &str = "n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4";
+/// That a row `l`, and a row `n`, is the holder's.
+pub const OF_L: &str = "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4";
+pub const OF_N: &str = "n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4";
 
 /// The blob of the row `l`, and where it is.
-const PLACED: &str = "l.blob, (select b.store from blobs b where b.app_name = $1 and b.user_id = $2 and b.id = l.blob) as store, \
+pub const PLACED: &str = "l.blob, (select b.store from blobs b where b.app_name = $1 and b.user_id = $2 and b.id = l.blob) as store, \
                       (select b.object from blobs b where b.app_name = $1 and b.user_id = $2 and b.id = l.blob) as object";
 
 statements! { words,
@@ -304,7 +305,7 @@ pub fn digest(bytes: Vec<u8>) -> Result<[u8; 32]> {
 
 /// A version, and where its bytes are.
 #[derive(FromRow)]
-struct PlacedRow {
+pub struct PlacedRow {
     #[sqlx(flatten)]
     version: VersionRow,
     blob: Option<String>,
@@ -313,7 +314,7 @@ struct PlacedRow {
 }
 
 impl PlacedRow {
-    fn decode(self, user: &UserKey) -> Result<(Version, Option<Blob>)> {
+    pub fn decode(self, user: &UserKey) -> Result<(Version, Option<Blob>)> {
         let version = self.version.decode()?;
         let size = version.content.bytes.map_or(0, |(size, _)| size);
         let object = self.store.zip(self.object);

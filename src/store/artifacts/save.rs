@@ -8,7 +8,7 @@ use super::blobs;
 use super::read::{Holder, VERSION, VersionRow, digest};
 use crate::domain::Limits;
 use crate::domain::append::{self, Append};
-use crate::domain::artifact::{BlobBegin, BlobKey, Held, Place, Save, SaveEvent, Saved, Version, decide};
+use crate::domain::artifact::{BlobBegin, Held, Place, Save, SaveEvent, Saved, Version, decide};
 use crate::domain::erasure::Subject;
 use crate::domain::event::EventDraft;
 use crate::domain::guard::Guard;
@@ -71,7 +71,10 @@ pub async fn save<X: Tx>(tx: &mut X, salt: &[u8; 32], save: &Save, again: bool) 
     let versions = count(tx, holder, 1).await?;
     let found: Option<HeldRow> = at_most_one(tx, holder.query(&statements.held).bind(save.name.as_str())).await?;
     let version = decide(save, &held(found, versions - 1)?)?;
-    hold_blob(tx, save).await?;
+    if let Some(blob) = &save.blob {
+        let size = save.content.bytes.map_or(0, |(size, _)| size);
+        blobs::hold_saved(tx, holder.user, blob, size).await?;
+    }
     let (mut tag, mut event_bytes, mut end) = (None, 0, End::UNTOLD);
     if let (Some(session), Some(event)) = (save.place.session(), &save.event) {
         let append = append_of(session, save, event, version);
@@ -141,22 +144,6 @@ fn held(found: Option<HeldRow>, versions: i64) -> Result<Held> {
     let Some(row) = found else { return Ok(Held { next: 0, latest: None, versions }) };
     let sha256 = row.sha256.map(digest).transpose()?;
     Ok(Held { next: row.next, latest: row.latest.map(|version| (version, sha256)), versions })
-}
-
-/// Lets the version hold its bytes: those that come with it are written.
-async fn hold_blob(db: &mut impl Sql, save: &Save) -> Decided<()> {
-    let Some(blob) = &save.blob else { return Ok(()) };
-    let size = save.content.bytes.map_or(0, |(size, _)| size);
-    let key = BlobKey { user: save.place.user().clone(), id: blob.id.clone() };
-    match &blob.bytes {
-        Some(bytes) => {
-            blobs::insert_chunk(db, &key, 0, bytes).await?;
-            blobs::insert_held(db, &key, size).await?;
-        }
-        None if blobs::take(db, &key, size).await? => {}
-        None => return Err(Refusal::BlobLost.into()),
-    }
-    Ok(())
 }
 
 /// The append of the event that names the version.

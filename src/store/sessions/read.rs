@@ -133,7 +133,8 @@ statements! { words,
     users: loose_scan(|from| {
         format!(
             "select min(user_id) as n from sessions where app_name = $4 and user_id {from} \
-             union all select min(user_id) from user_scopes where app_name = $4 and user_id {from}"
+             union all select min(user_id) from user_scopes where app_name = $4 and user_id {from} \
+             union all select min(user_id) from artifact_places where session_id = '' and app_name = $4 and user_id {from}"
         )
     }),
 }
@@ -141,9 +142,10 @@ statements! { words,
 /// Citus cuts no recursive query by app.
 fn apps(words: &Words) -> String {
     if words.shape.is_distributed() {
-        let names = ["sessions", "app_scopes", "user_scopes"].map(|table| {
+        let of_users = "artifact_places where session_id = '' and";
+        let names = ["sessions where", "app_scopes where", "user_scopes where", of_users].map(|rows| {
             format!(
-                "(select distinct app_name as name from {table} where app_name >= $1 and coalesce(app_name < $3, true) \
+                "(select distinct app_name as name from {rows} app_name >= $1 and coalesce(app_name < $3, true) \
                   order by name limit 0 + $2)"
             )
         });
@@ -153,7 +155,8 @@ fn apps(words: &Words) -> String {
         format!(
             "select min(app_name) as n from sessions where app_name {from} \
              union all select min(app_name) from app_scopes where app_name {from} \
-             union all select min(app_name) from user_scopes where app_name {from}"
+             union all select min(app_name) from user_scopes where app_name {from} \
+             union all select min(app_name) from artifact_places where session_id = '' and app_name {from}"
         )
     })
 }

@@ -8,6 +8,7 @@ use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{ExportQuery, Exported, LogRow};
+use crate::store::artifacts::named::{Moment, all_then};
 use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::sessions::read::session;
@@ -28,11 +29,17 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
     let Some(view) = session(tx, &whole).await? else { return Ok(None) };
     let row = exported(tx, &view.head).await?;
     let through = query.through.unwrap_or(view.head.revision);
+    let (key, incarnation, base) = (&view.head.key, view.head.incarnation, view.head.base_revision);
+    let moment = Moment { key, incarnation, revision: base, last: view.head.revision };
+    // Before the first event nothing is named.
+    let base_artifacts = if base > 0 && query.through.is_none() { all_then(tx, moment).await? } else { Vec::new() };
     let rows = exported_rows(tx, &view.head, (query.after, through), query.max_rows, query.max_bytes).await?;
     Ok(Some(Exported {
         more: rows.last().is_some_and(|last| last.sequence < through),
         base_state: RawJson::trusted(row.initial_state),
         base_saw: (row.created_user_revision, row.created_app_revision),
+        base_artifacts,
+        has_artifacts: row.has_artifacts == 1,
         lost: row.lost.into(),
         origin: row.imported_mark,
         imported_digest: row.imported_digest,
@@ -67,7 +74,9 @@ async fn exported_rows(
 statements! { _words,
     /// What of a session only exports show.
     exported: format!(
-        "select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest, {LOST} \
+        "select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest, {LOST}, \
+           cast(case when exists (select 1 from artifact_names n where n.app_name = $1 and n.user_id = $2 \
+             and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as bigint) as has_artifacts \
          from sessions s where {OF_SESSION}"
     ),
     /// Rows of the log after the sequence `$5`, up to `$6`: up to `$7` rows and `$8` bytes, the first in any case. Those up to
@@ -94,6 +103,7 @@ struct ExportedRow {
     imported_digest: Option<Vec<u8>>,
     #[sqlx(flatten)]
     lost: LostRow,
+    has_artifacts: i64,
 }
 
 #[derive(FromRow)]

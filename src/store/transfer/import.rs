@@ -1,15 +1,16 @@
 //! The import of a session: its rows, which nobody sees, and then the session.
 
-use crate::domain::erasure::Subject;
 use crate::domain::history;
-use crate::domain::ids::{AppName, SessionKey};
+use crate::domain::ids::SessionKey;
 use crate::domain::json::RawJson;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ImportEnd, ImportRows, PastValue};
+use crate::domain::transfer::{ImportEnd, ImportRows, PastValue, PastVersion};
 use crate::domain::writes::{Committed, EventWrite, SessionChange};
+use crate::store::artifacts::read::Holder;
+use crate::store::artifacts::save::count;
 use crate::store::backend::Tx;
-use crate::store::erasures::{admit, last_erasure};
+use crate::store::erasures::admit_import;
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::bury;
@@ -18,6 +19,7 @@ use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, LOST, OF_INCARNATION, OWN
 use crate::store::sql::query::{Query, Sql, Value, at_most_one};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
+use crate::store::transfer::artifacts;
 use crate::store::transfer::insert::{CHUNK, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -35,6 +37,8 @@ pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Decided<((),
         return Err(Refusal::ImportLost.into());
     }
     insert_rows(tx, import).await?;
+    let holder = Holder { user: &key.user, session: key.session.as_str(), incarnation };
+    artifacts::insert(tx, holder, incarnation, &import.artifacts).await?;
     Ok(((), End::UNTOLD))
 }
 
@@ -57,6 +61,11 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((
         }
     }
     insert_state(tx, import).await?;
+    if import.versions > 0 {
+        // Of the session that had this id before, if there was one, nothing counts any more.
+        let holder = Holder { user: &key.user, session: key.session.as_str(), incarnation };
+        count(tx, holder, import.versions).await?;
+    }
     let change = SessionChange::Created { revision: import.revision, forked_from: None };
     told.push(Committed::Session { key: key.clone(), incarnation, change });
     if import.revision > import.begin.base {
@@ -69,17 +78,6 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((
 pub async fn abandon_import<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64) -> Result<((), End)> {
     abandon(tx, key, incarnation).await?;
     Ok(((), End::UNTOLD))
-}
-
-/// Holds a user as [`admit`] does, for an import that began when the app had had `since` erasures.
-///
-/// # Errors
-/// `UserErased`, `ErasedSince`.
-pub async fn admit_import<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject, since: i64) -> Decided<()> {
-    if !admit(tx, app, subject).await? {
-        return Err(Refusal::UserErased.into());
-    }
-    if last_erasure(tx, app, subject).await? > since { Err(Refusal::ErasedSince.into()) } else { Ok(()) }
 }
 
 /// Leaves the rows of one import that died to the sweep; whether there was one.
@@ -167,6 +165,20 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
         });
         db.execute(query).await?;
     }
+    let columns = format!("{OWNER}, node, name, valid_from, valid_to, version");
+    for named in import.named.chunks(CHUNK) {
+        let query =
+            inserting("artifact_spans", &columns, owner, named, |PastVersion { name, version, from, to }, values| {
+                values.extend([
+                    history::node(*from, *to).into(),
+                    name.into(),
+                    (*from).into(),
+                    (*to).into(),
+                    (*version).into(),
+                ]);
+            });
+        db.execute(query).await?;
+    }
     Ok(())
 }
 
@@ -199,7 +211,7 @@ async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<bool> {
     insert_listed(db, query, &import.key).await
 }
 
-/// Writes the state of an imported session.
+/// Writes the state of an imported session, and which versions of artifacts its events name.
 async fn insert_state(db: &mut impl Sql, import: &ImportEnd) -> Result<()> {
     let columns = format!("{OWNER}, key, value, revision");
     for rows in import.state.chunks(CHUNK) {
@@ -209,6 +221,19 @@ async fn insert_state(db: &mut impl Sql, import: &ImportEnd) -> Result<()> {
             (&import.key, import.incarnation),
             rows,
             |(key, value, revision), values| values.extend([key.into(), value.text().into(), (*revision).into()]),
+        );
+        db.execute(query).await?;
+    }
+    let columns = format!("{OWNER}, name, version, revision");
+    for rows in import.named.chunks(CHUNK) {
+        let query = inserting(
+            "artifact_state",
+            &columns,
+            (&import.key, import.incarnation),
+            rows,
+            |(name, version, revision), values| {
+                values.extend([name.into(), (*version).into(), (*revision).into()]);
+            },
         );
         db.execute(query).await?;
     }

@@ -1,5 +1,6 @@
 //! Reads sessions and shared state whole, and takes them in.
 
+pub mod artifacts;
 pub mod export;
 pub mod import;
 pub mod insert;
@@ -10,7 +11,8 @@ use tokio::time::Instant;
 
 use crate::domain::ids::{ScopeKey, SessionKey};
 use crate::domain::transfer::{
-    ExportQuery, Exported, ImportEnd, ImportRows, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport,
+    ArtifactImport, ArtifactsPage, ArtifactsQuery, ExportQuery, Exported, ImportEnd, ImportRows, PastEnd, PastPage,
+    PastQuery, PastRows, ScopeHead, ScopeImport,
 };
 use crate::store::backend::Backend;
 use crate::store::error::{Decided, StoreError};
@@ -22,6 +24,12 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub trait Reads: Send + Sync {
     /// A part of a session, as exports show it; `None` if it is not there.
     async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>>;
+
+    /// A page of the artifacts of a session or a user, as exports show them; `None` if the session is not there.
+    async fn exported_artifacts(&self, query: &ArtifactsQuery, deadline: Instant) -> Result<Option<ArtifactsPage>>;
+
+    /// Whether a user has another artifact of the name of one that is to be imported.
+    async fn has_other_artifact(&self, import: &ArtifactImport, deadline: Instant) -> Result<bool>;
 
     /// A part of the past of shared state, as exports show it.
     async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage>;
@@ -42,6 +50,9 @@ pub trait Writes: Send + Sync {
     /// Leaves such rows to [`upkeep::Writes::sweep`](crate::store::upkeep::Writes::sweep).
     async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()>;
 
+    /// Takes an artifact of a user who has none of its name; whether it was not there. `ArtifactVersionExists` if there is another one.
+    async fn import_artifact(&self, import: &ArtifactImport, deadline: Instant) -> Decided<bool>;
+
     /// Takes the state of an app or a user that has none.
     async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Decided<()>;
 
@@ -57,6 +68,16 @@ pub trait Writes: Send + Sync {
 impl<B: Backend> Reads for Transactions<B> {
     async fn export(&self, query: &ExportQuery, deadline: Instant) -> Result<Option<Exported>> {
         self.runner.of(query.key.app(), deadline).read(async |tx| export::export(tx, query).await).await
+    }
+
+    async fn exported_artifacts(&self, query: &ArtifactsQuery, deadline: Instant) -> Result<Option<ArtifactsPage>> {
+        let read = async |tx: &mut B::Tx| artifacts::exported(tx, query).await;
+        self.runner.of(&query.user.app, deadline).read(read).await
+    }
+
+    async fn has_other_artifact(&self, import: &ArtifactImport, deadline: Instant) -> Result<bool> {
+        let beside = async |tx: &mut B::Tx| artifacts::beside(tx, import).await;
+        Ok(self.runner.of(&import.user.app, deadline).read(beside).await? == artifacts::Beside::Other)
     }
 
     async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage> {
@@ -86,6 +107,11 @@ impl<B: Backend> Writes for Transactions<B> {
     async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()> {
         let abandon = async |tx: &mut B::Tx| import::abandon_import(tx, key, incarnation).await;
         self.runner.of(key.app(), deadline).write(abandon).await
+    }
+
+    async fn import_artifact(&self, import: &ArtifactImport, deadline: Instant) -> Decided<bool> {
+        let call = self.runner.of(&import.user.app, deadline);
+        call.decide(async |tx| artifacts::import_artifact(tx, import).await).await
     }
 
     async fn import_scope(&self, import: &ScopeImport, deadline: Instant) -> Decided<()> {

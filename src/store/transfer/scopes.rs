@@ -15,6 +15,7 @@ use crate::domain::time::Micros;
 use crate::domain::transfer::{PastChange, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport};
 use crate::domain::writes::Committed;
 use crate::store::backend::Tx;
+use crate::store::erasures::admit_import;
 use crate::store::error::{Decided, StoreError};
 use crate::store::policies::forget::purge_log;
 use crate::store::run::End;
@@ -22,7 +23,6 @@ use crate::store::shared::statements::scope;
 use crate::store::sql::query::{Query, Sql, Value, at_most_one, one};
 use crate::store::sql::scope::{SCOPES, ScopeTables, of_scope};
 use crate::store::sql::statements::statements;
-use crate::store::transfer::import::admit_import;
 use crate::store::transfer::insert::{CHUNK, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;

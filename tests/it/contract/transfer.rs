@@ -23,7 +23,7 @@ use crate::support::server::TestServer;
 use crate::support::state::ODD_KEYS;
 
 const EXPORT: &str = "/v1/apps/app/export";
-const NDJSON: &str = "application/x-ndjson";
+pub(super) const NDJSON: &str = "application/x-ndjson";
 
 /// Sessions of two users with much of what there can be: values that are hard to keep, all scopes, operators, a rewind, a fork, a
 /// trim, metadata, and a user who has no session.
@@ -116,23 +116,23 @@ async fn assert_moments(server: &Client, app: &str, moments: &[(String, i64, Str
     }
 }
 
-async fn exported(server: &Client, path: &str) -> String {
+pub(super) async fn exported(server: &Client, path: &str) -> String {
     let answer = server.get(path).await.expect(200);
     assert_eq!(answer.header("content-type"), Some(NDJSON));
     answer.text().to_owned()
 }
 
 /// The lines but for the first, which has the time.
-fn body(export: &str) -> &str {
+pub(super) fn body(export: &str) -> &str {
     export.split_once('\n').expect("lines").1
 }
 
-async fn import(server: &Client, query: &str, lines: &str) -> Answer {
+pub(super) async fn import(server: &Client, query: &str, lines: &str) -> Answer {
     server.post(format!("/v1/import{query}")).body(NDJSON, lines.to_owned()).await.expect(200)
 }
 
 /// What became of each session, and what was counted.
-fn results(answer: &Answer) -> (Vec<(String, String)>, Value) {
+pub(super) fn results(answer: &Answer) -> (Vec<(String, String)>, Value) {
     let mut lines: Vec<Value> = answer.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let counts = lines.pop().expect("a last line");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -140,7 +140,7 @@ fn results(answer: &Answer) -> (Vec<(String, String)>, Value) {
 }
 
 /// The lines with the digests that they have, as whoever made them up would write them.
-fn sealed(lines: &str) -> String {
+pub(super) fn sealed(lines: &str) -> String {
     let (mut sealed, mut digest) = (String::new(), LinesDigest::default());
     for line in lines.split_inclusive('\n') {
         let kind = line.split('"').nth(3);
@@ -160,7 +160,7 @@ fn sealed(lines: &str) -> String {
 }
 
 /// The lines without the cursors, which fit one export.
-fn without_cursors(lines: &str) -> String {
+pub(super) fn without_cursors(lines: &str) -> String {
     lines.lines().map(|line| line.split(r#","cursor":"#).next().expect("a part").to_owned() + "\n").collect()
 }
 
@@ -170,7 +170,7 @@ fn events_of(lines: &str) -> Vec<&str> {
 }
 
 #[track_caller]
-fn assert_all(answer: &Answer, result: &str, sessions: usize) {
+pub(super) fn assert_all(answer: &Answer, result: &str, sessions: usize) {
     let (results, _) = results(answer);
     assert_eq!(results.len(), sessions, "{answer}");
     assert!(results.iter().all(|(_, became)| became == result), "{answer}");
