@@ -49,6 +49,7 @@ on_both_databases!(
     no_race_exceeds_the_sessions_of_a_user,
     no_race_exceeds_the_events_of_a_session,
     a_policy_holds_from_its_answer_on,
+    imports_and_savers_number_versions_together,
 );
 
 /// How many answers have this status; all others must have that one.
@@ -948,6 +949,56 @@ async fn a_policy_holds_from_its_answer_on(place: Place) {
         writing.await.unwrap();
         fleet.api(round + 1).delete(&policy).await.expect(204);
         fleet.api(round).post(format!("{session}/events")).json(delta("k", 1)).await.expect(201);
+    }
+    fleet.verify().await;
+}
+
+/// Imports of one file, and savers of the same artifact of the user: whoever is first, no version is lost or there twice.
+async fn imports_and_savers_number_versions_together(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    create(&fleet.api(0), "s").await;
+    for n in 0..3 {
+        for artifacts in [format!("{USER}/artifacts"), format!("{SESSION}/artifacts")] {
+            fleet.api(n).put(format!("{artifacts}/f")).body("a/b", vec![b'x'; 300_000]).await.expect(201);
+        }
+    }
+    let export = fleet.api(0).get(format!("{APP}/export")).await.expect(200).text().to_owned();
+    for round in 0..8 {
+        let user = format!("/v1/apps/to{round}/users/u/artifacts/f");
+        let answers = together((0..6).map(|n| {
+            let (api, user, export) = (fleet.api(n), user.clone(), export.clone());
+            async move {
+                match n {
+                    0 | 1 => {
+                        let path = format!("/v1/import?appName=to{round}");
+                        api.post(path).body("application/x-ndjson", export).await.expect(200)
+                    }
+                    _ => api.put(user).body("a/b", "saved").await.expect(201),
+                }
+            }
+        }))
+        .await;
+        let (imports, saves) = answers.split_at(2);
+        let told: Vec<Vec<Value>> = imports
+            .iter()
+            .map(|answer| answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+            .collect();
+        let created = told.iter().flatten().filter(|line| line["result"] == "created").count();
+        let unchanged = told.iter().flatten().filter(|line| line["result"] == "unchanged").count();
+        assert_eq!((created, unchanged), (1, 1), "{imports:?}");
+        let listed = fleet.api(round).get(format!("{user}/versions")).await.expect(200).json();
+        let listed: Vec<_> = listed["versions"].as_array().unwrap().clone();
+        let imported = listed.iter().filter(|version| version["size"] == 300_000).count();
+        let skipped = told.iter().filter(|lines| lines.iter().any(|line| line["result"] == "skipped")).count();
+        // All of it came, or nothing, and then each is told so.
+        assert!([(3, 0), (0, 2)].contains(&(imported, skipped)), "{imported} {imports:?}");
+        let numbers: Vec<_> = listed.iter().map(|version| version["version"].as_i64().unwrap()).collect();
+        assert_eq!(numbers, (0..(imported + 4) as i64).collect::<Vec<_>>());
+        let saved: HashSet<_> = saves.iter().map(|answer| answer.json()["version"].as_i64().unwrap()).collect();
+        assert_eq!(saved.len(), 4);
+        let of_session = format!("/v1/apps/to{round}/users/u/sessions/s/artifacts/f/versions");
+        let of_session = fleet.api(round).get(of_session).await.expect(200).json();
+        assert_eq!(of_session["versions"].as_array().unwrap().len(), 3);
     }
     fleet.verify().await;
 }

@@ -1,9 +1,11 @@
 //! Tests of the service against a model: random sequences of requests to a server and to plain maps ([`reference`]),
-//! which must agree after each request; many concurrent writers ([`writers`]), checked by the resulting events; and
-//! many watchers of them ([`watchers`]), each of which must have seen exactly these events.
+//! which must agree after each request; the same for artifacts and what they were ([`files`]); many concurrent writers
+//! ([`writers`]), checked by the resulting events; and many watchers of them ([`watchers`]), each of which must have seen
+//! exactly these events.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use tokio::runtime::Handle;
 use uuid::Uuid;
@@ -14,6 +16,7 @@ use crate::support::{
 };
 
 mod compare;
+mod files;
 mod reference;
 mod run;
 mod steps;
@@ -25,7 +28,18 @@ on_both_databases! {
     async fn the_service_does_what_the_model_does(server: &TestServer) {
         let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
         let cases = setting("TEST_CASES").unwrap_or(16);
-        tokio::task::block_in_place(|| explore(server, seed, cases));
+        tokio::task::block_in_place(|| {
+            explore(seed, cases, &steps::sequences(), async |case, steps| run::run(server, case, steps).await);
+        });
+        verify(&server.database_url()).await;
+    }
+
+    async fn artifacts_do_what_their_model_does(server: &TestServer) {
+        let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+        let cases = setting("TEST_CASES").unwrap_or(16);
+        tokio::task::block_in_place(|| {
+            explore(seed, cases, &files::sequences(), async |case, steps| files::run(server, case, steps).await);
+        });
         verify(&server.database_url()).await;
     }
 }
@@ -35,16 +49,16 @@ fn setting(name: &str) -> Option<u64> {
 }
 
 /// Runs sequences, each on apps of its own. Panics with the shortest one found that fails, and with the seed.
-fn explore(server: &TestServer, seed: u64, cases: u64) {
+fn explore<S: Strategy>(seed: u64, cases: u64, sequences: &S, run: impl AsyncFn(&str, &S::Value) -> run::Checked) {
     let cases = u32::try_from(cases).expect("a number of cases");
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 500, ..Config::default() };
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let count = AtomicU64::new(0);
-    let outcome = runner.run(&steps::sequences(), |steps| {
+    let outcome = runner.run(sequences, |steps| {
         let case = format!("case{}", count.fetch_add(1, Ordering::Relaxed));
-        Handle::current().block_on(run::run(server, &case, &steps)).map_err(TestCaseError::fail)
+        Handle::current().block_on(run(&case, &steps)).map_err(TestCaseError::fail)
     });
     match outcome {
         Ok(()) => {}
