@@ -54,6 +54,8 @@ def measure(options: argparse.Namespace, folder: Path) -> dict:
     if options.only in (None, "sqlite"):
         results["sqlite"] = of_store(options, folder, source, f"sqlite://{folder}/sessiond.db")
     if options.only != "sqlite":
+        # PostgreSQL is another user.
+        folder.chmod(0o711)
         objects = folder / "objects"
         objects.mkdir()
         for name, settings in (("postgres", ()), ("folder", ("--artifact-store", f"file://{objects}"))):

@@ -25,8 +25,8 @@ const PART: usize = 256 << 10;
 const SAVERS: usize = 20;
 
 /// How often a process is killed, and how many saves must succeed before each time.
-const KILLS: usize = 4;
-const BETWEEN: usize = 30;
+const KILLS: usize = 3;
+const BETWEEN: usize = 20;
 
 on_both_databases!(
     savers_of_one_name_that_are_killed,

@@ -36,7 +36,7 @@ on_both_databases! {
 
     async fn artifacts_do_what_their_model_does(server: &TestServer) {
         let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
-        let cases = setting("TEST_CASES").unwrap_or(16);
+        let cases = setting("TEST_CASES").unwrap_or(8);
         tokio::task::block_in_place(|| {
             explore(seed, cases, &files::sequences(), async |case, steps| files::run(server, case, steps).await);
         });

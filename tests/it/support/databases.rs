@@ -1,6 +1,6 @@
 //! The two databases: a test database on either, and macros that instantiate a test for both.
 
-use std::{env, fs, path::PathBuf};
+use std::{env, fs, path::PathBuf, time::Duration};
 
 use reqwest::Url;
 use sessiond::store::inspect::Inspector;
@@ -92,7 +92,9 @@ impl Drop for Place {
 
 /// Proves that all data of a database follows from its events, as `sessiond verify` does.
 pub async fn verify(url: &str) {
-    let inspector = Inspector::open(url, PostgresOptions::default(), StoreLimits::default()).await;
+    // A busy machine may stand still for longer than the service waits.
+    let limits = StoreLimits { acquire: Duration::from_secs(30), ..StoreLimits::default() };
+    let inspector = Inspector::open(url, PostgresOptions::default(), limits).await;
     let mut differences = Vec::new();
     let mut report = |line: &str| differences.push(line.to_owned());
     sessiond::commands::verify::run(&inspector.expect("open the database"), &mut report).await.expect("verify it");

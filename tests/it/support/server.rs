@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use sessiond::config::{Cli, Config};
-use sessiond::startup;
+use sessiond::startup::{self, Prepared, StartError};
+use sessiond::store::error::Cause;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::client::{Client, PATIENCE};
 use super::databases::{Fixture, Place};
@@ -60,8 +61,7 @@ impl TestServer {
     }
 
     async fn serve(place: Arc<Place>, flags: &[&str]) -> Self {
-        let config = config(&place.url(), flags);
-        let prepared = startup::prepare(config).await.expect("prepare");
+        let prepared = prepare(&place.url(), flags).await;
         let address = prepared.address().expect("a bound address");
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move {
@@ -99,6 +99,22 @@ impl Deref for TestServer {
 
     fn deref(&self) -> &Client {
         &self.client
+    }
+}
+
+/// Opens the database patiently: a busy machine may stand still for longer than the service waits.
+async fn prepare(url: &str, flags: &[&str]) -> Prepared {
+    let begun = Instant::now();
+    loop {
+        match startup::prepare(config(url, flags)).await {
+            Ok(prepared) => return prepared,
+            Err(StartError::Database(error))
+                if matches!(error.cause, Cause::Timeout | Cause::Unavailable) && begun.elapsed() < PATIENCE =>
+            {
+                sleep(Duration::from_millis(100)).await;
+            }
+            Err(error) => panic!("prepare: {error:?}"),
+        }
     }
 }
 
