@@ -425,18 +425,17 @@ impl Inspector {
     /// The database fails.
     pub async fn chunked(&self, after: &BlobName) -> Result<Vec<(BlobName, bool)>> {
         let query = Query::new(
-            "select c.app_name, c.user_id, c.blob, cast(case when exists (select 1 from blobs b where b.app_name = c.app_name \
-               and b.user_id = c.user_id and b.id = c.blob) then 1 else 0 end as bigint) \
-             from (select distinct app_name, user_id, blob from blob_chunks where (app_name, user_id, blob) > ",
+            "select c.app_name, c.user_id, c.blob, count(b.id) \
+             from blob_chunks c left join blobs b on b.app_name = c.app_name and b.user_id = c.user_id and b.id = c.blob \
+             where (c.app_name, c.user_id, c.blob) > ",
         )
         .row(&[&after.app, &after.user, &after.id])
-        .sql(" order by app_name, user_id, blob limit ")
-        .arg(PAGE_ROWS)
-        .sql(") as c order by c.app_name, c.user_id, c.blob");
+        .sql(" group by c.app_name, c.user_id, c.blob order by c.app_name, c.user_id, c.blob limit ")
+        .arg(PAGE_ROWS);
         let mut snapshot = self.snapshot().await?;
         let rows: Vec<(String, String, String, i64)> = snapshot.rows(query).await?;
         snapshot.end().await?;
-        Ok(rows.into_iter().map(|(app, user, id, known)| (BlobName { app, user, id }, known == 1)).collect())
+        Ok(rows.into_iter().map(|(app, user, id, known)| (BlobName { app, user, id }, known > 0)).collect())
     }
 
     /// The next places in the list by last update, in key order.
