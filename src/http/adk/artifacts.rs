@@ -11,21 +11,10 @@ use crate::domain::envelope::Fields;
 use crate::domain::ids::{ArtifactName, segment};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
 use crate::http::reply::{self, Answer, Code, Problem};
-use crate::http::resources::artifacts::{Terms, filled, part, saved};
+use crate::http::resources::artifacts::{ONE_VERSION, Terms, VERSION, filled, part, saved};
 use crate::service::{self, Error, Reader, SavedArtifact};
-
-const VERSION: Param = Param {
-    name: "version",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "This version; the latest by default.",
-};
-const ONE_VERSION: Param = Param {
-    name: "version",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "Only this version; all by default.",
-};
 
 pub const SAVE: Operation = Operation {
     id: "adkSaveArtifact",

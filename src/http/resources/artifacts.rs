@@ -48,12 +48,12 @@ const NEW_VERSION: Param = Param {
     kind: Kind::Integer { min: 0, max: i64::MAX },
     about: "The number of the version, which must be above all that the artifact has had; by default the next.",
 };
-const VERSION: Param = Param {
+pub const VERSION: Param = Param {
     name: "version",
     kind: Kind::Integer { min: 0, max: i64::MAX },
     about: "This version; the latest by default.",
 };
-const ONE_VERSION: Param = Param {
+pub const ONE_VERSION: Param = Param {
     name: "version",
     kind: Kind::Integer { min: 0, max: i64::MAX },
     about: "Only this version; all by default.",
