@@ -66,9 +66,29 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     $14::bigint[]) as h(first, last) where sequence > h.first and sequence <= h.last) order by sequence desc
     limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
 
+-- chosen_ascending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
+    asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) and sequence = any($13::bigint[]) order by
+    sequence asc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence asc;
+
+-- chosen_descending
+select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
+    commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
+    desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
+    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
+    or invocation_id = $9) and ($10 is null or branch = $10) and sequence = any($13::bigint[]) order by
+    sequence desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
+
 -- rewinds
 select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 and rewind_to is not null order by sequence;
+    = $4 and rewind_to >= 0 order by sequence;
 
 -- event
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
@@ -288,6 +308,60 @@ select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (selec
     user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from
     <= $5 and t.valid_to > $5) as p full join (select key, value from session_state where app_name = $1 and
     user_id = $2 and session_id = $3 and incarnation = $4 and revision > $5) as n on n.key = p.key order by 1;
+
+-- last_compaction
+select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    rewind_to = -1 and sequence > $5 and sequence <= $6 order by sequence desc limit 1;
+
+-- kept_view
+select sequence, view from effective_views where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence > $5 and sequence <= $6 order by sequence desc limit 1;
+
+-- records
+select sequence, body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and sequence = any($5::bigint[]) and event_time >= $6 and event_time <= $7 order by sequence;
+
+-- mentions
+select id, sequence, roles from effective_ids where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and id = any($5::bigint[]);
+
+-- keep_view
+insert into effective_views (app_name, user_id, session_id, incarnation, sequence, view) values ($1, $2, $3,
+    $4, $5, $6) on conflict do nothing;
+
+-- views
+select sequence from effective_views where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 order by sequence desc;
+
+-- whole_views
+select sequence, view from effective_views where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4;
+
+-- replace_view
+update effective_views set view = $6 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and sequence = $5;
+
+-- forget_views
+delete from effective_views where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = any($5::bigint[]);
+
+-- forget_views_of
+delete from effective_views where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence >= $5;
+
+-- forget_mentions_of
+delete from effective_ids where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = $5;
+
+-- forget_compaction
+update events set rewind_to = null where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and sequence = $5 and rewind_to < 0;
+
+-- purge_mentions
+delete from effective_ids where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence <= $6 and (sequence, id) <= (select sequence, id from ( select sequence, id from effective_ids
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 order by sequence, id limit 0
+    + $5) as page order by sequence desc, id desc limit 1);
 
 -- seen_revisions
 select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1

@@ -96,7 +96,7 @@ create table events (
     -- The shared scopes that the event saw.
     user_revision bigint not null,
     app_revision  bigint not null,
-    -- Of an event that rewinds: the last event before those that it takes back.
+    -- Of an event that rewinds: the last event before those that it takes back. Of a compaction: -1.
     rewind_to     bigint,
     digest        bytea not null,
     body          text not null,
@@ -106,7 +106,8 @@ create table events (
     -- through all events of the session.
     constraint events_id_key unique (id, incarnation, user_id, app_name)
 );
-create index events_rewinds on events (incarnation, sequence) where rewind_to is not null;
+create index events_rewinds on events (incarnation, sequence) where rewind_to >= 0;
+create index events_compactions on events (incarnation, sequence) where rewind_to = -1;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
 create table session_state (
@@ -221,6 +222,31 @@ create table app_spans (
     valid_to   bigint not null,
     constraint app_spans_pkey primary key (app_name, node, key)
 );
+
+-- The effective history of sessions with compactions: what the log has left up to an event, as text (domain/effective.rs). Kept so that
+-- a reader need not begin with the first event; nothing depends on one.
+create table effective_views (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    session_id  text collate "C" not null,
+    incarnation bigint not null,
+    sequence    bigint not null,
+    view        text not null,
+    constraint effective_views_pkey primary key (incarnation, sequence, user_id, app_name)
+);
+-- Where the events before a kept view mention function calls: digests of their ids. `roles`: 1 it calls, 2 it responds, 4 it was written
+-- for the call, or a sum of these.
+create table effective_ids (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    session_id  text collate "C" not null,
+    incarnation bigint not null,
+    sequence    bigint not null,
+    id          bigint not null,
+    roles       bigint not null,
+    constraint effective_ids_pkey primary key (incarnation, sequence, id, user_id, app_name)
+);
+create index effective_ids_by_id on effective_ids (id, incarnation);
 
 -- Requests that changed shared state on its own under an Idempotency-Key, so that a retry changes nothing twice: a digest of
 -- what each asked, and when it came. The sweep forgets them after a day.

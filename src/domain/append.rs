@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::change::{Change, Keys};
+use super::effective::COMPACTION;
 use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
 use super::guard::Guard;
 use super::ids::{EventId, ScopeKey, ScopeRef, SessionKey, StateAddress};
@@ -318,11 +319,14 @@ fn write<'a>(
         for change in changes {
             change_state(loaded, key, tag, change, writes);
         }
-        let rewind_to = event.rewind.as_ref().map(|rewind| match rewind {
-            Rewind::To(sequence) => *sequence,
+        let rewind_to = match &event.rewind {
+            Some(Rewind::To(sequence)) => Some(*sequence),
             // An unknown invocation takes nothing back.
-            Rewind::Before(invocation) => first_of(loaded, key, invocation, writes).unwrap_or(tag.revision) - 1,
-        });
+            Some(Rewind::Before(invocation)) => {
+                Some(first_of(loaded, key, invocation, writes).unwrap_or(tag.revision) - 1)
+            }
+            None => event.compacts.then_some(COMPACTION),
+        };
         stored.push(StoredEvent::new(tag.revision, now, body.clone()));
         writes.events.push(EventWrite {
             key,

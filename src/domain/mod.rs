@@ -34,6 +34,7 @@
 //! - [`policy`]: how long the data of an app is kept
 //! - [`erasure`], [`receipt`]: users are erased, and receipts prove it
 //! - [`transfer`]: sessions as lines of JSON
+//! - [`effective`]: the events of which ADK makes a prompt
 //! - [`template`]: text in which placeholders stand for values of the state
 //! - [`verify`]: whether the stored state follows from the events
 
@@ -43,6 +44,7 @@ pub mod artifact;
 pub mod change;
 pub mod command;
 pub mod cursor;
+pub mod effective;
 pub(crate) mod envelope;
 pub mod erasure;
 pub mod event;

@@ -24,6 +24,8 @@ pub struct EventPage {
     pub events: Vec<StoredEvent>,
     /// More events match the query, after the last one here.
     pub more: bool,
+    /// The view of the effective history that is kept is far behind the log.
+    pub is_behind: bool,
 }
 
 impl SessionView {
@@ -100,6 +102,26 @@ impl StateFilter {
     }
 }
 
+/// Which events of the log count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    Whole,
+    /// Without events that a rewind took back, and without rewinds.
+    NotRewound,
+    /// Those of which ADK makes a prompt ([`effective`](super::effective)), as of a revision, or of the last one.
+    Effective(Option<i64>),
+}
+
+impl History {
+    /// The same, as it was at a revision.
+    pub fn as_of(self, revision: i64) -> Self {
+        match self {
+            Self::Effective(_) => Self::Effective(Some(revision)),
+            other => other,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct EventQuery {
     /// Exclusive bounds on the sequence.
@@ -110,9 +132,8 @@ pub struct EventQuery {
     pub author: Option<String>,
     pub invocation_id: Option<String>,
     pub branch: Option<String>,
-    /// Excludes events that a rewind took back, and rewinds.
-    pub exclude_rewound: bool,
-    /// Only among the last so many of the log.
+    pub history: History,
+    /// Only among the last so many: of the log, or of an effective history.
     pub last: Option<i64>,
     pub descending: bool,
     pub max_rows: usize,
@@ -122,8 +143,11 @@ pub struct EventQuery {
 impl EventQuery {
     /// Whether it selects by sequence alone, in ascending order.
     pub fn is_range(&self) -> bool {
-        let Self { since, author, invocation_id, branch, exclude_rewound, descending, .. } = self;
-        since.is_none() && (author, invocation_id, branch) == (&None, &None, &None) && !exclude_rewound && !descending
+        let Self { since, author, invocation_id, branch, history, descending, .. } = self;
+        since.is_none()
+            && (author, invocation_id, branch) == (&None, &None, &None)
+            && *history == History::Whole
+            && !descending
     }
 
     /// All events in sequence order, in pages that are small enough for streaming.
@@ -135,7 +159,7 @@ impl EventQuery {
             author: None,
             invocation_id: None,
             branch: None,
-            exclude_rewound: false,
+            history: History::Whole,
             last: None,
             descending: false,
             max_rows: 256,

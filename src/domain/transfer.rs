@@ -620,6 +620,7 @@ impl ImportedRow {
             edit: Edit::default(),
             actions_at: "".into(),
             rewind: None,
+            compacts: false,
             artifacts: Vec::new(),
             body: "".into(),
             digest: row.digest,

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
+use super::effective::{COMPACTION, compacts};
 use super::envelope::MAX_BODY_DEPTH;
 use super::event::{named_versions, stored_digest};
 use super::history::node;
@@ -298,7 +299,11 @@ impl SessionCheck {
                     .note(|| format!("event {n}: the {name} of the body is not the one that was stored with it"));
             }
         }
-        match event.rewind_to {
+        if (event.rewind_to == Some(COMPACTION)) != (body.compacts && !body.rewinds) {
+            self.findings
+                .note(|| format!("event {n}: it is stored as a compaction and is none, or the other way round"));
+        }
+        match event.rewind_to.filter(|to| *to != COMPACTION) {
             Some(to) if !(0..n).contains(&to) => {
                 self.findings.note(|| format!("event {n}: it rewinds to {to}, which is not before it"));
             }
@@ -477,6 +482,7 @@ struct Body<'a> {
     resolved: bool,
     /// Whether it names an invocation to rewind to.
     rewinds: bool,
+    compacts: bool,
     /// The revision to which it rewinds, if the invocation has no name.
     rewound_to: Option<Json<'a>>,
     /// Applied before `set`, as readers do.
@@ -496,6 +502,7 @@ impl<'a> Body<'a> {
             branch: None,
             resolved: false,
             rewinds: false,
+            compacts: false,
             rewound_to: None,
             removed: BTreeSet::new(),
             set: Vec::new(),
@@ -521,6 +528,7 @@ impl<'a> Body<'a> {
     }
 
     fn actions(&mut self, actions: Json<'a>) {
+        self.compacts = compacts(actions);
         for member in actions.as_object().into_iter().flatten() {
             match &*member.key {
                 "stateDelta" => {

@@ -126,6 +126,9 @@ impl Service {
         let replayed = answer.done.events.iter().filter(|event| event.replayed).count();
         self.metrics.replayed(replayed);
         self.metrics.appended(answer.done.events.len() - replayed);
+        if append.events.iter().any(|event| event.compacts) {
+            self.behind.note(&append.key);
+        }
         Ok(answer)
     }
 }

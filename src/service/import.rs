@@ -15,6 +15,7 @@ use super::{Error, Result, Service};
 use crate::domain::access::{Grant, Target};
 use crate::domain::artifact::{BlobKey, Found, MAX_VERSIONS, Place, SavedBlob, Version};
 use crate::domain::change::{Keys, parse_delta};
+use crate::domain::effective::COMPACTION;
 use crate::domain::erasure::Subject;
 use crate::domain::event::{Rewind, cost, cost_beside};
 use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionKey, UserId, UserKey};
@@ -1163,6 +1164,9 @@ impl Import {
             let first = open.invocations.get(invocation).copied();
             // A rewind to an unknown invocation takes nothing back.
             rewind_to = Some(first.unwrap_or(sequence) - 1);
+        }
+        if event.compacts && event.rewind.is_none() {
+            rewind_to = Some(COMPACTION);
         }
         open.name_versions(&event.artifacts, sequence);
         open.saw_invocation(&event.invocation_id, sequence);

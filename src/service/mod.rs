@@ -38,6 +38,7 @@ mod sessions;
 mod state;
 mod sweep;
 mod trim;
+mod views;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -80,6 +81,7 @@ use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
 pub use state::{StateChange, StoredValue};
+use views::Behind;
 
 /// Why a request failed. The error table maps it to HTTP.
 #[derive(Debug, thiserror::Error)]
@@ -197,6 +199,8 @@ pub struct Reader {
     metrics: Arc<Metrics>,
     live: Arc<Live>,
     blobs: Arc<dyn Blobs>,
+    /// The sessions of which a view is to be kept.
+    behind: Behind,
 }
 
 /// All writes, and the reader.
@@ -267,7 +271,7 @@ impl Reader {
         blobs: Arc<dyn Blobs>,
     ) -> Self {
         let live = Arc::new(Live::new(reads.shape().is_shared()));
-        Self { reads, clock, limits, metrics, live, blobs }
+        Self { reads, clock, limits, metrics, live, blobs, behind: Behind::default() }
     }
 
     /// A reader over an empty store.

@@ -38,7 +38,11 @@ impl Reader {
     ) -> Result<SessionView> {
         let (incarnation, timeline) = (of.map(|head| head.incarnation), of.map(|head| head.timeline));
         let query = SessionQuery { key, now: self.clock.now(), incarnation, timeline, state, events };
-        self.read(deadline, || self.reads.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)
+        let view = self.read(deadline, || self.reads.session(&query, deadline)).await?.ok_or(Error::SessionNotFound)?;
+        if view.events.is_behind {
+            self.behind.note(&view.head.key);
+        }
+        Ok(view)
     }
 
     /// Events, as they are now, of a session that was read before.

@@ -277,10 +277,11 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     }
     // Background tasks until the end of the drain. Dropping the set aborts them.
     let mut beside = JoinSet::new();
-    let (sweeping, polling) = (service.clone(), service.clone());
+    let (sweeping, polling, viewing) = (service.clone(), service.clone(), service.clone());
     let (interval, unit) = (config.sweep_interval, config.statement_timeout);
     beside.spawn(async move { sweeping.sweep_forever(interval, unit).await });
     beside.spawn(async move { polling.poll_forever(config.watch_poll).await });
+    beside.spawn(async move { viewing.keep_views_forever(unit).await });
     beside.spawn(async move { service.tick_forever().await });
     let measured = metrics.clone();
     beside.spawn(async move { authenticator.watch(&measured).await });

@@ -10,8 +10,8 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use super::sql::view;
 use super::sql::words::Words;
 use super::{
-    access, appends, artifacts, erasures, feed, leases, migrations, past, policies, postgres, sessions, shared, sqlite,
-    transfer, trim,
+    access, appends, artifacts, effective, erasures, feed, leases, migrations, past, policies, postgres, sessions,
+    shared, sql, sqlite, transfer, trim,
 };
 use crate::domain::access::Names;
 use crate::domain::ids::{AppName, SessionId, UserId};
@@ -74,6 +74,8 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         leases::Statements::named(words),
         past::fork::Statements::named(words),
         past::rewind::Statements::named(words),
+        sql::effective::Statements::named(words),
+        effective::Statements::named(words),
         past::moment::Statements::named(words),
         trim::Statements::named(words),
         artifacts::blobs::Statements::named(words),

@@ -97,12 +97,14 @@ pub struct BlobName {
 }
 
 /// The tables whose rows belong to an incarnation of a session, and what to call such rows.
-pub const BELONGINGS: [(&str, &str); 5] = [
+pub const BELONGINGS: [(&str, &str); 7] = [
     ("events", "events"),
     ("session_state", "state"),
     ("session_spans", "spans of past values"),
     ("artifact_state", "versions that events name"),
     ("artifact_spans", "spans of versions that events named"),
+    ("effective_views", "views of effective histories"),
+    ("effective_ids", "mentions of function calls"),
 ];
 
 #[derive(Debug)]

@@ -12,7 +12,8 @@
 //! - `transactions`: what the transactions of all resources are over
 //! - the resources, each with its traits (its reads and its writes), its transactions, written once over [`backend::Tx`], its
 //!   statements and its rows: `sessions`, `appends`, `shared` (app and user state), `leases`, `past` (forks, rewinds,
-//!   moments), `trim`, [`artifacts`], `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
+//!   moments), `trim`, `effective` (what a
+//!   model reads), [`artifacts`], `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
 //! - [`open`]: the database that a URL names
 //! - [`nowhere`]: the reads of a store that holds nothing
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
@@ -26,6 +27,7 @@ pub mod artifacts;
 pub mod backend;
 #[cfg(test)]
 mod documented;
+mod effective;
 mod erasures;
 pub mod error;
 mod feed;
@@ -72,6 +74,6 @@ sum! {
 sum! {
     /// A database of sessions. Every write is one transaction. One that returns `Ok` is durable; one that is refused wrote nothing;
     /// one that fails says in its error whether it may have happened all the same.
-    Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, artifacts::Writes,
+    Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, effective::Writes, artifacts::Writes,
     transfer::Writes, access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,
 }

@@ -14,6 +14,7 @@ use crate::domain::trim::{Cut, Trim, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::artifacts::named;
 use crate::store::backend::{Backend, Tx};
+use crate::store::effective;
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
@@ -102,6 +103,7 @@ pub async fn empty<X: Tx>(tx: &mut X, limit: i64) -> Result<bool> {
     } else {
         removed = purge_passed(tx, &key, incarnation, base, limit).await?;
         removed += named::purge_passed(tx, &key, incarnation, base, limit).await?;
+        removed += effective::purge_trimmed(tx, &key, incarnation, base, limit).await?;
     }
     if through == emptied && removed == 0 {
         finish_trim(tx, &key, incarnation).await?;

@@ -28,6 +28,7 @@ pub struct EventDraft {
     edit: Edit,
     actions_at: Box<str>,
     rewind: Option<Rewind>,
+    compacts: bool,
     artifacts: Vec<(ArtifactName, i64)>,
     /// The stored text, to which an id and a timestamp may be added.
     body: ObjectText,
@@ -129,6 +130,7 @@ impl EventDraft {
             edit: actions.edit,
             actions_at: pointer_to(pointer, "actions").into(),
             rewind: actions.rewind,
+            compacts: actions.compacts,
             artifacts: actions.artifacts,
             body,
             digest: content.digest(),
@@ -212,6 +214,7 @@ impl EventDraft {
             // A client writes these parts at the top of its body.
             actions_at: "".into(),
             rewind: None,
+            compacts: false,
             artifacts,
             body,
             digest: content.digest(),
@@ -245,6 +248,7 @@ impl EventDraft {
             edit: self.edit,
             actions_at: self.actions_at,
             rewind: self.rewind,
+            compacts: self.compacts,
             artifacts: self.artifacts,
             body: body.close().into(),
             digest: self.digest,

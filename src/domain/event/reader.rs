@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::names::{ACTION_FIELDS, READ_FIELDS, STATE_FIELDS};
 use super::stored::{Rewind, stored_delta};
 use crate::domain::change::{Change, Edit, Keys, parse_delta, parse_ops, parse_preconditions};
+use crate::domain::effective::compacts;
 use crate::domain::envelope::{check_depth, meant, pointer_to, to_camel};
 use crate::domain::fault::{FieldError, Rejected};
 use crate::domain::ids::ArtifactName;
@@ -32,6 +33,7 @@ pub struct Actions {
     pub text: Option<String>,
     pub edit: Edit,
     pub rewind: Option<Rewind>,
+    pub compacts: bool,
     pub artifacts: Vec<(ArtifactName, i64)>,
 }
 
@@ -195,7 +197,10 @@ impl Reader<'_> {
         }
         let present = json.is_some() || shows;
         let rewind = rewind.map(|id| Rewind::Before(id.into_owned()));
-        Ok(Actions { text: present.then(|| text.close()), edit, rewind, artifacts })
+        let text = text.close();
+        // With the names below it as they are stored.
+        let compacts = find("compaction").is_some() && compacts(Json::trusted(&text));
+        Ok(Actions { text: present.then_some(text), edit, rewind, compacts, artifacts })
     }
 
     /// What was read, or nothing if its fields were at fault.

@@ -27,6 +27,8 @@ pub struct NewEvent {
     pub actions_at: Box<str>,
     /// The events that it takes back.
     pub rewind: Option<Rewind>,
+    /// It is a compaction (ADK's `compaction`).
+    pub compacts: bool,
     /// The versions of artifacts that it names, by their names.
     pub artifacts: Vec<(ArtifactName, i64)>,
     /// The stored text: a JSON object without `sequence`, `commitTime` and `temp:` keys. If there are operators, their

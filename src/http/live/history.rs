@@ -42,6 +42,7 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
             before: view.head.revision + 1,
             // `before` limits it to the view; `last` would count back from the current revision.
             last: None,
+            history: events.history.as_of(view.head.revision),
             ..events
         },
         head: view.head,
@@ -78,7 +79,7 @@ impl RestOfSession {
             Next::Page => {
                 self.client.still_must().await?;
                 let deadline = Instant::now() + self.page_limit;
-                let EventPage { events, more } = loop {
+                let EventPage { events, more, .. } = loop {
                     let events = self.query.clone();
                     match self.service.events_of(&self.head, events, deadline).await {
                         Ok(view) => break view.events,

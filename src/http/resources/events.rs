@@ -6,7 +6,7 @@ use crate::domain::access::Role;
 use crate::domain::event::EventDraft;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Kind as JsonKind;
-use crate::domain::query::EventQuery;
+use crate::domain::query::{EventQuery, History};
 use crate::domain::session::{SessionInfo, parse_events};
 use crate::http::call::{Call, Received};
 use crate::http::describe::{
@@ -162,6 +162,13 @@ const EXCLUDE_REWOUND: Param = Param {
     about: "Without rewound events and without rewinds: the history as ADK's agents see it.",
 };
 
+pub const HISTORY: Param = Param {
+    name: "history",
+    kind: Kind::OneOf(&["full", "effective"]),
+    about: "`effective`: only the events of which ADK makes a prompt, without those that were rewound or that a compaction covers. \
+            A page token keeps to the history as it was at the first page.",
+};
+
 pub const LIST: Operation = Operation {
     id: "listEvents",
     tag: "Events",
@@ -181,6 +188,7 @@ pub const LIST: Operation = Operation {
         INVOCATION_ID,
         BRANCH,
         EXCLUDE_REWOUND,
+        HISTORY,
         WAIT,
     ],
     headers: &[Header::IfNoneMatch],
@@ -225,8 +233,8 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let go_on = match query.text(&PAGE_TOKEN) {
         Some(token) => {
             let head = service.head(&key, call.deadline).await?;
-            let last = binding(&head).position::<i64>(token)?;
-            Some((head, last))
+            let position = binding(&head).position::<(i64, i64)>(token)?;
+            Some((head, position))
         }
         None => None,
     };
@@ -244,15 +252,21 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         author: query.text(&AUTHOR).map(str::to_owned),
         invocation_id: query.text(&INVOCATION_ID).map(str::to_owned),
         branch: query.text(&BRANCH).map(str::to_owned),
-        exclude_rewound: query.boolean(&EXCLUDE_REWOUND),
+        history: match query.text(&HISTORY) {
+            Some("effective") => History::Effective(None),
+            _ if query.boolean(&EXCLUDE_REWOUND) => History::NotRewound,
+            _ => History::Whole,
+        },
         last: None,
         descending,
         max_rows,
         max_bytes: service.limits().page_bytes,
     };
+    let as_of = go_on.as_ref().map(|(_, (_, revision))| *revision);
     let view = match go_on {
-        Some((head, last)) => {
+        Some((head, (last, revision))) => {
             *if descending { &mut events.before } else { &mut events.after } = last;
+            events.history = events.history.as_of(revision);
             service.events_of(&head, events, call.deadline).await?
         }
         None => loop {
@@ -270,7 +284,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     };
     let page = view.events;
     let next = page.events.last().filter(|_| page.more);
-    let next = next.map(|last| binding(&view.head).token(&last.sequence));
+    let next = next.map(|last| binding(&view.head).token(&(last.sequence, as_of.unwrap_or(view.head.revision))));
     let mut text = String::new();
     reply::push_events(&mut text, &page.events);
     let mut page = reply::open_page("events", &[text], next);

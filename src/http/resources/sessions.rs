@@ -6,7 +6,7 @@ use crate::domain::FieldError;
 use crate::domain::access::{NameRange, Role};
 use crate::domain::event::cost;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
-use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
+use crate::domain::query::{EventQuery, History, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::refusal::Mismatch;
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
@@ -18,6 +18,7 @@ use crate::http::describe::{
 use crate::http::live::history;
 use crate::http::live::wait::current;
 use crate::http::reply::{self, Answer, Binding, Code, Problem};
+use crate::http::resources::events::HISTORY;
 use crate::service::{Error, Made};
 
 const CREATION_ERRORS: &[Code] =
@@ -160,7 +161,7 @@ pub const GET: Operation = Operation {
     summary: "Read a session",
     description: "A snapshot of the merged state and the events, in sequence order. A long history is streamed; if the \
                   session is deleted meanwhile, the answer is cut rather than ended.",
-    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, WAIT],
+    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, HISTORY, WAIT],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
@@ -174,7 +175,8 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
         return Ok(answer);
     }
     let last = query.integer(&NUM_RECENT_EVENTS);
-    let events = EventQuery { last, since: query.time(&AFTER_TIMESTAMP), ..EventQuery::all() };
+    let history = if query.text(&HISTORY) == Some("effective") { History::Effective(None) } else { History::Whole };
+    let events = EventQuery { last, since: query.time(&AFTER_TIMESTAMP), history, ..EventQuery::all() };
     let asked = (last != Some(0)).then(|| events.clone());
     let view = call.service.session(key, Some(StateFilter::default()), asked, call.deadline).await?;
     Ok(history::session(&call, Answer::ok(), view, events))

@@ -9,6 +9,7 @@
 //! - [`view`]: a session by several statements
 
 pub mod columns;
+pub mod effective;
 pub mod filter;
 pub mod heads;
 pub mod query;

@@ -4,12 +4,14 @@
 use sqlx::FromRow;
 
 use super::columns::{HEAD_COLUMNS, OF_INCARNATION, of_session, state_columns};
+use super::effective::{self, Log};
 use super::filter::filter_text;
 use super::query::{Query, Sql, Value, at_most_one};
 use super::rows::{EventRow, HeadRow, ViewRow};
 use super::statements::statements;
+use crate::domain::effective::View;
 use crate::domain::event::StoredEvent;
-use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
+use crate::domain::query::{EventPage, EventQuery, History, SessionQuery, SessionView};
 use crate::domain::rewind::hidden;
 use crate::domain::session::SessionInfo;
 use crate::store::error::StoreError;
@@ -24,11 +26,10 @@ pub struct PagedEventRow {
     total: i64,
 }
 
-/// A page from its rows.
-fn event_page(rows: Vec<PagedEventRow>, max_rows: usize) -> EventPage {
+/// Up to `max_rows` of the rows, and how many the filters found, of which the last may be one more.
+fn found(rows: Vec<PagedEventRow>, max_rows: usize) -> (Vec<StoredEvent>, usize) {
     let total = rows.first().map_or(0, |row| row.total as usize);
-    let events: Vec<StoredEvent> = rows.into_iter().take(max_rows).map(|row| row.event.into()).collect();
-    EventPage { more: events.len() < total, events }
+    (rows.into_iter().take(max_rows).map(|row| row.event.into()).collect(), total)
 }
 
 /// A session, its state and its events in a statement each. `now` is the time that the statements bind.
@@ -65,13 +66,16 @@ pub async fn in_parts<'a>(
 }
 
 pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
+    if let History::Effective(at) = query.history {
+        return effective_events(db, head, query, at.unwrap_or(head.revision)).await;
+    }
     // Sequences are dense, so the last N are those above revision - N.
     let before_last = query.last.map_or(0, |last| head.revision.saturating_sub(last));
     let after = query.after.max(head.base_revision).max(before_last);
     let statements = Statements::of(db);
-    let hidden = match query.exclude_rewound {
-        true => hidden(&rewinds(db, head).await?),
-        false => Vec::new(),
+    let hidden = match query.history {
+        History::Whole => Vec::new(),
+        _ => hidden(&rewinds(db, head).await?),
     };
     let text = match (query.descending, hidden.is_empty()) {
         (false, true) => &statements.events_ascending,
@@ -79,21 +83,95 @@ pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -
         (false, false) => &statements.visible_ascending,
         (true, false) => &statements.visible_descending,
     };
-    let mut statement = Query::of(text, &head.key, head.incarnation)
-        .bind(after)
-        .bind(query.before)
-        .bind(query.since.map(|time| time.0))
-        .bind(query.author.as_deref().map(filter_text))
-        .bind(query.invocation_id.as_deref().map(filter_text))
-        .bind(query.branch.as_deref().map(filter_text))
-        .bind(query.max_rows as i64 + 1)
-        .bind(query.max_bytes as i64);
+    let mut statement = page_query(text, head, query, (after, query.before), query.max_rows, query.max_bytes);
     if !hidden.is_empty() {
         let (first, last): (Vec<i64>, Vec<i64>) = hidden.into_iter().unzip();
         statement = statement.bind(first).bind(last);
     }
-    let rows: Vec<PagedEventRow> = db.fetch(statement).await?;
-    Ok(event_page(rows, query.max_rows))
+    let (events, total) = found(db.fetch(statement).await?, query.max_rows);
+    Ok(EventPage { more: events.len() < total, events, is_behind: false })
+}
+
+/// The statement of a page of up to `rows` events, and one more, and `bytes`.
+fn page_query<'a>(
+    text: &'static str,
+    head: &'a SessionInfo,
+    query: &'a EventQuery,
+    (after, before): (i64, i64),
+    rows: usize,
+    bytes: usize,
+) -> Query<'a> {
+    Query::of(text, &head.key, head.incarnation)
+        .bind(after)
+        .bind(before)
+        .bind(query.since.map(|time| time.0))
+        .bind(query.author.as_deref().map(filter_text))
+        .bind(query.invocation_id.as_deref().map(filter_text))
+        .bind(query.branch.as_deref().map(filter_text))
+        .bind(rows as i64 + 1)
+        .bind(bytes as i64)
+}
+
+/// How many events one statement reads that are left, if there are filters: how many of those match is not known.
+const FILTERED: usize = 1024;
+
+/// A page of the effective history as it was at a revision.
+async fn effective_events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery, at: i64) -> Result<EventPage> {
+    let base = head.base_revision;
+    let end = at.min(head.revision);
+    let mut all = rewinds(db, head).await?;
+    all.retain(|(sequence, _)| *sequence <= end);
+    let hidden = hidden(&all);
+    let log = Log { key: &head.key, incarnation: head.incarnation, base, end, hidden: &hidden };
+    let (view, is_behind) = effective::view(db, log).await?.unwrap_or((View::new(base), false));
+    let mut left = view.left(base, end, &hidden);
+    if let Some(last) = query.last {
+        keep_last(&mut left, last);
+    }
+    left.iter_mut()
+        .for_each(|range| *range = (range.0.max(query.after.saturating_add(1)), range.1.min(query.before - 1)));
+    left.retain(|(first, last)| first <= last);
+    if query.descending {
+        left.reverse();
+    }
+    let is_descending = query.descending;
+    let mut sequences = left.into_iter().flat_map(move |(first, last)| {
+        let ascending = first..=last;
+        let at = move |n: i64| if is_descending { last - (n - first) } else { n };
+        ascending.map(at)
+    });
+    let is_filtered =
+        query.since.is_some() || query.author.is_some() || query.invocation_id.is_some() || query.branch.is_some();
+    let statements = Statements::of(db);
+    let text = if query.descending { &statements.chosen_descending } else { &statements.chosen_ascending };
+    let mut page = EventPage { is_behind, ..EventPage::default() };
+    let mut bytes = query.max_bytes;
+    loop {
+        let rows = query.max_rows - page.events.len();
+        let chosen: Vec<i64> = sequences.by_ref().take(if is_filtered { FILTERED } else { rows + 1 }).collect();
+        if chosen.is_empty() {
+            return Ok(page);
+        }
+        let statement = page_query(text, head, query, (0, i64::MAX), rows, bytes).bind(chosen);
+        let (events, total) = found(db.fetch(statement).await?, rows);
+        bytes = bytes.saturating_sub(events.iter().map(StoredEvent::weight).sum());
+        page.more = events.len() < total;
+        page.events.extend(events);
+        if page.more || !is_filtered {
+            return Ok(page);
+        }
+    }
+}
+
+/// Keeps the last `count` numbers of ascending ranges.
+fn keep_last(ranges: &mut Vec<(i64, i64)>, count: i64) {
+    let mut rest = count;
+    for (first, last) in ranges.iter_mut().rev() {
+        let taken = rest.min(*last - *first + 1);
+        *first = *last - taken + 1;
+        rest -= taken;
+    }
+    ranges.retain(|(first, last)| first <= last);
 }
 
 /// The sequences of the events that rewind, ascending, each with the last one before those that it takes back.
@@ -118,8 +196,11 @@ statements! { words,
     events_descending: events_page("desc", ""),
     visible_ascending: events_page("asc", words.visible),
     visible_descending: events_page("desc", words.visible),
+    /// Those of the sequences `$13`.
+    chosen_ascending: events_page("asc", &format!(" and sequence{}", (words.among)("$13"))),
+    chosen_descending: events_page("desc", &format!(" and sequence{}", (words.among)("$13"))),
     rewinds: format!(
-        "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to is not null order by sequence"
+        "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to >= 0 order by sequence"
     ),
 }
 

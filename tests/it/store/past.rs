@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use sessiond::domain::command::Fork;
-use sessiond::domain::query::{Moment, MomentQuery};
+use sessiond::domain::query::{History, Moment, MomentQuery};
 use sessiond::domain::rewind::{RewindRequest, RewindTarget};
 
 use super::*;
@@ -160,7 +160,7 @@ on_both_databases! {
         // Shared state stays: others have seen it.
         assert_eq!(state(&view), json(r#"{"k":2,"x":1,"user:k":4,"app:k":3}"#));
         assert_eq!((events(&view), view.head.revision), (["a", "b", "c", "d", "r"].map(str::to_owned).to_vec(), 5));
-        let query = EventQuery { exclude_rewound: true, ..EventQuery::all() };
+        let query = EventQuery { history: History::NotRewound, ..EventQuery::all() };
         let left = store.session(&SessionQuery { events: Some(query), ..whole("s") }, deadline()).await.unwrap().unwrap();
         assert_eq!(events(&left), ["a", "b"]);
         // A second try, whatever has come since; and the same id for something else.
