@@ -209,11 +209,6 @@ pub fn taken_from(first: i64, hidden: &[(i64, i64)]) -> i64 {
     hidden.iter().fold(first, |from, &(after, last)| if last >= from { from.min(after + 1) } else { from })
 }
 
-/// Whether an event is in the hidden ranges.
-pub fn is_hidden(sequence: i64, hidden: &[(i64, i64)]) -> bool {
-    hidden.iter().any(|&(after, last)| (after + 1..=last).contains(&sequence))
-}
-
 /// A copy of an event: its content, without its changes of state and the artifacts that it names.
 fn copy(event: &StoredEvent, id: EventId, now: Micros) -> Result<NewEvent, Rejected> {
     let source = Json::trusted(&event.body);
@@ -277,19 +272,6 @@ fn event(invocation_id: &str, target: &RewindTarget, past: &Past) -> EventDraft 
     let change = WrittenEdit::restore(sets, removed);
     let artifacts = past.artifacts.iter().map(|restored| (restored.name.clone(), restored.to)).collect();
     EventDraft::of_rewind(invocation_id, change, (BEFORE, &past.invocation), artifacts, metadata.as_deref())
-}
-
-/// The events that readers skip, as ranges of sequences (first exclusive, last inclusive), the last range first. `rewinds` are
-/// the sequences of the events that rewind, ascending, each with the sequence to which it goes back. As in ADK, a rewind that was
-/// taken back itself takes nothing back.
-pub fn hidden(rewinds: &[(i64, i64)]) -> Vec<(i64, i64)> {
-    let mut hidden: Vec<(i64, i64)> = Vec::new();
-    for &(sequence, to) in rewinds.iter().rev() {
-        if hidden.last().is_none_or(|(first, _)| sequence <= *first) {
-            hidden.push((to, sequence));
-        }
-    }
-    hidden
 }
 
 #[cfg(test)]
@@ -358,18 +340,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_back_takes_nothing_back() {
-        assert_eq!(hidden(&[]), []);
-        assert_eq!(hidden(&[(5, 2)]), [(2, 5)]);
-        // The second takes the first back, and so events 3 and 4 are there again.
-        assert_eq!(hidden(&[(5, 2), (7, 4)]), [(4, 7)]);
-        assert_eq!(hidden(&[(5, 2), (9, 6)]), [(6, 9), (2, 5)]);
-        assert_eq!(hidden(&[(5, 2), (9, 5)]), [(5, 9), (2, 5)]);
-        // An unknown invocation: only the event itself.
-        assert_eq!(hidden(&[(4, 3)]), [(3, 4)]);
-    }
-
-    #[test]
     fn what_is_taken_back_begins_before_what_was_hidden_within_it() {
         assert_eq!(taken_from(3, &[]), 3);
         // A rewind before the invocation, and one within it that hides more than it has.
@@ -377,7 +347,6 @@ mod tests {
         assert_eq!(taken_from(3, &[(0, 4)]), 1);
         assert_eq!(taken_from(3, &[(7, 8), (2, 4), (0, 1)]), 3);
         assert_eq!(taken_from(3, &[(5, 6), (1, 4), (0, 2)]), 1);
-        assert!(is_hidden(2, &[(5, 6), (1, 4)]) && !is_hidden(1, &[(1, 4)]) && is_hidden(4, &[(1, 4)]));
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! - `retry`: how a transaction is retried
 
 mod artifacts;
+mod behind;
 mod clock;
 mod erasure;
 mod events;
@@ -69,6 +70,7 @@ pub use crate::domain::guard::Guard;
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
 pub use artifacts::{SaveRequest, SavedArtifact, Upload};
+use behind::Behind;
 pub use clock::{Clock, SystemClock};
 pub use erasure::Replayed;
 pub use events::{Answered, Appended};
@@ -81,7 +83,6 @@ use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
 pub use state::{StateChange, StoredValue};
-use views::Behind;
 
 /// Why a request failed. The error table maps it to HTTP.
 #[derive(Debug, thiserror::Error)]

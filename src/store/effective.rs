@@ -6,10 +6,11 @@
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use crate::domain::effective::{Mention, View};
+use crate::domain::effective::{Mention, Record, View, hidden};
 use crate::domain::ids::SessionKey;
+use crate::domain::loaded::SessionHead;
 use crate::domain::query::ANY_TIME;
-use crate::domain::rewind::hidden;
+use crate::domain::session::SessionInfo;
 use crate::store::backend::{Backend, Tx};
 use crate::store::error::StoreError;
 use crate::store::run::End;
@@ -33,37 +34,61 @@ pub trait Writes: Send + Sync {
 #[async_trait]
 impl<B: Backend> Writes for Transactions<B> {
     async fn keep_view(&self, key: &SessionKey, deadline: Instant) -> Result<bool> {
-        self.runner.of(key.app(), deadline).write(async |tx| keep_view(tx, key).await).await
+        let call = self.runner.of(key.app(), deadline);
+        let Some(next) = call.read(async |tx| next(tx, key).await).await? else { return Ok(false) };
+        call.write(async |tx| keep(tx, &next).await).await
     }
 }
 
-/// How many events one transaction goes over.
+/// How many events a view is taken over at once.
 const EVENTS: usize = 1024;
 
-async fn keep_view<X: Tx>(tx: &mut X, key: &SessionKey) -> Result<(bool, End)> {
-    // A redaction waits, so that no view has what it takes.
-    if tx.keep_session(key).await?.is_none() {
-        return Ok((false, End::Release));
-    }
-    let Some(head) = head(tx, key, ANY_TIME).await? else { return Ok((false, End::Release)) };
+/// A view that is to be kept.
+struct Next {
+    /// Of which it is one. If that has changed by then, but for its events, it is not kept.
+    head: SessionInfo,
+    view: View,
+    /// Of the events since the last view.
+    mentions: Vec<Mention>,
+    /// There are events after it.
+    more: bool,
+}
+
+/// The next view to be kept of a session, if the last one is behind. What takes long is read here, so that the writing is short.
+async fn next<X: Tx>(tx: &mut X, key: &SessionKey) -> Result<Option<Next>> {
+    let Some(head) = head(tx, key, ANY_TIME).await? else { return Ok(None) };
     let hidden = hidden(&rewinds(tx, &head).await?);
     let (base, incarnation) = (head.base_revision, head.incarnation);
     let log = Log { key, incarnation, base, end: head.revision, hidden: &hidden };
-    let Some(compacted) = last_compaction(tx, log).await? else { return Ok((false, End::Release)) };
+    let Some(compacted) = last_compaction(tx, log).await? else { return Ok(None) };
     let view = kept(tx, log).await?;
-    let mut sequences = since(&view, log);
+    let mut sequences: Vec<i64> = since(&view, log).take(EVENTS + 1).collect();
     if compacted <= view.through && sequences.len() <= BEHIND {
-        return Ok((false, End::Release));
+        return Ok(None);
     }
     let more = sequences.len() > EVENTS;
     sequences.truncate(EVENTS);
-    let through = if more { sequences.last().copied().unwrap_or(head.revision) } else { head.revision };
+    let through = sequences.last().copied().filter(|_| more).unwrap_or(head.revision);
     let news = records(tx, log, &sequences, None).await?;
-    let mentions: Vec<Mention> = news.iter().flat_map(|event| event.mentions()).collect();
+    let mentions = news.iter().flat_map(Record::mentions).collect();
     let view = advance(tx, log, view, news, through).await?;
-    write(tx, key, incarnation, &view, &mentions).await?;
-    thin(tx, key, incarnation).await?;
-    Ok((more, End::UNTOLD))
+    Ok(Some(Next { head, view, mentions, more }))
+}
+
+/// Whether there is more to do.
+async fn keep<X: Tx>(tx: &mut X, next: &Next) -> Result<(bool, End)> {
+    let SessionInfo { key, incarnation, .. } = &next.head;
+    // A redaction waits for this, or changes the head before.
+    let found = tx.keep_session(key).await?.map(|row| row.head);
+    let is_same = |found: SessionHead| {
+        (found.incarnation, found.metadata_revision) == (*incarnation, next.head.metadata_revision)
+    };
+    if !found.is_some_and(is_same) {
+        return Ok((false, End::Release));
+    }
+    write(tx, key, *incarnation, &next.view, &next.mentions).await?;
+    thin(tx, key, *incarnation).await?;
+    Ok((next.more, End::UNTOLD))
 }
 
 async fn write(db: &mut impl Sql, key: &SessionKey, incarnation: i64, view: &View, mentions: &[Mention]) -> Result<()> {
@@ -108,6 +133,7 @@ fn superfluous(views: &[i64]) -> Vec<i64> {
     gone
 }
 
+#[expect(dead_code, reason = "a redaction will call it")]
 /// Forgets the views of a session that have an event in them of which something was taken.
 pub async fn forget(db: &mut impl Sql, key: &SessionKey, incarnation: i64, sequence: i64) -> Result<()> {
     let statements = Statements::of(db);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use sqlx::FromRow;
 
 use crate::domain::append::decide;
+use crate::domain::effective;
 use crate::domain::event::{StoredEvent, cost};
 use crate::domain::history;
 use crate::domain::json::{Json, RawJson};
@@ -109,7 +110,7 @@ async fn copied<X: Tx>(tx: &mut X, row: &LockedSession, head: &SessionInfo, past
     let Some(first) = first.filter(|first| *first <= past.to) else { return Ok(()) };
     let mut rewinds = rewinds(tx, head).await?;
     rewinds.retain(|(sequence, _)| *sequence <= past.to);
-    let hidden = rewind::hidden(&rewinds);
+    let hidden = effective::hidden(&rewinds);
     past.from = rewind::taken_from(first, &hidden).max(past.base + 1);
     if past.from < first {
         let named = invocation_of(&event_at(tx, row, past.from).await?);
@@ -126,7 +127,7 @@ async fn copied<X: Tx>(tx: &mut X, row: &LockedSession, head: &SessionInfo, past
         let Some(last) = page.events.last() else { return Ok(()) };
         query.after = last.sequence;
         bytes += page.events.iter().map(StoredEvent::weight).sum::<usize>();
-        past.copied.extend(page.events.into_iter().filter(|event| !rewind::is_hidden(event.sequence, &hidden)));
+        past.copied.extend(page.events.into_iter().filter(|event| !effective::is_hidden(event.sequence, &hidden)));
         if !page.more || bytes > 2 * rewind::MAX_COPIED_BYTES {
             return Ok(());
         }

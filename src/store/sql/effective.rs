@@ -21,7 +21,7 @@ pub struct Log<'a> {
     /// It begins after this.
     pub base: i64,
     pub end: i64,
-    /// What rewinds take back of it, as [`hidden`](crate::domain::rewind::hidden) gives it.
+    /// What rewinds take back of it, as [`hidden`](crate::domain::effective::hidden) gives it.
     pub hidden: &'a [(i64, i64)],
 }
 
@@ -37,7 +37,7 @@ pub async fn view(db: &mut impl Sql, log: Log<'_>) -> Result<Option<(View, bool)
         return Ok(None);
     }
     let kept = kept(db, log).await?;
-    let sequences = since(&kept, log);
+    let sequences: Vec<i64> = since(&kept, log).collect();
     let is_behind = sequences.len() > BEHIND;
     let news = records(db, log, &sequences, None).await?;
     Ok(Some((advance(db, log, kept, news, log.end).await?, is_behind)))
@@ -78,9 +78,9 @@ pub async fn kept(db: &mut impl Sql, log: Log<'_>) -> Result<View> {
 }
 
 /// The sequences that came since a view, without those that are taken back.
-pub fn since(view: &View, log: Log<'_>) -> Vec<i64> {
+pub fn since(view: &View, log: Log<'_>) -> impl Iterator<Item = i64> + use<> {
     let left = View::new(view.through).left(view.through, log.end, log.hidden);
-    left.into_iter().flat_map(|(first, last)| first..=last).collect()
+    left.into_iter().flat_map(|(first, last)| first..=last)
 }
 
 /// Takes a view over the events that came since.

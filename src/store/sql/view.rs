@@ -9,10 +9,9 @@ use super::filter::filter_text;
 use super::query::{Query, Sql, Value, at_most_one};
 use super::rows::{EventRow, HeadRow, ViewRow};
 use super::statements::statements;
-use crate::domain::effective::View;
+use crate::domain::effective::{View, hidden};
 use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventPage, EventQuery, History, SessionQuery, SessionView};
-use crate::domain::rewind::hidden;
 use crate::domain::session::SessionInfo;
 use crate::store::error::StoreError;
 

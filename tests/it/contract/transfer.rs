@@ -116,7 +116,7 @@ async fn assert_moments(server: &Client, app: &str, moments: &[(String, i64, Str
     }
 }
 
-pub(super) async fn exported(server: &Client, path: &str) -> String {
+pub async fn exported(server: &Client, path: &str) -> String {
     let answer = server.get(path).await.expect(200);
     assert_eq!(answer.header("content-type"), Some(NDJSON));
     answer.text().to_owned()
@@ -127,7 +127,7 @@ pub(super) fn body(export: &str) -> &str {
     export.split_once('\n').expect("lines").1
 }
 
-pub(super) async fn import(server: &Client, query: &str, lines: &str) -> Answer {
+pub async fn import(server: &Client, query: &str, lines: &str) -> Answer {
     server.post(format!("/v1/import{query}")).body(NDJSON, lines.to_owned()).await.expect(200)
 }
 

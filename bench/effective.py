@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""What it costs to read what a model reads, as the log grows.
+
+    cargo build --profile dist
+    bench/effective.py --sessiond target/dist/sessiond
+
+Sessions with a compaction every 100 events, each of all that was before. Prints as JSON, for SQLite and PostgreSQL, the median
+milliseconds of a read with `history=effective` by the number of events, in turns, by how much the longest takes more than the
+shortest, and the same of a read of the whole log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from lab import PostgreSQL, Sessiond, say
+
+BATCH = 1000
+EVERY = 100
+# As many events of text follow the last compaction.
+TAIL = 10
+WHOLE = 100_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessiond", type=Path, required=True)
+    parser.add_argument("--events", type=int, nargs="+", default=[100, 1000, 10_000, 100_000, 1_000_000])
+    parser.add_argument("--reads", type=int, default=300)
+    parser.add_argument("--only", choices=["sqlite", "postgres"])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="sessiond-effective-", dir="/var/tmp") as folder:
+        print(json.dumps(measure(options, Path(folder)), indent=2))
+
+
+def measure(options: argparse.Namespace, folder: Path) -> dict:
+    results = {}
+    if options.only != "postgres":
+        results["sqlite"] = of_store(options, folder, f"sqlite://{folder}/sessiond.db")
+    if options.only != "sqlite":
+        # PostgreSQL is another user.
+        folder.chmod(0o711)
+        postgresql = PostgreSQL(folder)
+        try:
+            results["postgresql"] = of_store(options, folder, postgresql.fresh("effective"))
+        finally:
+            postgresql.stop()
+    return results
+
+
+def of_store(options: argparse.Namespace, folder: Path, url: str) -> dict:
+    with Sessiond(options.sessiond, url, folder / "sessiond.log") as server:
+        connection = http.client.HTTPConnection(urlsplit(server.url).netloc)
+        filled = {}
+        for events in options.events:
+            begun = time.monotonic()
+            fill(connection, events)
+            filled[events] = round(time.monotonic() - begun, 1)
+            say(f"{events} events: filled in {filled[events]} s")
+        first = {events: timed(connection, events, "history=effective") for events in options.events}
+        times: dict[int, list[float]] = {events: [] for events in options.events}
+        for _ in range(options.reads):
+            for events, found in times.items():
+                found.append(timed(connection, events, "history=effective"))
+        whole = {}
+        for events in options.events:
+            if events <= WHOLE:
+                whole[events] = statistics.median(timed(connection, events, "") for _ in range(3))
+        medians = {events: statistics.median(found) for events, found in times.items()}
+        growth = medians[options.events[-1]] / medians[options.events[0]]
+        say(f"effective: {medians}, growth {growth:.2f}, first {first}, whole {whole}")
+        return {"fill": filled, "first": first, "effective": medians, "growth": growth, "whole": whole}
+
+
+def path(events: int) -> str:
+    return f"/v1/apps/bench/users/u/sessions/e{events}"
+
+
+def fill(connection: http.client.HTTPConnection, events: int) -> None:
+    send(connection, "PUT", path(events), {})
+    text = "x" * 200
+    made: list[dict] = []
+    for n in range(1, events + 1):
+        event: dict = {"author": "user", "invocationId": f"i{n}", "timestamp": n}
+        if n % EVERY == EVERY - TAIL:
+            summary = {"role": "model", "parts": [{"text": text}]}
+            event["actions"] = {"compaction": {"startTimestamp": 1, "endTimestamp": n - 1, "compactedContent": summary}}
+        else:
+            event["content"] = {"role": "user", "parts": [{"text": text}]}
+        made.append(event)
+        if len(made) == BATCH or n == events:
+            send(connection, "POST", f"{path(events)}/events", made)
+            made = []
+
+
+def send(connection: http.client.HTTPConnection, method: str, path: str, body: object) -> None:
+    connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+    reply = connection.getresponse()
+    text = reply.read()
+    if reply.status >= 300:
+        raise SystemExit(f"{method} {path}: {reply.status} {text[:300]!r}")
+
+
+def timed(connection: http.client.HTTPConnection, events: int, query: str) -> float:
+    """Milliseconds of one read."""
+    begun = time.perf_counter()
+    connection.request("GET", f"{path(events)}?{query}")
+    body = connection.getresponse().read()
+    took = (time.perf_counter() - begun) * 1000
+    found = len(json.loads(body)["events"])
+    if query and found != TAIL + 1:
+        raise SystemExit(f"{events} events: {found} are left")
+    return round(took, 3)
+
+
+if __name__ == "__main__":
+    main()
