@@ -420,8 +420,8 @@ select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
 select emptied from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
 -- empty_events
-update events set author = '', branch = null, body = '' where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
+update events set author = '', branch = null, body = '', redaction = null where app_name = $1 and user_id = $2
+    and session_id = $3 and incarnation = $4 and sequence > $5 and sequence <= $6;
 
 -- set_emptied
 update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -445,6 +445,79 @@ select sequence, commit_time from events where app_name = $1 and user_id = $2 an
 -- purge_stubs
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
     <= $5;
+
+-- held
+select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.rewind_to, e.digest, e.body,
+    s.base_revision, s.forked_revision, s.lost_user_from, s.lost_user_through, s.lost_app_from,
+    s.lost_app_through from events e cross join sessions s where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.id = $5 and s.app_name = $1 and s.user_id = $2 and s.id = $3
+    and s.incarnation = $4;
+
+-- forks
+select l.id, cast(case when exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = l.id and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 and e.sequence >
+    l.base_revision and e.commit_time = $6 and e.digest = $7) then 1 else 0 end as bigint) from json_each($3)
+    as k cross join sessions as l on l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value where
+    l.expire_time is null or l.expire_time > $8;
+
+-- original
+select l.id from (select e.session_id, e.incarnation from events e where e.app_name = $1 and e.user_id = $2 and
+    e.id = $3 and e.sequence = $4 and e.commit_time = $5 and e.digest = $6) as k cross join sessions as l on
+    l.app_name = $1 and l.user_id = $2 and l.id = k.session_id and l.incarnation = k.incarnation and
+    l.base_revision < $4 and (l.forked_revision is null or l.forked_revision < $4) limit 1;
+
+-- of_request
+select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence > $5 and sequence < $5 + 1000 and commit_time = $6 and user_revision = $7 and app_revision = $8;
+
+-- empty
+update events set body = $6, redaction = $7 where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5;
+
+-- raise
+update sessions set metadata_revision = $5 where app_name = $1 and user_id = $2 and id = $3 and incarnation =
+    $4;
+
+-- take_values
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    node in (select value from json_each($6)) and valid_from = $5;
+
+-- redacted
+select redaction, sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 and redaction > $5 and redaction <= $6 and sequence <= $7 order by redaction limit
+    0 + $8;
+
+-- note_scrub
+insert into scrubs (app_name, count) values ($1, 1) on conflict (app_name) do update set count = scrubs.count +
+    1;
+
+-- to_scrub
+select app_name, count from scrubs;
+
+-- scrubbed
+delete from scrubs where app_name = $1 and count = $2;
+
+-- user_logged
+select key, value from user_log where app_name = $1 and user_id = $2 and revision = $3 and value is not null;
+
+-- app_logged
+select key, value from app_log where app_name = $1 and revision = $2 and value is not null;
+
+-- user_take_logged
+update user_log set value = null where app_name = $1 and user_id = $2 and revision = $3 and (key in (select
+    k.value from json_each($4) as k)) is true;
+
+-- app_take_logged
+update app_log set value = null where app_name = $1 and revision = $2 and (key in (select k.value from
+    json_each($3) as k)) is true;
+
+-- user_take_spans
+delete from user_spans where app_name = $1 and user_id = $2 and node in (select value from json_each($5)) and
+    valid_from = $3 and (key in (select k.value from json_each($4) as k)) is true;
+
+-- app_take_spans
+delete from app_spans where app_name = $1 and node in (select value from json_each($4)) and valid_from = $2 and
+    (key in (select k.value from json_each($3) as k)) is true;
 
 -- note_blob
 insert into blobs (app_name, user_id, id, size, versions, loose_since, store, object) values ($1, $2, $3, $4,
@@ -751,10 +824,12 @@ insert into artifact_names (app_name, user_id, session_id, incarnation, name, ne
 
 -- exported
 select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
-    lost_user_from, lost_user_through, lost_app_from, lost_app_through, cast(case when exists (select 1 from
-    artifact_names n where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4)
-    then 1 else 0 end as bigint) as has_artifacts from sessions s where s.app_name = $1 and s.user_id = $2 and
-    s.id = $3 and s.incarnation = $4;
+    lost_user_from, lost_user_through, lost_app_from, lost_app_through, coalesce((select max(e.redaction) from
+    events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and
+    e.redaction is not null), 0) as redacted, cast(case when exists (select 1 from artifact_names n where
+    n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as
+    bigint) as has_artifacts from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    s.incarnation = $4;
 
 -- exported_rows
 select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
@@ -1297,6 +1372,15 @@ with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.r
     and (s.update_time, o.id) > ($4, $5) and o.bucket >= $6 and o.bucket = (select bucket from last) and (o.id)
     > ((select id from last)) order by update_time asc, id asc limit 0 + $7) as s;
 
+-- list_of_forks_by_update
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s indexed by sessions_by_source where s.app_name = $1 and s.user_id = $2 and s.forked_from = $3
+    and (s.expire_time is null or s.expire_time > $4) and (s.update_time, s.id) > ($5, $6) order by
+    s.update_time asc, s.id asc limit 0 + $7;
+
 -- list_of_user_by_update_backwards
 with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
@@ -1387,6 +1471,15 @@ select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadat
     coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
     sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
     (s.create_time, s.id) > ($4, $5) order by s.create_time asc, s.id asc limit 0 + $6;
+
+-- list_of_forks_by_create
+select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
+    sessions s indexed by sessions_by_source where s.app_name = $1 and s.user_id = $2 and s.forked_from = $3
+    and (s.expire_time is null or s.expire_time > $4) and (s.create_time, s.id) > ($5, $6) order by
+    s.create_time asc, s.id asc limit 0 + $7;
 
 -- list_of_user_by_create_backwards
 select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,

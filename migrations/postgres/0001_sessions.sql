@@ -62,6 +62,7 @@ create index sessions_by_user_create on sessions (app_name, user_id, create_time
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
 create unique index sessions_creation_key on sessions (creation_key, user_id, app_name) where creation_key is not null;
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
+create index sessions_by_source on sessions (app_name, user_id, forked_from) where forked_from is not null;
 -- Begins otherwise than the other indexes, and is the last one: a planner without statistics takes all that have the
 -- columns of a key for equally good, and then the one that was made last. With another one it would look for a session
 -- through all those of its user, or of its app.
@@ -79,7 +80,8 @@ create table session_updates (
 );
 create index session_updates_by_app on session_updates (app_name, bucket, user_id, id);
 
--- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body.
+-- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body. Of a redacted one the body has what may
+-- be read; the digest is that of the event as it was given.
 create table events (
     app_name      text collate "C" not null,
     user_id       text collate "C" not null,
@@ -100,6 +102,8 @@ create table events (
     rewind_to     bigint,
     digest        bytea not null,
     body          text not null,
+    -- Of a redacted event: the metadata revision of its session that the last redaction made, unless it was copied since.
+    redaction     bigint,
     -- A key that ends with user and app admits tables that are distributed by either, and costs next to nothing.
     constraint events_pkey primary key (incarnation, sequence, user_id, app_name),
     -- Has no column in front that the primary key has in front: a planner that took both for equally good would look
@@ -108,6 +112,7 @@ create table events (
 );
 create index events_rewinds on events (incarnation, sequence) where rewind_to >= 0;
 create index events_compactions on events (incarnation, sequence) where rewind_to = -1;
+create index events_redactions on events (incarnation, redaction) where redaction is not null;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
 create table session_state (
@@ -288,6 +293,14 @@ create table trims (
     incarnation bigint not null,
     emptied     bigint not null,
     constraint trims_pkey primary key (app_name, user_id, session_id, incarnation)
+);
+
+-- Apps in which events were redacted, and how often, since the files were overwritten: where they are this process's, which those of
+-- PostgreSQL are not.
+create table scrubs (
+    app_name text collate "C" not null,
+    count    bigint not null,
+    constraint scrubs_pkey primary key (app_name)
 );
 
 -- Sessions of which an import has begun, and when it wrote last. Their rows are hidden until the row in `sessions` is there.

@@ -63,6 +63,7 @@ create index sessions_by_user_create on sessions (app_name, user_id, create_time
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
 create unique index sessions_creation_key on sessions (creation_key, user_id, app_name) where creation_key is not null;
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
+create index sessions_by_source on sessions (app_name, user_id, forked_from) where forked_from is not null;
 
 -- Where sessions stand in lists by their last update. Apart from them for PostgreSQL, where an update of a row that no index
 -- has to follow is cheap. `bucket` is the update time in whole tens of seconds, so most appends change nothing here; lists sort a
@@ -76,7 +77,8 @@ create table session_updates (
 ) without rowid;
 create index session_updates_by_app on session_updates (app_name, bucket, user_id, id);
 
--- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body.
+-- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body. Of a redacted one the body has what may
+-- be read; the digest is that of the event as it was given.
 create table events (
     app_name      text not null,
     user_id       text not null,
@@ -97,6 +99,8 @@ create table events (
     rewind_to     integer,
     digest        blob not null,
     body          text not null,
+    -- Of a redacted event: the metadata revision of its session that the last redaction made, unless it was copied since.
+    redaction     integer,
     -- The key ends with user and app as PostgreSQL's does.
     constraint events_pkey primary key (incarnation, sequence, user_id, app_name),
     -- Has no column in front that the primary key has in front: a planner that took both for equally good would look
@@ -105,6 +109,7 @@ create table events (
 );
 create index events_rewinds on events (incarnation, sequence) where rewind_to >= 0;
 create index events_compactions on events (incarnation, sequence) where rewind_to = -1;
+create index events_redactions on events (incarnation, redaction) where redaction is not null;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
 create table session_state (
@@ -287,6 +292,13 @@ create table trims (
     emptied     integer not null,
     constraint trims_pkey primary key (app_name, user_id, session_id, incarnation)
 );
+
+-- Apps in which events were redacted, and how often, since the files were overwritten: where they are this process's.
+create table scrubs (
+    app_name text not null,
+    count    integer not null,
+    constraint scrubs_pkey primary key (app_name)
+) without rowid;
 
 -- Sessions of which an import has begun, and when it wrote last. Their rows are hidden until the row in `sessions` is there.
 create table imports (

@@ -221,7 +221,7 @@ fn is_retry(event: &NewEvent, digest: &[u8; 32], timestamp: Micros) -> bool {
 /// Whether a client sends a stored event as it was read, with the results of its operators.
 fn is_stored(event: &NewEvent, known: &Known) -> bool {
     !event.edit.ops.is_empty()
-        && !known.event.trimmed
+        && !known.event.is_stub
         && stored_digest(&known.event.body).is_some_and(|digest| is_retry(event, &digest, known.timestamp))
 }
 

@@ -140,14 +140,19 @@ impl<'a> WrittenEdit<'a> {
     pub fn restore(sets: Vec<(&str, RawJson)>, removed: Vec<&str>) -> Self {
         let scope = Scope::Session;
         let sets = sets.into_iter().map(|(key, value)| Change { scope, key: key.into(), value }).collect();
-        let removals: Vec<Self> = removed.into_iter().map(|key| Self::remove(scope, key)).collect();
+        let Self { edit, ops, .. } = Self::remove_all(removed.into_iter().map(|key| (scope, key)));
+        Self { edit: Edit { sets, ..edit }, ops, ..Self::default() }
+    }
+
+    /// Removes some keys.
+    pub fn remove_all<'k>(keys: impl Iterator<Item = (Scope, &'k str)>) -> Self {
+        let removals: Vec<Self> = keys.map(|(scope, key)| Self::remove(scope, key)).collect();
         let texts: Vec<&str> = removals
             .iter()
             .filter_map(|removal| removal.ops.as_deref()?.strip_prefix('[')?.strip_suffix(']'))
             .collect();
         let ops = (!texts.is_empty()).then(|| format!("[{}]", texts.join(",")).into());
-        let edit =
-            Edit { sets, ops: removals.into_iter().flat_map(|removal| removal.edit.ops).collect(), ..Edit::default() };
+        let edit = Edit { ops: removals.into_iter().flat_map(|removal| removal.edit.ops).collect(), ..Edit::default() };
         Self { edit, ops, ..Self::default() }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-use super::event::StoredEvent;
+use super::event::{StoredEvent, redaction_of};
 use super::session::SessionInfo;
 use super::tag::Timeline;
 
@@ -78,7 +78,7 @@ impl Position {
     /// is one.
     pub fn is_in(&self, head: &SessionInfo, event: Option<&StoredEvent>) -> bool {
         let sequence = self.sequence();
-        // The last trimmed event cannot be compared.
+        // The last trimmed event cannot be compared, nor can a redacted one.
         let is_base = sequence == head.base_revision;
         let is_there = is_base
             || sequence > head.base_revision
@@ -88,7 +88,9 @@ impl Position {
             && match self {
                 Self::After(_) => true,
                 Self::At(cursor) => {
-                    let is_event = is_base && sequence > 0 || cursor.event == event.map_or(NO_EVENT, mark);
+                    let is_emptied =
+                        is_base && sequence > 0 || event.is_some_and(|event| redaction_of(&event.body).is_some());
+                    let is_event = is_emptied || cursor.event == event.map_or(NO_EVENT, mark);
                     is_of(head, cursor.incarnation) && is_event
                 }
             }

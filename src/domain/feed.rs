@@ -58,6 +58,7 @@ kinds! {
     UserErased, 8, "user.erased";
     ArtifactSaved, 9, "artifact.saved";
     ArtifactDeleted, 10, "artifact.deleted";
+    EventRedacted, 11, "event.redacted";
 }
 
 /// The position of a reader: after the changes of a tick up to a row, or after all of them. The changes of a tick became visible

@@ -30,7 +30,7 @@
 //! - [`access`]: who may do what
 //! - `limits`, `writer`: how much a request may carry, and who writes
 //! - [`query`], [`command`]: requests of readers and writers, and their results
-//! - [`trim`]: where a session begins
+//! - [`trim`]: where a session begins; [`redact`]: what of an event must not be read again
 //! - [`policy`]: how long the data of an app is kept
 //! - [`erasure`], [`receipt`]: users are erased, and receipts prove it
 //! - [`transfer`]: sessions as lines of JSON
@@ -62,6 +62,7 @@ pub(crate) mod ops;
 pub mod policy;
 pub mod query;
 pub mod receipt;
+pub mod redact;
 pub mod refusal;
 pub mod request_key;
 pub mod resolve;

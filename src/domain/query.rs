@@ -168,6 +168,18 @@ impl EventQuery {
     }
 }
 
+/// The query for redacted events of a session: of the redactions after one metadata revision up to another, those of events up to
+/// a sequence, in the order of the redactions.
+#[derive(Debug, Clone)]
+pub struct RedactedQuery {
+    pub key: SessionKey,
+    pub incarnation: i64,
+    pub after: i64,
+    pub through: i64,
+    pub last_sequence: i64,
+    pub max_rows: usize,
+}
+
 /// The query for a past state of a session.
 #[derive(Debug)]
 pub struct MomentQuery {
@@ -213,6 +225,8 @@ pub struct ListQuery {
     /// The ranges of a session's user and id.
     pub user_range: Option<NameRange>,
     pub id_range: Option<NameRange>,
+    /// Only forks of this session. Of one user.
+    pub forked_from: Option<SessionId>,
     pub after: Option<ListPosition>,
     pub with_state: bool,
     pub max_rows: usize,

@@ -29,6 +29,8 @@ impl Bound {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
     SessionNotFound,
+    /// The session has no event of this id.
+    EventNotFound,
     /// No event of the session has this invocation.
     InvocationNotFound,
     SessionAlreadyExists,

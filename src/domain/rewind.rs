@@ -153,8 +153,8 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
     let head = loaded.sessions.get(&request.key).filter(|head| head.is_live(request.now));
     let (Some(head), Some(tag)) = (head, loaded.tag(&request.key)) else { return Err(Refusal::SessionNotFound) };
     if let Some(known) = loaded.known.get(&request.key).and_then(|known| known.get(&request.event_id)) {
-        // The target of a trimmed rewind is not known any more.
-        return match known.event.trimmed || request.target.is_of(&known.event.body) {
+        // Of a stub the target is not known any more.
+        return match known.event.is_stub || request.target.is_of(&known.event.body) {
             true => Ok(Decision::Replayed),
             false => Err(Refusal::EventIdConflict),
         };
@@ -180,7 +180,7 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
         }));
     }
     let copies: Result<Vec<NewEvent>, Rejected> = (past.copied.iter().enumerate())
-        .map(|(n, event)| copy(event, copy_id(request.copy_id, n), request.now))
+        .map(|(n, event)| copy(event, derived_id(request.copy_id, &n.to_be_bytes()), request.now))
         .collect();
     let copies = copies?;
     loaded.values.extend(past.differences.into_iter().map(|difference| {
@@ -241,9 +241,9 @@ fn copy(event: &StoredEvent, id: EventId, now: Micros) -> Result<NewEvent, Rejec
     Ok(draft.seal(id, now))
 }
 
-/// The id of the `n`th copy: a UUIDv7 of the same millisecond as `id`. No client can predict it.
-fn copy_id(id: Uuid, n: usize) -> EventId {
-    let hash: [u8; 32] = Sha256::new().chain_update(id.as_bytes()).chain_update(n.to_be_bytes()).finalize().into();
+/// An id that is derived from another one, for what `of` stands for: a UUIDv7 of the same millisecond as `id`. No client can predict it.
+pub(super) fn derived_id(id: Uuid, of: &[u8]) -> EventId {
+    let hash: [u8; 32] = Sha256::new().chain_update(id.as_bytes()).chain_update(of).finalize().into();
     let mut bytes = *id.as_bytes();
     bytes[7..].copy_from_slice(&hash[..9]);
     // Keeps the variant bits.
@@ -369,7 +369,7 @@ mod tests {
             assert_eq!(copied(body), copy);
         }
         let seed = Uuid::from_u128(0x01a1_fe93_945e_721c_b540_140a_cfef_9a45);
-        let ids: Vec<EventId> = (0..3).map(|n| copy_id(seed, n)).collect();
+        let ids: Vec<EventId> = (0..3_usize).map(|n| derived_id(seed, &n.to_be_bytes())).collect();
         assert!(ids[0] != ids[1] && ids[1] != ids[2]);
         assert!(ids.iter().all(|id| Uuid::parse_str(id.as_str()).unwrap().get_version_num() == 7));
     }

@@ -14,7 +14,7 @@ use super::artifact::{
 use super::change::{Edit, Keys, parse_delta};
 use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
-use super::event::{EventDraft, NewEvent, StoredEvent, stored_digest, with_known_names};
+use super::event::{EventDraft, NewEvent, StoredEvent, redaction_of, stored_digest, with_known_names};
 use super::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson, string_array};
 use super::query::{ListPosition, ScopeView};
@@ -95,6 +95,8 @@ pub struct Exported {
     pub base_artifacts: Vec<(ArtifactName, i64)>,
     /// It has, or has had, artifacts of its own.
     pub has_artifacts: bool,
+    /// The metadata revision that the last redaction of an event made; 0 if none was.
+    pub redacted: i64,
     pub lost: Lost,
     /// If it was imported: its incarnation there, and the digest of its lines.
     pub origin: Option<String>,
@@ -1162,6 +1164,12 @@ fn fork_source(json: Json<'_>) -> Option<(SessionId, i64)> {
     Some((id, revision?.text().parse().ok().filter(|n| *n >= 0)?))
 }
 
+/// The text of a stored event with the member `redacted` at its end.
+fn with_redaction(body: &str, redaction: Json<'_>) -> String {
+    let open = body.strip_suffix('}').unwrap_or(body);
+    format!("{open},\"redacted\":{}}}", redaction.text())
+}
+
 impl EventLine {
     fn take(fields: &mut Fields<'_>, limits: &Limits) -> Result<Option<Self>, Rejected> {
         let raw = fields.take_str("raw");
@@ -1182,7 +1190,16 @@ impl EventLine {
             return Err(not_stored());
         }
         let Some(id) = draft.id.clone() else { return Err(not_stored()) };
-        let event = draft.seal(id, commit_time.micros);
+        let mut event = draft.seal(id, commit_time.micros);
+        // A field of the server, which an event that is appended has not.
+        let redaction = redaction_of(given.text());
+        let is_redacted = redaction.is_some();
+        if let Some(redaction) = redaction {
+            if given_digest.is_none() {
+                return Err(Rejected::field("digest", "is required of a redacted event"));
+            }
+            event.body = with_redaction(&event.body, redaction).into();
+        }
         let stored = StoredEvent::new(sequence, commit_time.micros, event.body.clone());
         let mut text = String::new();
         stored.write_json(&mut text);
@@ -1191,7 +1208,7 @@ impl EventLine {
             return Err(not_stored());
         }
         let digest = match given_digest {
-            Some(digest) if !event.edit.ops.is_empty() => digest,
+            Some(digest) if !event.edit.ops.is_empty() || is_redacted => digest,
             _ => event.digest,
         };
         let body = Json::trusted(&event.body);
@@ -1275,6 +1292,7 @@ mod tests {
             base_saw: (3, 4),
             base_artifacts: vec![(ArtifactName::parse("a/\u{e9}").expect("a name"), 7)],
             has_artifacts: true,
+            redacted: 0,
             lost: Lost { user: Some((1, 2)), app: None },
             origin: None,
             imported_digest: None,

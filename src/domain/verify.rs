@@ -291,8 +291,14 @@ impl SessionCheck {
             ("author", body.author.as_deref().unwrap_or_default() == event.author),
             ("invocationId", body.invocation_id.as_deref().unwrap_or_default() == event.invocation_id),
             ("branch", body.branch.as_deref() == event.branch.as_deref()),
-            // For an event with operators the digest is of the client's content, and the body has the results.
-            ("digest", body.resolved || stored_digest(&event.body).is_some_and(|digest| digest == *event.digest)),
+            // For an event with operators the digest is of the client's content, and the body has the results; for a redacted one, too,
+            // and the body has next to nothing.
+            (
+                "digest",
+                body.resolved
+                    || body.is_redacted
+                    || stored_digest(&event.body).is_some_and(|digest| digest == *event.digest),
+            ),
         ] {
             if !agrees {
                 self.findings
@@ -302,6 +308,9 @@ impl SessionCheck {
         if (event.rewind_to == Some(COMPACTION)) != (body.compacts && !body.rewinds) {
             self.findings
                 .note(|| format!("event {n}: it is stored as a compaction and is none, or the other way round"));
+        }
+        if let Some(other) = body.others.first().filter(|_| body.is_redacted) {
+            self.findings.note(|| format!("event {n}: it is redacted, and has {other:?}"));
         }
         match event.rewind_to.filter(|to| *to != COMPACTION) {
             Some(to) if !(0..n).contains(&to) => {
@@ -490,6 +499,9 @@ struct Body<'a> {
     set: Vec<(Cow<'a, str>, Json<'a>)>,
     /// The versions of artifacts that it names.
     named: Vec<(ArtifactName, i64)>,
+    is_redacted: bool,
+    /// The names of members that a redacted event has not.
+    others: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Body<'a> {
@@ -507,6 +519,8 @@ impl<'a> Body<'a> {
             removed: BTreeSet::new(),
             set: Vec::new(),
             named: Vec::new(),
+            is_redacted: false,
+            others: Vec::new(),
         };
         for member in json.as_object()? {
             match &*member.key {
@@ -517,7 +531,8 @@ impl<'a> Body<'a> {
                 "branch" => body.branch = member.value.as_str(),
                 "actions" => body.actions(member.value),
                 "customMetadata" => body.rewound_to = member.value.get("rewindToRevision"),
-                _ => {}
+                "redacted" => body.is_redacted = true,
+                _ => body.others.push(member.key),
             }
         }
         Some(body)
@@ -883,6 +898,36 @@ mod tests {
             let line = format!("event 2: the {field} of the body is not the one that was stored with it");
             differs(|s| damage(&mut s.events[1]), &[&line]);
         }
+    }
+
+    #[test]
+    fn a_redacted_event_has_nothing_else_and_its_values_are_gone() {
+        let redacted = |s: &mut Stored, more: &str| {
+            let ops = r#"[{"op":"remove","key":"a"},{"op":"remove","key":"user:u"}]"#;
+            s.events[0].body = format!(
+                r#"{{"id":"e1","timestamp":1.50,"author":"a"{more},"actions":{{"stateDelta":{{}},"stateOps":{ops}}},"redacted":{{"time":1}}}}"#
+            );
+        };
+        let taken = |s: &mut Stored| s.spans.retain(|span| span.from != 1);
+        let both = |s: &mut Stored, more: &str| {
+            redacted(s, more);
+            taken(s);
+        };
+        differs(|s| both(s, ""), &[]);
+        differs(|s| both(s, r#","content":1"#), &[r#"event 1: it is redacted, and has "content""#]);
+        differs(|s| redacted(s, ""), &["spans without a value that was overwritten or removed: 1"]);
+        differs(taken, &[r#"key "a": its span from 1 to 3 is missing"#]);
+        // Of a shared scope the log has a removal.
+        let of_scope = |s: &mut Stored, value: Option<&str>| {
+            let ops = r#"[{"op":"remove","key":"user:u"},{"op":"remove","key":"app:x"}]"#;
+            s.events[2].body = format!(
+                r#"{{"id":"e3","timestamp":3.50,"author":"a","actions":{{"stateDelta":{{"a":3}},"stateOps":{ops}}},"redacted":{{}}}}"#
+            );
+            s.app_log[0].value = value.map(Box::from);
+        };
+        differs(|s| of_scope(s, None), &[]);
+        let kept = r#"key "app:x": the app log has a value for what an event did to it at revision 1"#;
+        differs(|s| of_scope(s, Some("1")), &[kept]);
     }
 
     #[test]

@@ -137,6 +137,8 @@ pub enum SessionChange {
     Updated(String),
     /// Its log begins after this revision.
     Trimmed(i64),
+    /// The event of this sequence was redacted.
+    Redacted(i64),
     Deleted(Removal),
     /// Its lease changed, which the feed does not show.
     Leased,
@@ -272,6 +274,10 @@ impl Committed {
                 }
                 SessionChange::Trimmed(base) => {
                     ChangeRow { last: *base, ..ChangeRow::of(ChangeKind::SessionTrimmed, key, *incarnation) }
+                }
+                SessionChange::Redacted(sequence) => {
+                    let (first, last) = (*sequence, *sequence);
+                    ChangeRow { first, last, ..ChangeRow::of(ChangeKind::EventRedacted, key, *incarnation) }
                 }
                 // The erasure has a row of its own, and nothing may name the user.
                 SessionChange::Leased | SessionChange::Deleted(Removal::Erased) => return None,

@@ -20,8 +20,8 @@ use axum::Router;
 use axum::http::Method;
 use pages::{console, docs, home};
 use resources::{
-    access, artifacts, erasure, events, feed, lease, names, past, policy, render, sessions, state, system, transfer,
-    trim, watch,
+    access, artifacts, erasure, events, feed, lease, names, past, policy, redact, render, sessions, state, system,
+    transfer, trim, watch,
 };
 use way::pipeline;
 use way::routes::{Endpoint, resources};
@@ -72,6 +72,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::list, LIST;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/events" => events::append, APPEND;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/events/{event}" => events::get, GET;
+    POST "/v1/apps/{app}/users/{user}/sessions/{session}/events/{event}/redact" => redact::redact, REDACT;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => past::fork, FORK;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => past::rewind, REWIND;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/trim" => trim::trim, TRIM;

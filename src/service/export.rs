@@ -19,7 +19,7 @@ use crate::domain::transfer::{
 const PAGE_ROWS: usize = 500;
 const PAGE_BYTES: usize = 1 << 20;
 
-/// A session with at most this many bytes of lines is buffered before its first line is returned. If it is trimmed meanwhile, it
+/// A session with at most this many bytes of lines is buffered before its first line is returned. If it is trimmed or redacted meanwhile, it
 /// is read again, up to `TRIES` times.
 const BUFFERED_BYTES: usize = 4 << 20;
 const TRIES: u32 = 10;
@@ -63,6 +63,8 @@ struct PartialSession {
     head: SessionInfo,
     state: String,
     lost: Lost,
+    /// As of [`Exported::redacted`].
+    redacted: i64,
     digest: LinesDigest,
     sequence: i64,
     events: u64,
@@ -190,8 +192,8 @@ impl Export {
     /// The next lines; `None` after the last. May be retried after an error.
     ///
     /// # Errors
-    /// `SessionCut` if a partly exported session was deleted or trimmed, a partly exported artifact deleted, or if a session is trimmed
-    /// again and again: the export is incomplete. [`Error::Store`], [`Error::ArtifactStore`].
+    /// `SessionCut` if a partly exported session was deleted or trimmed, or an event of it redacted, a partly exported artifact deleted,
+    /// or if a session is trimmed again and again: the export is incomplete. [`Error::Store`], [`Error::ArtifactStore`].
     pub async fn next(&mut self, deadline: Instant) -> Result<Option<String>> {
         if self.open.is_some() {
             return self.go_on(deadline).await.map(Some);
@@ -332,6 +334,7 @@ impl Export {
                     labels: Vec::new(),
                     user_range: None,
                     id_range: None,
+                    forked_from: None,
                     after: self.last.clone(),
                     with_state: false,
                     max_rows: PAGE_ROWS,
@@ -361,6 +364,7 @@ impl Export {
         let mut open = PartialSession {
             state: page.state.clone().unwrap_or_default(),
             lost: page.lost,
+            redacted: page.redacted,
             digest: LinesDigest::default(),
             sequence: 0,
             events: 0,
@@ -391,7 +395,8 @@ impl Export {
         let page = self.service.export_page(&head.key, Some(head.revision), after, deadline).await?;
         let is_same = |page: &Exported| {
             let now = &page.head;
-            (now.incarnation, now.timeline, now.base_revision) == (head.incarnation, head.timeline, head.base_revision)
+            (now.incarnation, now.timeline, now.base_revision, page.redacted)
+                == (head.incarnation, head.timeline, head.base_revision, open.redacted)
         };
         let page = page.filter(is_same);
         let Some(open) = self.open.take() else { return Ok(String::new()) };

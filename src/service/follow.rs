@@ -16,9 +16,10 @@ use super::live::Subscription;
 use super::news::{Batch, MarkedEvent, News, Recent};
 use super::{Error, Reader, Result};
 use crate::domain::cursor::{Cursor, EventMark, NO_EVENT, Position, mark};
+use crate::domain::event::StoredEvent;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::{Json, Member};
-use crate::domain::query::{EventPage, EventQuery, SessionView, StateFilter};
+use crate::domain::query::{EventPage, EventQuery, RedactedQuery, SessionView, StateFilter};
 use crate::domain::scope::{self, Scope};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::{Tag, Timeline};
@@ -46,6 +47,8 @@ pub enum Begin {
 #[derive(Debug)]
 pub enum Item {
     Event(MarkedEvent),
+    /// An event that was sent before, as it is now that it is redacted.
+    Redacted(StoredEvent),
     /// The metadata as a JSON object, at the beginning and after each change.
     Metadata(String),
     /// The whole merged state as one JSON object.
@@ -101,6 +104,9 @@ pub struct Follower {
     shared: Option<KnownState>,
     /// The metadata revision that was read last, and a digest of the metadata that was sent.
     metadata: Option<(i64, [u8; 32])>,
+    /// The metadata revision up to which redactions of events that were sent are told, and whether there are more.
+    redacted: i64,
+    misses_redactions: bool,
     /// The log has more events than the last page.
     is_behind: bool,
     caught_up: bool,
@@ -165,6 +171,8 @@ impl Reader {
             with_state,
             shared: None,
             metadata: None,
+            redacted: head.metadata_revision,
+            misses_redactions: false,
             is_behind: false,
             caught_up: false,
             ended: false,
@@ -248,6 +256,7 @@ impl Follower {
         !self.caught_up
             || self.is_behind
             || self.is_due
+            || self.misses_redactions
             || news.other != self.other
             || news.incarnation != self.incarnation
             || news.revision > self.sequence
@@ -345,11 +354,18 @@ impl Follower {
             state = view.state.take();
             Batch { head, events, more } = batch_of(view);
         }
+        let redacted = self.redactions(&head, deadline).await?;
         // Nothing below can fail.
         self.is_due = false;
         self.other = news.other;
         let mut items: Vec<Item> = Vec::with_capacity(events.len() + 4);
         items.extend(self.trimmed.take().map(Item::Begins));
+        self.misses_redactions = redacted.len() == PAGE_ROWS;
+        self.redacted = match redacted.last() {
+            Some((revision, _)) if self.misses_redactions => *revision,
+            _ => head.metadata_revision,
+        };
+        items.extend(redacted.into_iter().map(|(_, event)| Item::Redacted(event)));
         if let Some(last) = events.last() {
             (self.sequence, self.event) = (last.event.sequence, last.mark);
         }
@@ -376,6 +392,23 @@ impl Follower {
             items.push(Item::CaughtUp);
         }
         Ok(items)
+    }
+
+    /// The events that were sent and have been redacted since, as of a read with this head, and after which change of metadata each was.
+    async fn redactions(&self, head: &SessionInfo, deadline: Instant) -> Result<Vec<(i64, StoredEvent)>> {
+        if head.metadata_revision <= self.redacted {
+            return Ok(Vec::new());
+        }
+        let query = RedactedQuery {
+            key: head.key.clone(),
+            incarnation: head.incarnation,
+            after: self.redacted,
+            through: head.metadata_revision,
+            last_sequence: self.sequence,
+            max_rows: PAGE_ROWS,
+        };
+        let reads = &self.service.reads;
+        self.service.read(deadline, || reads.redacted(&query, deadline)).await
     }
 
     /// Whether the database still has the last sent event after a failover. A client that follows state has to begin again:

@@ -8,7 +8,7 @@
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
 //! - `artifacts`: files of sessions and users
-//! - `past`: fork, rewind, the state as it was; `trim`: where the log begins
+//! - `past`: fork, rewind, the state as it was; `trim`: where the log begins; `redact`: what of an event must not be read again
 //! - `export`, `import`: sessions as lines, and back; `files`: artifacts as lines of an export
 //! - `policy`: how long the data of an app is kept
 //! - `live`: subscriptions to changes of sessions; `follow`: the items of a watch, in their order;
@@ -34,6 +34,7 @@ mod past;
 mod policy;
 mod poll;
 pub mod receipts;
+mod redact;
 mod retry;
 mod sessions;
 mod state;
@@ -127,7 +128,7 @@ pub enum Error {
     LimitReached(Bound),
     #[error("the precondition failed")]
     RevisionMismatch(Mismatch),
-    #[error("a session was deleted or trimmed, or an artifact deleted, while it was exported")]
+    #[error("a session was deleted or trimmed, an event redacted, or an artifact deleted, while it was exported")]
     SessionCut,
     #[error("there is no such artifact, or no such version of it")]
     ArtifactNotFound,
@@ -159,6 +160,7 @@ impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::SessionNotFound | Refusal::ImportLost => Self::SessionNotFound,
+            Refusal::EventNotFound => Self::EventNotFound,
             Refusal::InvocationNotFound => Self::InvocationNotFound,
             Refusal::SessionAlreadyExists => Self::SessionAlreadyExists,
             Refusal::CreationKeyConflict => Self::CreationKeyConflict,

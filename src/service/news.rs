@@ -135,7 +135,9 @@ impl Recent {
 
     pub fn keep(&mut self, as_of: News, batch: &Batch) {
         let Batch { head, events, more } = batch;
-        let is_same = |known: &SessionInfo| (known.incarnation, known.timeline) == (head.incarnation, head.timeline);
+        // An event that was read before may have been redacted with a change of metadata.
+        let of = |head: &SessionInfo| (head.incarnation, head.timeline, head.metadata_revision);
+        let is_same = |known: &SessionInfo| of(known) == of(head);
         let is_same = self.head.as_ref().is_some_and(is_same);
         let goes_on = match (self.events.back(), events.first()) {
             (None, None) => true,

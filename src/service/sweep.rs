@@ -45,7 +45,8 @@ impl Service {
                 }
                 self.sweep_blobs(limit).await?;
                 self.prune_feed(limit).await?;
-                self.finish_erasures(Instant::now() + limit).await
+                let is_scrubbed = self.scrub_redacted(limit).await?;
+                Ok::<_, StoreError>(self.finish_erasures(Instant::now() + limit).await? && is_scrubbed)
             };
             let pause = match swept.await {
                 Ok(true) => {

@@ -227,6 +227,8 @@ pub enum UserLock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnLocked {
     Wait,
+    /// Wait, also for who copies them, and let nobody copy them until the transaction ends.
+    WaitAlone,
     /// Leave them out. Sessions that do not exist look the same.
     Skip,
 }

@@ -10,8 +10,8 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use super::sql::view;
 use super::sql::words::Words;
 use super::{
-    access, appends, artifacts, effective, erasures, feed, leases, migrations, past, policies, postgres, sessions,
-    shared, sql, sqlite, transfer, trim,
+    access, appends, artifacts, effective, erasures, feed, leases, migrations, past, policies, postgres, redact,
+    sessions, shared, sql, sqlite, transfer, trim,
 };
 use crate::domain::access::Names;
 use crate::domain::ids::{AppName, SessionId, UserId};
@@ -43,6 +43,7 @@ fn lists(words: &Words) -> Vec<Named> {
                     labels,
                     user_range: None,
                     id_range: None,
+                    forked_from: None,
                     after: Some(ListPosition { time: Micros(0), user: user.clone(), session: session.clone() }),
                     with_state,
                     max_rows: 1,
@@ -50,6 +51,11 @@ fn lists(words: &Words) -> Vec<Named> {
                 };
                 let text = list::statement(words, &query, Micros(0)).text().to_owned();
                 lists.push((format!("list_of_{of}_by_{order}{variant}"), text));
+                if of == "user" && variant.is_empty() {
+                    let query = ListQuery { forked_from: Some(session.clone()), ..query.clone() };
+                    let text = list::statement(words, &query, Micros(0)).text().to_owned();
+                    lists.push((format!("list_of_forks_by_{order}"), text));
+                }
                 if of == "app" && variant.is_empty() {
                     let query = ListQuery { users: Names::patterns(["a", "b*"]), ..query };
                     let text = list::statement(words, &query, Micros(0)).text().to_owned();
@@ -78,6 +84,8 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         effective::Statements::named(words),
         past::moment::Statements::named(words),
         trim::Statements::named(words),
+        redact::Statements::named(words),
+        redact::ScopeStatements::named(words),
         artifacts::blobs::Statements::named(words),
         artifacts::keep::Statements::named(words),
         artifacts::named::Statements::named(words),
@@ -174,8 +182,8 @@ fn the_documented_statements_are_those_that_are_sent() {
 }
 
 /// Statements that go through a table, or through an index of a few rows of one: they have no key to find rows by.
-const SCANS: [&str; 6] =
-    ["next_buried", "next_trim", "dead_import", "erasures_to_finish", "erasure_counts", "feed_forget_user"];
+const SCANS: [&str; 7] =
+    ["next_buried", "next_trim", "dead_import", "to_scrub", "erasures_to_finish", "erasure_counts", "feed_forget_user"];
 
 #[tokio::test]
 async fn sqlite_finds_rows_by_their_keys() {

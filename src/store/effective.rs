@@ -133,7 +133,6 @@ fn superfluous(views: &[i64]) -> Vec<i64> {
     gone
 }
 
-#[expect(dead_code, reason = "a redaction will call it")]
 /// Forgets the views of a session that have an event in them of which something was taken.
 pub async fn forget(db: &mut impl Sql, key: &SessionKey, incarnation: i64, sequence: i64) -> Result<()> {
     let statements = Statements::of(db);

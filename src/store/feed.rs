@@ -140,7 +140,8 @@ async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
     let user = user.as_ref().map(|user| UserKey { app: app.clone(), user: user.clone() });
     let mut bytes = 0;
     change.content = match (*kind, user, session) {
-        (ChangeKind::Events, Some(user), Some((session, incarnation))) => {
+        // A redacted event is shown as it is now.
+        (ChangeKind::Events | ChangeKind::EventRedacted, Some(user), Some((session, incarnation))) => {
             let key = SessionKey { user, session: session.clone() };
             let events = events(tx, &key, *incarnation, *first, *last).await?;
             bytes = events.iter().map(|event| event.body.len()).sum();

@@ -12,7 +12,7 @@
 //! - `transactions`: what the transactions of all resources are over
 //! - the resources, each with its traits (its reads and its writes), its transactions, written once over [`backend::Tx`], its
 //!   statements and its rows: `sessions`, `appends`, `shared` (app and user state), `leases`, `past` (forks, rewinds,
-//!   moments), `trim`, `effective` (what a
+//!   moments), `trim`, `redact`, `effective` (what a
 //!   model reads), [`artifacts`], `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
 //! - [`open`]: the database that a URL names
 //! - [`nowhere`]: the reads of a store that holds nothing
@@ -41,6 +41,7 @@ mod past;
 mod policies;
 pub(crate) mod pool;
 mod postgres;
+mod redact;
 pub mod run;
 mod sessions;
 pub mod shape;
@@ -67,13 +68,13 @@ sum! {
     /// database has a clock of its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
     ///
     /// `deadline` bounds the whole call.
-    Reads: sessions::Reads, shared::Reads, leases::Reads, past::Reads, artifacts::Reads, transfer::Reads, access::Reads,
+    Reads: sessions::Reads, shared::Reads, leases::Reads, past::Reads, redact::Reads, artifacts::Reads, transfer::Reads, access::Reads,
     policies::Reads, erasures::Reads, feed::Reads, upkeep::Reads,
 }
 
 sum! {
     /// A database of sessions. Every write is one transaction. One that returns `Ok` is durable; one that is refused wrote nothing;
     /// one that fails says in its error whether it may have happened all the same.
-    Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, effective::Writes, artifacts::Writes,
-    transfer::Writes, access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,
+    Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, redact::Writes,
+    effective::Writes, artifacts::Writes, transfer::Writes, access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,
 }

@@ -16,7 +16,7 @@ use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
 use crate::domain::policy::{Policy, StoredPolicy};
-use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, ScopeView, SessionQuery, SessionView};
+use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, RedactedQuery, ScopeView, SessionQuery, SessionView};
 use crate::domain::scope::{Scope, join};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
@@ -28,7 +28,9 @@ use crate::store::backend::{DatabaseClock, Standby};
 use crate::store::error::StoreError;
 use crate::store::pool::{Nodes, PoolUse};
 use crate::store::shape::Shape;
-use crate::store::{access, artifacts, erasures, feed, leases, past, policies, sessions, shared, transfer, upkeep};
+use crate::store::{
+    access, artifacts, erasures, feed, leases, past, policies, redact, sessions, shared, transfer, upkeep,
+};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -112,6 +114,17 @@ impl past::Reads for Nowhere {
 
     async fn log_cost(&self, _: &SessionKey, _: i64, _: Instant) -> Result<i64> {
         Ok(0)
+    }
+}
+
+#[async_trait]
+impl redact::Reads for Nowhere {
+    async fn redacted(&self, _: &RedactedQuery, _: Instant) -> Result<Vec<(i64, StoredEvent)>> {
+        Ok(Vec::new())
+    }
+
+    async fn to_scrub(&self, _: Instant) -> Result<Vec<(AppName, i64)>> {
+        Ok(Vec::new())
     }
 }
 

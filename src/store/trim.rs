@@ -219,7 +219,7 @@ statements! { words,
     /// Locks the row of a trim, where the database is distributed, and reads how far it is.
     claim_trim: format!("select emptied from trims where {OF_INCARNATION}{}", words.claim()),
     empty_events: format!(
-        "update events set author = '', branch = null, body = '' where {OF_INCARNATION} \
+        "update events set author = '', branch = null, body = '', redaction = null where {OF_INCARNATION} \
          and sequence > $5 and sequence <= $6"
     ),
     set_emptied: format!("update trims set emptied = $5 where {OF_INCARNATION}"),

@@ -129,6 +129,7 @@ impl Replica {
             labels: Vec::new(),
             user_range: None,
             id_range: None,
+            forked_from: None,
             after: None,
             with_state: false,
             max_rows: 100,

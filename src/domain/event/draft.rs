@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::digest::Content;
-use super::names::{EVENT_FIELDS, READ_FIELDS};
+use super::names::{EVENT_FIELDS, READ_FIELDS, SERVER_FIELDS};
 use super::reader::{Reader, final_text, is_absent, without_nulls};
 use super::stored::{NewEvent, Rewind, cost, stored_delta};
 use crate::domain::change::{Edit, WrittenEdit};
@@ -91,7 +91,7 @@ impl EventDraft {
                 check_depth(member.value, || pointer_to(pointer, &member.name)).or_else(|e| reader.keep(e))?;
             }
             match (&*member.name, &timestamp) {
-                ("sequence" | "commitTime" | "actions", _) => {}
+                (name, _) if name == "actions" || SERVER_FIELDS.contains(&name) => {}
                 ("id", _) => body.push_raw(&member.raw_key, member.value.text()),
                 ("timestamp", Some(timestamp)) => body.push_raw(&member.raw_key, timestamp.number.text()),
                 _ => {
@@ -317,7 +317,7 @@ mod tests {
                 r#"{"invocationId":"i","errorCode":null,"id":"e","timestamp":2.000000}"#,
             ),
             (
-                r#"{"id":"e","timestamp":1,"sequence":9,"commit_time":3,"actions":{"state_delta":{"a": 1},"end_of_agent":true,"my_own":{"b_c":1}}}"#,
+                r#"{"id":"e","timestamp":1,"sequence":9,"redacted":{"time":1},"commit_time":3,"actions":{"state_delta":{"a": 1},"end_of_agent":true,"my_own":{"b_c":1}}}"#,
                 r#"{"id":"e","timestamp":1,"actions":{"stateDelta":{"a": 1},"endOfAgent":true,"my_own":{"b_c":1}}}"#,
             ),
             (
@@ -409,7 +409,7 @@ mod tests {
         for same in [
             r#"{"x":{"q":2.0,"p":1},"author":"a","actions":{"stateDelta":{"k":1}}}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"state_delta":{"k":1,"temp:t":5}},"id":"e","timestamp":9}"#,
-            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1}},"sequence":3,"commitTime":1}"#,
+            r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1}},"sequence":3,"commitTime":1,"redacted":{}}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"stateDelta":{"k":1},"stateOps":null},"branch":null,"id":null,"invocationId":null,"partial":null,"timestamp":null}"#,
             r#"{"author":"a","x":{"p":1,"q":2},"actions":{"artifactDelta":{ },"stateDelta":{"k":1},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}}"#,
         ] {

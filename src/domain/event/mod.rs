@@ -21,4 +21,6 @@ pub use draft::{EventDraft, stored_digest};
 pub(super) use names::STATE_FIELDS;
 pub use names::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS};
 pub use reader::named_versions;
-pub use stored::{NewEvent, Rewind, StoredEvent, cost, cost_beside, show_delta, with_known_names};
+pub use stored::{
+    NewEvent, Remains, Rewind, StoredEvent, cost, cost_beside, redaction_of, show_delta, with_known_names,
+};

@@ -34,6 +34,7 @@ pub const EVENT_FIELDS: &[&str] = &[
     "output",
     "outputTranscription",
     "partial",
+    "redacted",
     "sequence",
     "timestamp",
     "turnComplete",
@@ -77,8 +78,11 @@ pub const READ_FIELDS: &[&str] = &["actions", "author", "branch", "id", "invocat
 /// What changes state, or guards a change. Of these, too, `null` means absent.
 pub const STATE_FIELDS: &[&str] = &["preconditions", "stateDelta", "stateOps"];
 
+/// Fields that the server adds to an event that is stored. In an event that a client sends they are dropped.
+pub const SERVER_FIELDS: &[&str] = &["commitTime", "redacted", "sequence"];
+
 /// Those of the known fields that ADK does not have.
-pub const OWN_FIELDS: &[&str] = &["commitTime", "preconditions", "sequence", "stateOps"];
+pub const OWN_FIELDS: &[&str] = &["commitTime", "preconditions", "redacted", "sequence", "stateOps"];
 
 #[cfg(test)]
 mod tests {

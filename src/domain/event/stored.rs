@@ -65,22 +65,38 @@ pub struct StoredEvent {
     pub sequence: i64,
     pub commit_time: Micros,
     pub body: Arc<str>,
-    /// What is left is a stub: `body` is what a retry of it is answered.
-    pub trimmed: bool,
+    /// `body` is what a retry is answered of an event that is not there any more as it was.
+    pub is_stub: bool,
+}
+
+/// Why of an event a stub is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remains {
+    Trimmed,
+    Redacted,
+}
+
+impl Remains {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Trimmed => "trimmed",
+            Self::Redacted => "redacted",
+        }
+    }
 }
 
 impl StoredEvent {
     pub fn new(sequence: i64, commit_time: Micros, body: impl Into<Arc<str>>) -> Self {
-        Self { sequence, commit_time, body: body.into(), trimmed: false }
+        Self { sequence, commit_time, body: body.into(), is_stub: false }
     }
 
-    /// What is left of a trimmed event.
-    pub fn stub(sequence: i64, commit_time: Micros, id: &EventId) -> Self {
+    /// What a retry is answered of a trimmed or redacted event.
+    pub fn stub(sequence: i64, commit_time: Micros, id: &EventId, remains: Remains) -> Self {
         let mut stub = ObjectText::default();
         stub.push_str("id", id.as_str());
         stub.push("sequence", &sequence.to_string());
-        stub.push("trimmed", "true");
-        Self { sequence, commit_time, body: stub.close().into(), trimmed: true }
+        stub.push(remains.as_str(), "true");
+        Self { sequence, commit_time, body: stub.close().into(), is_stub: true }
     }
 
     /// An estimate of its bytes in an answer.
@@ -92,7 +108,7 @@ impl StoredEvent {
     /// Appends the event as readers see it: its body with `sequence` and `commitTime`.
     pub fn write_json(&self, out: &mut String) {
         out.reserve(self.weight());
-        if self.trimmed {
+        if self.is_stub {
             out.push_str(&self.body);
             return;
         }
@@ -103,6 +119,11 @@ impl StoredEvent {
         out.push_str(&self.commit_time.to_number());
         out.push('}');
     }
+}
+
+/// The member of a stored event that says when and why it was redacted; `None` if it was not.
+pub fn redaction_of(body: &str) -> Option<Json<'_>> {
+    Json::trusted(body).get("redacted")
 }
 
 /// What an event with so many bytes of text costs the rates (contract, section 11): 1, and 1 more for each further 16 KiB, begun

@@ -276,6 +276,7 @@ pub async fn list(call: Call) -> Result<Answer, Problem> {
         labels: Vec::new(),
         user_range: None,
         id_range: None,
+        forked_from: None,
         after: None,
         with_state: true,
         max_rows: page_rows,

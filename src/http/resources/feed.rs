@@ -204,6 +204,7 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
         }
         ChangeKind::SessionUpdated => object.push("metadata", detail.unwrap_or("{}")),
         ChangeKind::SessionTrimmed => object.push("baseRevision", &last.to_string()),
+        ChangeKind::EventRedacted => object.push("sequence", &last.to_string()),
         ChangeKind::SessionDeleted => object.push_str("reason", detail.unwrap_or_default()),
         ChangeKind::UserState | ChangeKind::AppState => {
             object.push("firstRevision", &first.to_string());

@@ -9,6 +9,7 @@ pub mod lease;
 pub mod names;
 pub mod past;
 pub mod policy;
+pub mod redact;
 pub mod render;
 pub mod sessions;
 pub mod state;

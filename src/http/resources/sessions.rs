@@ -252,7 +252,14 @@ const USER_PREFIX: Param = Param {
 };
 const ID_PREFIX: Param =
     Param { name: "idPrefix", kind: Kind::Text, about: "Only sessions whose ids begin with this, byte by byte." };
+const FORKED_FROM: Param = Param {
+    name: "forkedFrom",
+    kind: Kind::Text,
+    about: "Only the forks of this session: those made of it, not their forks.",
+};
 const LIST_QUERY: &[Param] = &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, LABELS];
+const LIST_OF_USER_QUERY: &[Param] =
+    &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, FORKED_FROM, LABELS];
 const LIST_ANSWERS: &[Reply] = &[Reply {
     status: StatusCode::OK,
     about: "A page of sessions, without events.",
@@ -267,7 +274,7 @@ pub const LIST_OF_USER: Operation = Operation {
     access: Access::Read(Role::Reader),
     summary: "List a user's sessions",
     description: "An unknown app or user has no sessions: the list is empty.",
-    query: LIST_QUERY,
+    query: LIST_OF_USER_QUERY,
     headers: &[],
     body: None,
     answers: LIST_ANSWERS,
@@ -320,6 +327,9 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Answer, Problem> {
         }
         binding = binding.with(prefix.unwrap_or(""));
     }
+    let source = query.text(&FORKED_FROM).map(SessionId::parse).transpose();
+    let forked_from = source.map_err(|message| Problem::field(FORKED_FROM.name, message))?;
+    binding = binding.with(forked_from.as_ref().map_or("", SessionId::as_str));
     let [user_range, id_range] = prefixes.map(|prefix| prefix.map(NameRange::of_prefix));
     for (name, value) in query.labels() {
         binding = binding.with(name).with(value);
@@ -335,6 +345,7 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Answer, Problem> {
         labels: query.labels().to_vec(),
         user_range,
         id_range,
+        forked_from,
         after,
         with_state,
         max_rows: query.page_rows(limits)?,

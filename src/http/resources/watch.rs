@@ -112,6 +112,11 @@ impl Session {
                         self.app.metrics.delivered(self.app.clock.now().0 - marked.event.commit_time.0);
                     }
                 }
+                Item::Redacted(event) => {
+                    let mut text = String::new();
+                    event.write_json(&mut text);
+                    out.push("redacted", None, &text);
+                }
                 Item::Begins(base) => out.push("trimmed", None, &base_object(base)),
                 Item::Trimmed(base) => {
                     out.ended = Some("trimmed");

@@ -31,21 +31,22 @@ macro_rules! judged {
 }
 
 macro_rules! lock_sessions {
-    ($on_locked:literal) => {
+    ($lock:literal) => {
         concat!(
             "select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) \
              cross join lateral (select l.app_name, l.user_id, l.id, l.incarnation, l.revision, \
                  l.metadata_revision, l.update_time, ",
             judged!("l"),
-            " from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id \
-               for no key update",
-            $on_locked,
+            " from sessions l where l.app_name = $1 and l.user_id = k.user_id and l.id = k.id ",
+            $lock,
             ") s"
         )
     };
 }
-pub const LOCK_SESSIONS: &str = lock_sessions!("");
-pub const LOCK_SESSIONS_SKIPPING: &str = lock_sessions!(" skip locked");
+pub const LOCK_SESSIONS: &str = lock_sessions!("for no key update");
+pub const LOCK_SESSIONS_SKIPPING: &str = lock_sessions!("for no key update skip locked");
+/// Against forks, too, which hold what they copy by `for key share`.
+pub const LOCK_SESSIONS_ALONE: &str = lock_sessions!("for update");
 
 /// Locks the rows of users, one by one, in the order given; the numbers of those that are there.
 pub const LOCK_USERS: &str = "select k.n from unnest($2::text[]) with ordinality as k(user_id, n) \
@@ -213,9 +214,10 @@ pub const PRUNE_CHANGES: &str = concat!(
 
 /// All of them, with their names.
 #[cfg(test)]
-pub const ALL: [(&str, &str); 25] = [
+pub const ALL: [(&str, &str); 26] = [
     ("lock_sessions", LOCK_SESSIONS),
     ("lock_sessions_skipping", LOCK_SESSIONS_SKIPPING),
+    ("lock_sessions_alone", LOCK_SESSIONS_ALONE),
     ("lock_users", LOCK_USERS),
     ("lock_app", LOCK_APP),
     ("make_users", MAKE_USERS),

@@ -12,8 +12,8 @@ use super::ours::look;
 use super::read::{Read, Unfinished, read_statement};
 use super::statements::{
     CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP,
-    LOCK_SESSIONS, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED, NEXT_BURIED_UNLOCKED,
-    READ_HEADS, READ_REVISIONS, VALUES,
+    LOCK_SESSIONS, LOCK_SESSIONS_ALONE, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED,
+    NEXT_BURIED_UNLOCKED, READ_HEADS, READ_REVISIONS, VALUES,
 };
 use super::words::{DISTRIBUTED, WORDS, pinned};
 use super::write::{apps_of, create_sessions, insert_sessions, insert_unlisted, list_sessions, write_call};
@@ -238,6 +238,7 @@ impl Tx for PgTx {
         for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
             let rows: Vec<LockedRow> = sqlx::query_as(match on_locked {
                 OnLocked::Wait => LOCK_SESSIONS,
+                OnLocked::WaitAlone => LOCK_SESSIONS_ALONE,
                 OnLocked::Skip => LOCK_SESSIONS_SKIPPING,
             })
             .persistent(self.persistent)

@@ -84,6 +84,7 @@ const WORDS_OF_SERVER: Words = Words {
              select app_name, user_id, id, update_time / {UPDATE_BUCKET} from made"
         )
     },
+    by_source: |of| format!("(select * from sessions s where {of} offset 0) s"),
     join_listed: "cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id \
                                         and l.id = o.id offset 0) s",
     unit_separator: "chr(31)",

@@ -58,14 +58,19 @@ pub fn statement<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<
     let mut values = Query::new("");
     let state = if query.with_state { format!(", {}", state_columns(words, "", "", "")) } else { String::new() };
     // The table that an index has in the order that is asked for, and what to read.
-    let (of, from) = match query.order_by {
-        OrderBy::LastUpdateTime => ("o", format!("session_updates o {}", words.join_listed)),
-        OrderBy::CreateTime => ("s", "sessions s".to_owned()),
+    let source = query.forked_from.as_ref();
+    let (of, mut from) = match query.order_by {
+        OrderBy::LastUpdateTime if source.is_none() => ("o", format!("session_updates o {}", words.join_listed)),
+        _ => ("s", "sessions s".to_owned()),
     };
     let mut matching = format!("{of}.app_name = {}", values.place(query.app.as_str()));
     let user = query.user.as_ref().map(UserId::as_str).or(query.users.only());
     if let Some(user) = user {
         matching += &format!(" and {of}.user_id = {}", values.place(user));
+    }
+    if let Some(source) = source {
+        matching += &format!(" and s.forked_from = {}", values.place(source.as_str()));
+        from = (words.by_source)(&matching);
     }
     let mut within = |column: &str, range: NameRange| match range.end {
         Some(end) => {
@@ -106,7 +111,7 @@ pub fn statement<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<
         }
         at.push(values.place(after.session.as_str()));
         matching += &format!(" and ({}) {than} ({})", row(Some(time), &format!("{of}.")), at.join(", "));
-        if query.order_by == OrderBy::LastUpdateTime {
+        if of == "o" {
             matching += &format!(" and o.bucket {than}= {}", values.place(update_bucket(after.time)));
         }
     }
@@ -116,14 +121,15 @@ pub fn statement<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<
     }
     let limit = values.place(query.max_rows as i64 + 1);
     let listed = listed_column(words);
-    values.sql(&match query.order_by {
-        OrderBy::CreateTime => format!(
+    values.sql(&match of {
+        // Forks of one session are few, and sorted.
+        "s" => format!(
             "select {listed}{state} from {from} where {matching} order by {} limit 0 + {limit}",
             ordered(time, "s.", direction)
         ),
         // As many sessions as asked for, in the order of the index, end in some bucket: its others may come before some of them, and
         // those of later buckets do not.
-        OrderBy::LastUpdateTime => {
+        _ => {
             let columns: Vec<String> =
                 PRESENT.iter().chain(&OPTIONAL).map(|column| format!("s.{column}")).collect();
             let found = format!("select o.bucket, {} from {from} where {matching}", columns.join(", "));
@@ -243,6 +249,7 @@ mod tests {
             labels: Vec::new(),
             user_range: None,
             id_range: None,
+            forked_from: None,
             after: Some(after),
             with_state: false,
             max_rows: 9,

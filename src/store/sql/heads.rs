@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use sqlx::FromRow;
 
-use crate::domain::event::StoredEvent;
+use crate::domain::event::{Remains, StoredEvent, redaction_of};
 use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey};
 use crate::domain::loaded::{Known, Loaded, Needs, SessionHead};
 use crate::domain::time::Micros;
@@ -119,8 +119,9 @@ impl HeadsRow {
         let digest = digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?;
         // Of a trimmed event there is no body, be it emptied by now or not.
         let event = match self.body {
-            Some(body) => StoredEvent::new(sequence, Micros(commit_time), body),
-            None => StoredEvent::stub(sequence, Micros(commit_time), id),
+            Some(body) if redaction_of(&body).is_none() => StoredEvent::new(sequence, Micros(commit_time), body),
+            Some(_) => StoredEvent::stub(sequence, Micros(commit_time), id, Remains::Redacted),
+            None => StoredEvent::stub(sequence, Micros(commit_time), id, Remains::Trimmed),
         };
         Ok(Some(Known { digest, timestamp: Micros(event_time), event }))
     }

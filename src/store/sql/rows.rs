@@ -216,7 +216,7 @@ impl BuriedRow {
 }
 
 /// Where an imported session lost what shared scopes were.
-#[derive(FromRow)]
+#[derive(Clone, Copy, FromRow)]
 pub struct LostRow {
     lost_user_from: Option<i64>,
     lost_user_through: Option<i64>,

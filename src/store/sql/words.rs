@@ -30,6 +30,8 @@ pub struct Words {
     /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there. On a
     /// distributed database it is of the session alone, and the place in the list takes a statement of its own.
     pub listed: fn(insert: &str, id: &str) -> String,
+    /// The sessions `s` of a user that are forks of one session, as the condition on rows `s` says, found by their source.
+    pub by_source: fn(of: &str) -> String,
     /// Nested-loop join from `session_updates o` to `sessions s`; keeps the index order of `o`.
     pub join_listed: &'static str,
     /// The character U+001F. No id and no JSON text holds it.

@@ -40,6 +40,7 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
         base_saw: (row.created_user_revision, row.created_app_revision),
         base_artifacts,
         has_artifacts: row.has_artifacts == 1,
+        redacted: row.redacted,
         lost: row.lost.into(),
         origin: row.imported_mark,
         imported_digest: row.imported_digest,
@@ -75,6 +76,7 @@ statements! { _words,
     /// What of a session only exports show.
     exported: format!(
         "select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest, {LOST}, \
+           coalesce((select max(e.redaction) from events e where {OF_EVENT} and e.redaction is not null), 0) as redacted, \
            cast(case when exists (select 1 from artifact_names n where n.app_name = $1 and n.user_id = $2 \
              and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as bigint) as has_artifacts \
          from sessions s where {OF_SESSION}"
@@ -103,6 +105,7 @@ struct ExportedRow {
     imported_digest: Option<Vec<u8>>,
     #[sqlx(flatten)]
     lost: LostRow,
+    redacted: i64,
     has_artifacts: i64,
 }
 

@@ -28,6 +28,7 @@ pub fn list(order_by: OrderBy) -> ListQuery {
         labels: Vec::new(),
         user_range: None,
         id_range: None,
+        forked_from: None,
         after: None,
         with_state: false,
         max_rows: 100,

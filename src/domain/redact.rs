@@ -1,0 +1,373 @@
+//! Redaction: of an event there stays when, by whom and in which invocation it was, and as much of its changes as is asked for. The
+//! rest must not be read again (contract, section 14).
+
+use std::collections::{BTreeSet, HashSet};
+
+use uuid::Uuid;
+
+use super::append::Append;
+use super::change::WrittenEdit;
+use super::envelope::Fields;
+use super::event::{EventDraft, StoredEvent, named_versions, redaction_of};
+use super::guard::Guard;
+use super::ids::{EventId, SessionKey};
+use super::json::{Json, ObjectText};
+use super::lease::{LeaseHead, LeaseMark};
+use super::rewind::derived_id;
+use super::scope::{Scope, split};
+use super::tag::Tag;
+use super::time::Micros;
+use super::{Limits, Rejected};
+
+/// The longest reason, in bytes.
+const MAX_REASON: usize = 256;
+
+/// What becomes of the values that the event set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Values {
+    /// They stay: past and present states are what they were.
+    #[default]
+    Keep,
+    /// They go: from past states, and from the present one where nobody has set the key since.
+    Remove,
+}
+
+/// The body of a request to redact an event.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RedactDraft {
+    pub reason: Option<String>,
+    pub values: Values,
+}
+
+impl RedactDraft {
+    /// Reads `{reason?, state?}`.
+    ///
+    /// # Errors
+    /// A reason that is too long, another `state` than `keep` and `remove`, another type, or any other field.
+    pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
+        let mut fields = Fields::of(json, "")?;
+        let reason = fields.take_str_with("reason", |reason| match reason.len() {
+            0..=MAX_REASON => Ok(reason.to_owned()),
+            _ => Err("must be at most 256 bytes"),
+        });
+        let values = fields.take_str_with("state", |word| match word {
+            "keep" => Ok(Values::Keep),
+            "remove" => Ok(Values::Remove),
+            _ => Err("must be `keep` or `remove`"),
+        });
+        fields.finish()?;
+        Ok(Self { reason, values: values.unwrap_or_default() })
+    }
+}
+
+/// A redaction of an event, in its session and in forks of it. It is idempotent.
+#[derive(Debug, Clone)]
+pub struct Redaction {
+    pub key: SessionKey,
+    pub event: EventId,
+    pub draft: RedactDraft,
+    pub guard: Guard,
+    /// The ids of the events that remove present values are derived from it.
+    pub removal_id: Uuid,
+    /// When it is made, as the event shows it: by the database's clock, if it has one.
+    pub time: Micros,
+    pub now: Micros,
+    /// The forks to redact the event in, and those in which it was redacted before.
+    pub forks: BTreeSet<SessionKey>,
+    pub done: BTreeSet<SessionKey>,
+}
+
+/// How many forks one transaction takes.
+pub const FORKS_AT_ONCE: usize = 100;
+
+/// What a transaction of a redaction came to.
+#[derive(Debug)]
+pub enum Step {
+    /// Nothing was written: these forks hold the event, and are to be redacted with it.
+    Wider(BTreeSet<SessionKey>),
+    Done(Redacted),
+}
+
+/// An event after its redaction.
+#[derive(Debug)]
+pub struct Redacted {
+    pub event: StoredEvent,
+    /// The session's tag after it.
+    pub tag: Tag,
+    /// The revision of the event that removes present values, if one was appended, and how many were appended in all sessions.
+    pub revision: Option<i64>,
+    pub appended: usize,
+    /// How many forks hold the event.
+    pub forks: usize,
+    /// Those of them in which it is still to be redacted.
+    pub left: BTreeSet<SessionKey>,
+}
+
+impl Redaction {
+    /// The text of the event after the redaction, given what it is now, and whether it rewinds; `None` if it is so already.
+    pub fn of(&self, body: &str, is_rewind: bool) -> Option<String> {
+        let RedactDraft { reason, values } = &self.draft;
+        let Some(before) = redaction_of(body) else {
+            return Some(reduced(body, *values, is_rewind, &mark(self.time, reason.as_deref())));
+        };
+        // What was removed does not come back.
+        if *values == Values::Keep || reduced(body, *values, is_rewind, before.text()) == body {
+            return None;
+        }
+        let known = before.get("reason").and_then(Json::as_str);
+        let reason = reason.as_deref().or(known.as_deref());
+        Some(reduced(body, *values, is_rewind, &mark(self.time, reason)))
+    }
+
+    /// The append that removes keys from the present state of a session: of the event's own, or of a fork, whose lease it overlooks.
+    pub fn removal<'k>(
+        &self,
+        key: &SessionKey,
+        lease: &LeaseHead,
+        keys: impl Iterator<Item = (Scope, &'k str)>,
+    ) -> Append {
+        let id = derived_id(self.removal_id, key.session.as_str().as_bytes());
+        let draft = EventDraft::of_change(Some(id.clone()), "user", "", WrittenEdit::remove_all(keys));
+        let present = lease.all.as_ref().map(|_| LeaseMark { epoch: lease.epoch, incarnation: None });
+        Append {
+            key: key.clone(),
+            events: vec![draft.seal(id, self.now)],
+            guard: Guard { lease: if *key == self.key { self.guard.lease } else { present }, if_match: None },
+            only_if_present: None,
+            limits: Limits::unbounded_input(),
+            now: self.now,
+            with_state: false,
+        }
+    }
+}
+
+/// The keys that an event sets, with their values.
+pub fn set_keys(body: &str) -> Vec<(Scope, String, Json<'_>)> {
+    let delta = Json::trusted(body).get("actions").and_then(|actions| actions.get("stateDelta"));
+    let members = delta.and_then(Json::as_object).into_iter().flatten();
+    let stored = members.filter_map(|member| {
+        let (scope, key) = split(&member.key)?;
+        Some((scope, key.to_owned(), member.value))
+    });
+    stored.collect()
+}
+
+/// Whether an event sets or removes a key, given as the merged state shows it.
+pub fn touched(body: &str) -> HashSet<String> {
+    let Some(actions) = Json::trusted(body).get("actions") else { return HashSet::new() };
+    let set = actions.get("stateDelta").and_then(Json::as_object).into_iter().flatten();
+    set.map(|member| member.key.into_owned()).chain(removed(actions)).collect()
+}
+
+/// The keys that the operators of an event remove.
+fn removed(actions: Json<'_>) -> impl Iterator<Item = String> {
+    let ops = actions.get("stateOps").and_then(Json::as_array).into_iter().flatten();
+    ops.filter(|op| op.get("op").and_then(Json::as_str).as_deref() == Some("remove"))
+        .filter_map(|op| op.get("key").and_then(Json::as_str).map(std::borrow::Cow::into_owned))
+}
+
+/// The member `redacted` of an event.
+fn mark(time: Micros, reason: Option<&str>) -> String {
+    let mut mark = ObjectText::default();
+    mark.push("time", &time.to_number());
+    if let Some(reason) = reason {
+        mark.push_str("reason", reason);
+    }
+    mark.close()
+}
+
+/// What stays of an event. Reduced once more in the same way, it is the same.
+fn reduced(body: &str, values: Values, is_rewind: bool, mark: &str) -> String {
+    let body = Json::trusted(body);
+    let mut object = ObjectText::default();
+    for name in ["id", "timestamp", "author", "invocationId", "branch"] {
+        match body.get(name) {
+            Some(value) => object.push(name, value.text()),
+            None if name == "author" => object.push_str(name, ""),
+            None => {}
+        }
+    }
+    if let Some(actions) = body.get("actions").and_then(|actions| reduced_actions(actions, values, is_rewind)) {
+        object.push("actions", &actions);
+    }
+    let revision = body.get("customMetadata").and_then(|metadata| metadata.get("rewindToRevision"));
+    if let Some(revision) = revision.filter(|to| is_rewind && to.text().bytes().all(|b| b.is_ascii_digit())) {
+        let mut metadata = ObjectText::default();
+        metadata.push("rewindToRevision", revision.text());
+        object.push("customMetadata", &metadata.close());
+    }
+    object.push("redacted", mark);
+    object.close()
+}
+
+/// `None` if nothing is left.
+fn reduced_actions(actions: Json<'_>, values: Values, is_rewind: bool) -> Option<String> {
+    let mut object = ObjectText::default();
+    match values {
+        Values::Keep => {
+            for name in ["stateDelta", "stateOps"] {
+                if let Some(value) = actions.get(name) {
+                    object.push(name, value.text());
+                }
+            }
+        }
+        Values::Remove => {
+            let set = actions.get("stateDelta").and_then(Json::as_object).into_iter().flatten();
+            let mut known = HashSet::new();
+            let keys = removed(actions).chain(set.map(|member| member.key.into_owned()));
+            let ops: Vec<String> = keys.filter(|key| known.insert(key.clone())).map(|key| removal(&key)).collect();
+            if !ops.is_empty() {
+                // As of every event with operators.
+                object.push("stateDelta", "{}");
+                object.push_array("stateOps", &ops);
+            }
+        }
+    }
+    // Which versions it names is no content. What else may stand there is.
+    let versions = actions.get("artifactDelta").map(named_versions).unwrap_or_default();
+    if !versions.is_empty() {
+        let mut named = ObjectText::default();
+        versions.iter().for_each(|(name, version)| named.push(name.as_str(), &version.to_string()));
+        object.push("artifactDelta", &named.close());
+    }
+    if let Some(invocation) = actions.get("rewindBeforeInvocationId").filter(|_| is_rewind) {
+        object.push("rewindBeforeInvocationId", invocation.text());
+    }
+    (object.bytes() > 0).then(|| object.close())
+}
+
+fn removal(key: &str) -> String {
+    let mut op = ObjectText::default();
+    op.push_str("op", "remove");
+    op.push_str("key", key);
+    op.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::envelope::parse_body;
+    use crate::domain::ids::{AppName, SessionId, UserId, UserKey};
+
+    fn redaction(values: Values, reason: Option<&str>, time: i64) -> Redaction {
+        let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+        Redaction {
+            key: SessionKey { user, session: SessionId::parse("s").unwrap() },
+            event: EventId::parse("e").unwrap(),
+            draft: RedactDraft { reason: reason.map(str::to_owned), values },
+            guard: Guard::default(),
+            removal_id: Uuid::from_u128(7),
+            time: Micros(time),
+            now: Micros(1),
+            forks: BTreeSet::new(),
+            done: BTreeSet::new(),
+        }
+    }
+
+    fn keep(body: &str, is_rewind: bool) -> Option<String> {
+        redaction(Values::Keep, None, 5_000_000).of(body, is_rewind)
+    }
+
+    fn remove(body: &str, is_rewind: bool) -> Option<String> {
+        redaction(Values::Remove, None, 6_000_000).of(body, is_rewind)
+    }
+
+    #[test]
+    fn a_request_has_a_reason_and_says_what_becomes_of_values() {
+        let parse = |text: &str| RedactDraft::parse(parse_body(text.as_bytes())?);
+        assert_eq!(parse("{}"), Ok(RedactDraft::default()));
+        let long = "é".repeat(128);
+        let given = RedactDraft { reason: Some(long.clone()), values: Values::Remove };
+        assert_eq!(parse(&format!(r#"{{"reason":"{long}","state":"remove"}}"#)), Ok(given));
+        assert_eq!(parse(r#"{"state":"keep","reason":null}"#), Ok(RedactDraft::default()));
+        for (bad, field) in [
+            (format!(r#"{{"reason":"{long}x"}}"#), "reason"),
+            (r#"{"reason":1}"#.into(), "reason"),
+            (r#"{"state":"drop"}"#.into(), "state"),
+            (r#"{"states":"keep"}"#.into(), "states"),
+            ("[]".into(), ""),
+        ] {
+            let Err(Rejected::Invalid(errors)) = parse(&bad) else { panic!("{bad}") };
+            assert_eq!(errors[0].field, field, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_says_when_and_by_whom_stays_and_the_content_goes() {
+        let body = r#"{"content":{"parts":[{"text":"secret"}]},"timestamp":1E2,"id":"e\u0031","author":"ann","x":1,"invocationId":"i","branch":"b","errorMessage":"secret","customMetadata":{"a":"secret","rewindToRevision":3},"actions":{"compaction":{"compactedContent":"secret"},"preconditions":[{"key":"k","equals":"secret"}],"artifactDelta":{"f":2,"g":"secret"},"rewindBeforeInvocationId":"i0"}}"#;
+        assert_eq!(
+            keep(body, false).unwrap(),
+            r#"{"id":"e\u0031","timestamp":1E2,"author":"ann","invocationId":"i","branch":"b","actions":{"artifactDelta":{"f":2}},"redacted":{"time":5.000000}}"#
+        );
+        assert_eq!(
+            remove(body, true).unwrap(),
+            r#"{"id":"e\u0031","timestamp":1E2,"author":"ann","invocationId":"i","branch":"b","actions":{"artifactDelta":{"f":2},"rewindBeforeInvocationId":"i0"},"customMetadata":{"rewindToRevision":3},"redacted":{"time":6.000000}}"#
+        );
+        let bare = r#"{"id":"e","timestamp":1,"actions":{"escalate":true}}"#;
+        assert_eq!(keep(bare, false).unwrap(), r#"{"id":"e","timestamp":1,"author":"","redacted":{"time":5.000000}}"#);
+    }
+
+    #[test]
+    fn values_stay_or_become_removals() {
+        let actions = r#"{"stateOps":[{"op":"remove","key":"gone"},{"op":"remove","key":"k"},{"op":"append","key":"user:l","value":["secret"]}],"stateDelta":{"k": 1.0,"user:l":["secret"]}}"#;
+        let body = format!(r#"{{"id":"e","timestamp":1,"author":"a","actions":{actions}}}"#);
+        let kept = keep(&body, false).unwrap();
+        let actions = Json::trusted(&kept).get("actions").unwrap().text().to_owned();
+        assert_eq!(
+            actions,
+            r#"{"stateDelta":{"k": 1.0,"user:l":["secret"]},"stateOps":[{"op":"remove","key":"gone"},{"op":"remove","key":"k"},{"op":"append","key":"user:l","value":["secret"]}]}"#
+        );
+        let removed = remove(&body, false).unwrap();
+        assert_eq!(
+            Json::trusted(&removed).get("actions").unwrap().text(),
+            r#"{"stateDelta":{},"stateOps":[{"op":"remove","key":"gone"},{"op":"remove","key":"k"},{"op":"remove","key":"user:l"}]}"#
+        );
+        assert!(set_keys(&removed).is_empty());
+        let set: Vec<_> =
+            set_keys(&kept).into_iter().map(|(scope, key, value)| (scope, key, value.text().to_owned())).collect();
+        assert_eq!(
+            set,
+            [(Scope::Session, "k".into(), "1.0".into()), (Scope::User, "l".into(), r#"["secret"]"#.into())]
+        );
+        assert_eq!(touched(&body), ["gone", "k", "user:l"].map(str::to_owned).into());
+        assert_eq!(touched(&removed), touched(&body));
+    }
+
+    #[test]
+    fn again_changes_nothing_and_what_is_gone_stays_gone() {
+        let body = r#"{"id":"e","timestamp":1,"author":"a","content":1,"actions":{"stateDelta":{"k":1}}}"#;
+        let first = redaction(Values::Keep, Some("why"), 1_000_000).of(body, false).unwrap();
+        assert_eq!(keep(&first, false), None);
+        // Values can still be taken; the reason stays unless there is another one.
+        let second = remove(&first, false).unwrap();
+        assert!(second.ends_with(r#""redacted":{"time":6.000000,"reason":"why"}}"#), "{second}");
+        let other = redaction(Values::Remove, Some("other"), 6_000_000).of(&first, false).unwrap();
+        assert!(other.ends_with(r#""redacted":{"time":6.000000,"reason":"other"}}"#), "{other}");
+        for again in [keep(&second, false), remove(&second, false)] {
+            assert_eq!(again, None);
+        }
+        // Without values there is nothing to take.
+        let bare = keep(r#"{"id":"e","timestamp":1,"author":"a","content":1}"#, false).unwrap();
+        assert_eq!(remove(&bare, false), None);
+    }
+
+    #[test]
+    fn a_removal_is_an_event_of_the_session_with_an_id_of_its_own() {
+        let one = redaction(Values::Remove, None, 1);
+        let keys = [(Scope::Session, "k"), (Scope::App, "x")];
+        let other = SessionKey { session: SessionId::parse("f").unwrap(), ..one.key.clone() };
+        let lease = LeaseHead { epoch: 4, all: None };
+        let [own, fork] = [&one.key, &other].map(|key| one.removal(key, &lease, keys.into_iter()));
+        assert_ne!(own.events[0].id, fork.events[0].id);
+        let body = &own.events[0].body;
+        let ops = r#"[{"op":"remove","key":"k"},{"op":"remove","key":"app:x"}]"#;
+        assert!(
+            body.contains(&format!(
+                r#""author":"user","invocationId":"","actions":{{"stateDelta":{{}},"stateOps":{ops}}}"#
+            )),
+            "{body}"
+        );
+        // No lease excludes all others.
+        assert_eq!(fork.guard.lease, None);
+    }
+}

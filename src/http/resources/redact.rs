@@ -1,0 +1,62 @@
+//! `.../events/{event}/redact`: what must not be read again.
+
+use axum::http::StatusCode;
+
+use crate::domain::access::Role;
+use crate::domain::redact::RedactDraft;
+use crate::http::call::{Call, Received};
+use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
+use crate::http::reply::{Answer, Code, Problem};
+
+pub const REDACT: Operation = Operation {
+    id: "redactEvent",
+    tag: "Events",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Operator),
+    summary: "Redact an event",
+    description: "Of the event there stays when, by whom and in which invocation it was; its content is gone for every \
+                  reader. With `state: keep` (the default) it still shows the changes of state that it made, and \
+                  states are what they were. With `remove` its values are gone, too: past states lack them, and those \
+                  that are still present are removed by an event that is appended, whose `revision` the answer has. \
+                  Forks that hold the event are redacted with it. Repeating the request changes nothing. A retry of the \
+                  event is still recognised. The last part of the `ETag` changes.",
+    query: &[],
+    headers: &[Header::Lease, Header::IfMatch],
+    body: Some(Body { schema: "RedactEvent", required: false }),
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The event as it is now, and in how many forks.",
+        schema: Some("RedactedEvent"),
+        headers: &["ETag"],
+    }],
+    errors: &[
+        Code::SessionNotFound,
+        Code::EventNotFound,
+        Code::RevisionTrimmed,
+        Code::LeaseHeld,
+        Code::Fenced,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+    ],
+};
+
+pub async fn redact(mut call: Call) -> Result<Answer, Problem> {
+    let (key, id) = (call.names.session()?, call.names.event_id()?);
+    let guard = call.headers.guard()?;
+    let body = call.body().await?;
+    let draft = match body.as_ref().map(Received::json).transpose()? {
+        Some(json) => RedactDraft::parse(json)?,
+        None => RedactDraft::default(),
+    };
+    let redacted = call.writer()?.redact(key, id, draft, guard, call.deadline).await?;
+    let mut text = String::new();
+    redacted.event.write_json(&mut text);
+    // A stored event is an object that is not empty.
+    text.pop();
+    text.push_str(&format!(",\"forks\":{}", redacted.forks));
+    if let Some(revision) = redacted.revision {
+        text.push_str(&format!(",\"revision\":{revision}"));
+    }
+    text.push('}');
+    Ok(Answer::ok().tag(redacted.tag).json(text))
+}

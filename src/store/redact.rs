@@ -1,0 +1,466 @@
+//! Redacts events: in their session, and in the forks that copied them.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use async_trait::async_trait;
+use sqlx::FromRow;
+use tokio::time::Instant;
+
+use crate::domain::append::{Append, decide, needs};
+use crate::domain::event::StoredEvent;
+use crate::domain::history;
+use crate::domain::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionId, SessionKey, StateAddress};
+use crate::domain::loaded::{KeyNeeds, LockedSession, need_key};
+use crate::domain::query::{ANY_TIME, RedactedQuery};
+use crate::domain::redact::{FORKS_AT_ONCE, Redacted, Redaction, Step, Values, set_keys, touched};
+use crate::domain::refusal::Refusal;
+use crate::domain::scope::Scope;
+use crate::domain::time::Micros;
+use crate::domain::transfer::Lost;
+use crate::domain::writes::{Committed, SessionChange, Writes as Rows};
+use crate::store::appends::load::{load, values};
+use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
+use crate::store::effective;
+use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::run::{End, apply};
+use crate::store::sessions::change::judge;
+use crate::store::sessions::read::{head, not_there};
+use crate::store::shape::Shape;
+use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_SESSION};
+use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::rows::LostRow;
+use crate::store::sql::scope::ScopeTables;
+use crate::store::sql::statements::statements;
+use crate::store::transactions::Transactions;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// Events that were redacted, each with the metadata revision that its last redaction made.
+    async fn redacted(&self, query: &RedactedQuery, deadline: Instant) -> Result<Vec<(i64, StoredEvent)>>;
+
+    /// The apps in which something was redacted since the files of the database were overwritten, and how often; none where these are
+    /// not this process's.
+    async fn to_scrub(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Redacts an event in its session and in some forks, and says in which it is still to be done.
+    async fn redact(&self, redaction: &Redaction, deadline: Instant) -> Decided<Step>;
+
+    /// Notes that all was overwritten that was redacted in an app so often.
+    async fn scrubbed(&self, app: &AppName, count: i64, deadline: Instant) -> Result<()>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn redacted(&self, query: &RedactedQuery, deadline: Instant) -> Result<Vec<(i64, StoredEvent)>> {
+        let read = async |tx: &mut B::Tx| redacted(tx, query).await;
+        self.runner.of(query.key.app(), deadline).one_statement(read).await
+    }
+
+    async fn to_scrub(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
+        if self.runner.database().shape() != Shape::File {
+            return Ok(Vec::new());
+        }
+        self.runner.across_apps(deadline).one_statement(async |tx| to_scrub(tx).await).await
+    }
+}
+
+#[async_trait]
+impl<B: Backend> Writes for Transactions<B> {
+    async fn redact(&self, redaction: &Redaction, deadline: Instant) -> Decided<Step> {
+        redaction.forks.iter().chain([&redaction.key]).for_each(|key| self.remembered.evict_session(key));
+        for scope in redaction.key.scopes() {
+            self.remembered.evict_scope(&scope.to_key());
+        }
+        self.runner.of(redaction.key.app(), deadline).decide(async |tx| redact(tx, redaction).await).await
+    }
+
+    async fn scrubbed(&self, app: &AppName, count: i64, deadline: Instant) -> Result<()> {
+        let scrubbed = async |tx: &mut B::Tx| {
+            tx.execute(Query::new(&Statements::of(tx).scrubbed).app(app).bind(count)).await?;
+            Ok(((), End::UNTOLD))
+        };
+        self.runner.of(app, deadline).write(scrubbed).await
+    }
+}
+
+/// A session whose event changes.
+struct Target<'r> {
+    row: &'r LockedSession,
+    event: Held,
+    body: String,
+}
+
+/// The keys of a shared scope that hold, or held, what the event wrote there at a revision.
+struct Written {
+    scope: ScopeKey,
+    revision: i64,
+    keys: Vec<String>,
+}
+
+/// Redacts an event in all sessions of a round, which are locked, so that nobody copies them meanwhile.
+pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, End)> {
+    let keys: BTreeSet<&SessionKey> = redaction.forks.iter().chain([&redaction.key]).collect();
+    let rows = tx.lock_sessions(&keys, OnLocked::WaitAlone).await?;
+    let is_own = |row: &&LockedSession| row.key == redaction.key && row.head.is_live(redaction.now);
+    let own = rows.iter().find(is_own).ok_or(Refusal::SessionNotFound)?;
+    let event = held(tx, own, &redaction.event).await?.ok_or(Refusal::EventNotFound)?;
+    if event.sequence <= event.base_revision {
+        return Err(Refusal::Trimmed(event.base_revision).into());
+    }
+    let forks = forks(tx, redaction, &event).await?;
+    let left: BTreeSet<SessionKey> =
+        forks.iter().filter(|key| !redaction.forks.contains(*key) && !redaction.done.contains(*key)).cloned().collect();
+    if !left.is_empty() && redaction.done.is_empty() && forks.len() <= FORKS_AT_ONCE {
+        return Ok((Step::Wider(forks), End::Release));
+    }
+    let mut targets = Vec::new();
+    for row in rows.iter().filter(|row| row.head.is_live(redaction.now)) {
+        let Some(found) = held(tx, row, &redaction.event).await? else { continue };
+        if !found.is_copy_of(&event) || found.sequence <= found.base_revision {
+            continue;
+        }
+        if let Some(body) = redaction.of(&found.body, found.rewind_to.is_some_and(|to| to >= 0)) {
+            targets.push(Target { row, event: found, body });
+        }
+    }
+    if targets.iter().any(|target| target.row.key == redaction.key) {
+        judge(tx, own, &redaction.guard, redaction.now).await?;
+    }
+    let (mut told, mut removals) = (Vec::new(), Vec::new());
+    let mut written = Vec::new();
+    if redaction.draft.values == Values::Remove {
+        written = written_by(tx, redaction, &targets).await?;
+        removals = removals_of(tx, redaction, &targets, &written).await?;
+        told = append(tx, &removals).await?;
+    }
+    for target in &targets {
+        empty(tx, target).await?;
+        if redaction.draft.values == Values::Remove {
+            let last = target.row.head.revision + 1;
+            take_values(tx, target, last).await?;
+        }
+    }
+    for one in &written {
+        take_shared(tx, one).await?;
+    }
+    if !targets.is_empty() && tx.shape() == Shape::File {
+        tx.execute(Query::new(&Statements::of(tx).note_scrub).app(redaction.key.app())).await?;
+    }
+    let changed = targets.iter().map(|target| {
+        let (key, incarnation) = (target.row.key.clone(), target.row.head.incarnation);
+        Committed::Session { key, incarnation, change: SessionChange::Redacted(target.event.sequence) }
+    });
+    let end = match targets.is_empty() {
+        true => End::Release,
+        false => End::Commit(told).after(changed.collect()),
+    };
+    let head = head(tx, &redaction.key, ANY_TIME).await?.ok_or_else(not_there)?;
+    let now = targets.into_iter().find(|target| target.row.key == redaction.key).map(|target| target.body);
+    let step = Step::Done(Redacted {
+        event: StoredEvent::new(event.sequence, Micros(event.commit_time), now.unwrap_or(event.body)),
+        tag: head.tag(),
+        revision: removals.iter().any(|append| append.key == redaction.key).then_some(head.revision),
+        appended: removals.len(),
+        forks: forks.len(),
+        left,
+    });
+    Ok((step, end))
+}
+
+/// The event of an id in a locked session.
+async fn held(db: &mut impl Sql, row: &LockedSession, id: &EventId) -> Result<Option<Held>> {
+    at_most_one(db, Query::of(&Statements::of(db).held, &row.key, row.head.incarnation).bind(id.as_str())).await
+}
+
+/// The forks that hold the event, and forks of these: those that are there.
+async fn forks(db: &mut impl Sql, redaction: &Redaction, event: &Held) -> Result<BTreeSet<SessionKey>> {
+    let user = &redaction.key.user;
+    let (mut seen, mut holding) = (HashSet::new(), BTreeSet::new());
+    let mut sources = vec![redaction.key.session.as_str().to_owned()];
+    while !sources.is_empty() {
+        // An id may have been used again, by a fork of what it is the source of.
+        sources.retain(|id| seen.insert(id.clone()));
+        let query = Query::new(&Statements::of(db).forks)
+            .user(user)
+            .bind(Some(&*sources))
+            .bind(redaction.event.as_str())
+            .bind(event.sequence)
+            .bind(event.commit_time)
+            .bind(&*event.digest)
+            .bind(redaction.now.0);
+        let found: Vec<(String, i64)> = db.fetch(query).await?;
+        for (id, _) in found.iter().filter(|(_, holds)| *holds == 1) {
+            holding.insert(SessionKey { user: user.clone(), session: SessionId::parse(id).map_err(corrupt)? });
+        }
+        sources = found.into_iter().map(|(id, _)| id).collect();
+    }
+    holding.remove(&redaction.key);
+    Ok(holding)
+}
+
+/// What the event wrote in shared scopes. A copy in a fork wrote nothing there, unless the session is gone that did.
+async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<'_>]) -> Result<Vec<Written>> {
+    let Some(Target { row, event, .. }) = targets.iter().find(|target| target.row.key == redaction.key) else {
+        return Ok(Vec::new());
+    };
+    let key = &redaction.key;
+    let is_copied = event.forked_revision.is_some_and(|last| event.sequence <= last);
+    let set = set_keys(&event.body);
+    if set.iter().all(|(scope, ..)| *scope == Scope::Session) || is_copied && is_of_another(db, key, event).await? {
+        return Ok(Vec::new());
+    }
+    // What later events of the same request set or removed is theirs.
+    let of_request = Query::of(&Statements::of(db).of_request, key, row.head.incarnation)
+        .bind(event.sequence)
+        .bind(event.commit_time)
+        .bind(event.user_revision)
+        .bind(event.app_revision);
+    let later: Vec<(String,)> = db.fetch(of_request).await?;
+    let later: HashSet<String> = later.iter().flat_map(|(body,)| touched(body)).collect();
+    let (user_lost, app_lost) = Lost::from(event.lost).at(event.sequence);
+    let mut written = Vec::new();
+    for (shared, revision, is_lost) in [
+        (ScopeKey::User(key.user.clone()), event.user_revision, user_lost),
+        (ScopeKey::App(key.app().clone()), event.app_revision, app_lost),
+    ] {
+        let scope = shared.scope();
+        let own: HashMap<&str, &str> =
+            set.iter().filter(|(of, ..)| *of == scope).map(|(_, key, value)| (&**key, value.text())).collect();
+        if own.is_empty() || is_lost {
+            continue;
+        }
+        let logged = Query::new(&ScopeStatements::of(db, &shared).logged).owner(&shared).bind(revision);
+        let logged: Vec<(String, String)> = db.fetch(logged).await?;
+        let is_own = |(key, value): &(String, String)| {
+            own.get(&**key) == Some(&&**value) && !later.contains(&format!("{}{key}", scope.prefix()))
+        };
+        let keys: Vec<String> = logged.into_iter().filter(is_own).map(|(key, _)| key).collect();
+        if !keys.is_empty() {
+            written.push(Written { scope: shared, revision, keys });
+        }
+    }
+    Ok(written)
+}
+
+/// Whether the session that wrote the event, of which this is a copy, has it still.
+async fn is_of_another(db: &mut impl Sql, key: &SessionKey, event: &Held) -> Result<bool> {
+    let query = Query::new(&Statements::of(db).original)
+        .user(&key.user)
+        .bind(&event.id)
+        .bind(event.sequence)
+        .bind(event.commit_time)
+        .bind(&*event.digest);
+    Ok(at_most_one::<(String,)>(db, query).await?.is_some())
+}
+
+/// The appends that remove what the event wrote from present states, for each session that has some of it.
+async fn removals_of<X: Tx>(
+    tx: &mut X,
+    redaction: &Redaction,
+    targets: &[Target<'_>],
+    written: &[Written],
+) -> Result<Vec<Append>> {
+    let heads: HashMap<_, _> = targets.iter().map(|target| (target.row.key.clone(), target.row.head.clone())).collect();
+    let mut wanted = KeyNeeds::new();
+    for target in targets {
+        for (_, key, _) in set_keys(&target.event.body).into_iter().filter(|(scope, ..)| *scope == Scope::Session) {
+            need_key(&mut wanted, StateAddress::new(&target.row.key, Scope::Session, &key), None);
+        }
+    }
+    for one in written {
+        one.keys.iter().for_each(|key| need_key(&mut wanted, one.scope.address(key), None));
+    }
+    if !written.is_empty() {
+        let scopes: Vec<ScopeRef<'_>> = written.iter().map(|one| one.scope.borrowed()).collect();
+        tx.lock_scopes(&scopes).await?;
+    }
+    let found = values(tx, &wanted, &heads).await?;
+    let is_at = |address: StateAddress, revision: i64| {
+        found.get(&address).is_some_and(|entry| entry.value.is_some() && entry.revision == revision)
+    };
+    let mut appends = Vec::new();
+    for Target { row, event, .. } in targets {
+        let set = set_keys(&event.body);
+        let mut keys: Vec<(Scope, &str)> = Vec::new();
+        for (scope, key, _) in set.iter().filter(|(scope, ..)| *scope == Scope::Session) {
+            if is_at(StateAddress::new(&row.key, *scope, key), event.sequence) {
+                keys.push((*scope, &**key));
+            }
+        }
+        for one in written.iter().filter(|_| row.key == redaction.key) {
+            let present = one.keys.iter().filter(|key| is_at(one.scope.address(key), one.revision));
+            keys.extend(present.map(|key| (one.scope.scope(), &**key)));
+        }
+        if !keys.is_empty() {
+            appends.push(redaction.removal(&row.key, &row.head.lease, keys.into_iter()));
+        }
+    }
+    Ok(appends)
+}
+
+/// Appends to locked sessions; what is to be told of it.
+async fn append<X: Tx>(tx: &mut X, appends: &[Append]) -> Decided<Vec<Committed>> {
+    if appends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut loaded = load(tx, &needs(appends.iter()), OnLocked::Wait).await?;
+    let mut writes = Rows::default();
+    for append in appends {
+        decide(&mut loaded, append, &mut writes)?;
+    }
+    match apply(tx, &writes).await?.1 {
+        End::Commit(told) => Ok(told),
+        End::Release => Ok(Vec::new()),
+    }
+}
+
+/// Puts what stays of an event in its place. The metadata revision tells that something changed.
+async fn empty<X: Tx>(tx: &mut X, target: &Target<'_>) -> Result<()> {
+    let Target { row, event, body } = target;
+    let (key, incarnation) = (&row.key, row.head.incarnation);
+    let statements = Statements::of(tx);
+    let redaction = row.head.metadata_revision + 1;
+    let event = Query::of(&statements.empty, key, incarnation).bind(event.sequence).bind(&**body).bind(redaction);
+    tx.execute(event).await?;
+    effective::forget(tx, key, incarnation, target.event.sequence).await?;
+    tx.execute(Query::of(&statements.raise, key, incarnation).bind(redaction)).await.map(drop)
+}
+
+/// Takes the past values of a session that the event set. Present ones are taken by an append before, and are past then.
+async fn take_values(db: &mut impl Sql, target: &Target<'_>, last: i64) -> Result<()> {
+    let Target { row, event, .. } = target;
+    let query = Query::of(&Statements::of(db).take_values, &row.key, row.head.incarnation)
+        .bind(event.sequence)
+        .bind(history::path(event.sequence, last));
+    db.execute(query).await.map(drop)
+}
+
+/// Takes what the event wrote in a shared scope, as if it had removed the keys.
+async fn take_shared(db: &mut impl Sql, written: &Written) -> Result<()> {
+    let Written { scope, revision, keys } = written;
+    let statements = ScopeStatements::of(db, scope);
+    let of = |text: &'static str| Query::new(text).owner(scope).bind(*revision).bind(Some(&**keys));
+    db.execute(of(&statements.take_logged)).await?;
+    db.execute(of(&statements.take_spans).bind(history::path(*revision, i64::MAX))).await.map(drop)
+}
+
+async fn to_scrub(db: &mut impl Sql) -> Result<Vec<(AppName, i64)>> {
+    let rows: Vec<(String, i64)> = db.fetch(Query::new(&Statements::of(db).to_scrub)).await?;
+    rows.into_iter().map(|(app, count)| Ok((AppName::parse(&app).map_err(corrupt)?, count))).collect()
+}
+
+async fn redacted(db: &mut impl Sql, query: &RedactedQuery) -> Result<Vec<(i64, StoredEvent)>> {
+    let statement = Query::of(&Statements::of(db).redacted, &query.key, query.incarnation)
+        .bind(query.after)
+        .bind(query.through)
+        .bind(query.last_sequence)
+        .bind(query.max_rows as i64);
+    let rows: Vec<RedactedRow> = db.fetch(statement).await?;
+    let event = |row: RedactedRow| (row.redaction, StoredEvent::new(row.sequence, Micros(row.commit_time), row.body));
+    Ok(rows.into_iter().map(event).collect())
+}
+
+statements! { words,
+    /// The event of the id `$5`, with what decides whether it is there, and whose it is.
+    held: format!(
+        "select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.rewind_to, e.digest, e.body, \
+           s.base_revision, s.forked_revision, \
+           s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
+         from events e cross join sessions s where {OF_EVENT} and e.id = $5 and {OF_SESSION}"
+    ),
+    /// The forks of the sessions `$3`, and whether they hold the event of the id `$4` with the sequence `$5`, the commit time `$6`
+    /// and the digest `$7`; `$8` is now, where the database has no clock.
+    forks: format!(
+        "select l.id, cast(case when exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 \
+             and e.session_id = l.id and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 \
+             and e.sequence > l.base_revision and e.commit_time = $6 and e.digest = $7) then 1 else 0 end as bigint) \
+         from {} {} where l.expire_time is null or l.expire_time > {}",
+        (words.each)("$3"),
+        (words.look_up)("sessions", "l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value"),
+        words.present("$8")
+    ),
+    /// The session in which the event of the id `$3` is no copy, with the sequence `$4`, the commit time `$5` and the digest `$6`.
+    original: format!(
+        "select l.id from (select e.session_id, e.incarnation from events e where e.app_name = $1 and e.user_id = $2 \
+             and e.id = $3 and e.sequence = $4 and e.commit_time = $5 and e.digest = $6) as k {} limit 1",
+        (words.look_up)(
+            "sessions",
+            "l.app_name = $1 and l.user_id = $2 and l.id = k.session_id and l.incarnation = k.incarnation \
+             and l.base_revision < $4 and (l.forked_revision is null or l.forked_revision < $4)"
+        )
+    ),
+    /// The events after the sequence `$5` of the same request: they were committed at `$6`, and saw the revisions `$7` and `$8`.
+    of_request: format!(
+        "select body from events where {OF_INCARNATION} and sequence > $5 and sequence < $5 + 1000 and commit_time = $6 \
+           and user_revision = $7 and app_revision = $8"
+    ),
+    empty: format!("update events set body = $6, redaction = $7 where {OF_INCARNATION} and sequence = $5"),
+    raise: "update sessions set metadata_revision = $5 where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
+    /// Removes the values that held from the revision `$5` on; `$6` are the nodes where they may be filed.
+    take_values: format!(
+        "delete from session_spans where {OF_INCARNATION} and node{} and valid_from = $5",
+        (words.among)("$6")
+    ),
+    /// The events up to `$7` that were redacted after the metadata revision `$5`, up to `$6`; the first `$8` of them.
+    redacted: format!(
+        "select redaction, sequence, commit_time, body from events where {OF_INCARNATION} and redaction > $5 \
+           and redaction <= $6 and sequence <= $7 order by redaction limit 0 + $8"
+    ),
+    note_scrub: "insert into scrubs (app_name, count) values ($1, 1) on conflict (app_name) do update set count = scrubs.count + 1",
+    to_scrub: "select app_name, count from scrubs",
+    scrubbed: "delete from scrubs where app_name = $1 and count = $2",
+}
+
+statements! { words, ScopeTables { name, of, params: [p, q, r, ..], .. },
+    /// What was set at the revision `p`.
+    logged: format!("select key, value from {name}_log where {of} and revision = {p} and value is not null"),
+    /// Makes removals of what was set at the revision `p` at the keys `q`.
+    take_logged: format!(
+        "update {name}_log set value = null where {of} and revision = {p} and (key in (select k.value from {})) is true",
+        (words.each)(q)
+    ),
+    /// Removes the spans of these values; `r` are the nodes where they may be filed.
+    take_spans: format!(
+        "delete from {name}_spans where {of} and node{} and valid_from = {p} and (key in (select k.value from {})) is true",
+        (words.among)(r),
+        (words.each)(q)
+    ),
+}
+
+/// An event, and its session.
+#[derive(FromRow)]
+struct Held {
+    id: String,
+    sequence: i64,
+    commit_time: i64,
+    user_revision: i64,
+    app_revision: i64,
+    rewind_to: Option<i64>,
+    digest: Vec<u8>,
+    body: String,
+    base_revision: i64,
+    forked_revision: Option<i64>,
+    #[sqlx(flatten)]
+    lost: LostRow,
+}
+
+impl Held {
+    /// Whether both are one event, copied by forks. Events of other sessions may have its id.
+    fn is_copy_of(&self, other: &Self) -> bool {
+        let of = |event: &Self| (event.sequence, event.commit_time);
+        of(self) == of(other) && self.digest == other.digest
+    }
+}
+
+#[derive(FromRow)]
+struct RedactedRow {
+    redaction: i64,
+    sequence: i64,
+    commit_time: i64,
+    body: String,
+}
