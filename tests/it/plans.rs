@@ -49,13 +49,14 @@ const ON_TABLES_OF_NO_APP: [(&str, &str); 25] = [
 ];
 
 /// Statements on tables of apps that are of all apps, and why. Of a distributed database they go to all shards.
-const OF_ALL_APPS: [(&str, &str); 15] = [
+const OF_ALL_APPS: [(&str, &str); 16] = [
     ("policies", "the sweep goes through all"),
     ("apps", "lists them"),
     ("expired", "the sweep goes through all"),
     ("next_buried", "the sweep goes through all"),
     ("next_trim", "the sweep goes through all"),
     ("dead_import", "the sweep goes through all"),
+    ("to_scrub", "the sweep goes through all"),
     ("loose_blobs", "the sweep goes through all"),
     ("known_objects", "the objects of a store are of all apps"),
     ("user_forget_patches", "the sweep goes through all"),
@@ -220,7 +221,9 @@ fn faults(name: &str, node: &Value, faults: &mut String) {
             if !of_one_user && !of_all_apps && !excused(&OF_ALL_USERS) {
                 let _ = writeln!(faults, "{name}: {kind} of {table} is not of one user: {conditions:?}");
             }
-            if kind == "Seq Scan" && !["next_buried", "next_trim", "dead_import", "erasure_counts"].contains(&base) {
+            if kind == "Seq Scan"
+                && !["next_buried", "next_trim", "dead_import", "to_scrub", "erasure_counts"].contains(&base)
+            {
                 let _ = writeln!(faults, "{name}: {kind} of {table}");
             }
         }
@@ -233,7 +236,7 @@ fn faults(name: &str, node: &Value, faults: &mut String) {
 fn has_user(table: &str) -> bool {
     // What remains after an erasure tells users by a hash.
     !table.starts_with("app_")
-        && !["policies", "erasures", "erased_revisions", "blocked_users", "token_epochs"].contains(&table)
+        && !["policies", "erasures", "erased_revisions", "blocked_users", "token_epochs", "scrubs"].contains(&table)
 }
 
 /// The highest number of a parameter in a text.

@@ -124,6 +124,7 @@ pub fn body_of(method: &str, path: &str) -> Option<Value> {
         ("POST", "events") => json!({"author": "user"}),
         ("POST", "rewind") => json!({"toRevision": 0}),
         ("POST", "trim") => json!({"keepLast": 1}),
+        ("POST", "redact") => json!({"reason": "why"}),
         ("POST", "lease") => json!({"owner": "o"}),
         ("PUT", "lease") => json!({"epoch": 1, "ttl": 60}),
         ("POST", "render") => json!({"template": "{k}"}),
@@ -309,7 +310,7 @@ on_both_databases! {
             (path, _) if path.starts_with("/v1/erasures") || path.ends_with("/erasure") => 3,
             ("/v1/tokens" | "/v1/tokens/revoke", _) | ("/v1/apps/{app}/state", "PATCH") => 2,
             ("/v1/import" | "/v1/apps/{app}/policy", _) => 3,
-            (path, _) if path.ends_with("/export") || path.ends_with("/trim") => 3,
+            (path, _) if ["/export", "/trim", "/redact"].iter().any(|end| path.ends_with(end)) => 3,
             (path, _) if path.ends_with("/lease") && !reads => 2,
             _ => usize::from(!reads),
         };

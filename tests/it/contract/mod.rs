@@ -26,6 +26,7 @@ mod operators;
 mod paging;
 mod policy;
 mod preconditions;
+mod redact;
 mod render;
 mod replicas;
 mod revocation;

@@ -109,6 +109,7 @@ fn writes(app: &str) -> Vec<Write> {
         ),
         write("deletePolicy", Method::DELETE, format!("/v1/apps/{app}/policy"), "", ""),
         write("trimSession", Method::POST, format!("{sessions}/s/trim"), r#"{"keepLast":1}"#, r#"{"keepLast":0}"#),
+        write("redactEvent", Method::POST, format!("{sessions}/s/events/e/redact"), r#"{"reason":"why"}"#, "{}"),
         write("importSessions", Method::POST, "/v1/import".into(), "{}", "[]"),
         write("eraseUser", Method::POST, format!("{user}/erasure"), "{}", r#"{"block":true}"#),
         write("adkCreateSession", Method::POST, adk.clone(), r#"{"state":{"k":1}}"#, "{}"),
