@@ -28,7 +28,8 @@ def log(draw: random.Random) -> list[dict[str, Any]]:
     branches = BRANCHES if draw.random() < 0.6 else [None]
     scopes = SCOPES if draw.random() < 0.4 else [None]
     in_milliseconds = draw.random() < 0.2
-    time, events = float(START), []
+    time = float(START)
+    events: list[dict[str, Any]] = []
     for n in range(length):
         time += draw.choice([0, 0, 0.5, 1, 1, 2.125])
         event: dict[str, Any] = {
@@ -85,9 +86,7 @@ def log(draw: random.Random) -> list[dict[str, Any]]:
 def prompt(events: Sequence[Event], branch: str | None, scope: str | None, agent: str) -> Any:
     copies = [event.model_copy(deep=True) for event in events]
     try:
-        contents = _get_contents(
-            branch, copies, agent, isolation_scope=scope, preserve_function_call_ids=True
-        )
+        contents = _get_contents(branch, copies, agent, isolation_scope=scope, preserve_function_call_ids=True)
     except ValueError as error:
         return str(error)
     return [content.model_dump(exclude_none=True) for content in contents]
@@ -137,7 +136,7 @@ def test_the_effective_history_makes_the_same_prompt(plain: httpx.Client, app: s
 
         all_events = [event_from_wire(event, f"s{seed}") for event in whole]
         effective = [event_from_wire(event, f"s{seed}") for event in left]
-        # A rewind that takes back the call of a task, and not the task, is of no agent: ADK finds the call all the same.
+        # A rewind that takes back the call of a task, and not the task, is of no agent: ADK finds the call anyway.
         gone = {call.id for event in rewound(all_events) for call in event.get_function_calls()}
         for branch in sorted({event.branch for event in all_events}, key=str):
             for scope in sorted({event.isolation_scope for event in all_events}, key=str):

@@ -68,11 +68,13 @@ def test_the_uri_of_adk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SESSIOND_TOKEN", "secret")
     service = create_session_service_from_options(
         base_dir=".",
-        session_service_uri="sessiond://host:1?concurrency=lease&lease_ttl=5&lease_wait=7&timeout=2.5&retry_for=0",
+        session_service_uri="sessiond://host:1?concurrency=lease&history=effective&lease_ttl=5&lease_wait=7"
+        "&timeout=2.5&retry_for=0",
     )
     assert isinstance(service, SessiondSessionService)
     assert (service._http._url, service._if_seen) == ("http://host:1", False)
     assert (service._http._timeout, service._http._retry_for) == (2.5, 0.0)
+    assert service._effective
     assert service._leases and (service._leases._ttl, service._leases._wait) == (5.0, 7.0)
     assert token(service) == "secret"
 
@@ -81,7 +83,7 @@ def test_the_uri_of_adk(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert isinstance(secure, SessiondSessionService)
     assert (secure._http._url, secure._if_seen) == ("https://host", True)
-    assert secure._leases is None
+    assert secure._leases is None and not secure._effective
     assert token(secure) == "t"
 
 
@@ -97,13 +99,14 @@ def test_the_uri_of_adk_for_artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
     secure = create_artifact_service_from_options(base_dir=".", artifact_service_uri="sessiond+https://host")
     assert isinstance(secure, SessiondArtifactService)
     assert secure._http._url == "https://host"
-    for query in ("concurrency=none", "timeout=soon", "strict=true"):
+    for query in ("concurrency=none", "history=full", "timeout=soon", "strict=true"):
         with pytest.raises(ValueError, match="for artifacts"):
             get_service_registry().create_artifact_service(f"sessiond://host?{query}")
 
 
 @pytest.mark.parametrize(
-    "query", ["concurrency=yes", "timeout=soon", "strict=true", "concurrency", "lease=wait", "lease_ttl=long"]
+    "query",
+    ["concurrency=yes", "history=some", "timeout=soon", "strict=true", "concurrency", "lease=wait", "lease_ttl=long"],
 )
 def test_wrong_options_in_the_uri_are_refused(query: str) -> None:
     with pytest.raises(ValueError, match=r"concurrency=none\|session\|lease"):

@@ -17,6 +17,7 @@ _Options = Mapping[str, Callable[[str], Any]]
 _OF_BOTH: _Options = {"timeout": float, "retry_for": float}
 _OF_SESSIONS: _Options = {
     "concurrency": {word: word for word in ("none", "session", "lease")}.__getitem__,
+    "history": {word: word for word in ("full", "effective")}.__getitem__,
     "lease_wait": float,
     "lease_ttl": float,
     **_OF_BOTH,
@@ -32,7 +33,7 @@ def register() -> None:
 
 
 def from_uri(uri: str, **options: Any) -> SessiondSessionService:
-    """Returns the service for `sessiond://HOST:PORT?concurrency=session&timeout=15`, all options optional.
+    """Returns the service for `sessiond://HOST:PORT?concurrency=session&history=effective`, all options optional.
 
     The token is in `SESSIOND_TOKEN`, never in the URI: a command line is there for others to read. `options` are what
     ADK passes (`agents_dir`, of no use here, and `session_db_kwargs`, which are arguments of the service).
@@ -41,7 +42,10 @@ def from_uri(uri: str, **options: Any) -> SessiondSessionService:
       ValueError: An option is unknown or has a wrong value, or the URI is not of that form, or has a credential.
     """
     options.pop("agents_dir", None)
-    takes = "concurrency=none|session|lease, and in seconds lease_wait, lease_ttl, timeout and retry_for"
+    takes = (
+        "concurrency=none|session|lease, history=full|effective, and in seconds lease_wait, lease_ttl, timeout and "
+        "retry_for"
+    )
     url, given = _read(uri, _OF_SESSIONS, takes)
     return SessiondSessionService(url, **{**options, **given})
 

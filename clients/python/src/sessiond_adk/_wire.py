@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
+from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic import BaseModel, PrivateAttr, ValidationError
@@ -49,6 +50,7 @@ class StoredSession(Session):
     """
 
     _revision: int = PrivateAttr(default=0)
+    _config: GetSessionConfig | None = PrivateAttr(default=None)
 
     def saw(self, sequence: int) -> None:
         """Counts an event that was appended through this object.
@@ -64,8 +66,13 @@ class StoredSession(Session):
         """The revision of the stored session up to which this object has seen all events."""
         return self._revision
 
+    @property
+    def config(self) -> GetSessionConfig | None:
+        """What limited the events when an effective history was loaded."""
+        return self._config
 
-def session_from_wire(stored: dict[str, Any]) -> StoredSession:
+
+def session_from_wire(stored: dict[str, Any], config: GetSessionConfig | None = None) -> StoredSession:
     """Returns ADK's session for one that sessiond answered, without events if the answer has none."""
     session = StoredSession(
         id=stored["id"],
@@ -76,19 +83,23 @@ def session_from_wire(stored: dict[str, Any]) -> StoredSession:
         last_update_time=stored["lastUpdateTime"],
     )
     session._revision = stored["revision"]
+    session._config = config
     return session
 
 
-def catch_up(session: Session, stored: StoredSession) -> None:
-    """Shows in `session` what is stored now; `stored` has at least all the events that `session` has not seen."""
+def catch_up(session: Session, stored: StoredSession, *, whole: bool = False) -> None:
+    """Shows in `session` what is stored now.
+
+    `stored` has at least all the events that `session` has not seen; or with `whole`, all that are to be shown.
+    """
     seen = session.seen if isinstance(session, StoredSession) else 0
-    later = stored.events[max(0, len(stored.events) - stored.seen + seen) :]
+    later = stored.events if whole else stored.events[max(0, len(stored.events) - stored.seen + seen) :]
     ids = {event.id for event in later}
     temporary = {key: value for key, value in session.state.items() if key.startswith(State.TEMP_PREFIX)}
     # In place, since others refer to them.
     session.state.clear()
     session.state.update(stored.state | temporary)
-    session.events[:] = [event for event in session.events if event.id not in ids] + later
+    session.events[:] = ([] if whole else [event for event in session.events if event.id not in ids]) + later
     session.last_update_time = stored.last_update_time
     if isinstance(session, StoredSession):
         session._revision = stored.seen

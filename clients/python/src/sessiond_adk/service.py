@@ -27,6 +27,9 @@ from ._results import ForkedFrom, MintedToken, SessionList, SessionMetadata
 from ._watch import WatchItem, watch
 from ._wire import StoredSession, catch_up, event_from_wire, event_to_wire, session_from_wire, state_to_wire
 
+# How many of the last events come with an effective history.
+_LAST = 100
+
 
 class SessiondSessionService(BaseSessionService):
     """Keeps the sessions of ADK agents in sessiond.
@@ -49,6 +52,7 @@ class SessiondSessionService(BaseSessionService):
         url: str,
         *,
         concurrency: Literal["none", "session", "lease"] = "none",
+        history: Literal["full", "effective"] = "full",
         token: str | Callable[[], str | Awaitable[str]] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 15.0,
@@ -70,6 +74,13 @@ class SessiondSessionService(BaseSessionService):
             this mode, in all processes. The first event of an invocation takes the lease of its session, once other
             invocations have released it, and then shows what they did in the session object. It is released when the
             runner is done with the invocation. Events without an invocation take none.
+          history: Which events `get_session` loads. `"full"`: all. `"effective"`: those that ADK makes a prompt of,
+            without what was rewound and what compactions cover. Prompts are the same. Without a `config` it loads the
+            last 100 events, too, covered or not: in these a runner looks for the agent that goes on, for calls that are
+            answered now, and for what the next summary overlaps. `num_recent_events` counts what is left. What needs
+            earlier events that are covered needs `"full"`: a function response to a call among them, which ADK refuses
+            otherwise; an invocation among them that is resumed; and `Runner.rewind_async`, which is always refused
+            here. (`rewind_session` is not.)
           token: The credential, an API key, a user token or a JWT, sent as `Authorization: Bearer TOKEN`. By default
             that of the variable `SESSIOND_TOKEN`, which is read here; none if it is not set. `""` is none, whatever
             the variable says. Or a function that returns the token, plain or `async`. It is called for the first
@@ -89,11 +100,14 @@ class SessiondSessionService(BaseSessionService):
 
         Raises:
           ValueError: The URL is not of that form or has a credential, the token or a header cannot be sent, there are
-            a token and a header `Authorization`, or `concurrency` is another word.
+            a token and a header `Authorization`, or `concurrency` or `history` is another word.
         """
         if concurrency not in ("none", "session", "lease"):
             raise ValueError('`concurrency` is "none", "session" or "lease".')
+        if history not in ("full", "effective"):
+            raise ValueError('`history` is "full" or "effective".')
         self._if_seen = concurrency == "session"
+        self._effective = history == "effective"
         self._http = connect(
             url, token=token, headers=headers, timeout=timeout, retry_for=retry_for, ssl_context=ssl_context
         )
@@ -158,7 +172,8 @@ class SessiondSessionService(BaseSessionService):
           config: Limits the events: first to the last `num_recent_events`, of these to those not before
             `after_timestamp`.
           at_revision: As it was after so many events, with the app and user state of that moment; 0 for the moment of
-            its creation. It is what is in the store now by default.
+            its creation. It is what is in the store now by default. It has all events of that time, whatever the
+            service's `history`.
 
         Raises:
           SessiondInputError: `at_revision` is beyond the last event.
@@ -361,13 +376,23 @@ class SessiondSessionService(BaseSessionService):
           SessionBusyError: In the mode `lease`: another turn has the session. It is a `StaleSessionError`, too.
           AlreadyExistsError: The session has another event with this id.
           SessiondInputError: The event or a value breaks a rule of sessiond, such as its limit of size.
+          ValueError: The event rewinds, and the service's `history` is `"effective"`.
           SessiondError: sessiond cannot be reached. Append the same event again, to the same session object.
         """
         if event.partial:
             return event
+        if self._effective and event.actions.rewind_before_invocation_id:
+            # Its deltas are what ADK folds of the events that it sees: not of all.
+            raise ValueError(
+                "ADK computes what a rewind restores from the events of the session object, of which a service with "
+                '`history="effective"` leaves some out. Use `rewind_session`, or a service with `history="full"`.'
+            )
         async with self._turn(session):
-            _, replayed = await self._append(session, event_to_wire(event), if_seen=self._if_seen)
-            if not (replayed and any(known.id == event.id for known in session.events)):
+            seen = session.seen if isinstance(session, StoredSession) else 0
+            stored, replayed = await self._append(session, event_to_wire(event), if_seen=self._if_seen)
+            # The object may show the event without having it: a compaction may cover it.
+            shown = stored["sequence"] <= seen or any(known.id == event.id for known in session.events)
+            if not (replayed and shown):
                 await super().append_event(session, event)
                 session.last_update_time = event.timestamp
         return event
@@ -478,7 +503,7 @@ class SessiondSessionService(BaseSessionService):
             reply = await self._http.send("POST", path, body=body, headers=headers)
             if reply.code == "fenced" and self._leases:
                 raise self._leases.fenced(session, reply)
-            catch_up(session, session_from_wire(_success(reply, session.id)))
+            await self._show(session, session_from_wire(_success(reply, session.id)))
 
     def watch(
         self,
@@ -591,11 +616,37 @@ class SessiondSessionService(BaseSessionService):
     async def _get(
         self, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> StoredSession | None:
+        path = _session(app_name, user_id, session_id)
         limits = (
             {"numRecentEvents": config.num_recent_events, "afterTimestamp": config.after_timestamp} if config else {}
         )
-        stored, _ = await self._read(_session(app_name, user_id, session_id), _params(limits))
-        return None if stored is None else session_from_wire(stored)
+        if not self._effective:
+            stored, _ = await self._read(path, _params(limits))
+            return None if stored is None else session_from_wire(stored)
+        stored, incarnation = await self._read(path, _params({"history": "effective", **limits}))
+        if stored is None:
+            return None
+        if not config:
+            stored["events"] = await self._with_the_last(path, stored, incarnation)
+        return session_from_wire(stored, config)
+
+    async def _with_the_last(self, path: str, stored: dict[str, Any], incarnation: str) -> list[dict[str, Any]]:
+        """Returns the events of an effective history and the last events of the log, also those that are covered.
+
+        Prompts are the same with events that a compaction covers, as long as the compaction is there.
+        """
+        left: list[dict[str, Any]] = stored["events"]
+        revision = stored["revision"]
+        last = sum(event["sequence"] > revision - _LAST for event in left)
+        if last == min(_LAST, revision) or not any((event.get("actions") or {}).get("compaction") for event in left):
+            return left
+        # What was rewound comes without what rewound it.
+        params = {"order": "desc", "excludeRewound": "true", "beforeSequence": str(revision + 1)}
+        page, seen = await self._read(f"{path}/events", {**params, "pageSize": str(_LAST)})
+        if page is None or seen != incarnation:
+            return left
+        events = {event["sequence"]: event for event in (*page["events"], *left)}
+        return [events[sequence] for sequence in sorted(events)]
 
     async def _get_at(
         self, app_name: str, user_id: str, session_id: str, revision: int, config: GetSessionConfig | None
@@ -664,6 +715,9 @@ class SessiondSessionService(BaseSessionService):
         """Takes the lease, and shows in `session` what others have appended until then."""
         revision = await leases.take(session, path, invocation_id)
         while isinstance(session, StoredSession) and (missed := revision - session.seen) > 0:
+            if self._effective:
+                await self._reload(session, missed)
+                return
             recent = GetSessionConfig(num_recent_events=missed)
             stored = await self._get(session.app_name, session.user_id, session.id, recent)
             if stored is None:
@@ -672,6 +726,23 @@ class SessiondSessionService(BaseSessionService):
             revision = stored.seen
             if revision - session.seen == missed:
                 catch_up(session, stored)
+
+    async def _show(self, session: Session, stored: StoredSession) -> None:
+        """Shows in `session` what is stored now; `stored` has all events."""
+        if self._effective and isinstance(session, StoredSession):
+            await self._reload(session, max(stored.seen - session.seen, 0))
+        else:
+            catch_up(session, stored)
+
+    async def _reload(self, session: StoredSession, missed: int) -> None:
+        """Shows in `session` the effective history of now: what others did may have taken events out of it."""
+        config = session.config
+        if config and config.num_recent_events is not None:
+            config = config.model_copy(update={"num_recent_events": config.num_recent_events + missed})
+        stored = await self._get(session.app_name, session.user_id, session.id, config)
+        if stored is None:
+            raise SessionNotFoundError(f"Session {session.id} not found.")
+        catch_up(session, stored, whole=True)
 
     @asynccontextmanager
     async def _turn(self, session: Session) -> AsyncIterator[None]:
