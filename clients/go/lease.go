@@ -119,9 +119,16 @@ func (l *leases) take(ctx context.Context, service *Service, target *stored, inv
 	}
 	for missed := held.grant.Revision - target.seen(); missed > 0; {
 		query := url.Values{"numRecentEvents": {strconv.FormatInt(missed, 10)}}
+		if service.history == HistoryEffective {
+			query = url.Values{"history": {"effective"}}
+		}
 		later, err := service.read(ctx, request{method: http.MethodGet, path: target.path(), query: query})
-		if err == nil && later.rewound {
-			later, err = service.get(ctx, target.path(), nil)
+		if err == nil && service.history == HistoryEffective {
+			later.whole = true
+		} else if err == nil && later.rewound {
+			if later, err = service.get(ctx, target.path(), nil); err == nil {
+				later.whole = later.rewound
+			}
 		}
 		if err != nil {
 			return err

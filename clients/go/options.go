@@ -30,6 +30,20 @@ const (
 	ConcurrencyLease
 )
 
+// History is which events of a session [Service.Get] loads.
+type History int
+
+const (
+	// HistoryFull loads all events, except what was rewound. This is the default.
+	HistoryFull History = iota
+	// HistoryEffective leaves out what compactions cover, too, and shows the summary of each as the content of its event,
+	// in the order of a prompt. (ADK for Go makes no compactions, and reads none: with [HistoryFull] its agents see what
+	// they cover, and no summary.) NumRecentEvents counts what is left. A runner finds nothing that is covered: a
+	// response to a call there needs [HistoryFull], and if the last reply is covered, the root agent goes on. A turn
+	// ([ConcurrencyLease]) that sees what others did loads all that is left.
+	HistoryEffective
+)
+
 // Option is a setting of [New].
 type Option func(*config) error
 
@@ -42,6 +56,7 @@ type config struct {
 	tries       int
 	retryFor    time.Duration
 	concurrency Concurrency
+	history     History
 	leaseWait   time.Duration
 	leaseTTL    time.Duration
 	logger      *slog.Logger
@@ -112,6 +127,17 @@ func WithConcurrency(mode Concurrency) Option {
 			return errors.New("sessiond: there is no such concurrency mode")
 		}
 		c.concurrency = mode
+		return nil
+	}
+}
+
+// WithHistory sets which events of a session are loaded.
+func WithHistory(history History) Option {
+	return func(c *config) error {
+		if history < HistoryFull || history > HistoryEffective {
+			return errors.New("sessiond: there is no such history")
+		}
+		c.history = history
 		return nil
 	}
 }

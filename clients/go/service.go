@@ -49,6 +49,7 @@ import (
 type Service struct {
 	client      *client
 	concurrency Concurrency
+	history     History
 	leases      *leases
 	// For how long a watch waits for a sign of life, and pauses before it comes back.
 	silence, comeback time.Duration
@@ -68,7 +69,9 @@ func New(url string, options ...Option) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	service := &Service{client: client, concurrency: config.concurrency, silence: silence, comeback: comeback}
+	service := &Service{
+		client: client, concurrency: config.concurrency, history: config.history, silence: silence, comeback: comeback,
+	}
 	if config.concurrency == ConcurrencyLease {
 		service.leases = newLeases(client, config)
 	}
@@ -132,6 +135,9 @@ func (s *Service) Get(ctx context.Context, req *session.GetRequest) (*session.Ge
 	}
 	if !req.After.IsZero() {
 		query.Set("afterTimestamp", req.After.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano))
+	}
+	if s.history == HistoryEffective {
+		query.Set("history", "effective")
 	}
 	found, err := s.get(ctx, sessionPath(req.AppName, req.UserID, req.SessionID), query)
 	if err != nil {

@@ -23,6 +23,8 @@ type stored struct {
 	lease *lease
 	// Whether an event that was read with it takes back what was before it.
 	rewound bool
+	// Whether it was read to take the place of what another object shows.
+	whole bool
 
 	// Guards what follows.
 	mu        sync.RWMutex
@@ -86,8 +88,8 @@ func (s *stored) catchUp(later *stored) {
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.state, func(key string, _ any) bool { return !isTemporary(key) })
 	maps.Copy(s.state, later.state)
-	if later.rewound {
-		// What this object has may have been taken back: later has all that was not.
+	if later.whole {
+		// What this object has may have been taken back, or covered: later has all that is left.
 		s.events = nil
 	}
 	// Those behind a gap are in both.

@@ -2,6 +2,7 @@ package sessiond
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -60,7 +61,47 @@ func (w *wireSession) session(service *Service) *stored {
 		s.rewound = s.rewound || rewinds(event)
 		s.events = append(s.events, decodeEvent(event, w.ID, service.client.logger))
 	}
+	if service.history == HistoryEffective {
+		s.events = summarized(s.events, w.Events)
+	}
 	return s
+}
+
+// summarized shows the summaries of compactions as contents, and each where what it covers ended, as ADK for Python has
+// it in a prompt.
+func summarized(events []*session.Event, texts []json.RawMessage) []*session.Event {
+	ends := map[*session.Event]float64{}
+	for i, text := range texts {
+		var said struct {
+			Actions struct {
+				Compaction *struct {
+					EndTimestamp     float64
+					CompactedContent json.RawMessage
+				}
+			}
+		}
+		if !bytes.Contains(text, []byte("ompactedContent")) || json.Unmarshal(text, &said) != nil || said.Actions.Compaction == nil {
+			continue
+		}
+		end := said.Actions.Compaction.EndTimestamp
+		if end >= year10000 {
+			end /= 1000
+		}
+		ends[events[i]] = end
+		shown, _ := json.Marshal(map[string]json.RawMessage{"content": said.Actions.Compaction.CompactedContent})
+		events[i].Content = decodeShown(shown, "", discard).Content
+	}
+	if len(ends) == 0 {
+		return events
+	}
+	at := func(event *session.Event) float64 {
+		if end, ok := ends[event]; ok {
+			return end
+		}
+		return float64(event.Timestamp.UnixMicro()) / 1e6
+	}
+	slices.SortStableFunc(events, func(a, b *session.Event) int { return cmp.Compare(at(a), at(b)) })
+	return events
 }
 
 // rewinds says whether an event takes back what was before it.
