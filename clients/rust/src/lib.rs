@@ -20,6 +20,7 @@
 //! | [`ops`] | atomic changes of state, for tools |
 //! | [`SessiondSessionService::watch`] | following a session, as a stream of [`WatchItem`] |
 //! | [`Concurrency`], [`SessiondSessionService::turn`] | several writers of one session |
+//! | [`History`] | which events of a session are loaded |
 //! | [`Error`] | what can go wrong |
 #![forbid(unsafe_code)]
 
@@ -37,7 +38,7 @@ mod wire;
 
 pub use artifacts::SessiondArtifactService;
 pub use error::{Error, ErrorKind, Outcome};
-pub use service::{Builder, Concurrency, SessiondSessionService};
+pub use service::{Builder, Concurrency, History, SessiondSessionService};
 pub use token::Token;
 pub use turn::Turn;
 pub use watch::{WatchFrom, WatchItem};

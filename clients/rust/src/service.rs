@@ -65,12 +65,25 @@ pub enum Concurrency {
     },
 }
 
+/// Which events of a session are loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum History {
+    /// All, except what was rewound.
+    #[default]
+    Full,
+    /// Without what compactions cover, too. The number of recent events counts what is left. A runner finds nothing that
+    /// is covered: to answer a call there needs [`History::Full`], and if the last reply is covered, the root agent goes
+    /// on.
+    Effective,
+}
+
 /// Makes a [`SessiondSessionService`].
 #[must_use]
 pub struct Builder {
     url: String,
     token: Option<Token>,
     concurrency: Concurrency,
+    history: History,
     limits: Limits,
     traceparent: Option<Traceparent>,
     keep_model_requests: bool,
@@ -86,6 +99,12 @@ impl Builder {
     /// How several writers of a session get along; by default they do not care about each other.
     pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
         self.concurrency = concurrency;
+        self
+    }
+
+    /// Which events of a session are loaded; by default all, except what was rewound.
+    pub fn history(mut self, history: History) -> Self {
+        self.history = history;
         self
     }
 
@@ -148,6 +167,7 @@ impl Builder {
         let inner = Arc::new(Inner {
             http,
             concurrency: self.concurrency,
+            history: self.history,
             keep_model_requests: self.keep_model_requests,
             memory: Memory::default(),
         });
@@ -176,6 +196,7 @@ pub struct SessiondSessionService(Arc<Inner>);
 struct Inner {
     http: Arc<Http>,
     concurrency: Concurrency,
+    history: History,
     keep_model_requests: bool,
     memory: Memory,
 }
@@ -202,6 +223,7 @@ impl SessiondSessionService {
             url: url.into(),
             token: None,
             concurrency: Concurrency::None,
+            history: History::Full,
             limits,
             traceparent: None,
             keep_model_requests: false,
@@ -548,6 +570,9 @@ impl SessiondSessionService {
         // Until no event comes between the state and the log.
         loop {
             let mut call = self.0.http.call(Method::GET, &path);
+            if self.0.history == History::Effective {
+                call = call.query("history", "effective");
+            }
             if let Some(recent) = recent.filter(|recent| *recent < MOST) {
                 call = call.query("numRecentEvents", &recent.to_string());
             }

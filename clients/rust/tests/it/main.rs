@@ -6,6 +6,7 @@ mod artifacts;
 mod concurrency;
 mod contract;
 mod faults;
+mod history;
 mod programs;
 mod runner;
 mod service;
