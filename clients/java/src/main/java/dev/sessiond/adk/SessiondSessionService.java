@@ -73,6 +73,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
 
   private final Http http;
   private final Concurrency concurrency;
+  private final History history;
   private final Leases leases;
   private final Duration watchSilence;
 
@@ -123,6 +124,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
             builder.retryFor,
             builder.sslContext);
     concurrency = builder.concurrency;
+    history = builder.history;
     leases = new Leases(http, builder.leaseWait, builder.leaseTtl);
     watchSilence = builder.watchSilence;
   }
@@ -327,9 +329,14 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
                   concurrency == Concurrency.LEASE
                       && event.actions() != null
                       && event.actions().compaction().isEmpty();
+              long seen = mine.revision;
               Http.Reply reply = append(session, path, mine, Wire.event(event), guarded, leased);
               boolean replayed = reply.headers().firstValue("Idempotent-Replayed").isPresent();
-              if (!replayed || !has(session, event.id())) {
+              // The session may show the event without having it: a compaction may cover it.
+              boolean covered =
+                  history == History.EFFECTIVE && Json.number(reply.body(), "sequence") <= seen;
+              boolean shown = covered || has(session, event.id());
+              if (!replayed || !shown) {
                 if (event.actions() != null) {
                   event
                       .actions()
@@ -619,13 +626,15 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     long revision = lease.revision();
     while (mine.revision >= 0 && revision > mine.revision) {
       long missed = revision - mine.revision;
+      // An effective history is loaded as a whole, below.
+      long asked = history == History.EFFECTIVE ? 0 : missed;
       Http.Reply reply =
           http.send(
-              Http.Call.of("GET", path).query(Map.of("numRecentEvents", Long.toString(missed))));
+              Http.Call.of("GET", path).query(Map.of("numRecentEvents", Long.toString(asked))));
       if (reply.code().equals("session_not_found")) {
         throw notFound(session.id(), reply);
       }
-      boolean rewound = Wire.rewinds(reply.success());
+      boolean rewound = history == History.EFFECTIVE || Wire.rewinds(reply.success());
       Session stored = rewound ? load(path, Map.of()) : Wire.session(reply.body());
       if (stored == null) {
         throw notFound(session.id(), reply);
@@ -634,7 +643,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
       revision = rewound ? known(stored).revision : Json.number(reply.body(), "revision");
       if (rewound || revision - mine.revision == missed) {
         if (rewound) {
-          // What the session has may have been taken back.
+          // What the session has may have been taken back, or covered.
           session.events().clear();
         }
         Map<String, Object> state = session.state();
@@ -650,8 +659,12 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     }
   }
 
-  /** Returns a session without what was taken back; null if there is none. */
-  private Session load(String path, Map<String, String> query) {
+  /** Returns a session without what was taken back, or covered; null if there is none. */
+  private Session load(String path, Map<String, String> limits) {
+    Map<String, String> query = new LinkedHashMap<>(limits);
+    if (history == History.EFFECTIVE) {
+      query.put("history", "effective");
+    }
     while (true) {
       Http.Reply reply = http.send(Http.Call.of("GET", path).query(query));
       if (reply.code().equals("session_not_found")) {
@@ -833,6 +846,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     private String token;
     private Supplier<String> tokenSupplier;
     private Concurrency concurrency = Concurrency.NONE;
+    private History history = History.FULL;
     private Duration leaseWait = Duration.ofMinutes(5);
     private Duration leaseTtl = Duration.ofSeconds(60);
     private Duration connectTimeout = Duration.ofSeconds(2);
@@ -889,6 +903,17 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
      */
     public Builder concurrency(Concurrency concurrency) {
       this.concurrency = Objects.requireNonNull(concurrency, "concurrency");
+      return this;
+    }
+
+    /**
+     * Sets which events of a session are loaded.
+     *
+     * @param history by default {@link History#FULL}
+     * @return this
+     */
+    public Builder history(History history) {
+      this.history = Objects.requireNonNull(history, "history");
       return this;
     }
 
