@@ -54,6 +54,7 @@ export class SessiondSessionService extends BaseSessionService {
     this.sessiond = new Sessions<Session, Event>(
       {
         ticks: 1,
+        compacts: true,
         session: (fields) => fields,
         event: ({ actions, longRunningToolIds, ...fields }) =>
           Object.assign(new Event({ author: String(fields["author"] ?? "") }), fields, {

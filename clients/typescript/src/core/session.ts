@@ -33,6 +33,8 @@ export interface SessionFields<E> {
 export interface Dialect<S extends SessionShape<E>, E extends EventShape> {
   /** The framework's unit of time: 1 for seconds, 1000 for milliseconds. */
   readonly ticks: 1 | 1000;
+  /** Whether the framework makes a prompt of compactions (`actions.compaction`), as ADK for Python does. */
+  readonly compacts?: boolean;
   /** Returns the framework's session. */
   session(fields: SessionFields<E>): S;
   /** Returns the framework's event of one as stored, with `timestamp` in the framework's unit, and `actions`. */

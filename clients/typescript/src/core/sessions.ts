@@ -6,7 +6,7 @@ import { fromJson, isObject, type JsonObject, record, toJson } from "./json.js";
 import { busy, Leases } from "./lease.js";
 import type { Dialect, EventShape, SessionShape } from "./session.js";
 import { type WatchItem, type WatchRequest, watch } from "./watch.js";
-import { eventFromWire, eventToWire, fromSeconds, stateToWire, temporary, toSeconds } from "./wire.js";
+import { eventFromWire, eventToWire, fromSeconds, stateToWire, temporary, toSeconds, YEAR_10000 } from "./wire.js";
 
 /** How a session service reaches sessiond, and how its writers share a session. Times are milliseconds. */
 export interface SessiondOptions extends HttpOptions {
@@ -18,6 +18,16 @@ export interface SessiondOptions extends HttpOptions {
    * - `lease`: that it is the turn of its invocation; see `lease`.
    */
   concurrency?: "none" | "session" | "lease" | undefined;
+  /**
+   * Which events of a session are read:
+   *
+   * - `full` (default): all, except what was rewound.
+   * - `effective`: without what compactions (`actions.compaction`) cover, too. `numRecentEvents` counts what is left. Where
+   *   the framework makes nothing of such compactions, their summaries are shown as contents, in the order of a prompt. A
+   *   runner finds nothing that is covered: a response to a call there needs `full`, and if the last reply is covered, the
+   *   root agent goes on. A turn that sees what others did reads all that is left.
+   */
+  history?: "full" | "effective" | undefined;
   /**
    * With `concurrency: "lease"`, what an invocation does while another one has the session: `wait` (default) for its end,
    * and then see what it did, also in the session object; or `fail` with `SessionBusyError`.
@@ -91,6 +101,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
   readonly #dialect: Dialect<S, E>;
   readonly #http: Http;
   readonly #ifSeen: boolean;
+  readonly #effective: boolean;
   readonly #leases: Leases | undefined;
   // Up to which revision a session object has seen all events.
   readonly #seen = new WeakMap<S, number>();
@@ -100,14 +111,22 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
   /** Opens no connection yet. Throws `TypeError` if an option cannot be used. */
   constructor(dialect: Dialect<S, E>, options: SessiondOptions | string) {
     const given = typeof options === "string" ? { url: options } : options;
-    const { concurrency = "none", lease = "wait", leaseWaitMs = 300_000, leaseTtlMs = 60_000 } = given;
+    const {
+      concurrency = "none",
+      history = "full",
+      lease = "wait",
+      leaseWaitMs = 300_000,
+      leaseTtlMs = 60_000,
+    } = given;
     if (!["none", "session", "lease"].includes(concurrency)) {
       throw new TypeError('`concurrency` is "none", "session" or "lease".');
     }
+    if (!["full", "effective"].includes(history)) throw new TypeError('`history` is "full" or "effective".');
     if (!["wait", "fail"].includes(lease)) throw new TypeError('`lease` is "wait" or "fail".');
     this.#dialect = dialect;
     this.#http = new Http(given);
     this.#ifSeen = concurrency === "session";
+    this.#effective = history === "effective";
     const waitMs = lease === "wait" ? leaseWaitMs : 0;
     this.#leases = concurrency === "lease" ? new Leases(this.#http, waitMs, leaseTtlMs) : undefined;
   }
@@ -141,7 +160,8 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     const key = { appName, userId, sessionId: sessionId.trim() };
     const path = paths.session(key);
     const stored = success(await this.#http.send("PUT", path, { body: { state: stateToWire(state ?? {}) } }));
-    return this.#session((rewinds(stored) && (await this.#read(key, {}))) || stored);
+    const isPart = this.#effective ? (stored["events"] as unknown[] | undefined)?.length : rewinds(stored);
+    return this.#session((isPart && (await this.#read(key, {}))) || stored);
   }
 
   /** Returns a session with its merged state and its events, as of one moment; undefined if there is none. */
@@ -181,8 +201,11 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     event.id ||= randomUUID();
     await this.#inTurn(session, async () => {
       const temp = temporary(event.actions?.stateDelta ?? {});
+      const seen = this.#seen.get(session) ?? 0;
       const { stored, replayed } = await this.#store(session, eventToWire(this.#dialect, event), this.#ifSeen);
-      if (replayed && session.events.some((known) => known.id === event.id)) return;
+      // The session may show the event without having it: a compaction may cover it.
+      const shown = Number(stored["sequence"]) <= seen || session.events.some((known) => known.id === event.id);
+      if (replayed && shown) return;
       event.timestamp ??= fromSeconds(Number(stored["timestamp"]), this.#dialect.ticks);
       await this.#dialect.applied(session, event, temp);
       session.lastUpdateTime = event.timestamp;
@@ -271,7 +294,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
   async #read(key: Key, filter: Filter): Promise<JsonObject | undefined> {
     const sessionId = key.sessionId.trim();
     if (sessionId === "") return undefined;
-    const query: Record<string, string> = {};
+    const query: Record<string, string> = this.#effective ? { history: "effective" } : {};
     if (filter.numRecentEvents !== undefined) query["numRecentEvents"] = String(filter.numRecentEvents);
     if (filter.afterTimestamp !== undefined) {
       query["afterTimestamp"] = String(toSeconds(filter.afterTimestamp, this.#dialect.ticks));
@@ -282,6 +305,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
       if (codeOf(reply) === "session_not_found") return undefined;
       const stored = success(reply);
       // What was taken back comes before what took it back. So if that is not here, neither is the former.
+      if (this.#effective) return { ...stored, events: this.#summarized(stored["events"] as JsonObject[]) };
       if (!rewinds(stored)) return stored;
       const { events, revision } = await this.#visible(path, filter.numRecentEvents, query["afterTimestamp"]);
       if (revision === stored["revision"]) return { ...stored, events };
@@ -305,6 +329,19 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     }
     const since = after === undefined ? Number.NEGATIVE_INFINITY : micros(Number(after));
     return { revision, events: events.reverse().filter((event) => micros(Number(event["timestamp"])) >= since) };
+  }
+
+  /** Shows the summaries of compactions as contents, each where what it covers ended, if the framework does not. */
+  #summarized(events: JsonObject[]): JsonObject[] {
+    if (this.#dialect.compacts) return events;
+    const placed = events.map((event) => {
+      const summary = compaction(event);
+      if (summary === undefined) return { at: Number(event["timestamp"]), event };
+      const end = Number(summary["endTimestamp"]);
+      const content = summary["compactedContent"] as JsonObject;
+      return { at: end >= YEAR_10000 ? end / 1000 : end, event: { ...event, content } };
+    });
+    return placed.sort((one, other) => one.at - other.at).map(({ event }) => event);
   }
 
   #session(stored: JsonObject): S {
@@ -379,10 +416,17 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
       const seen = this.#seen.get(session);
       if (seen === undefined || seen >= revision) return;
       const missed = revision - seen;
-      const reply = await this.#http.send("GET", path, { query: { numRecentEvents: String(missed) } });
-      let stored = codeOf(reply) === "session_not_found" ? undefined : success(reply);
-      const taken = stored !== undefined && rewinds(stored);
-      if (taken) stored = await this.#read({ ...session, sessionId: session.id }, {});
+      const whole = { ...session, sessionId: session.id };
+      let stored: JsonObject | undefined;
+      let taken = this.#effective;
+      if (taken) {
+        stored = await this.#read(whole, {});
+      } else {
+        const reply = await this.#http.send("GET", path, { query: { numRecentEvents: String(missed) } });
+        stored = codeOf(reply) === "session_not_found" ? undefined : success(reply);
+        taken = stored !== undefined && rewinds(stored);
+        if (taken) stored = await this.#read(whole, {});
+      }
       if (stored === undefined) throw new SessionNotFoundError(`Session ${session.id} not found.`);
       // Side writers may have appended more meanwhile.
       revision = Number(stored["revision"]);
@@ -392,7 +436,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
         (key) => !key.startsWith("temp:") && !(key in state),
       );
       this.#dialect.assign(session, state, old);
-      // Events that the session has may have been taken back.
+      // Events that the session has may have been taken back, or covered.
       if (taken) session.events.length = 0;
       for (const event of stored["events"] as JsonObject[]) session.events.push(eventFromWire(this.#dialect, event));
       session.lastUpdateTime = fromSeconds(Number(stored["lastUpdateTime"]), this.#dialect.ticks);
@@ -416,6 +460,12 @@ function rewinds(stored: JsonObject): boolean {
   return ((stored["events"] ?? []) as JsonObject[]).some(
     ({ actions }) => isObject(actions) && typeof actions["rewindBeforeInvocationId"] === "string",
   );
+}
+
+/** Returns the compaction of an event, if it is one. */
+function compaction({ actions }: JsonObject): JsonObject | undefined {
+  const said = isObject(actions) ? actions["compaction"] : undefined;
+  return isObject(said) && isObject(said["compactedContent"]) ? said : undefined;
 }
 
 /** Whole microseconds, by which the server compares times. */

@@ -7,7 +7,7 @@ const TEMP = "temp:";
 const MAPS = ["stateDelta", "artifactDelta", "requestedAuthConfigs", "requestedToolConfirmations"] as const;
 
 // The first second that is no date any more; a time from there on is in milliseconds.
-const YEAR_10000 = 253402300800;
+export const YEAR_10000 = 253402300800;
 
 /** What is known of an event that was read. */
 interface Read {
