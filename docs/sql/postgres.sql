@@ -181,6 +181,10 @@ delete from buried_sessions where app_name = $1 and user_id = $2 and session_id 
 select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
     and invocation_id = $5 and sequence > $6;
 
+-- removals
+select sequence, body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and redaction < 0 and sequence > $5;
+
 -- removed
 select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
     and session_id = $3 and incarnation = $4 and (key in (select k.value from unnest($5::text[]) as k(value)))
@@ -278,10 +282,11 @@ with made as (insert into sessions (app_name, user_id, id, incarnation, revision
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) select app_name, user_id, $5,
-    $6, sequence, id, event_time, commit_time, author, invocation_id, branch, user_revision, app_revision,
-    rewind_to, digest, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence > $7 and sequence <= $8;
+    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body, redaction) select app_name,
+    user_id, $5, $6, sequence, id, event_time, commit_time, author, invocation_id, branch, user_revision,
+    app_revision, rewind_to, digest, body, case when redaction < 0 then redaction end from events where
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $7 and sequence <=
+    $8;
 
 -- copy_spans
 insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
@@ -483,6 +488,10 @@ select body from events where app_name = $1 and user_id = $2 and session_id = $3
 -- empty
 update events set body = $6, redaction = $7 where app_name = $1 and user_id = $2 and session_id = $3 and
     incarnation = $4 and sequence = $5;
+
+-- note_removal
+update events set redaction = -1 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and sequence = $5;
 
 -- raise
 update sessions set metadata_revision = $5 where app_name = $1 and user_id = $2 and id = $3 and incarnation =

@@ -99,7 +99,8 @@ create table events (
     rewind_to     integer,
     digest        blob not null,
     body          text not null,
-    -- Of a redacted event: the metadata revision of its session that the last redaction made, unless it was copied since.
+    -- Of a redacted event: the metadata revision of its session that the last redaction made, unless it was copied since. -1: an event
+    -- that removes values of which a redaction left no span.
     redaction     integer,
     -- The key ends with user and app as PostgreSQL's does.
     constraint events_pkey primary key (incarnation, sequence, user_id, app_name),

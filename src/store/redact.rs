@@ -137,6 +137,11 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
         written = written_by(tx, redaction, &targets).await?;
         removals = removals_of(tx, redaction, &targets, &written).await?;
         told = append(tx, &removals).await?;
+        for target in targets.iter().filter(|target| removals.iter().any(|append| append.key == target.row.key)) {
+            let LockedSession { key, head } = target.row;
+            tx.execute(Query::of(&Statements::of(tx).note_removal, key, head.incarnation).bind(head.revision + 1))
+                .await?;
+        }
     }
     for target in &targets {
         empty(tx, target).await?;
@@ -400,6 +405,7 @@ statements! { words,
            and user_revision = $7 and app_revision = $8"
     ),
     empty: format!("update events set body = $6, redaction = $7 where {OF_INCARNATION} and sequence = $5"),
+    note_removal: format!("update events set redaction = -1 where {OF_INCARNATION} and sequence = $5"),
     raise: "update sessions set metadata_revision = $5 where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
     /// Removes the values that held from the revision `$5` on; `$6` are the nodes where they may be filed.
     take_values: format!(

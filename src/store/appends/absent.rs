@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use crate::domain::history;
 use crate::domain::ids::{SessionKey, StateAddress};
 use crate::domain::loaded::SessionHead;
+use crate::domain::redact::touched;
 use crate::store::error::StoreError;
 use crate::store::shared::statements::ScopeStatements;
 use crate::store::sql::columns::OF_INCARNATION;
@@ -53,7 +54,20 @@ pub async fn removed_since(
         }
     };
     let rows: Vec<(String, Option<i64>)> = db.fetch(query).await?;
-    Ok(rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))).collect())
+    let mut removed: HashMap<String, i64> =
+        rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))).collect();
+    if let StateAddress::Session(key, _) = owner {
+        // Of what a redaction removed there is no span, but an event.
+        let query = Query::of(&Statements::of(db).removals, key, incarnation).bind(since);
+        let removals: Vec<(i64, String)> = db.fetch(query).await?;
+        for (sequence, body) in removals {
+            for key in touched(&body) {
+                let known = removed.entry(key).or_default();
+                *known = (*known).max(sequence);
+            }
+        }
+    }
+    Ok(removed)
 }
 
 statements! { words,
@@ -61,6 +75,8 @@ statements! { words,
     first_of_invocation: format!(
         "select min(sequence) from events where {OF_INCARNATION} and invocation_id = $5 and sequence > $6"
     ),
+    /// The events after the sequence `$5` that remove what redactions took.
+    removals: format!("select sequence, body from events where {OF_INCARNATION} and redaction < 0 and sequence > $5"),
     /// When those of the session keys `$5` that are not there were removed, if that was after revision `$6`: their spans were
     /// filed beyond `$6`, or on the path `$7` to it. What was removed before the base is not known, so each may have been. One pass over these spans, whatever the number of keys; `is true` keeps
     /// PostgreSQL from making a join of it, for which it has no plan but a loop over the keys for each span.

@@ -195,7 +195,8 @@ statements! { words,
     ),
     /// Copies the events after `$7`, up to `$8`, to the session `$5` of incarnation `$6`.
     copy_events: format!(
-        "insert into events (app_name, user_id, session_id, incarnation, {0}) select app_name, user_id, $5, $6, {0} \
+        "insert into events (app_name, user_id, session_id, incarnation, {0}, redaction) \
+         select app_name, user_id, $5, $6, {0}, case when redaction < 0 then redaction end \
          from events where {OF_INCARNATION} and sequence > $7 and sequence <= $8",
         *EVENT_NAMES
     ),

@@ -188,11 +188,20 @@ on_both_databases! {
         assert_eq!(server.get(USER_STATE).await.json(), json!({"k": 2}));
         assert_eq!(server.get(APP_STATE).await.json(), json!({"k": 2}));
         assert_folds(server, ONE).await;
+        // A key that was removed so has changed, here and in a copy; one that was not there has not.
+        fork(server, "s", json!({"sessionId": "f"})).await;
+        for session in ["s", "f"] {
+            for (key, revision, status) in [("l", 3, 412), ("l", 4, 201), ("none", 0, 201), ("user:l", before.1, 412), ("user:l", before.1 + 1, 201)] {
+                let event = json!({"author": "a", "actions": {"preconditions": [{"key": key, "revision": revision}]}});
+                server.post(format!("{S}/{session}/events")).json(event).await.expect(status);
+            }
+        }
         // Once more, in whatever way.
         for again in [remove(server, "e1").await, keep(server, "e1").await] {
             let (mut again, mut first) = (again.json(), answer.json());
-            assert!(again.as_object_mut().expect("an object").remove("revision").is_none());
+            assert!(again.get("revision").is_none(), "{again}");
             first.as_object_mut().expect("an object").remove("revision");
+            assert_eq!((first["forks"].take(), again["forks"].take()), (json!(0), json!(1)));
             assert_eq!(again, first);
         }
         // A past without the values is where a rewind returns to.
@@ -293,6 +302,11 @@ on_both_databases! {
         server.post(format!("{ONE}/trim")).json(r#"{"keepLast":1}"#).await.expect(200);
         let gone = asked("e2", "{}").await.problem(410, "revision_trimmed");
         assert_eq!(gone["baseRevision"], 4);
+        // An event more than the policy allows is refused, as in any other write.
+        server.append(r#"{"id":"e6","author":"a","actions":{"stateDelta":{"k":6}}}"#).await;
+        server.put("/v1/apps/app/policy").json(json!({"limits": {"eventsPerSession": 2}})).await.expect(200);
+        asked("e6", r#"{"state":"remove"}"#).await.problem(409, "limit_reached");
+        asked("e6", "{}").await.expect(200);
         // A stub of it is one of a trimmed event.
         server.until_swept().await;
         let again = server.post(EVENTS).json(r#"{"id":"e2","author":"a","actions":{"stateDelta":{"k":2}}}"#).await.expect(200);
