@@ -278,7 +278,7 @@ on_both_databases! {
             server.put(&path).await.expect(201);
             let (mut clock, mut n) = (1000.0, 0);
             for step in 0..12 {
-                match random.below(9) {
+                match random.below(10) {
                     0 if n > 3 => {
                         let to = random.below(n);
                         let rewound = server.post(format!("{path}/rewind")).json(format!(r#"{{"toRevision":{to}}}"#)).await;
@@ -301,6 +301,12 @@ on_both_databases! {
                         let lines = exported(server, &format!("{path}/export")).await;
                         server.delete(&path).await.expect(204);
                         import(server, "", &lines).await;
+                    }
+                    4 => {
+                        let log = server.get(format!("{path}/events?pageSize=1000")).await.expect(200).json();
+                        for id in ids(&log["events"]).into_iter().filter(|_| random.below(4) == 0) {
+                            server.post(format!("{path}/events/{id}/redact")).await.expect(200);
+                        }
                     }
                     _ => {
                         let count = [1, 3, 10, 60][random.below(4) as usize];
