@@ -56,7 +56,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict:
 
 
 def of_store(options: argparse.Namespace, folder: Path, url: str) -> dict:
-    with Sessiond(options.sessiond, url, folder / "sessiond.log") as server:
+    with Sessiond(options.sessiond, url, folder) as server:
         connection = http.client.HTTPConnection(urlsplit(server.url).netloc)
         filled = {}
         for events in options.events:
