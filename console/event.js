@@ -27,6 +27,7 @@ export function describe(json) {
 		time: json.number('timestamp') ?? 0,
 		changed: [...new Set([...delta, ...removed])],
 		files: (actions?.get('artifactDelta')?.members ?? []).map(({ key, value }) => [key.string(), value.text]), // name, version
+		redacted: json.get('redacted'),
 		rewinds,
 		rewindsTo: json.number('customMetadata', 'rewindToRevision'),
 		parts: (json.at('content', 'parts')?.items ?? []).map(part),
@@ -61,6 +62,7 @@ function line(event) {
 		const to = event.rewindsTo === undefined ? `before ${event.rewinds}` : `to event ${event.rewindsTo}`;
 		return { kind: 'rewind', text: `rewind ${to}` };
 	}
+	if (event.redacted) return { kind: 'empty', text: ['redacted', event.redacted.string('reason')].filter(Boolean).join(': ') };
 	const first = ['call', 'text', 'result', 'thought', 'other'].map((kind) => event.parts.find((one) => one.kind === kind))
 		.find(Boolean);
 	if (!first) return { kind: 'empty', text: [...event.changed, ...event.files.map(([name]) => name)].join(', ') || 'no content' };
@@ -140,6 +142,7 @@ function head(event, session) {
 	return facts([
 		['Author', h(`bdi.author.hue${hueOf(event.author)}`, event.author || '–')],
 		['Time', exact(event.time)],
+		event.redacted && ['Redacted', [exact(event.redacted.number('time')), h('div', h('bdi', event.redacted.string('reason')))]],
 		event.invocation && ['Invocation', h('bdi', event.invocation)],
 		event.branch && ['Branch', h('bdi', event.branch)],
 		event.files.length > 0 && ['Files', event.files.map(fileLink)],

@@ -11,7 +11,9 @@ export class History {
 	revision = 0;
 	base = 0; // events up to here were trimmed
 	kept = new Set(); // sequences that no rewind has taken back, of those that were asked for
+	left = new Set(); // those of which the model reads
 	asked = new Set();
+	asModel = false; // only what the model reads is wanted
 	#opening;
 
 	constructor(path, signal) {
@@ -26,6 +28,7 @@ export class History {
 
 	has(sequence) { return sequence >= this.first && sequence <= this.last && this.events.length > 0; }
 	find(sequence) { return this.events[sequence - this.first]; }
+	isWanted(event) { return !this.asModel || !this.asked.has(event.sequence) || this.left.has(event.sequence); }
 	isRewound(event) { return event.rewinds === undefined && this.asked.has(event.sequence) && !this.kept.has(event.sequence); }
 
 	async #page(query) {
@@ -76,21 +79,33 @@ export class History {
 		if (isNext) this.events = [...this.events, event].slice(-MOST);
 	}
 
-	/** Asks the server which events of the window a rewind took back. */
+	/** An event that is another one now. */
+	replace(event) {
+		const index = event.sequence - this.first;
+		if (this.events[index]) this.events[index] = event;
+	}
+
+	/** Asks the server which events of the window a rewind took back, and which the model reads. */
 	async askRewound() {
 		if (this.events.length === 0) return;
 		const [first, last] = [this.first, this.last];
-		const kept = [];
-		for (let after = first - 1; ;) {
-			const query = { excludeRewound: true, afterSequence: after, beforeSequence: last + 1, pageSize: 1000 };
-			const { json } = await get(withQuery(`${this.path}/events`, query), this.signal);
-			const page = json.get('events').items.map((event) => event.number('sequence'));
-			kept.push(...page);
-			if (page.length === 0 || json.get('nextPageToken') === undefined) break;
-			after = page.at(-1);
-		}
+		const [kept, left] = await Promise.all([{ excludeRewound: true }, this.asModel && { history: 'effective' }]
+			.map((query) => (query ? this.#sequences(query, first, last) : [])));
 		this.kept = new Set(kept);
+		this.left = new Set(left);
 		this.asked = new Set(this.events.filter((event) => event.sequence >= first && event.sequence <= last)
 			.map((event) => event.sequence));
+	}
+
+	async #sequences(which, first, last) {
+		const found = [];
+		for (let after = first - 1; ;) {
+			const query = { ...which, afterSequence: after, beforeSequence: last + 1, pageSize: 1000 };
+			const { json } = await get(withQuery(`${this.path}/events`, query), this.signal);
+			const page = json.get('events').items.map((event) => event.number('sequence'));
+			found.push(...page);
+			if (page.length === 0 || json.get('nextPageToken') === undefined) return found;
+			after = page.at(-1);
+		}
 	}
 }

@@ -1,7 +1,7 @@
 // The session page: timeline, event and state at one place of the log, which the slider moves.
 
 import { curl, get, path, sessionPath, withQuery } from './api.js';
-import { copy, field, fill, h, toast, wordInput } from './dom.js';
+import { copy, facts, field, fill, h, toast, wordInput } from './dom.js';
 import { editState } from './edit.js';
 import { describe, EventView } from './event.js';
 import { Files } from './files.js';
@@ -39,7 +39,7 @@ class SessionPage {
 		this.path = sessionPath(app, user, id);
 		this.history = new History(this.path, signal);
 		this.states = new States(this.path, signal);
-		this.timeline = new Timeline(this.history, (sequence) => this.goTo(sequence), (side) => this.#page(side), () => this.draw());
+		this.timeline = new Timeline(this.history, (sequence) => this.goTo(sequence), (side) => this.#page(side), () => this.draw(), () => this.#askRewound());
 		this.eventView = new EventView((view) => { this.view = view; this.draw(); });
 		this.files = new Files({ of: this.path, title: 'Files', mayEdit: mayWrite(), signal });
 		this.stateView = new StateView((against) => { this.against = against; this.draw(); }, (key) => this.edit(key), this.files.element);
@@ -70,12 +70,11 @@ class SessionPage {
 		this.#askForks().catch(() => {});
 	}
 
-	/** Marks forks, of the user's 200 latest sessions. */
+	/** Marks forks, the 200 latest. */
 	async #askForks() {
-		const query = { orderBy: 'createTime', order: 'desc', pageSize: 200 };
+		const query = { forkedFrom: this.id, orderBy: 'createTime', order: 'desc', pageSize: 200 };
 		const { json } = await get(withQuery(path('apps', this.app, 'users', this.user, 'sessions'), query), this.signal);
 		for (const session of json.get('sessions').items) {
-			if (session.string('forkedFrom', 'sessionId') !== this.id) continue;
 			const id = session.string('id');
 			const link = h('a', { href: sessionAddress(this.app, this.user, id) }, h('bdi', session.string('displayName') ?? id));
 			this.timeline.forks.push({ revision: session.number('forkedFrom', 'revision'), link });
@@ -247,6 +246,7 @@ class SessionPage {
 			button('Edit state', () => this.edit(), 'Change state by operators', 'e'),
 			button('Fork here', () => this.fork(), 'A new session with the events up to here', 'f'),
 			button('Rewind to here', () => this.rewind(), 'One more event restores the session state of here'),
+			mayOperate(this.app, 'trim') && button('Redact', () => this.redact(), 'Removes what this event says'),
 			mayOperate(this.app, 'trim') && button('Trim to here', () => this.trim(), 'Removes the events up to here'),
 		].filter(Boolean) : [];
 		return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', () => this.copyCurl(), 'The requests of this view', 'y'),
@@ -292,7 +292,7 @@ class SessionPage {
 		ask({
 			...rest,
 			danger: true,
-			request: () => ({ method: 'POST', path: this.path + path, headers: { 'If-Match': `"${seen}"`, ...headers }, body }),
+			request: () => ({ method: 'POST', path: this.path + path, headers: { 'If-Match': `"${seen}"`, ...headers }, body: typeof body === 'function' ? body() : body }),
 			failed: (problem, { trouble, build }) => {
 				const revision = problem.status === 412 && problem.body?.number('revision');
 				if (!revision) return false;
@@ -314,6 +314,34 @@ class SessionPage {
 			path: '/rewind', headers: { 'Idempotency-Key': newKey() }, body: compose({ toRevision: String(at) }),
 			done: () => this.tail(),
 		});
+	}
+
+	redact() {
+		const event = this.history.find(this.at);
+		if (!event) return;
+		const reason = wordInput({ maxlength: 256 });
+		const state = h('select', h('option', { value: 'keep' }, 'keep'), h('option', { value: 'remove' }, 'remove'));
+		const { line: { text }, changed } = event;
+		this.#ask({
+			title: `Redact event ${event.sequence}`,
+			about: 'Removes what this event says, here and in its forks, for good. The event stays in its place.',
+			fields: [
+				facts([['Goes', h('bdi', text)], changed.length > 0 && ['State', h('bdi', changed.join(', '))]]),
+				field('Reason, which is shown', reason),
+				changed.length > 0 && field('Values that it set', state, 'remove takes them from the state and from its past'),
+			],
+			action: 'Redact', past: 'redacted', said: 'Redacted',
+			path: `/events/${encodeURIComponent(event.id)}/redact`,
+			body: () => compose({ reason: reason.value ? quote(reason.value) : undefined, state: state.value === 'remove' ? quote('remove') : undefined }),
+			done: ({ json }) => this.#redacted(describe(json)),
+		});
+	}
+
+	/** Past states may lack values now. */
+	#redacted(event) {
+		this.history.replace(event);
+		this.states.forget();
+		this.draw();
 	}
 
 	trim() {
@@ -365,6 +393,8 @@ class SessionPage {
 				} else if (kind === 'trimmed') {
 					position = read(data).get('baseRevision').text;
 					this.#trimmed(Number(position));
+				} else if (kind === 'redacted') {
+					this.#redacted(describe(read(data)));
 				} else if (kind === 'deleted') {
 					end(read(data).string('reason') ?? 'deleted');
 				}
@@ -382,7 +412,7 @@ class SessionPage {
 		const { history, timeline } = this;
 		if (event.sequence <= history.last) return;
 		history.add(event);
-		if (event.rewinds !== undefined) this.#askRewound();
+		if (event.rewinds !== undefined || history.asModel) this.#askRewound();
 		if (event.files.length > 0) this.files.at = null;
 		this.draw(this.isAtEnd && timeline.isAtEnd && !this.scroll ? 'toEnd' : undefined);
 		announce(`Event ${event.sequence}, ${event.author}: ${event.line.text}`);

@@ -18,7 +18,11 @@ export class States {
 		return withQuery(`${this.path}/state`, { atRevision: revision });
 	}
 
-	/** The state as the event of that number left it, which never changes; without a number, that of now. */
+	forget() {
+		this.#remembered.clear();
+	}
+
+	/** The state as the event of that number left it, which a redaction alone changes; without a number, that of now. */
 	at(revision) {
 		const read = () => get(this.address(revision), this.signal).then(({ json }) => json);
 		if (revision === undefined) return read();

@@ -6,19 +6,21 @@ import { exact, span } from './times.js';
 
 export class Timeline {
 	forks = []; // { revision, link } of the sessions that begin there
-	#rows = new Map(); // event id -> element
+	#rows = new Map(); // event -> element
 	#folded = new Set(); // first sequence of a group
 
-	/** `choose(sequence)` hears of a row that was pressed, `page('older'|'newer')` of the window's end, `typed()` of a filter. */
-	constructor(history, choose, page, typed) {
+	/** `choose(sequence)` hears of a row that was pressed, `page('older'|'newer')` of the window's end, `typed()` of a filter, `asked()` of the switch. */
+	constructor(history, choose, page, typed, asked) {
 		this.history = history;
 		this.choose = choose;
 		this.filter = wordInput({ type: 'search', placeholder: 'Filter', 'aria-label': 'Filter the loaded events', 'data-filter': true, input: typed });
+		const asModel = h('input', { type: 'checkbox', change: () => { history.asModel = asModel.checked; asked(); } });
+		const label = h('label.check', { title: 'Without events that were rewound, and without those that a compaction covers' }, asModel, 'As the model sees it');
 		this.list = h('ol.timeline', { 'aria-label': 'Events' });
 		this.older = h('button.quiet.page', { hidden: true, click: () => page('older') }, 'Older events');
 		this.newer = h('button.quiet.page', { hidden: true, click: () => page('newer') }, 'Newer events');
 		this.scroller = h('div.scroller', this.older, this.list, this.newer);
-		this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.filter), this.scroller);
+		this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), label, this.filter), this.scroller);
 		this.page = page;
 		this.scroller.addEventListener('scroll', () => this.#more());
 	}
@@ -46,8 +48,8 @@ export class Timeline {
 				if (event.invocation) content.push(this.#head(event, group));
 			}
 			if (this.#folded.has(group.first) && event.sequence !== selected) continue;
-			const row = this.#rows.get(event.id) ?? this.#row(event, history.find(event.sequence - 1));
-			rows.set(event.id, row);
+			const row = this.#rows.get(event) ?? this.#row(event, history.find(event.sequence - 1));
+			rows.set(event, row);
 			mark(row, event.sequence === selected, history.isRewound(event));
 			content.push(row, ...this.#forks(event.sequence));
 		}
@@ -61,14 +63,14 @@ export class Timeline {
 	}
 
 	#fits(event) {
-		return !this.filter.value || says(event, this.filter.value);
+		return this.history.isWanted(event) && (!this.filter.value || says(event, this.filter.value));
 	}
 
 	/** The place so many rows on; the same where no row is left. */
 	next(from, step) {
 		let place = from + step;
 		while (this.history.find(place) && !this.#fits(this.history.find(place))) place += step;
-		return this.filter.value && !this.history.find(place) ? from : place;
+		return (this.filter.value || this.history.asModel) && !this.history.find(place) ? from : place;
 	}
 
 	reveal() {

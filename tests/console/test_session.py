@@ -162,6 +162,47 @@ def test_a_rewind_of_events_that_were_not_seen_is_refused(api, app, page):
     assert api.get(f"{session}/state").json == {"n": 2}
 
 
+def test_the_timeline_shows_what_the_model_reads(api, app, page):
+    session = filled(api, app)
+    summary = {"startTimestamp": 0, "endTimestamp": 4e10, "compactedContent": {"role": "model", "parts": [{"text": "sum"}]}}
+    api.append(session, {"id": "c", "author": "user", "actions": {"compaction": summary}})
+    opened(page, app)
+    shown = "[...document.querySelectorAll('.timeline .row:not(.start) .sequence')].map((one) => one.textContent).join()"
+    page.wait(f"{shown} === '1,2,3,4,5,6'")
+    page.click(".left .check input")
+    page.wait(f"{shown} === '6'")
+    # What comes is covered as it comes, and is not the model's.
+    api.append(session, event("e7", text="Covered"))
+    page.wait_text(".place", "7 of 7")
+    page.wait(f"{shown} === '6,7'")
+    page.press("k")
+    page.wait(f"{shown} === '6'")
+    page.click(".left .check input")
+    page.wait(f"{shown} === '1,2,3,4,5,6,7'")
+
+
+def test_an_event_is_redacted(api, app, page):
+    session = filled(api, app)
+    fork = api.post(f"{session}/fork", {"sessionId": "copy"}).json
+    opened(page, app, "?at=2")
+    wait_at(page, 2, 5)
+    page.click("button", "Redact")
+    assert "Text 2" in page.text("dialog .facts") and "State" in page.text("dialog .facts")
+    page.fill("dialog input", "a password")
+    page.choose("dialog select", "remove")
+    assert '{"reason":"a password","state":"remove"}' in page.text("dialog pre")
+    page.click("dialog button[type=submit]", "Redact")
+    page.wait_text(".row[aria-current=true]", "redacted: a password")
+    page.wait_text(".middle .facts", "a password")
+    wait_state(page, "State at 2")
+    assert "Text 2" not in page.text()
+    found = api.get(path("apps", app, "users", "ada", "sessions", fork["id"], "events", "e2")).json
+    assert found["redacted"]["reason"] == "a password" and "content" not in found
+    # Another one that looks at the same is told.
+    api.post(f"{session}/events/e3/redact", {})
+    page.wait("document.querySelectorAll('.timeline .row')[3].textContent.includes('redacted')")
+
+
 def fill_edit(page, key, operator, value):
     page.fill("dialog input", key)
     page.choose("dialog select", operator)
