@@ -13,6 +13,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 from google.adk.sessions.session import Session
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
 from sessiond_adk import (
     ForkedFrom,
@@ -173,6 +174,25 @@ async def test_state_is_read_without_events(service: SessiondSessionService, app
 
 
 # Forks
+
+
+async def test_what_an_event_said_is_removed(service: SessiondSessionService, app: str) -> None:
+    session = await service.create_session(app_name=app, user_id="u", session_id="s")
+    said = await service.append_event(session, event({"secret": "x"}, content=types.UserContent("my password")))
+    fork = await service.fork_session(**name(session), new_session_id="f")
+    redacted = await service.redact_event(**name(session), event_id=said.id, reason="a password")
+    assert (redacted.id, redacted.author, redacted.content) == (said.id, "user", None)
+    assert redacted.actions.state_delta == {"secret": "x"}
+    for one in (session, fork):
+        now = await get(service, one)
+        assert [event.content for event in now.events] == [None] and now.state == {"secret": "x"}
+    redacted = await service.redact_event(**name(session), event_id=said.id, state="remove")
+    assert redacted.actions.state_delta == {"secret": None}
+    assert (await get(service, session)).state == {}
+    with pytest.raises(SessionNotFoundError):
+        await service.redact_event(app_name=app, user_id="u", session_id="none", event_id=said.id)
+    with pytest.raises(SessiondInputError):
+        await service.redact_event(**name(session), event_id=said.id, reason="x" * 257)
 
 
 async def test_a_fork_begins_where_its_source_was(service: SessiondSessionService, app: str) -> None:

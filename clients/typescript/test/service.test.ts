@@ -249,6 +249,21 @@ for (const name of NAMES) {
       await strict.sessiond.close();
     });
 
+    it("removes what an event said", async () => {
+      const app = fresh();
+      const session = await service.create(app, "ada", {}, "s");
+      const said = await service.append(session, framework.event({ text: "my password", delta: { secret: "x" } }));
+      const key = { appName: app, userId: "ada", sessionId: "s" };
+      const redacted = await service.sessiond.redactEvent(key, said.id, { reason: "a password", state: "remove" });
+      assert.equal(redacted.id, said.id);
+      assert.ok(!JSON.stringify(await service.get(app, "ada", "s")).includes("my password"));
+      assert.deepEqual(framework.state((await service.get(app, "ada", "s"))!), {});
+      await assert.rejects(
+        service.sessiond.redactEvent({ ...key, sessionId: "none" }, said.id),
+        SessionNotFoundError,
+      );
+    });
+
     it("makes a change that has an id once", async () => {
       const app = fresh();
       const session = await service.create(app, "ada", { n: 1 }, "s");

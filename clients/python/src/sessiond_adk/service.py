@@ -318,6 +318,44 @@ class SessiondSessionService(BaseSessionService):
         path = _session(app_name, user_id, session_id) + "/fork"
         return session_from_wire(await self._make(path, body, new_session_id or "", source=session_id))
 
+    async def redact_event(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        session_id: str,
+        event_id: str,
+        reason: str | None = None,
+        state: Literal["keep", "remove"] = "keep",
+    ) -> Event:
+        """Removes what an event says from the session and from the forks that hold it, for good.
+
+        The event stays in its place, with its author, its times and, with `"keep"`, its changes of state. It takes the
+        role `operator`. A session that was read before still has the event as it was.
+
+        Args:
+          app_name: The app.
+          user_id: The user.
+          session_id: The session.
+          event_id: The event.
+          reason: Why, up to 256 bytes: every reader of the event sees it.
+          state: `"remove"` takes the values that the event set, too: from past states, and from the present one where
+            nobody has set the key since.
+
+        Returns:
+          The event as it is now.
+
+        Raises:
+          SessionNotFoundError: There is no such session.
+          SessiondInputError: A value breaks a rule of sessiond.
+          SessiondError: There is no such event, or sessiond cannot be reached.
+        """
+        path = _session(app_name, user_id, session_id) + "/events" + segments(event_id) + "/redact"
+        body = _given({"reason": reason, "state": state})
+        redacted = _success(await self._http.send("POST", path, body=body), session_id)
+        about = ("forks", "revision")
+        return event_from_wire({name: value for name, value in redacted.items() if name not in about}, session_id)
+
     async def render_template(
         self,
         *,

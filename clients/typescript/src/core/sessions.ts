@@ -268,6 +268,26 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     return this.#seen.get(session);
   }
 
+  /**
+   * Removes what an event says from the session and from the forks that hold it, for good; returns it as it is now. The event stays in
+   * its place, with its author, its times and its changes of state. `state: "remove"` takes the values that it set, too: from past
+   * states, and from the present one where nobody has set the key since. Every reader sees the reason. It takes the role `operator`.
+   */
+  async redactEvent(
+    key: Key,
+    eventId: string,
+    options: { reason?: string; state?: "keep" | "remove" } = {},
+  ): Promise<E> {
+    const path = `${paths.session({ ...key, sessionId: key.sessionId.trim() })}/events${segments(eventId)}/redact`;
+    const { reason, state } = options;
+    const reply = await this.#http.send("POST", path, { body: { reason, state } });
+    if (codeOf(reply) === "session_not_found") {
+      throw new SessionNotFoundError(`Session ${key.sessionId} not found.`, details(reply));
+    }
+    const { forks: _forks, revision: _revision, ...event } = success(reply);
+    return eventFromWire(this.#dialect, event);
+  }
+
   /** Returns the state of a user in an app, keys without `user:`. */
   async userState(appName: string, userId: string): Promise<JsonObject> {
     return record(await this.#http.get(`/v1/apps${segments(appName)}/users${segments(userId)}/state`));
