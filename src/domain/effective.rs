@@ -165,6 +165,11 @@ impl Record {
     fn spoken(&self) -> impl Iterator<Item = &String> {
         self.calls.iter().chain(&self.responses)
     }
+
+    /// Digests of the ids that it mentions.
+    fn ids(&self) -> impl Iterator<Item = i64> {
+        self.spoken().map(String::as_str).chain(self.place.names()).map(digest)
+    }
 }
 
 /// A compaction that counts: none that takes its place is read by all its readers.
@@ -419,7 +424,7 @@ impl<'a> Advance<'a> {
     pub fn records(&mut self, records: Vec<Record>) {
         for record in records {
             if self.begin == Begin::Follow {
-                self.to_see.extend(record.spoken().map(|id| digest(id)));
+                self.to_see.extend(record.ids());
             }
             self.records.insert(record.sequence, record);
         }
@@ -436,7 +441,7 @@ impl<'a> Advance<'a> {
             }
             if roles != Role::Name as i64 {
                 match self.records.get(&sequence) {
-                    Some(record) => self.to_see.extend(record.spoken().map(|id| digest(id))),
+                    Some(record) => self.to_see.extend(record.ids()),
                     None => self.to_load.push(sequence),
                 }
             }
@@ -486,7 +491,7 @@ impl<'a> Advance<'a> {
         covered.add(fresh.iter().map(|sequence| (*sequence, *sequence)));
         let changed = self.news.iter().chain(&fresh).chain(needed.iter().filter(|_| self.judges));
         for record in changed.filter_map(|sequence| self.records.get(sequence)) {
-            self.to_see.extend(record.spoken().map(|id| digest(id)).chain(record.place.names().map(digest)));
+            self.to_see.extend(record.ids());
         }
     }
 
@@ -499,8 +504,9 @@ impl<'a> Advance<'a> {
             answered.extend(record.responses.iter().map(String::as_str));
             named.extend(record.place.names());
         }
+        let is_shown = |sequence: &i64| is_left(*sequence) || !judges && view.needed.contains(sequence);
         let is_named = |id: &String| {
-            let by = || named_by.get(&digest(id)).is_some_and(|by| by.iter().any(|sequence| is_left(*sequence)));
+            let by = || named_by.get(&digest(id)).is_some_and(|by| by.iter().any(is_shown));
             named.contains(id.as_str()) || by()
         };
         let covered = || records.values().filter(|record| record.range.is_none() && !is_left(record.sequence));
@@ -508,10 +514,24 @@ impl<'a> Advance<'a> {
         let counts = records.values().filter(|record| record.range.is_none() || is_left(record.sequence));
         let owners = counts.filter(|record| record.calls.iter().any(|id| answered.contains(id.as_str())));
         let together: HashSet<&str> = owners.flat_map(Record::spoken).map(String::as_str).collect();
-        let stays = |record: &&Record| {
-            record.spoken().any(|id| together.contains(id.as_str())) || record.calls.iter().any(is_named)
-        };
-        let needed: BTreeSet<i64> = covered().filter(stays).map(|record| record.sequence).collect();
+        let mut needed: BTreeSet<i64> = BTreeSet::new();
+        loop {
+            // What stays names calls, too.
+            let named: HashSet<&str> = needed
+                .iter()
+                .filter_map(|sequence| records.get(sequence))
+                .flat_map(|record| record.place.names())
+                .collect();
+            let stays = |record: &&Record| {
+                record.spoken().any(|id| together.contains(id.as_str()))
+                    || record.calls.iter().any(|id| is_named(id) || named.contains(id.as_str()))
+            };
+            let more: BTreeSet<i64> = covered().filter(stays).map(|record| record.sequence).collect();
+            if more == needed {
+                break;
+            }
+            needed = more;
+        }
         if judges {
             view.needed = needed;
             view.unsure = false;
@@ -549,12 +569,22 @@ mod tests {
         let owners: Vec<&&Record> = (covered.iter().chain(&left))
             .filter(|event| event.calls.iter().any(|id| left.iter().any(|other| has(&other.responses, id))))
             .collect();
-        let stays = |event: &&Record| {
-            event.spoken().any(|id| owners.iter().any(|owner| owner.spoken().any(|other| other == id)))
-                || event.calls.iter().any(|id| left.iter().any(|other| other.place.names().any(|name| name == id)))
-        };
+        let mut staying: Vec<&Record> = Vec::new();
+        loop {
+            let names =
+                |id: &String| left.iter().chain(&staying).any(|other| other.place.names().any(|name| name == id));
+            let stays = |event: &&Record| {
+                event.spoken().any(|id| owners.iter().any(|owner| owner.spoken().any(|other| other == id)))
+                    || event.calls.iter().any(names)
+            };
+            let more: Vec<&Record> = covered.iter().copied().filter(stays).collect();
+            if more.len() == staying.len() {
+                break;
+            }
+            staying = more;
+        }
         let mut out: Vec<i64> = left.iter().map(|event| event.sequence).collect();
-        out.extend(covered.iter().filter(|event| stays(event)).map(|event| event.sequence));
+        out.extend(staying.iter().map(|event| event.sequence));
         out.sort_unstable();
         out
     }

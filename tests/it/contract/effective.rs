@@ -55,22 +55,31 @@ fn rule(events: &[Value]) -> Vec<String> {
         parts.filter_map(|part| part[name]["id"].as_str().map(str::to_owned)).collect()
     };
     let spoken = |event: &Value| &ids(event, "functionCall") | &ids(event, "functionResponse");
-    let (mut answered, mut named) = (BTreeSet::new(), BTreeSet::new());
-    for (_, event) in events.iter().enumerate().filter(|(n, event)| is_left(*n, event)) {
-        answered.extend(ids(event, "functionResponse"));
-        named.extend(text(event, "isolationScope"));
-        let branch = text(event, "branch").unwrap_or_default();
-        named.extend(branch.split('.').filter_map(|part| Some(part.rsplit_once('@')?.1.to_owned())));
-    }
+    let left = events.iter().enumerate().filter(|(n, event)| is_left(*n, event));
+    let answered: BTreeSet<String> = left.flat_map(|(_, event)| ids(event, "functionResponse")).collect();
     let is_covered = |n: usize, event: &Value| range(event).is_none() && !is_left(n, event);
     let mut together = BTreeSet::new();
     for event in events.iter().filter(|event| !ids(event, "functionCall").is_disjoint(&answered)) {
         together.extend(spoken(event));
     }
-    let stays =
-        |event: &Value| !spoken(event).is_disjoint(&together) || !ids(event, "functionCall").is_disjoint(&named);
-    let all = events.iter().enumerate();
-    all.filter(|(n, event)| is_left(*n, event) || is_covered(*n, event) && stays(event)).map(|(_, e)| id(e)).collect()
+    let names = |event: &Value| -> BTreeSet<String> {
+        let branch = text(event, "branch").unwrap_or_default();
+        let runs = branch.split('.').filter_map(|part| Some(part.rsplit_once('@')?.1.to_owned()));
+        text(event, "isolationScope").into_iter().chain(runs).collect()
+    };
+    let mut shown: BTreeSet<usize> = BTreeSet::new();
+    loop {
+        let named: BTreeSet<String> = shown.iter().flat_map(|n| names(&events[*n])).collect();
+        let stays =
+            |event: &Value| !spoken(event).is_disjoint(&together) || !ids(event, "functionCall").is_disjoint(&named);
+        let all = events.iter().enumerate();
+        let more = all.filter(|(n, event)| is_left(*n, event) || is_covered(*n, event) && stays(event));
+        let more: BTreeSet<usize> = more.map(|(n, _)| n).collect();
+        if more == shown {
+            return shown.iter().map(|n| id(&events[*n])).collect();
+        }
+        shown = more;
+    }
 }
 
 async fn append(server: &Client, path: &str, events: &Value) {
