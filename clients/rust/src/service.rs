@@ -35,6 +35,9 @@ use crate::{
 /// Of a list and of a log, the rows of a page. A page of sessions with their state may also end at 8 MiB.
 const PAGE: usize = 1000;
 
+/// How many of the last events come with an effective history.
+const LAST: u64 = 100;
+
 /// Where `LlmAgent` puts what it has asked the model, and what that has answered, besides the field `llm_request`.
 const MODEL_REQUESTS: [&str; 2] = ["gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"];
 
@@ -71,9 +74,9 @@ pub enum History {
     /// All, except what was rewound.
     #[default]
     Full,
-    /// Without what compactions cover, too. The number of recent events counts what is left. A runner finds nothing that
-    /// is covered: to answer a call there needs [`History::Full`], and if the last reply is covered, the root agent goes
-    /// on.
+    /// Without what compactions cover, too. The number of recent events counts what is left. If nothing limits the events,
+    /// the last 100 are loaded in any case, covered or not: in these a runner looks for the agent that goes on, and for
+    /// calls that are answered. What else is covered, it does not find: to answer a call there needs [`History::Full`].
     Effective,
 }
 
@@ -588,12 +591,40 @@ impl SessiondSessionService {
                 }
                 stored.events = events;
             }
+            if self.0.history == History::Effective && recent.is_none() && after.is_none() {
+                self.add_the_last(identity, &mut stored).await?;
+            }
             if let Some(after) = after {
                 // The server compares whole microseconds.
                 stored.events.retain(|event| event.event.timestamp >= after);
             }
             return Ok(self.given(stored));
         }
+    }
+
+    /// Adds the last events of the log to a session that has its effective history.
+    ///
+    /// A prompt is the same with what a compaction covers, as long as the compaction is there.
+    async fn add_the_last(&self, identity: &AdkIdentity, stored: &mut StoredSession) -> Result<(), Error> {
+        let last = stored.events.iter().filter(|event| event.sequence + LAST > stored.revision).count();
+        let compacted = stored.events.iter().any(|event| event.event.actions.compaction.is_some());
+        if !compacted || last as u64 == stored.revision.min(LAST) {
+            return Ok(());
+        }
+        let path = format!("{}/events", session_path(identity)?);
+        let call = self.0.http.call(Method::GET, &path).query("excludeRewound", "true").query("order", "desc");
+        let call =
+            call.query("beforeSequence", &(stored.revision + 1).to_string()).query("pageSize", &LAST.to_string());
+        let answer = self.0.http.send(call).await?;
+        let page = wire::members(&answer)?;
+        if wire::member::<u64>(&page, "revision")? >= stored.revision {
+            for event in wire::list(&page, "events")? {
+                stored.events.push(wire::event(event.get())?);
+            }
+            stored.events.sort_by_key(|event| event.sequence);
+            stored.events.dedup_by_key(|event| event.sequence);
+        }
+        Ok(())
     }
 
     /// The events without what was taken back, of these the last `recent`, and the revision of the session.

@@ -24,13 +24,14 @@ async fn store(identity: &AdkIdentity, event: Value) {
     plain(Method::POST, format!("{}/v1/apps/{app}/users/ada/sessions/s/events", shared()), event).await;
 }
 
-/// A session of six events, of which the fifth sums up the first three.
+/// A session of six events, of which the fifth sums up the first three, and 100 more.
 async fn compacted() -> AdkIdentity {
     let identity = new_session(&sessions(), &app()).await;
     let said = |n: u32| json!({"id": format!("e{n}"), "author": "user", "timestamp": 1000 + n, "actions": {"stateDelta": {"n": n}}});
     for event in [said(0), said(1), said(2), said(3), summary("c", 1000, 1002), said(5)] {
         store(&identity, event).await;
     }
+    store(&identity, (6..106).map(said).collect()).await;
     identity
 }
 
@@ -38,12 +39,16 @@ async fn compacted() -> AdkIdentity {
 async fn what_is_covered_is_not_loaded() {
     let (identity, service) = (compacted().await, effective(Concurrency::None));
     let read = service.get(get_request(&identity)).await.unwrap();
-    assert_eq!(ids(read.as_ref()), ["e3", "c", "e5"]);
-    assert_eq!(read.state().get("n"), Some(json!(5)));
+    assert_eq!(ids(read.as_ref())[..4], ["e3", "c", "e5", "e6"]);
+    assert_eq!((read.events().len(), read.state().get("n")), (103, Some(json!(105))));
     let mut recent = get_request(&identity);
-    recent.num_recent_events = Some(2);
-    assert_eq!(ids(service.get(recent).await.unwrap().as_ref()), ["c", "e5"]);
-    assert_eq!(sessions().get(get_request(&identity)).await.unwrap().events().len(), 6);
+    recent.num_recent_events = Some(102);
+    assert_eq!(ids(service.get(recent).await.unwrap().as_ref())[..2], ["c", "e5"]);
+    assert_eq!(sessions().get(get_request(&identity)).await.unwrap().events().len(), 106);
+    // The last ones are there, also if they are covered.
+    store(&identity, summary("all", 1000, 1200)).await;
+    let read = service.get(get_request(&identity)).await.unwrap();
+    assert_eq!((read.events().len(), &*ids(read.as_ref())[0]), (100, "e7"));
     // A rewind counts all events.
     let rewound = service.rewind_for_identity(&identity, "e1").await.unwrap();
     assert_eq!(rewound.state().get("n"), Some(json!(1)));
@@ -55,11 +60,11 @@ async fn what_was_compacted_meanwhile_is_stale() {
     let (identity, service) = (compacted().await, effective(Concurrency::Session));
     let read = service.get(get_request(&identity)).await.unwrap();
     append(&service, &identity, event("i", json!({}))).await.unwrap();
-    store(&identity, summary("all", 1000, 1006)).await;
+    store(&identity, summary("all", 1000, 1200)).await;
     let error = append(&service, &identity, event("i", json!({}))).await.err().unwrap();
     assert_eq!(error.code, "session.stale");
     drop(read);
     let again = service.get(get_request(&identity)).await.unwrap();
-    assert_eq!(again.events().len(), 2);
+    assert_eq!(again.events().len(), 100);
     append(&service, &identity, event("j", json!({}))).await.unwrap();
 }
