@@ -23,9 +23,10 @@ export interface SessiondOptions extends HttpOptions {
    *
    * - `full` (default): all, except what was rewound.
    * - `effective`: without what compactions (`actions.compaction`) cover, too. `numRecentEvents` counts what is left. Where
-   *   the framework makes nothing of such compactions, their summaries are shown as contents, in the order of a prompt. A
-   *   runner finds nothing that is covered: a response to a call there needs `full`, and if the last reply is covered, the
-   *   root agent goes on. A turn that sees what others did reads all that is left.
+   *   the framework makes such compactions (`@iqai/adk`), the last 100 events are read in any case, if nothing limits them: in
+   *   these a runner looks for the agent that goes on, and for calls that are answered. Elsewhere, the summaries are shown as
+   *   contents, in the order of a prompt. What else is covered, a runner does not find: a response to a call there needs
+   *   `full`. A turn that sees what others did reads all that is left.
    */
   history?: "full" | "effective" | undefined;
   /**
@@ -79,6 +80,9 @@ export interface MintedToken {
   token: string;
   expireTime: Date;
 }
+
+// How many of the last events come with an effective history.
+const LAST = 100;
 
 interface Key {
   appName: string;
@@ -325,7 +329,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
       if (codeOf(reply) === "session_not_found") return undefined;
       const stored = success(reply);
       // What was taken back comes before what took it back. So if that is not here, neither is the former.
-      if (this.#effective) return { ...stored, events: this.#summarized(stored["events"] as JsonObject[]) };
+      if (this.#effective) return { ...stored, events: await this.#left(path, stored, Object.keys(query).length > 1) };
       if (!rewinds(stored)) return stored;
       const { events, revision } = await this.#visible(path, filter.numRecentEvents, query["afterTimestamp"]);
       if (revision === stored["revision"]) return { ...stored, events };
@@ -351,17 +355,24 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     return { revision, events: events.reverse().filter((event) => micros(Number(event["timestamp"])) >= since) };
   }
 
-  /** Shows the summaries of compactions as contents, each where what it covers ended, if the framework does not. */
-  #summarized(events: JsonObject[]): JsonObject[] {
-    if (this.#dialect.compacts) return events;
-    const placed = events.map((event) => {
-      const summary = compaction(event);
-      if (summary === undefined) return { at: Number(event["timestamp"]), event };
-      const end = Number(summary["endTimestamp"]);
-      const content = summary["compactedContent"] as JsonObject;
-      return { at: end >= YEAR_10000 ? end / 1000 : end, event: { ...event, content } };
-    });
-    return placed.sort((one, other) => one.at - other.at).map(({ event }) => event);
+  /** Returns the events of an effective history as the framework reads them. */
+  async #left(path: string, stored: JsonObject, limited: boolean): Promise<JsonObject[]> {
+    const events = stored["events"] as JsonObject[];
+    if (!events.some(compaction)) return events;
+    if (!this.#dialect.compacts) return summarized(events);
+    const revision = Number(stored["revision"]);
+    if (
+      limited ||
+      events.filter(({ sequence }) => Number(sequence) > revision - LAST).length === Math.min(LAST, revision)
+    ) {
+      return events;
+    }
+    const query = { excludeRewound: "true", order: "desc", beforeSequence: `${revision + 1}`, pageSize: `${LAST}` };
+    const page = await this.#http.get(`${path}/events`, query);
+    // A prompt is the same with what a compaction covers, as long as the compaction is there.
+    const last = Number(page["revision"]) < revision ? [] : (page["events"] as JsonObject[]);
+    const all = new Map([...last, ...events].map((event) => [Number(event["sequence"]), event]));
+    return [...all].sort(([one], [other]) => one - other).map(([, event]) => event);
   }
 
   #session(stored: JsonObject): S {
@@ -480,6 +491,18 @@ function rewinds(stored: JsonObject): boolean {
   return ((stored["events"] ?? []) as JsonObject[]).some(
     ({ actions }) => isObject(actions) && typeof actions["rewindBeforeInvocationId"] === "string",
   );
+}
+
+/** Shows the summaries of compactions as contents, each where what it covers ended. */
+function summarized(events: JsonObject[]): JsonObject[] {
+  const placed = events.map((event) => {
+    const summary = compaction(event);
+    if (summary === undefined) return { at: Number(event["timestamp"]), event };
+    const end = Number(summary["endTimestamp"]);
+    const content = summary["compactedContent"] as JsonObject;
+    return { at: end >= YEAR_10000 ? end / 1000 : end, event: { ...event, content } };
+  });
+  return placed.sort((one, other) => one.at - other.at).map(({ event }) => event);
 }
 
 /** Returns the compaction of an event, if it is one. */
