@@ -8,9 +8,10 @@ public enum History {
   /**
    * Without what compactions cover, too. {@code numRecentEvents} counts what is left.
    *
-   * <p>A runner finds nothing that is covered: a response to a call there needs {@link #FULL}, and
-   * if the last reply is covered, the root agent goes on. A turn ({@link Concurrency#LEASE}) that
-   * sees what others did loads all that is left.
+   * <p>If nothing limits the events, the last 100 are loaded in any case, covered or not: in these
+   * a runner looks for the agent that goes on, and for calls that are answered. What else is
+   * covered, it does not find: a response to a call there needs {@link #FULL}. A turn ({@link
+   * Concurrency#LEASE}) that sees what others did loads all that is left.
    */
   EFFECTIVE
 }

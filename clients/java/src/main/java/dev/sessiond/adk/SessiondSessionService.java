@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentMap;
@@ -70,6 +71,9 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   private static final String URL_FORM =
       "The URL of sessiond is http://HOST:PORT or https://HOST, without a user, a query and a"
           + " fragment.";
+
+  /** How many of the last events come with an effective history. */
+  private static final long LAST = 100;
 
   private final Http http;
   private final Concurrency concurrency;
@@ -672,16 +676,51 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
       }
       // What was taken back comes before what took it back. So if that is not here, neither is the
       // former.
-      if (!Wire.rewinds(reply.success())) {
-        return loaded(reply);
+      Map<String, Object> stored = new LinkedHashMap<>(reply.success());
+      if (history == History.EFFECTIVE && limits.isEmpty()) {
+        addTheLast(path, stored);
       }
-      Map<String, Object> stored = new LinkedHashMap<>(reply.body());
-      if (visible(path, query, stored)) {
+      if (!Wire.rewinds(stored) || visible(path, query, stored)) {
         Session session = Wire.session(stored);
         known(session).revision = Json.number(stored, "revision");
         return session;
       }
     }
+  }
+
+  /**
+   * Puts the last events of the log into a session that has its effective history.
+   *
+   * <p>A prompt is the same with what a compaction covers, as long as the compaction is there.
+   */
+  private void addTheLast(String path, Map<String, Object> stored) {
+    List<?> left = Json.list(stored.get("events"));
+    long revision = Json.number(stored, "revision");
+    long last =
+        left.stream()
+            .filter(event -> Json.number(Json.object(event), "sequence") > revision - LAST)
+            .count();
+    if (last == Math.min(LAST, revision) || left.stream().noneMatch(Wire::compacts)) {
+      return;
+    }
+    Map<String, String> query = new LinkedHashMap<>();
+    query.put("excludeRewound", "true");
+    query.put("order", "desc");
+    query.put("beforeSequence", Long.toString(revision + 1));
+    query.put("pageSize", Long.toString(LAST));
+    Http.Reply reply = http.send(Http.Call.of("GET", path + "/events").query(query));
+    if (reply.code().equals("session_not_found")
+        || Json.number(reply.success(), "revision") < revision) {
+      return;
+    }
+    Map<Long, Object> all = new TreeMap<>();
+    for (Object event : Json.list(reply.body().get("events"))) {
+      all.put(Json.number(Json.object(event), "sequence"), event);
+    }
+    for (Object event : left) {
+      all.put(Json.number(Json.object(event), "sequence"), event);
+    }
+    stored.put("events", new ArrayList<>(all.values()));
   }
 
   /**

@@ -66,6 +66,11 @@ final class Wire {
         .anyMatch(actions -> actions.get("rewindBeforeInvocationId") instanceof String);
   }
 
+  /** Whether an event is a compaction. */
+  static boolean compacts(Object event) {
+    return Json.object(Json.object(event).get("actions")).get("compaction") instanceof Map;
+  }
+
   static void putOrRemove(Map<String, Object> state, String key, Object value) {
     if (value == null || value == State.REMOVED) {
       state.remove(key);

@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -24,7 +26,7 @@ class HistoryTest {
     return server.client().history(History.EFFECTIVE).concurrency(concurrency).build();
   }
 
-  /** A session of six events, of which the fifth sums up the first three. */
+  /** A session of six events, of which the fifth sums up the first three, and 100 more. */
   @BeforeEach
   void compact() {
     effective.createSession(app, "ada", Map.of(), "s").blockingGet();
@@ -34,7 +36,11 @@ class HistoryTest {
       append(event.formatted(n, 1000 + n));
     }
     append(summary("c", 1000, 1002));
-    append(event.formatted(5, 1005));
+    String more =
+        IntStream.range(5, 106)
+            .mapToObj(n -> event.formatted(n, 1000 + n))
+            .collect(Collectors.joining(",", "[", "]"));
+    append(more);
   }
 
   private static String summary(String id, int start, int end) {
@@ -70,35 +76,41 @@ class HistoryTest {
 
   @Test
   void whatIsCoveredIsNotLoaded() {
-    assertEquals(List.of("e3", "c", "e5"), ids(load(effective, null)));
-    assertEquals(5, load(effective, null).state().get("n"));
-    var one = GetSessionConfig.builder().numRecentEvents(1).build();
-    assertEquals(List.of("e5"), ids(load(effective, one)));
-    assertEquals(6, load(server.client().build(), null).events().size());
+    assertEquals(List.of("e3", "c", "e5"), ids(load(effective, null)).subList(0, 3));
+    assertEquals(103, load(effective, null).events().size());
+    assertEquals(105, load(effective, null).state().get("n"));
+    var recent = GetSessionConfig.builder().numRecentEvents(102).build();
+    assertEquals(List.of("c", "e5"), ids(load(effective, recent)).subList(0, 2));
+    assertEquals(106, load(server.client().build(), null).events().size());
+    // The last ones are there, also if they are covered.
+    append(summary("all", 1000, 1200));
+    assertEquals(100, load(effective, null).events().size());
+    assertEquals("e7", ids(load(effective, null)).get(0));
+    assertEquals(List.of("all"), ids(load(effective, recent)));
   }
 
   @Test
   void aStaleSessionObjectIsRefused() {
     var strict = service(Concurrency.SESSION);
     Session session = load(strict, null);
-    strict.appendEvent(session, event("mine", 6)).blockingGet();
-    append(summary("all", 1000, 1006));
+    strict.appendEvent(session, event("mine", 106)).blockingGet();
+    append(summary("all", 1000, 1200));
     assertThrows(
         StaleSessionException.class,
-        () -> strict.appendEvent(session, event("late", 7)).blockingGet());
+        () -> strict.appendEvent(session, event("late", 107)).blockingGet());
     Session again = load(strict, null);
-    assertEquals(List.of("mine", "all"), ids(again));
-    strict.appendEvent(again, event("late", 7)).blockingGet();
+    assertEquals(List.of("mine", "all"), ids(again).subList(98, 100));
+    strict.appendEvent(again, event("late", 107)).blockingGet();
   }
 
   @Test
   void whatIsCoveredIsNotAppliedAgain() {
-    effective.appendEvent(load(effective, null), event("mine", 6)).blockingGet();
-    effective.appendEvent(load(effective, null), event("next", 7)).blockingGet();
+    effective.appendEvent(load(effective, null), event("mine", 106)).blockingGet();
+    effective.appendEvent(load(effective, null), event("next", 107)).blockingGet();
     append(summary("all", 1000, 2001));
-    Session session = load(effective, null);
-    effective.appendEvent(session, event("mine", 6)).blockingGet();
-    assertEquals(7, session.state().get("n"));
+    Session session = load(effective, GetSessionConfig.builder().numRecentEvents(9).build());
+    effective.appendEvent(session, event("mine", 106)).blockingGet();
+    assertEquals(107, session.state().get("n"));
     assertEquals(List.of("all"), ids(session));
   }
 
@@ -106,9 +118,10 @@ class HistoryTest {
   void aTurnSeesWhatWasCompactedMeanwhile() {
     var turns = service(Concurrency.LEASE);
     Session session = load(turns, null);
-    append(summary("all", 1000, 1006));
-    turns.appendEvent(session, event("mine", 6)).blockingGet();
-    assertEquals(List.of("all", "mine"), ids(session));
+    append(summary("all", 1000, 1200));
+    turns.appendEvent(session, event("mine", 106)).blockingGet();
+    assertEquals(List.of("all", "mine"), ids(session).subList(99, 101));
+    assertEquals("e7", ids(session).get(0));
     turns.close();
   }
 }
