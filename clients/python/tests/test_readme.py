@@ -36,15 +36,20 @@ async def run(block: str, names: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_the_past(service: SessiondSessionService, app: str) -> None:
-    (block,) = code("Go back, fork, read the past")
+    block, redact = code("Go back, fork, read the past")
     session = await service.create_session(app_name=app, user_id="ada", session_id="s", state={"k": 0})
     for n in range(1, 5):
-        await service.append_event(session, event({"k": n}))
+        await service.append_event(session, event({"k": n}, content=types.UserContent("a password")))
     invocation = "i1"
     known = await run(block.replace('"cafe"', repr(app)), {"session_service": service, "invocation_id": invocation})
     assert known["now"].revision == 4
     assert (known["then"].state, known["state"], known["fork"].state) == ({"k": 2}, {"k": 0}, {"k": 2})
     assert (known["session"].state, len(known["session"].events)) == ({"k": 0}, 5)
+    said = known["session"].events[0]
+    await run(redact, {"session_service": service, "names": known["names"], "event": said})
+    left = await service.get_session(**known["names"])
+    assert left is not None and left.events[0].id == said.id
+    assert (left.events[0].content, left.events[0].actions.state_delta) == (None, {"k": 1})
 
 
 async def test_metadata_and_templates(service: SessiondSessionService, app: str) -> None:
