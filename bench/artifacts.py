@@ -121,7 +121,9 @@ def ask(server: Sessiond, method: str, path: str, body: bytes | None = None) -> 
 
 
 def exchange(to: http.client.HTTPConnection, method: str, path: str, body: bytes | None = None) -> bytes:
-    to.request(method, path, body)
+    # A file may have any type, or none.
+    headers = {"content-type": "application/json"} if body and "/artifacts/" not in path else {}
+    to.request(method, path, body, headers)
     answer = to.getresponse()
     text = answer.read()
     if answer.status >= 300:

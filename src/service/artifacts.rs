@@ -1,12 +1,14 @@
 //! Artifacts: files of sessions and users. Their bytes come and go part by part; memory does not grow with them.
 
 use std::collections::HashSet;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
 use sha2::{Digest as _, Sha256};
+use tokio::task::JoinHandle;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::retry::{Repeat, Tried};
@@ -25,7 +27,7 @@ use crate::domain::lease::LeaseMark;
 use crate::domain::query::{SessionQuery, SessionView, StateFilter};
 use crate::domain::refusal::Refusal;
 use crate::domain::template::Texts;
-use crate::store::error::StoreError;
+use crate::store::error::{Cause, StoreError};
 
 /// A version to be saved, but for its bytes.
 #[derive(Debug)]
@@ -58,20 +60,28 @@ pub struct Upload {
     service: Arc<Service>,
     place: Place,
     id: String,
+    /// What has come of the next part.
     buffer: BytesMut,
     hash: Sha256,
     size: u64,
-    /// If more has come than one part.
-    writing: Option<Box<dyn Writing>>,
+    written: Written,
+}
+
+/// What becomes of the parts of an upload. One is written while the next one comes.
+enum Written {
+    /// No more has come than one part.
+    Nothing,
+    Ready(Box<dyn Writing>),
+    Busy(JoinHandle<(Box<dyn Writing>, std::result::Result<(), BlobError>)>),
 }
 
 impl Upload {
     /// How many bytes it holds in memory.
     pub fn held(&self) -> usize {
-        self.buffer.len()
+        self.buffer.len() + if matches!(self.written, Written::Busy(_)) { PART } else { 0 }
     }
 
-    /// Takes the next bytes.
+    /// Takes the next bytes. Those before may still be on their way to their place: its failure is told by a later call.
     ///
     /// # Errors
     /// They are too many; the place is not there; the database, or the place for bytes, fails.
@@ -80,12 +90,16 @@ impl Upload {
         self.service.metrics.artifact_bytes("in", bytes.len());
         self.service.limits.check_artifact(self.size)?;
         self.hash.update(bytes);
-        self.buffer.extend_from_slice(bytes);
+        let mut rest = bytes;
         // The last part is written at the end, so that none is empty.
-        while self.buffer.len() > PART {
-            let part = self.buffer.split_to(PART).freeze();
-            self.write(part).await?;
+        while self.buffer.len() + rest.len() > PART {
+            let (now, later) = rest.split_at(PART - self.buffer.len());
+            self.buffer.extend_from_slice(now);
+            rest = later;
+            let part = mem::replace(&mut self.buffer, BytesMut::with_capacity(PART));
+            self.write(part.freeze()).await?;
         }
+        self.buffer.extend_from_slice(rest);
         Ok(())
     }
 
@@ -94,30 +108,54 @@ impl Upload {
         (self.size, self.hash.clone().finalize().into())
     }
 
+    /// Begins to write a part, once the one before is written.
     async fn write(&mut self, part: Bytes) -> Result<()> {
+        self.settle().await?;
         let now = self.service.clock.now();
-        if self.writing.is_none() {
-            let blob = Blob {
-                key: BlobKey { user: self.place.user().clone(), id: self.id.clone() },
-                size: 0,
-                object: self.service.blobs.object(&self.id),
-            };
-            self.writing = Some(self.service.blobs.begin(&self.place, &blob, now).await.map_err(Error::from)?);
-        }
-        match &mut self.writing {
-            Some(writing) => Ok(writing.write(part, now).await?),
-            None => Ok(()),
+        let mut writing = match mem::replace(&mut self.written, Written::Nothing) {
+            Written::Ready(writing) => writing,
+            Written::Nothing | Written::Busy(_) => {
+                let blob = Blob {
+                    key: BlobKey { user: self.place.user().clone(), id: self.id.clone() },
+                    size: 0,
+                    object: self.service.blobs.object(&self.id),
+                };
+                self.service.blobs.begin(&self.place, &blob, now).await?
+            }
+        };
+        self.written = Written::Busy(tokio::spawn(async move {
+            let written = writing.write(part, now).await;
+            (writing, written)
+        }));
+        Ok(())
+    }
+
+    /// Waits for the part that is being written.
+    async fn settle(&mut self) -> Result<()> {
+        match mem::replace(&mut self.written, Written::Nothing) {
+            Written::Busy(busy) => {
+                // It panicked.
+                let abandoned = |_| StoreError::new(Cause::Internal, "the writing of a part was abandoned");
+                let (writing, written) = busy.await.map_err(abandoned)?;
+                self.written = Written::Ready(writing);
+                Ok(written?)
+            }
+            written => {
+                self.written = written;
+                Ok(())
+            }
         }
     }
 
     /// Writes what is left, unless the version is saved with it.
     async fn finish(&mut self) -> Result<SavedBlob> {
-        let last = self.buffer.split().freeze();
-        if self.writing.is_none() && self.service.blobs.saves_with_version() {
+        let last = mem::take(&mut self.buffer).freeze();
+        if matches!(self.written, Written::Nothing) && self.service.blobs.saves_with_version() {
             return Ok(SavedBlob { id: self.id.clone(), bytes: Some(last.into()) });
         }
         self.write(last).await?;
-        if let Some(writing) = &mut self.writing {
+        self.settle().await?;
+        if let Written::Ready(writing) = &mut self.written {
             writing.finish(self.service.clock.now()).await?;
         }
         Ok(SavedBlob { id: self.id.clone(), bytes: None })
@@ -144,8 +182,10 @@ impl Upload {
     }
 
     /// Leaves what was written to the sweep, unless a version holds it.
-    pub(super) async fn leave(self) {
-        if let Some(writing) = self.writing {
+    pub(super) async fn leave(mut self) {
+        // A part that comes too late would take what is left for what still comes.
+        let _ = self.settle().await;
+        if let Written::Ready(writing) = self.written {
             writing.abandon().await;
             self.service.to_sweep.notify_one();
         }
@@ -306,7 +346,7 @@ impl Service {
             buffer: BytesMut::new(),
             hash: Sha256::new(),
             size: 0,
-            writing: None,
+            written: Written::Nothing,
         }
     }
 

@@ -62,13 +62,23 @@ pub trait Database: Send + Sync + 'static {
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
+/// When what a transaction commits outlasts a crash of the machine, or of the database's server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durable {
+    /// When it is answered.
+    AtOnce,
+    /// With the next commit that is durable at once, which may be of another connection. A log is written in order, so what makes that
+    /// one durable makes this one so, too; and what a crash undoes of these is the end of a row of them, never one without those after it.
+    Later,
+}
+
 /// A database that can begin transactions. Who begins one is [`run`](super::run) alone.
 pub trait Backend: Database {
     type Tx: Tx;
 
     /// Begins a read of one snapshot; `single` promises that it will be one statement.
     fn read(&self, single: bool) -> impl Future<Output = Result<Self::Tx>> + Send;
-    fn write(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
+    fn write(&self, durable: Durable) -> impl Future<Output = Result<Self::Tx>> + Send;
     /// Begins what one statement will commit: [`Tx::commit_if_unchanged`] or [`Tx::create_at_once`].
     fn at_once(&self) -> impl Future<Output = Result<Self::Tx>> + Send;
 }
@@ -190,8 +200,8 @@ pub trait Tx: FeedTx {
     /// Expired sessions, by the database's clock if it has one, else by `now`.
     fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<(SessionKey, i64)>>> + Send;
     fn next_buried(&mut self) -> impl Future<Output = Result<Option<Buried>>> + Send;
-    /// Locks the user for whom this number stands until the transaction ends.
-    fn hold_user(&mut self, user: i64, lock: UserLock) -> impl Future<Output = Result<()>> + Send;
+    /// Locks the users for whom these numbers stand, in their order, until the transaction ends.
+    fn hold_users(&mut self, users: &[i64], lock: UserLock) -> impl Future<Output = Result<()>> + Send;
 
     /// Reads sessions, in their order; several only if [`Database::may_share`] allows each, and all are of one app where
     /// [`Shape::batches_by_app`].

@@ -118,7 +118,7 @@ pub const RECEIPT: &str = "receipt";
 
 /// Holds a user against erasures until the transaction ends; `false` if nothing may be made for the user.
 pub async fn admit<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
-    tx.hold_user(subject.lock(), UserLock::Shared).await?;
+    tx.hold_users(&[subject.lock()], UserLock::Shared).await?;
     Ok(!is_blocked(tx, app, subject).await?)
 }
 
@@ -141,7 +141,7 @@ async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Resu
 
 pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Erasure), End)> {
     let Erasing { app, subject, .. } = erasing;
-    tx.hold_user(subject.lock(), UserLock::Alone).await?;
+    tx.hold_users(&[subject.lock()], UserLock::Alone).await?;
     let again = Query::new(&Statements::of(tx).erasure_of_app).app(app).bind(&*erasing.id);
     if let Some(row) = at_most_one::<ErasureRow>(tx, again).await? {
         // Of an earlier try, whose COMMIT was not answered.

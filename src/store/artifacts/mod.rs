@@ -78,7 +78,8 @@ pub trait Reads: Send + Sync {
 
 #[async_trait]
 pub trait Writes: Send + Sync {
-    /// Notes bytes that are about to come, for an artifact of a place that is there. The same again changes nothing.
+    /// Notes bytes that are about to come, for an artifact of a place that is there. The same again changes nothing. A crash may undo
+    /// it if they come to the database.
     async fn begin_blob(&self, begin: &BlobBegin, deadline: Instant) -> Decided<()>;
 
     /// Writes a chunk of a blob, unless it is there. Without an answer to wait for: a crash may undo it, but not after the commit of
@@ -177,12 +178,17 @@ impl<B: Backend> Writes for Transactions<B> {
     async fn begin_blob(&self, begin: &BlobBegin, deadline: Instant) -> Decided<()> {
         let call = self.runner.of(begin.place.app(), deadline);
         let salt = self.salt(&call).await?;
-        call.decide(async |tx| save::begin_blob(tx, salt, begin).await).await
+        let note = async |tx: &mut B::Tx| save::begin_blob(tx, salt, begin).await;
+        match begin.blob.object {
+            // Of an object elsewhere the database must know whatever crashes.
+            Some(_) => call.decide(note).await,
+            None => call.decide_early(note).await,
+        }
     }
 
     async fn add_chunk(&self, blob: &BlobKey, n: i64, bytes: &[u8], now: Micros, deadline: Instant) -> Decided<()> {
         let call = self.runner.of(&blob.user.app, deadline);
-        call.decide(async |tx| blobs::add_chunk(tx, blob, n, bytes, now).await).await
+        call.decide_early(async |tx| blobs::add_chunk(tx, blob, n, bytes, now).await).await
     }
 
     async fn renew_blob(&self, blob: &BlobKey, upload: Option<&str>, now: Micros, deadline: Instant) -> Decided<()> {

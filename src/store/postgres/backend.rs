@@ -14,7 +14,7 @@ use super::tx::PgTx;
 use super::words::clock;
 use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::time::Micros;
-use crate::store::backend::{Backend, Database, DatabaseClock, Scrubbed, Standby, Tx as _};
+use crate::store::backend::{Backend, Database, DatabaseClock, Durable, Scrubbed, Standby, Tx as _};
 use crate::store::error::{Cause, StoreError};
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::migrations::{POSTGRES, all_applied};
@@ -44,6 +44,8 @@ pub struct Postgres {
     /// On one server, and on one that distributes.
     begin_read: [String; 2],
     begin_write: [String; 2],
+    /// Of [`Durable::Later`].
+    begin_early: [String; 2],
     unfinished: Arc<Unfinished>,
     /// As it was at the last check.
     standby: Mutex<Option<Standby>>,
@@ -86,6 +88,11 @@ impl Postgres {
             [local, &distributed].map(|set| format!("begin isolation level repeatable read, read only{set}"));
         let begin_write =
             [local, &distributed].map(|set| format!("begin isolation level read committed{set}{durable}"));
+        // A commit that waits flushes the log up to itself, so all commits that were answered before. Where the database is distributed
+        // each is durable at once: which node would have to flush, nobody here knows.
+        let [_, distributed_write] = &begin_write;
+        let early = format!("begin isolation level read committed{local}; set local synchronous_commit = off");
+        let begin_early = [early, distributed_write.clone()];
         let (with_settings, kept) = match options.pgbouncer {
             true => (connect.clone(), None),
             false => {
@@ -101,7 +108,7 @@ impl Postgres {
         let server = Arc::new(Server::new(with_settings, kept));
         let pool = Pool::new(server.clone(), limits.connections, limits.acquire);
         let (unfinished, standby) = Default::default();
-        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write, unfinished, standby })
+        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write, begin_early, unfinished, standby })
     }
 
     fn migration(&self) -> Migration<'_> {
@@ -142,8 +149,11 @@ impl Postgres {
         if self.server.is_distributed() { distributed } else { one }
     }
 
-    fn begin_write(&self) -> &str {
-        let [one, distributed] = &self.begin_write;
+    fn begin_write(&self, durable: Durable) -> &str {
+        let [one, distributed] = match durable {
+            Durable::AtOnce => &self.begin_write,
+            Durable::Later => &self.begin_early,
+        };
         if self.server.is_distributed() { distributed } else { one }
     }
 }
@@ -273,11 +283,35 @@ impl Backend for Postgres {
         self.begin(begin).await
     }
 
-    async fn write(&self) -> Result<PgTx> {
-        self.begin(Some(self.begin_write())).await
+    async fn write(&self, durable: Durable) -> Result<PgTx> {
+        self.begin(Some(self.begin_write(durable))).await
     }
 
     async fn at_once(&self) -> Result<PgTx> {
         self.read(true).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_early_transaction_of_one_server_is_durable_later() {
+        let url = Url::parse("postgres://localhost/x").unwrap();
+        for pgbouncer in [false, true] {
+            let options = PostgresOptions { pgbouncer, ..PostgresOptions::default() };
+            let database = Postgres::open(&url, options, StoreLimits::default()).unwrap();
+            for (distributed, durable, is_later) in [
+                (false, Durable::AtOnce, false),
+                (false, Durable::Later, true),
+                (true, Durable::AtOnce, false),
+                (true, Durable::Later, false),
+            ] {
+                database.server.set_distributed(distributed);
+                let begin = database.begin_write(durable);
+                assert_eq!(begin.contains("set local synchronous_commit = off"), is_later, "{begin}");
+            }
+        }
     }
 }

@@ -140,8 +140,8 @@ pub const LIST_SESSIONS: &str = "insert into session_updates (app_name, user_id,
     select $1, k.user_id, k.id, k.bucket from unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, bucket)";
 
 /// Until the transaction ends.
-pub const HOLD_USER: &str = "select pg_advisory_xact_lock_shared($1)";
-pub const HOLD_USER_ALONE: &str = "select pg_advisory_xact_lock($1)";
+pub const HOLD_USERS: &str = "select pg_advisory_xact_lock_shared(k.number) from unnest($1::bigint[]) as k(number)";
+pub const HOLD_USERS_ALONE: &str = "select pg_advisory_xact_lock(k.number) from unnest($1::bigint[]) as k(number)";
 
 /// Removes rows that were created just to be locked.
 pub const DROP_USERS: &str =
@@ -228,8 +228,8 @@ pub const ALL: [(&str, &str); 26] = [
     ("read_revisions", READ_REVISIONS),
     ("expired", EXPIRED),
     ("next_buried", NEXT_BURIED),
-    ("hold_user", HOLD_USER),
-    ("hold_user_alone", HOLD_USER_ALONE),
+    ("hold_users", HOLD_USERS),
+    ("hold_users_alone", HOLD_USERS_ALONE),
     ("drop_users", DROP_USERS),
     ("drop_app", DROP_APP),
     ("record", RECORD),

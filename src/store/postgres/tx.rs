@@ -11,7 +11,7 @@ use sqlx::{Arguments as _, PgConnection, Row as _};
 use super::ours::look;
 use super::read::{Read, Unfinished, read_statement};
 use super::statements::{
-    CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USER, HOLD_USER_ALONE, KEEP_SESSION, LOCK_APP,
+    CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USERS, HOLD_USERS_ALONE, KEEP_SESSION, LOCK_APP,
     LOCK_SESSIONS, LOCK_SESSIONS_ALONE, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS, NEXT_BURIED,
     NEXT_BURIED_UNLOCKED, READ_HEADS, READ_REVISIONS, VALUES,
 };
@@ -474,12 +474,12 @@ impl Tx for PgTx {
         Ok(None)
     }
 
-    async fn hold_user(&mut self, user: i64, lock: UserLock) -> Result<()> {
+    async fn hold_users(&mut self, users: &[i64], lock: UserLock) -> Result<()> {
         let statement = match lock {
-            UserLock::Shared => HOLD_USER,
-            UserLock::Alone => HOLD_USER_ALONE,
+            UserLock::Shared => HOLD_USERS,
+            UserLock::Alone => HOLD_USERS_ALONE,
         };
-        sqlx::query(statement).persistent(self.persistent).bind(user).execute(&mut *self.conn).await?;
+        sqlx::query(statement).persistent(self.persistent).bind(users).execute(&mut *self.conn).await?;
         Ok(())
     }
 

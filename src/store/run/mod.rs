@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use deadline::Deadline;
 
 use super::artifacts::named;
-use super::backend::{Backend, Database, Seen, Tx};
+use super::backend::{Backend, Database, Durable, Seen, Tx};
 use super::error::{Cause, Failure, StoreError};
 use super::limits::StoreLimits;
 use super::shape::Shape;
@@ -225,7 +225,15 @@ impl<'r, B: Backend> Call<'r, B> {
     /// # Errors
     /// Those of `work`, and of the database; of a commit, the error says whether it may have happened.
     pub async fn write<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<T> {
-        match self.try_write(work).await? {
+        self.write_as(Durable::AtOnce, work).await
+    }
+
+    async fn write_as<T>(
+        &self,
+        durable: Durable,
+        work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>,
+    ) -> Result<T> {
+        match self.try_write_as(durable, work).await? {
             Written::Surely(written) => Ok(written),
             Written::Perhaps(_, error) => Err(error),
         }
@@ -239,12 +247,31 @@ impl<'r, B: Backend> Call<'r, B> {
         &self,
         work: impl AsyncFnOnce(&mut B::Tx) -> std::result::Result<(T, End), Failure>,
     ) -> std::result::Result<T, Failure> {
+        self.decide_as(Durable::AtOnce, work).await
+    }
+
+    /// As [`Call::decide`], for what is [durable later](Durable::Later): nothing that is answered to a client may rest on it alone.
+    ///
+    /// # Errors
+    /// As of [`Call::decide`].
+    pub async fn decide_early<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut B::Tx) -> std::result::Result<(T, End), Failure>,
+    ) -> std::result::Result<T, Failure> {
+        self.decide_as(Durable::Later, work).await
+    }
+
+    async fn decide_as<T>(
+        &self,
+        durable: Durable,
+        work: impl AsyncFnOnce(&mut B::Tx) -> std::result::Result<(T, End), Failure>,
+    ) -> std::result::Result<T, Failure> {
         let decided = async |tx: &mut B::Tx| match work(tx).await {
             Ok((done, end)) => Ok((Ok(done), end)),
             Err(Failure::Refused(refusal)) => Ok((Err(refusal), End::Release)),
             Err(Failure::Store(error)) => Err(error),
         };
-        self.write(decided).await?.map_err(Failure::Refused)
+        self.write_as(durable, decided).await?.map_err(Failure::Refused)
     }
 
     /// As [`Call::write`], for who has use for what `work` made also if nobody knows whether it was committed.
@@ -252,8 +279,16 @@ impl<'r, B: Backend> Call<'r, B> {
     /// # Errors
     /// As of [`Call::write`]; nothing has happened.
     pub async fn try_write<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<Written<T>> {
+        self.try_write_as(Durable::AtOnce, work).await
+    }
+
+    async fn try_write_as<T>(
+        &self,
+        durable: Durable,
+        work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>,
+    ) -> Result<Written<T>> {
         let _place = self.place().await?;
-        let mut tx = self.begin(self.runner.backend.write()).await?;
+        let mut tx = self.begin(self.runner.backend.write(durable)).await?;
         match within(self.deadline, work(&mut tx)).await {
             Ok((written, end)) => match self.end(tx, end).await {
                 Ok(()) => Ok(Written::Surely(written)),

@@ -135,7 +135,7 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Deci
 /// the others create. Before any row is locked.
 pub async fn hold_count<X: Tx>(tx: &mut X, bounds: &Bounds, subject: &Subject) -> Result<()> {
     if bounds.sessions_per_user.is_some() {
-        tx.hold_user(subject.counting_lock(), UserLock::Alone).await?;
+        tx.hold_users(&[subject.counting_lock()], UserLock::Alone).await?;
     }
     Ok(())
 }

@@ -11,10 +11,10 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 use super::file::{OpenFile, Opener, lock, missing, real_path, warn_of_readers};
 use super::ours::{Found, applied, look};
 use super::rows::STATEMENTS;
-use super::tx::SqliteTx;
+use super::tx::{BEGIN_EARLY, SqliteTx};
 use crate::domain::query::SessionQuery;
 use crate::domain::time::Micros;
-use crate::store::backend::{Backend, Database, DatabaseClock, Now, Scrubbed, Standby, Tx as _};
+use crate::store::backend::{Backend, Database, DatabaseClock, Durable, Now, Scrubbed, Standby, Tx as _};
 use crate::store::error::StoreError;
 use crate::store::limits::StoreLimits;
 use crate::store::migrations::{SQLITE, TABLE, all_applied, pending};
@@ -214,9 +214,13 @@ impl Backend for Sqlite {
         self.begin(&self.readers, (!single).then_some("begin")).await
     }
 
-    async fn write(&self) -> Result<SqliteTx> {
+    async fn write(&self, durable: Durable) -> Result<SqliteTx> {
         // A plain BEGIN takes the write lock only at the first write, and fails if someone wrote since the first read.
-        self.begin(&self.writer, Some("begin immediate")).await
+        let begin = match durable {
+            Durable::AtOnce => "begin immediate",
+            Durable::Later => BEGIN_EARLY,
+        };
+        self.begin(&self.writer, Some(begin)).await
     }
 
     async fn at_once(&self) -> Result<SqliteTx> {
@@ -245,6 +249,36 @@ mod tests {
     fn key() -> SessionKey {
         let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
         SessionKey { user, session: SessionId::parse("s").unwrap() }
+    }
+
+    /// Of the connection that writes: 1 is `normal`, 2 is `full`.
+    async fn synchronous(tx: &mut SqliteTx) -> i64 {
+        sqlx::query_scalar("pragma synchronous").fetch_one(&mut *tx.conn).await.unwrap()
+    }
+
+    /// However it ends: by a commit, a rollback, or because whoever began it is gone.
+    #[tokio::test]
+    async fn only_an_early_transaction_is_durable_later() {
+        let folder = std::env::temp_dir().join(format!("sessiond-early-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let backend = Sqlite::open(folder.join("test.db").to_str().unwrap(), StoreLimits::default()).await.unwrap();
+        for ends in [Some(true), Some(false), None] {
+            let mut tx = backend.write(Durable::Later).await.unwrap();
+            assert_eq!(synchronous(&mut tx).await, 1);
+            match ends {
+                Some(true) => tx.commit().await.unwrap(),
+                Some(false) => tx.rollback().await.unwrap(),
+                None => drop(tx),
+            }
+            let mut tx = backend.write(Durable::AtOnce).await.unwrap();
+            assert_eq!(synchronous(&mut tx).await, 2, "{ends:?}");
+            tx.rollback().await.unwrap();
+            let mut tx = backend.at_once().await.unwrap();
+            assert_eq!(synchronous(&mut tx).await, 2, "{ends:?}");
+            tx.rollback().await.unwrap();
+        }
+        backend.close().await;
+        fs::remove_dir_all(folder).unwrap();
     }
 
     /// A try whose COMMIT was not answered may have made the session.

@@ -71,7 +71,15 @@ pub struct SqliteTx {
     committing: bool,
     clock: Arc<OnceLock<Now>>,
     feeds: bool,
+    /// It began by [`BEGIN_EARLY`].
+    is_early: bool,
 }
+
+/// Begins a transaction whose commit is durable with the next one: in WAL mode, `normal` appends to the log without a sync, and `full`
+/// syncs the whole log. The setting is the connection's, and cannot be changed within a transaction. So it is set before, and whoever
+/// returns the connection sets it back ([`SqliteTx::release`]); a transaction that is dropped in between closes it.
+pub(super) const BEGIN_EARLY: &str = "pragma synchronous = normal; begin immediate";
+const END_EARLY: &str = "pragma synchronous = full";
 
 impl SqliteTx {
     /// See [`applied`].
@@ -89,7 +97,8 @@ impl SqliteTx {
         if let Some(begin) = begin {
             sqlx::raw_sql(begin).execute(&mut *conn).await?;
         }
-        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false, clock, feeds })
+        let is_early = begin == Some(BEGIN_EARLY);
+        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false, clock, feeds, is_early })
     }
 
     /// One session, with its events in the same statement if it can be.
@@ -124,8 +133,16 @@ impl SqliteTx {
         if self.in_transaction {
             sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
         }
-        self.conn.release();
+        self.release().await;
         Ok(())
+    }
+
+    /// Returns the connection, between two transactions and as it was given out; or closes it.
+    async fn release(mut self) {
+        if self.is_early && sqlx::raw_sql(END_EARLY).execute(&mut *self.conn).await.is_err() {
+            return;
+        }
+        self.conn.release();
     }
 
     /// Commits. If that fails because the disk is full or a lock is held, the transaction is certainly undone: SQLite
@@ -430,16 +447,14 @@ impl Tx for SqliteTx {
         row.map(BuriedRow::decode).transpose()
     }
 
-    async fn hold_user(&mut self, _: i64, _: UserLock) -> Result<()> {
+    async fn hold_users(&mut self, _: &[i64], _: UserLock) -> Result<()> {
         Ok(())
     }
 
     async fn commit(mut self) -> Result<()> {
-        let committed = self.try_commit().await;
-        if committed.is_ok() {
-            self.conn.release();
-        }
-        committed
+        self.try_commit().await?;
+        self.release().await;
+        Ok(())
     }
 
     async fn rollback(self) -> Result<()> {
@@ -510,6 +525,7 @@ mod tests {
             committing: false,
             clock: Arc::default(),
             feeds: false,
+            is_early: false,
         };
         let error = tx.try_commit().await.unwrap_err().in_commit();
         assert_eq!((error.cause, error.unclear, error.is_transient()), (Cause::Overloaded, false, false), "{error}");
