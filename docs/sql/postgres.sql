@@ -608,9 +608,10 @@ delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 a
     returning blob, version;
 
 -- named
-select l.name, l.version, l.revision from unnest($5::text[]) as k(value) cross join lateral (select * from
-    artifact_state l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and
-    l.name = k.value offset 0) as l;
+select l.incarnation, l.name, l.version, l.revision from unnest($2::text[], $3::text[], $4::bigint[],
+    $5::text[]) as k(user_id, session_id, incarnation, name) cross join lateral (select * from artifact_state l
+    where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and l.incarnation =
+    k.incarnation and l.name = k.name offset 0) as l;
 
 -- version_then
 select version from artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
@@ -790,11 +791,20 @@ insert into artifact_places (app_name, user_id, session_id, incarnation, version
     = excluded.incarnation then artifact_places.versions else 0 end + excluded.versions, incarnation =
     excluded.incarnation returning versions;
 
+-- lock_user_places
+select l.user_id from unnest($2::text[]) as k(value) cross join lateral (select * from artifact_places l where
+    l.app_name = $1 and l.user_id = k.value and l.session_id = '' for update skip locked offset 0) as l;
+
 -- held
-select n.next, l.version as latest, l.sha256 from artifact_names n left join artifacts l on l.app_name = $1 and
-    l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = $5 and l.version = n.latest and
-    l.kind <> 'gone' where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 and
-    n.name = $5;
+select k.user_id, k.session_id, k.name, p.versions, n.next, v.version as latest, v.sha256, ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $6::bigint) as present from unnest($2::text[], $3::text[],
+    $4::bigint[], $5::text[]) as k(user_id, session_id, incarnation, name) left join lateral (select * from
+    artifact_places p where p.app_name = $1 and p.user_id = k.user_id and p.session_id = k.session_id and
+    p.incarnation = k.incarnation offset 0) as p on true left join lateral (select * from artifact_names n
+    where n.app_name = $1 and n.user_id = k.user_id and n.session_id = k.session_id and n.incarnation =
+    k.incarnation and n.name = k.name offset 0) as n on true left join lateral (select * from artifacts v where
+    v.app_name = $1 and v.user_id = k.user_id and v.session_id = k.session_id and v.incarnation = k.incarnation
+    and v.name = k.name and v.version = n.latest and v.kind <> 'gone' offset 0) as v on true;
 
 -- saved_by_mark
 select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
@@ -806,16 +816,11 @@ select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, 
     l.file_uri, l.revision, l.request_digest from artifacts l where l.app_name = $1 and l.user_id = $2 and
     l.session_id = $3 and l.incarnation = $4 and l.name = $5 and l.request_key = $6;
 
--- insert_version
-insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
-    sha256, blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) values
-    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ((extract(epoch from statement_timestamp()) *
-    1000000)::bigint + 0 * $13::bigint), $14, $15, $16, $17, $18, $19) returning create_time;
-
 -- set_latest
 insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
     ($1, $2, $3, $4, $5, $6 + 1, $6, 1) on conflict (app_name, user_id, session_id, incarnation, name) do
-    update set next = excluded.next, latest = excluded.latest, versions = artifact_names.versions + 1;
+    update set next = excluded.next, latest = excluded.latest, versions = artifact_names.versions +
+    excluded.versions;
 
 -- exported_versions
 select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
@@ -1239,6 +1244,10 @@ update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2
 -- blocked_user
 select subject from blocked_users where app_name = $1 and subject = $2;
 
+-- blocked_among
+select subject from blocked_users where app_name = $1 and subject in ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+    $12, $13, $14, $15, $16, $17);
+
 -- block_user
 insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing;
 
@@ -1570,6 +1579,52 @@ select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata
     s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.create_time, s.id) >
     ($3, $4) and (s.labels::jsonb ->> $5) = $6 order by s.create_time asc, s.id asc limit 0 + $7;
 
+-- insert_chunks_1
+insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, $4, $5);
+
+-- insert_blobs_1
+insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, $5);
+
+-- insert_versions_1
+insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
+    sha256, blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) values
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+
+-- count_new_1
+insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5)
+    on conflict (app_name, user_id, session_id) do update set versions = case when artifact_places.incarnation
+    = excluded.incarnation then artifact_places.versions else 0 end + excluded.versions, incarnation =
+    excluded.incarnation;
+
+-- name_new_1
+insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
+    ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (app_name, user_id, session_id, incarnation, name) do update
+    set next = excluded.next, latest = excluded.latest, versions = artifact_names.versions + excluded.versions;
+
+-- insert_chunks_2
+insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, $4, $5), ($6, $7, $8, $9, $10);
+
+-- insert_blobs_2
+insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, $5), ($6, $7, $8, $9, $10);
+
+-- insert_versions_2
+insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
+    sha256, blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) values
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19), ($20, $21, $22,
+    $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38);
+
+-- count_new_2
+insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5),
+    ($6, $7, $8, $9, $10) on conflict (app_name, user_id, session_id) do update set versions = case when
+    artifact_places.incarnation = excluded.incarnation then artifact_places.versions else 0 end +
+    excluded.versions, incarnation = excluded.incarnation;
+
+-- name_new_2
+insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
+    ($1, $2, $3, $4, $5, $6, $7, $8), ($9, $10, $11, $12, $13, $14, $15, $16) on conflict (app_name, user_id,
+    session_id, incarnation, name) do update set next = excluded.next, latest = excluded.latest, versions =
+    artifact_names.versions + excluded.versions;
+
 -- lock_sessions
 select s.* from unnest($2::text[], $3::text[]) as k(user_id, id) cross join lateral (select l.app_name,
     l.user_id, l.id, l.incarnation, l.revision, l.metadata_revision, l.update_time, case when l.expire_time <=
@@ -1659,11 +1714,11 @@ select app_name, user_id, id as session_id, incarnation from sessions where expi
 -- next_buried
 select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1 for update skip locked;
 
--- hold_user
-select pg_advisory_xact_lock_shared($1);
+-- hold_users
+select pg_advisory_xact_lock_shared(k.number) from unnest($1::bigint[]) as k(number);
 
--- hold_user_alone
-select pg_advisory_xact_lock($1);
+-- hold_users_alone
+select pg_advisory_xact_lock(k.number) from unnest($1::bigint[]) as k(number);
 
 -- drop_users
 delete from user_scopes where app_name = $1 and user_id = any($2::text[]) and revision = 0;

@@ -597,8 +597,11 @@ delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 a
     returning blob, version;
 
 -- named
-select l.name, l.version, l.revision from json_each($5) as k cross join artifact_state as l on l.app_name = $1
-    and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = k.value;
+select l.incarnation, l.name, l.version, l.revision from (select k1.value as user_id, k2.value as session_id,
+    k3.value as incarnation, k4.value as name from json_each($2) k1 cross join json_each($3) k2 on k2.key =
+    k1.key cross join json_each($4) k3 on k3.key = k1.key cross join json_each($5) k4 on k4.key = k1.key) as k
+    cross join artifact_state as l on l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id
+    and l.incarnation = k.incarnation and l.name = k.name;
 
 -- version_then
 select version from artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
@@ -774,11 +777,20 @@ insert into artifact_places (app_name, user_id, session_id, incarnation, version
     = excluded.incarnation then artifact_places.versions else 0 end + excluded.versions, incarnation =
     excluded.incarnation returning versions;
 
+-- lock_user_places
+select l.user_id from json_each($2) as k cross join artifact_places as l on l.app_name = $1 and l.user_id =
+    k.value and l.session_id = '';
+
 -- held
-select n.next, l.version as latest, l.sha256 from artifact_names n left join artifacts l on l.app_name = $1 and
-    l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = $5 and l.version = n.latest and
-    l.kind <> 'gone' where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 and
-    n.name = $5;
+select k.user_id, k.session_id, k.name, p.versions, n.next, v.version as latest, v.sha256, $6 as present from
+    (select k1.value as user_id, k2.value as session_id, k3.value as incarnation, k4.value as name from
+    json_each($2) k1 cross join json_each($3) k2 on k2.key = k1.key cross join json_each($4) k3 on k3.key =
+    k1.key cross join json_each($5) k4 on k4.key = k1.key) as k left join artifact_places as p on p.app_name =
+    $1 and p.user_id = k.user_id and p.session_id = k.session_id and p.incarnation = k.incarnation left join
+    artifact_names as n on n.app_name = $1 and n.user_id = k.user_id and n.session_id = k.session_id and
+    n.incarnation = k.incarnation and n.name = k.name left join artifacts as v on v.app_name = $1 and v.user_id
+    = k.user_id and v.session_id = k.session_id and v.incarnation = k.incarnation and v.name = k.name and
+    v.version = n.latest and v.kind <> 'gone';
 
 -- saved_by_mark
 select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
@@ -790,16 +802,11 @@ select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, 
     l.file_uri, l.revision, l.request_digest from artifacts l where l.app_name = $1 and l.user_id = $2 and
     l.session_id = $3 and l.incarnation = $4 and l.name = $5 and l.request_key = $6;
 
--- insert_version
-insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
-    sha256, blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) values
-    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) returning
-    create_time;
-
 -- set_latest
 insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
     ($1, $2, $3, $4, $5, $6 + 1, $6, 1) on conflict (app_name, user_id, session_id, incarnation, name) do
-    update set next = excluded.next, latest = excluded.latest, versions = artifact_names.versions + 1;
+    update set next = excluded.next, latest = excluded.latest, versions = artifact_names.versions +
+    excluded.versions;
 
 -- exported_versions
 select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
@@ -1218,6 +1225,10 @@ update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2
 -- blocked_user
 select subject from blocked_users where app_name = $1 and subject = $2;
 
+-- blocked_among
+select subject from blocked_users where app_name = $1 and subject in ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+    $12, $13, $14, $15, $16, $17);
+
 -- block_user
 insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing;
 
@@ -1511,6 +1522,52 @@ select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadat
     session_state from sessions s where s.app_name = $1 and s.user_id = $2 and (s.expire_time is null or
     s.expire_time > $3) and (s.create_time, s.id) > ($4, $5) and json_extract(s.labels, '$."' || $6 || '"') =
     $7 order by s.create_time asc, s.id asc limit 0 + $8;
+
+-- insert_chunks_1
+insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, $4, $5);
+
+-- insert_blobs_1
+insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, $5);
+
+-- insert_versions_1
+insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
+    sha256, blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) values
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+
+-- count_new_1
+insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5)
+    on conflict (app_name, user_id, session_id) do update set versions = case when artifact_places.incarnation
+    = excluded.incarnation then artifact_places.versions else 0 end + excluded.versions, incarnation =
+    excluded.incarnation;
+
+-- name_new_1
+insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
+    ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (app_name, user_id, session_id, incarnation, name) do update
+    set next = excluded.next, latest = excluded.latest, versions = artifact_names.versions + excluded.versions;
+
+-- insert_chunks_2
+insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, $4, $5), ($6, $7, $8, $9, $10);
+
+-- insert_blobs_2
+insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, $5), ($6, $7, $8, $9, $10);
+
+-- insert_versions_2
+insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
+    sha256, blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) values
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19), ($20, $21, $22,
+    $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38);
+
+-- count_new_2
+insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5),
+    ($6, $7, $8, $9, $10) on conflict (app_name, user_id, session_id) do update set versions = case when
+    artifact_places.incarnation = excluded.incarnation then artifact_places.versions else 0 end +
+    excluded.versions, incarnation = excluded.incarnation;
+
+-- name_new_2
+insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) values
+    ($1, $2, $3, $4, $5, $6, $7, $8), ($9, $10, $11, $12, $13, $14, $15, $16) on conflict (app_name, user_id,
+    session_id, incarnation, name) do update set next = excluded.next, latest = excluded.latest, versions =
+    artifact_names.versions + excluded.versions;
 
 -- plain_view
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,

@@ -381,7 +381,7 @@ impl Service {
             Err(error) => return Err(self.given_up(upload, error).await),
         };
         let content = request.part.content(bytes, request.metadata);
-        let save = Save {
+        let save = Arc::new(Save {
             request: request.key.map(|key| Save::request(key, &content)),
             content,
             blob,
@@ -398,7 +398,7 @@ impl Service {
             place: request.place,
             name: request.name,
             now: self.clock.now(),
-        };
+        });
         let saved =
             self.transact(Repeat::Safe, deadline, |first| self.store.save_artifact(&save, !first, deadline)).await;
         let Tried { value: saved, unclear } = match saved {

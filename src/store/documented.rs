@@ -106,7 +106,7 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         feed::ScopeStatements::named(words),
     ];
     let named = of_resources.into_iter().flatten().map(|(name, text)| (name, text.to_owned()));
-    named.chain(lists(words)).collect()
+    named.chain(lists(words)).chain(artifacts::save::composed()).collect()
 }
 
 fn of_postgres() -> Vec<Named> {

@@ -4,6 +4,8 @@
 //! alone: so each of them is before it and goes with it, or after it and is judged by whether the user is blocked. Writes of
 //! what is there need no more than the locks of its rows, which the erasure takes. The user is held before any row is locked.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use sqlx::FromRow;
 use tokio::time::Instant;
@@ -121,6 +123,33 @@ pub async fn admit<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Resul
     tx.hold_users(&[subject.lock()], UserLock::Shared).await?;
     Ok(!is_blocked(tx, app, subject).await?)
 }
+
+/// Holds users of an app as [`admit`] does; those for whom nothing may be made.
+pub async fn admit_all<'a, X: Tx>(
+    tx: &mut X,
+    salt: &[u8; 32],
+    app: &AppName,
+    users: BTreeSet<&'a UserKey>,
+) -> Result<BTreeSet<&'a UserKey>> {
+    let users: Vec<(Subject, &UserKey)> = users.into_iter().map(|user| (Subject::of(salt, user), user)).collect();
+    let mut locks: Vec<i64> = users.iter().map(|(subject, _)| subject.lock()).collect();
+    // In one order, so that nobody who holds one of them waits for another.
+    locks.sort_unstable();
+    tx.hold_users(&locks, UserLock::Shared).await?;
+    let mut blocked = BTreeSet::new();
+    for some in users.chunks(ASKED) {
+        let query = Query::new(&Statements::of(tx).blocked_among).app(app);
+        let asked = some.iter().cycle().take(ASKED);
+        let query = asked.fold(query, |query, (subject, _)| query.bind(&subject.bytes()[..]));
+        let found: Vec<(Vec<u8>,)> = tx.fetch(query).await?;
+        let is_blocked = |subject: &Subject| found.iter().any(|(found,)| **found == subject.bytes()[..]);
+        blocked.extend(some.iter().filter(|(subject, _)| is_blocked(subject)).map(|(_, user)| *user));
+    }
+    Ok(blocked)
+}
+
+/// How many users one statement asks about.
+const ASKED: usize = 16;
 
 /// Holds a user as [`admit`] does, for an import that began when the app had had `since` erasures.
 ///
@@ -371,6 +400,11 @@ statements! { words,
                     where app_name = $1 and id = $2",
     finish_erasure: "update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null",
     blocked_user: "select subject from blocked_users where app_name = $1 and subject = $2",
+    /// Those of [`ASKED`] users, `$2` and so on, that are blocked.
+    blocked_among: format!(
+        "select subject from blocked_users where app_name = $1 and subject in ({})",
+        (2..2 + ASKED).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ")
+    ),
     block_user: "insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing",
     unblock_user: "delete from blocked_users where app_name = $1 and subject = $2",
     erasure_secret: "select secret from erasure_secrets where name = $1",

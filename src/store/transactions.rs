@@ -13,12 +13,16 @@ use super::run::together::appends::{Appends, Batching};
 use super::run::together::calls::Calls;
 use tokio::sync::OnceCell;
 
+use crate::domain::artifact::{Save, Saved};
 use crate::domain::command::Made;
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 
 /// What a creation in a group comes to: it was made, or refused, or `None`: it is to be tried alone.
 pub type Creating = Decided<Option<(Made, SessionView)>>;
+
+/// What a save in a group comes to, likewise.
+pub type Saving = Decided<Option<Saved>>;
 
 /// Every [`Backend`] is a [`Store`](super::Store).
 pub struct Transactions<B> {
@@ -27,6 +31,7 @@ pub struct Transactions<B> {
     pub appends: Appends,
     pub reads: Arc<Calls<SessionQuery, Option<SessionView>>>,
     pub creations: Arc<Calls<Arc<Creation>, Creating>>,
+    pub saves: Arc<Calls<Arc<Save>, Saving>>,
     /// See [`erasure_salt`](super::erasures::Reads::erasure_salt).
     pub salt: OnceCell<[u8; 32]>,
 }
@@ -40,6 +45,8 @@ impl<B: Backend> Transactions<B> {
         let appends = appends(batching, runner.clone(), remembered.clone());
         let reads = Calls::new(one_app.then_some(|query: &SessionQuery| query.key.app()));
         let creations = Calls::new(one_app.then_some(|creation: &Arc<Creation>| creation.key.app()));
-        Self { runner, remembered, appends, reads, creations, salt: OnceCell::new() }
+        // Everywhere of one app, as their statements name it once.
+        let saves = Calls::new(Some(|save: &Arc<Save>| save.place.app()));
+        Self { runner, remembered, appends, reads, creations, saves, salt: OnceCell::new() }
     }
 }

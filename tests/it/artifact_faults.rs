@@ -187,7 +187,7 @@ async fn savers(store: Bytes, place: Place) {
     }
     // The log names each version whose save appended an event once, in the order of the versions.
     let mut named = Vec::new();
-    for event in events(api).await {
+    for event in events(api, EVENTS).await {
         named.push(event["actions"]["artifactDelta"]["one"].as_i64().expect("a version"));
     }
     let expected: Vec<i64> = written.iter().filter(|(_, (_, appends))| *appends).map(|(version, _)| *version).collect();
@@ -197,10 +197,11 @@ async fn savers(store: Bytes, place: Place) {
     place.finish().await;
 }
 
-async fn events(api: &Client) -> Vec<Value> {
+/// All events of a session, of which this is the path.
+pub async fn events(api: &Client, path: &str) -> Vec<Value> {
     let mut events = Vec::new();
     loop {
-        let answer = api.get(format!("{EVENTS}?afterSequence={}&pageSize=1000", events.len())).await.expect(200).json();
+        let answer = api.get(format!("{path}?afterSequence={}&pageSize=1000", events.len())).await.expect(200).json();
         let page = answer["events"].as_array().expect("a list").clone();
         if page.is_empty() {
             return events;
@@ -226,7 +227,7 @@ async fn begin(api: &Client, name: &str, length: usize, sent: &[u8]) -> TcpStrea
     stream
 }
 
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let waited = timeout(PATIENCE, async {
         while !is_so().await {
             sleep(Duration::from_millis(20)).await;
@@ -236,7 +237,7 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 }
 
 /// Keeps everybody from saving a version, until it is dropped.
-async fn hold(place: &Place) -> Box<dyn Any + Send> {
+pub async fn hold(place: &Place) -> Box<dyn Any + Send> {
     match place {
         Place::Sqlite(_) => {
             let mut connection = SqliteConnection::connect(&place.url()).await.expect("open the file");

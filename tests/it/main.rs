@@ -12,6 +12,7 @@ mod support;
 
 mod access;
 mod artifact_faults;
+mod artifact_saves;
 mod artifact_stores;
 mod audit;
 mod clocks;

@@ -11,8 +11,9 @@ use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::End;
-use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one};
 use crate::store::sql::statements::statements;
+use crate::store::transfer::insert::{in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -42,8 +43,44 @@ async fn insert_held(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<()>
     db.execute(of(&Statements::of(db).insert_held_blob, blob).bind(stored(size))).await.map(drop)
 }
 
+/// Bytes that are written with the version that holds them.
+pub struct WithVersion<'a> {
+    pub user: &'a UserKey,
+    pub id: &'a str,
+    pub bytes: &'a [u8],
+}
+
+/// Writes bytes with the versions that hold them.
+pub async fn insert_with_versions(db: &mut impl Sql, blobs: &[WithVersion<'_>]) -> Result<()> {
+    for some in in_sizes(blobs) {
+        db.execute(chunks_with_versions(some)).await?;
+        db.execute(blobs_with_versions(some)).await?;
+    }
+    Ok(())
+}
+
+pub fn chunks_with_versions<'a>(blobs: &'a [WithVersion<'a>]) -> Query<'a> {
+    rows_of("blob_chunks", "app_name, user_id, blob, n, bytes", blobs, |blob, values: &mut Vec<Value<'a>>| {
+        let user = blob.user;
+        values.extend([
+            user.app.as_str().into(),
+            user.user.as_str().into(),
+            blob.id.into(),
+            0_i64.into(),
+            blob.bytes.into(),
+        ]);
+    })
+}
+
+pub fn blobs_with_versions<'a>(blobs: &'a [WithVersion<'a>]) -> Query<'a> {
+    rows_of("blobs", "app_name, user_id, id, size, versions", blobs, |blob, values: &mut Vec<Value<'a>>| {
+        let (user, size) = (blob.user, stored(blob.bytes.len() as u64));
+        values.extend([user.app.as_str().into(), user.user.as_str().into(), blob.id.into(), size.into(), 1_i64.into()]);
+    })
+}
+
 /// Lets a version hold a blob that none holds; `false` if it is being removed.
-async fn take(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<bool> {
+pub async fn take(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<bool> {
     Ok(db.execute(of(&Statements::of(db).take_blob, blob).bind(stored(size))).await? > 0)
 }
 

@@ -12,6 +12,8 @@ pub mod remove;
 pub mod restore;
 pub mod save;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use tokio::time::Instant;
 
@@ -93,8 +95,8 @@ pub trait Writes: Send + Sync {
     /// Leaves a blob that no version holds to the sweep.
     async fn leave_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<()>;
 
-    /// Saves a version. With `again`, what an earlier try of the same save has made is found.
-    async fn save_artifact(&self, save: &Save, again: bool, deadline: Instant) -> Decided<Saved>;
+    /// Saves a version, perhaps in one transaction with others. With `again`, what an earlier try of the same save has made is found.
+    async fn save_artifact(&self, save: &Arc<Save>, again: bool, deadline: Instant) -> Decided<Saved>;
 
     /// Removes a version of an artifact, or all. What is not there is removed already.
     async fn delete_artifact(&self, deletion: &ArtifactDeletion, deadline: Instant) -> Decided<()>;
@@ -200,13 +202,20 @@ impl<B: Backend> Writes for Transactions<B> {
         self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::leave(tx, blob).await).await
     }
 
-    async fn save_artifact(&self, save: &Save, again: bool, deadline: Instant) -> Decided<Saved> {
+    async fn save_artifact(&self, save: &Arc<Save>, again: bool, deadline: Instant) -> Decided<Saved> {
         if let (Some(session), Some(_)) = (save.place.session(), &save.event) {
             self.remembered.evict_session(session);
         }
         let call = self.runner.of(save.place.app(), deadline);
         let salt = self.salt(&call).await?;
-        call.decide(async |tx| save::save(tx, salt, save, again).await).await
+        if !again && save::may_share(save) {
+            let group =
+                async |saves: &[&Arc<Save>], deadline| save::together(&self.runner.resume(deadline), salt, saves).await;
+            if let Some(saved) = self.saves.ask(save, call.deadline(), group).await?? {
+                return Ok(saved);
+            }
+        }
+        save::alone(&call, salt, save, again).await
     }
 
     async fn delete_artifact(&self, deletion: &ArtifactDeletion, deadline: Instant) -> Decided<()> {

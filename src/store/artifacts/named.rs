@@ -7,19 +7,22 @@ use sqlx::FromRow;
 
 use crate::domain::access::NameRange;
 use crate::domain::history;
-use crate::domain::ids::{ArtifactName, SessionKey};
+use crate::domain::ids::{AppName, ArtifactName, SessionKey};
 use crate::domain::writes::{EventWrite, Writes};
 use crate::store::error::{StoreError, corrupt};
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one};
 use crate::store::sql::statements::statements;
-use crate::store::transfer::insert::{CHUNK, rows_of};
+use crate::store::transfer::insert::{CHUNK, in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
+/// An artifact of a session.
+type Key<'a> = (&'a SessionKey, i64, &'a str);
+
 /// A version that held from one revision up to, not including, another.
 struct Span<'a> {
-    name: &'a str,
+    of: Key<'a>,
     version: i64,
     from: i64,
     to: i64,
@@ -27,61 +30,67 @@ struct Span<'a> {
 
 /// Folds the versions that events name into what their sessions had. The sessions are locked, or new.
 pub async fn fold(db: &mut impl Sql, writes: &Writes<'_>) -> Result<()> {
-    let mut sessions: BTreeMap<(&SessionKey, i64), Vec<&EventWrite<'_>>> = BTreeMap::new();
+    let mut apps: BTreeMap<&AppName, Vec<&EventWrite<'_>>> = BTreeMap::new();
     for event in writes.events.iter().filter(|event| !event.event.artifacts.is_empty()) {
-        sessions.entry((event.key, event.incarnation)).or_default().push(event);
+        apps.entry(event.key.app()).or_default().push(event);
     }
-    for ((key, incarnation), events) in sessions {
-        fold_session(db, key, incarnation, &events).await?;
+    for (app, events) in apps {
+        fold_app(db, app, &events).await?;
     }
     Ok(())
 }
 
-async fn fold_session(db: &mut impl Sql, key: &SessionKey, incarnation: i64, events: &[&EventWrite<'_>]) -> Result<()> {
-    let named = events.iter().flat_map(|event| event.event.artifacts.iter().map(|(name, _)| name.as_str()));
-    let names: Vec<String> = named.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect();
-    let query = Query::of(&Statements::of(db).named, key, incarnation).bind(Some(&*names));
-    let rows: Vec<(String, i64, i64)> = db.fetch(query).await?;
-    let mut held: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
-    for (name, version, revision) in &rows {
-        held.insert(name, (*version, *revision));
-    }
-    let (mut spans, mut changed) = (Vec::new(), BTreeSet::new());
+/// Those of one app; of each session in the order of their sequences.
+async fn fold_app(db: &mut impl Sql, app: &AppName, events: &[&EventWrite<'_>]) -> Result<()> {
+    let mut named: Vec<(Key<'_>, i64, i64)> = Vec::new();
     for event in events {
         for (name, version) in &event.event.artifacts {
-            let now = (*version, event.sequence);
-            if let Some((version, from)) = held.insert(name.as_str(), now)
-                && from < event.sequence
-            {
-                spans.push(Span { name: name.as_str(), version, from, to: event.sequence });
-            }
-            changed.insert(name.as_str());
+            named.push(((event.key, event.incarnation, name.as_str()), *version, event.sequence));
         }
     }
-    let owner = |values: &mut Vec<Value<'_>>| {
-        let user = &key.user;
-        values.extend([
-            Value::from(user.app.to_string()),
-            user.user.to_string().into(),
-            key.session.to_string().into(),
-            incarnation.into(),
-        ]);
-    };
+    let keys: BTreeSet<Key<'_>> = named.iter().map(|(key, ..)| *key).collect();
+    let keys: Vec<Key<'_>> = keys.into_iter().collect();
+    // What they name, and since when: by incarnation and name, as no two sessions have one incarnation.
+    let mut held: BTreeMap<(i64, String), (i64, i64)> = BTreeMap::new();
+    for keys in keys.chunks(CHUNK) {
+        let users: Vec<String> = keys.iter().map(|(key, ..)| key.user.user.to_string()).collect();
+        let sessions: Vec<String> = keys.iter().map(|(key, ..)| key.session.to_string()).collect();
+        let incarnations: Vec<i64> = keys.iter().map(|(_, incarnation, _)| *incarnation).collect();
+        let names: Vec<String> = keys.iter().map(|(.., name)| (*name).to_owned()).collect();
+        let query = Query::new(&Statements::of(db).named).app(app).bind(Some(&*users)).bind(Some(&*sessions));
+        let query = query.bind(incarnations).bind(Some(&*names));
+        for (incarnation, name, version, revision) in db.fetch::<(i64, String, i64, i64)>(query).await? {
+            held.insert((incarnation, name), (version, revision));
+        }
+    }
+    let mut spans = Vec::new();
+    for (of, version, sequence) in named {
+        let (_, incarnation, name) = of;
+        if let Some((version, from)) = held.insert((incarnation, name.to_owned()), (version, sequence))
+            && from < sequence
+        {
+            spans.push(Span { of, version, from, to: sequence });
+        }
+    }
     let columns = format!("{OWNER}, node, name, valid_from, valid_to, version");
-    for spans in spans.chunks(CHUNK) {
+    for spans in in_sizes(&spans) {
         let query = rows_of("artifact_spans", &columns, spans, |span: &Span<'_>, values| {
-            owner(values);
+            let (_, _, name) = add_owner(span.of, values);
             values.push(history::node(span.from, span.to).into());
-            values.extend([span.name.into(), span.from.into(), span.to.into(), span.version.into()]);
+            values.extend([name.into(), span.from.into(), span.to.into(), span.version.into()]);
         });
         db.execute(query).await?;
     }
-    let changed: Vec<(&str, (i64, i64))> = changed.iter().filter_map(|name| Some((*name, *held.get(name)?))).collect();
-    for rows in changed.chunks(CHUNK) {
+    let mut rows: Vec<(Key<'_>, (i64, i64))> = Vec::new();
+    for key in keys {
+        let (_, incarnation, name) = key;
+        rows.extend(held.get(&(incarnation, name.to_owned())).map(|now| (key, *now)));
+    }
+    for rows in in_sizes(&rows) {
         let query = rows_of("artifact_state", &format!("{OWNER}, name, version, revision"), rows, |row, values| {
-            let (name, (version, revision)) = row;
-            owner(values);
-            values.extend([(*name).into(), (*version).into(), (*revision).into()]);
+            let (key, (version, revision)) = row;
+            let (_, _, name) = add_owner(*key, values);
+            values.extend([name.into(), (*version).into(), (*revision).into()]);
         });
         let query = query.sql(
             " on conflict (incarnation, name, session_id, user_id, app_name) \
@@ -90,6 +99,14 @@ async fn fold_session(db: &mut impl Sql, key: &SessionKey, incarnation: i64, eve
         db.execute(query).await?;
     }
     Ok(())
+}
+
+fn add_owner<'a>(key: Key<'a>, values: &mut Vec<Value<'a>>) -> Key<'a> {
+    let (session, incarnation, _) = key;
+    let user = &session.user;
+    values.extend([user.app.as_str().into(), user.user.as_str().into(), session.session.as_str().into()]);
+    values.push(incarnation.into());
+    key
 }
 
 /// A moment of a session: its incarnation, a revision, and the last one.
@@ -183,13 +200,14 @@ pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit:
 const OF_A: &str = "a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4";
 
 statements! { words,
-    /// Those of the artifacts `$5` that events have named.
+    /// Those of the artifacts `$2`, `$3`, `$4`, `$5` that events have named.
     named: format!(
-        "select l.name, l.version, l.revision from {} {}",
-        (words.each)("$5"),
+        "select l.incarnation, l.name, l.version, l.revision from {} {}",
+        (words.artifacts)(["$2", "$3", "$4", "$5"]),
         (words.look_up)(
             "artifact_state",
-            "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = k.value"
+            "l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and l.incarnation = k.incarnation \
+             and l.name = k.name"
         )
     ),
     /// The version of the artifact `$7` that the events up to `$5` name; `$6` are the nodes.

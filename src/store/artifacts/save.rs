@@ -1,31 +1,35 @@
-//! A save: the transaction that makes a version visible.
+//! A save: the transaction that makes a version visible. Saves of one app that arrive while others are made share one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use sqlx::FromRow;
 
 use super::blobs;
+use super::blobs::WithVersion;
 use super::read::{Holder, VERSION, VersionRow, digest};
 use crate::domain::Limits;
 use crate::domain::append::{self, Append};
-use crate::domain::artifact::{BlobBegin, Held, Place, Save, SaveEvent, Saved, Version, decide};
+use crate::domain::artifact::{BlobBegin, BlobKey, Held, Place, Save, SaveEvent, Saved, SavedBlob, Version, decide};
 use crate::domain::erasure::Subject;
 use crate::domain::event::EventDraft;
 use crate::domain::guard::Guard;
-use crate::domain::ids::{ArtifactName, SessionKey};
+use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{Loaded, Needs};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
-use crate::domain::writes::{ArtifactChange, Writes};
+use crate::domain::writes::{ArtifactChange, Committed, Writes};
 use crate::store::appends::load::load;
-use crate::store::backend::{OnLocked, Tx};
-use crate::store::erasures::admit;
-use crate::store::error::{Decided, StoreError};
-use crate::store::run::{End, apply};
-use crate::store::sessions::read::{head, not_there};
-use crate::store::sql::query::{Sql, at_most_one, one};
+use crate::store::backend::{Backend, OnLocked, Tx};
+use crate::store::erasures::{admit, admit_all};
+use crate::store::error::{Cause, Decided, Failure, StoreError};
+use crate::store::run::{Call, End, Written, apply};
+use crate::store::sessions::read::head;
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, one};
 use crate::store::sql::statements::statements;
+use crate::store::transactions::Saving;
+use crate::store::transfer::insert::{in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -42,56 +46,404 @@ pub async fn begin_blob<X: Tx>(tx: &mut X, salt: &[u8; 32], begin: &BlobBegin) -
 /// Holds the user of a place against erasures.
 async fn hold<X: Tx>(tx: &mut X, salt: &[u8; 32], place: &Place) -> Decided<()> {
     let user = place.user();
-    if admit(tx, &user.app, &Subject::of(salt, user)).await? {
-        return Ok(());
-    }
-    // Of an erased user there are no sessions.
-    Err(match place {
-        Place::Session(_) => Refusal::SessionNotFound,
-        Place::User(_) => Refusal::UserErased,
-    }
-    .into())
+    let is_blocked = !admit(tx, &user.app, &Subject::of(salt, user)).await?;
+    Ok(refuse_blocked(place, is_blocked)?)
 }
 
-pub async fn save<X: Tx>(tx: &mut X, salt: &[u8; 32], save: &Save, again: bool) -> Decided<(Saved, End)> {
-    hold(tx, salt, &save.place).await?;
-    let mut loaded = held_session(tx, save).await?;
-    let head = save.place.session().and_then(|session| loaded.sessions.get(session));
-    let holder = Holder::of(&save.place, &save.name, head.map_or(0, |head| head.incarnation));
-    if let Some(saved) = saved_before(tx, holder, save, again).await? {
-        return Ok((saved, End::Release));
+fn refuse_blocked(place: &Place, is_blocked: bool) -> std::result::Result<(), Refusal> {
+    match place {
+        _ if !is_blocked => Ok(()),
+        // Of an erased user there are no sessions.
+        Place::Session(_) => Err(Refusal::SessionNotFound),
+        Place::User(_) => Err(Refusal::UserErased),
     }
-    if let Some(session) = save.place.session() {
-        let tag = loaded.tag(session).ok_or_else(not_there)?;
-        let lease = loaded.sessions.get(session).map(|head| head.lease.clone()).unwrap_or_default();
-        Guard { lease: save.lease, if_match: None }.judge(&lease, &tag, save.now)?;
+}
+
+/// What became of one of several saves.
+type Judged = std::result::Result<Saved, Refusal>;
+
+/// A save of more bytes gains little by sharing a transaction, and those that share it wait for them.
+const SHARED_BYTES: usize = 64 << 10;
+
+/// Whether a save may share a transaction with others.
+pub fn may_share(save: &Save) -> bool {
+    let bytes = save.blob.as_ref().and_then(|blob| blob.bytes.as_ref());
+    bytes.is_none_or(|bytes| bytes.len() <= SHARED_BYTES)
+}
+
+/// Saves a version in a transaction of its own. With `again`, what an earlier try of the same save has made is found.
+pub async fn alone<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], save: &Save, again: bool) -> Decided<Saved> {
+    let save = async |tx: &mut B::Tx| {
+        let (judged, end) = save_all(tx, salt, &[save], again, OnLocked::Wait).await?;
+        let judged = judged.into_iter().flatten().next();
+        let saved = judged.ok_or_else(|| StoreError::new(Cause::Internal, "a save was not answered"))??;
+        Ok((saved, end))
+    };
+    call.decide(save).await
+}
+
+/// Saves versions of artifacts of one app in one transaction. Each that is `None` is to be tried alone, and so are all if it fails,
+/// perhaps because of one of them.
+pub async fn together<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Arc<Save>]) -> Result<Vec<Saving>> {
+    if let [save] = batch {
+        return Ok(vec![alone(call, salt, save, false).await.map(Some)]);
     }
-    let statements = Statements::of(tx);
-    // Locks the place: savers of it come one after the other.
-    let versions = count(tx, holder, 1).await?;
-    let found: Option<HeldRow> = at_most_one(tx, holder.query(&statements.held).bind(save.name.as_str())).await?;
-    let version = decide(save, &held(found, versions - 1)?)?;
-    if let Some(blob) = &save.blob {
-        let size = save.content.bytes.map_or(0, |(size, _)| size);
-        blobs::hold_saved(tx, holder.user, blob, size).await?;
+    let saves: Vec<&Save> = batch.iter().map(|save| &***save).collect();
+    match call.try_write(async |tx| save_all(tx, salt, &saves, false, OnLocked::Skip).await).await {
+        Ok(Written::Surely(judged)) => {
+            Ok(judged.into_iter().map(|judged| judged.transpose().map_err(Failure::from)).collect())
+        }
+        // What wrote nothing certainly did nothing.
+        Ok(Written::Perhaps(judged, error)) => {
+            let unclear = |judged: Option<Judged>| match judged {
+                Some(Ok(saved)) if !saved.replayed => Err(error.share().into()),
+                _ => Ok(None),
+            };
+            Ok(judged.into_iter().map(unclear).collect())
+        }
+        Err(error) if error.is_transient() => Err(error),
+        Err(_) => Ok(batch.iter().map(|_| Ok(None)).collect()),
     }
-    let (mut tag, mut event_bytes, mut end) = (None, 0, End::UNTOLD);
-    if let (Some(session), Some(event)) = (save.place.session(), &save.event) {
-        let append = append_of(session, save, event, version);
-        let mut writes = Writes::default();
-        let done = append::decide(&mut loaded, &append, &mut writes)?;
-        event_bytes = writes.events.iter().map(|row| row.body.len()).sum();
+}
+
+/// A save that others do not keep from being made, and what becomes of it.
+struct Try<'s, 'j> {
+    save: &'s Save,
+    holder: Holder<'s>,
+    judged: &'j mut Option<Judged>,
+}
+
+/// Saves versions of artifacts of one app, each judged on its own, in the given order. With `OnLocked::Skip` it waits for no row that
+/// others have locked: a save that would, or of which what it is for is not there, is left out, and there is nothing for it.
+///
+/// What it decides on is protected: a session by the lock of its row, a user's artifacts by that of their count, and a user against
+/// erasures. All are taken before anything is read.
+async fn save_all<X: Tx>(
+    tx: &mut X,
+    salt: &[u8; 32],
+    saves: &[&Save],
+    again: bool,
+    on_locked: OnLocked,
+) -> Result<(Vec<Option<Judged>>, End)> {
+    let mut all: Vec<Option<Judged>> = saves.iter().map(|_| None).collect();
+    let Some(app) = saves.first().map(|save| save.place.app()) else { return Ok((all, End::Release)) };
+    let blocked = admit_all(tx, salt, app, saves.iter().map(|save| save.place.user()).collect()).await?;
+    let mut loaded = held_sessions(tx, saves, on_locked).await?;
+    let users = held_users(tx, app, saves, on_locked).await?;
+    let mut tries = Vec::new();
+    for (save, judged) in saves.iter().zip(&mut all) {
+        match holder_of(save, &blocked, &loaded, &users, on_locked) {
+            Ok(Some(holder)) => tries.push(Try { save, holder, judged }),
+            Ok(None) => {}
+            Err(refusal) => *judged = Some(Err(refusal)),
+        }
+    }
+    // Of several with one key, the others are to find what the first comes to.
+    let mut keys = HashSet::new();
+    tries.retain(|Try { save, holder, .. }| {
+        let request = save.request.as_ref().map(|request| request.key.as_str());
+        request.is_none_or(|key| keys.insert((holder.user, holder.session, save.name.as_str(), key)))
+    });
+    for Try { save, holder, judged } in &mut tries {
+        match saved_before(tx, *holder, save, again).await {
+            Ok(saved) => **judged = saved.map(Ok),
+            Err(Failure::Refused(refusal)) => **judged = Some(Err(refusal)),
+            Err(Failure::Store(error)) => return Err(error),
+        }
+    }
+    tries.retain(|one| one.judged.is_none());
+    let mut ledger = Ledger::read(tx, app, &tries).await?;
+    let appends: Vec<OnceLock<Append>> = tries.iter().map(|_| OnceLock::new()).collect();
+    let mut writes = Writes::default();
+    for (Try { save, holder, judged }, append) in tries.iter_mut().zip(&appends) {
+        **judged = Some(ledger.judge(save, *holder, append, &mut loaded, &mut writes));
+    }
+    let made: Vec<Made<'_>> = tries.iter().filter_map(Try::made).collect();
+    if made.is_empty() {
+        return Ok((all, End::Release));
+    }
+    for Made { save, holder, saved } in &made {
+        let size = saved.version.content.bytes.map_or(0, |(size, _)| size);
+        if let Some(SavedBlob { id, bytes: None }) = &save.blob
+            && !blobs::take(tx, &BlobKey { user: holder.user.clone(), id: id.clone() }, size).await?
+        {
+            // The others are tried without it.
+            let judge = |_: &&Save| (saves.len() == 1).then_some(Err(Refusal::BlobLost));
+            return Ok((saves.iter().map(judge).collect(), End::Release));
+        }
+    }
+    let mut end = End::UNTOLD;
+    if !writes.is_empty() {
         (_, end) = apply(tx, &writes).await?;
-        tag = Some(done.tag);
     }
-    let revision = tag.as_ref().map(|tag| tag.revision);
-    let create_time = insert(tx, holder, save, version, revision).await?;
-    set_latest(tx, holder, &save.name, version).await?;
-    let size = save.content.bytes.map(|(size, _)| blobs::stored(size));
-    let told = holder.told(&save.name, ArtifactChange::Saved { version, size })?;
-    let (name, content) = (save.name.clone(), save.content.clone());
-    let version = Version { name, version, content, create_time, revision };
-    Ok((Saved { version, replayed: false, tag, event_bytes }, end.after(vec![told])))
+    let bytes: Vec<WithVersion<'_>> = made.iter().filter_map(Made::bytes).collect();
+    blobs::insert_with_versions(tx, &bytes).await?;
+    for some in in_sizes(&made) {
+        tx.execute(insertion(some)).await?;
+    }
+    ledger.write(tx).await?;
+    let told = made.iter().map(Made::told).collect::<Result<Vec<_>>>()?;
+    Ok((all, end.after(told)))
+}
+
+/// Locks the sessions of saves, and loads what decisions about them need.
+async fn held_sessions<X: Tx>(tx: &mut X, saves: &[&Save], on_locked: OnLocked) -> Result<Loaded> {
+    let mut needs = Needs::default();
+    for save in saves {
+        if let Some(session) = save.place.session() {
+            needs.sessions.insert(session);
+            needs.scopes.extend(session.scopes().map(|scope| (scope, false)));
+            needs.events.extend(save.event.iter().map(|event| (session, &event.id)));
+        }
+    }
+    if needs.is_empty() { Ok(Loaded::default()) } else { load(tx, &needs, on_locked).await }
+}
+
+/// Locks what users have, if an artifact of theirs is saved; the users of whom it is locked. Nobody else writes a file.
+async fn held_users<'s, X: Tx>(
+    tx: &mut X,
+    app: &AppName,
+    saves: &[&'s Save],
+    on_locked: OnLocked,
+) -> Result<BTreeSet<&'s UserKey>> {
+    let of_user = |save: &&&'s Save| Holder::of(&save.place, &save.name, 0).session.is_empty();
+    let mut users: BTreeSet<&UserKey> = saves.iter().filter(of_user).map(|save| save.place.user()).collect();
+    if users.is_empty() || !tx.shape().is_shared() {
+        return Ok(users);
+    }
+    match on_locked {
+        OnLocked::Wait | OnLocked::WaitAlone => {
+            for user in &users {
+                // Of one who has none yet, there is a row to lock now.
+                count(tx, Holder::of_user(user), 0).await?;
+            }
+        }
+        OnLocked::Skip => {
+            let names: Vec<String> = users.iter().map(|user| user.user.to_string()).collect();
+            let query = Query::new(&Statements::of(tx).lock_user_places).app(app).bind(Some(&*names));
+            let locked: Vec<(String,)> = tx.fetch(query).await?;
+            let locked: HashSet<String> = locked.into_iter().map(|(user,)| user).collect();
+            users.retain(|user| locked.contains(user.user.as_str()));
+        }
+    }
+    Ok(users)
+}
+
+/// Who is to have a version, if that is locked.
+fn holder_of<'s>(
+    save: &'s Save,
+    blocked: &BTreeSet<&UserKey>,
+    loaded: &Loaded,
+    users: &BTreeSet<&UserKey>,
+    on_locked: OnLocked,
+) -> std::result::Result<Option<Holder<'s>>, Refusal> {
+    refuse_blocked(&save.place, blocked.contains(save.place.user()))?;
+    let mut incarnation = 0;
+    if let Some(session) = save.place.session() {
+        match loaded.sessions.get(session) {
+            Some(head) if head.is_live(save.now) => incarnation = head.incarnation,
+            None if on_locked == OnLocked::Skip => return Ok(None),
+            Some(_) | None => return Err(Refusal::SessionNotFound),
+        }
+    }
+    let holder = Holder::of(&save.place, &save.name, incarnation);
+    Ok((!holder.session.is_empty() || users.contains(holder.user)).then_some(holder))
+}
+
+/// What sessions and users have of artifacts, with what this transaction saves.
+struct Ledger<'s> {
+    present: Micros,
+    /// By user and session.
+    places: BTreeMap<(&'s UserKey, &'s str), PlaceCount>,
+    names: BTreeMap<(&'s UserKey, &'s str, i64, &'s str), NameCount>,
+}
+
+#[derive(Default)]
+struct PlaceCount {
+    incarnation: i64,
+    versions: i64,
+    /// How many of them are new.
+    new: i64,
+}
+
+#[derive(Default)]
+struct NameCount {
+    next: i64,
+    latest: Option<(i64, Option<[u8; 32]>)>,
+    /// How many versions are new, of which the last is the latest.
+    new: i64,
+}
+
+impl<'s> Ledger<'s> {
+    async fn read(db: &mut impl Sql, app: &AppName, tries: &[Try<'s, '_>]) -> Result<Self> {
+        let now = tries.iter().map(|made| made.save.now).max().unwrap_or(Micros(0));
+        let mut ledger = Self { present: now, places: BTreeMap::new(), names: BTreeMap::new() };
+        for Try { save, holder, .. } in tries {
+            let name = (holder.user, holder.session, holder.incarnation, save.name.as_str());
+            ledger.names.insert(name, NameCount::default());
+        }
+        let keys: Vec<_> = ledger.names.keys().copied().collect();
+        if keys.is_empty() {
+            return Ok(ledger);
+        }
+        let users: Vec<String> = keys.iter().map(|(user, ..)| user.user.to_string()).collect();
+        let sessions: Vec<String> = keys.iter().map(|(_, session, ..)| (*session).to_owned()).collect();
+        let incarnations: Vec<i64> = keys.iter().map(|(.., incarnation, _)| *incarnation).collect();
+        let names: Vec<String> = keys.iter().map(|(.., name)| (*name).to_owned()).collect();
+        let query = Query::new(&Statements::of(db).held).app(app).bind(Some(&*users)).bind(Some(&*sessions));
+        let query = query.bind(incarnations).bind(Some(&*names)).bind(now.0);
+        let mut found: HashMap<(String, String, String), HeldRow> = HashMap::new();
+        for row in db.fetch::<HeldRow>(query).await? {
+            found.insert((row.user_id.clone(), row.session_id.clone(), row.name.clone()), row);
+        }
+        for (((user, session, incarnation, _), count), ((of, at), name)) in
+            ledger.names.iter_mut().zip(users.into_iter().zip(sessions).zip(names))
+        {
+            let row = found.remove(&(of, at, name));
+            let row = row.ok_or_else(|| StoreError::new(Cause::Internal, "an artifact was not looked up"))?;
+            ledger.present = Micros(row.present);
+            let (versions, new) = (row.versions.unwrap_or(0), 0);
+            ledger.places.insert((user, session), PlaceCount { incarnation: *incarnation, versions, new });
+            let sha256 = row.sha256.map(digest).transpose()?;
+            let latest = row.latest.map(|version| (version, sha256));
+            *count = NameCount { next: row.next.unwrap_or(0), latest, new: 0 };
+        }
+        Ok(ledger)
+    }
+
+    /// Decides a save after those before it.
+    fn judge(
+        &mut self,
+        save: &'s Save,
+        holder: Holder<'s>,
+        append: &'s OnceLock<Append>,
+        loaded: &mut Loaded,
+        writes: &mut Writes<'s>,
+    ) -> Judged {
+        if let Some(session) = save.place.session() {
+            let tag = loaded.tag(session).ok_or(Refusal::SessionNotFound)?;
+            let lease = loaded.sessions.get(session).map(|head| head.lease.clone()).unwrap_or_default();
+            Guard { lease: save.lease, if_match: None }.judge(&lease, &tag, save.now)?;
+        }
+        let place = self.places.entry((holder.user, holder.session)).or_default();
+        let key = (holder.user, holder.session, holder.incarnation, save.name.as_str());
+        let name = self.names.entry(key).or_default();
+        let version = decide(save, &Held { next: name.next, latest: name.latest, versions: place.versions })?;
+        let (mut tag, mut event_bytes) = (None, 0);
+        if let (Some(session), Some(event)) = (save.place.session(), &save.event) {
+            let before = writes.events.len();
+            let append = append.get_or_init(|| append_of(session, save, event, version));
+            tag = Some(append::decide(loaded, append, writes)?.tag);
+            event_bytes = writes.events.iter().skip(before).map(|row| row.body.len()).sum();
+        }
+        place.versions += 1;
+        place.new += 1;
+        let sha256 = save.content.bytes.map(|(_, sha256)| sha256);
+        *name = NameCount { next: version + 1, latest: Some((version, sha256)), new: name.new + 1 };
+        let version = Version {
+            name: save.name.clone(),
+            version,
+            content: save.content.clone(),
+            create_time: self.present,
+            revision: tag.map(|tag| tag.revision),
+        };
+        Ok(Saved { version, replayed: false, tag, event_bytes })
+    }
+
+    async fn write(&self, db: &mut impl Sql) -> Result<()> {
+        let places: Vec<_> = self.places.iter().filter(|(_, count)| count.new > 0).collect();
+        for some in in_sizes(&places) {
+            db.execute(counting(some)).await?;
+        }
+        let names: Vec<_> = self.names.iter().filter(|(_, count)| count.new > 0).collect();
+        for some in in_sizes(&names) {
+            db.execute(naming(some)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Counts the new versions of sessions and users.
+fn counting<'a>(places: &'a [(&(&'a UserKey, &'a str), &PlaceCount)]) -> Query<'a> {
+    let rows =
+        rows_of("artifact_places", PLACE_COLUMNS, places, |((user, session), count), values: &mut Vec<Value<'a>>| {
+            values.extend([user.app.as_str().into(), user.user.as_str().into(), (*session).into()]);
+            values.extend([count.incarnation.into(), count.new.into()]);
+        });
+    rows.sql(COUNTED)
+}
+
+/// Makes the last of the new versions of artifacts the latest.
+fn naming<'a>(names: &'a [(&(&'a UserKey, &'a str, i64, &'a str), &NameCount)]) -> Query<'a> {
+    let rows = rows_of("artifact_names", NAME_COLUMNS, names, |(key, count), values: &mut Vec<Value<'a>>| {
+        let (user, session, incarnation, name) = **key;
+        values.extend([user.app.as_str().into(), user.user.as_str().into(), session.into(), incarnation.into()]);
+        let latest = count.latest.map(|(version, _)| version);
+        values.extend([name.into(), count.next.into(), latest.into(), count.new.into()]);
+    });
+    rows.sql(NAMED)
+}
+
+/// A save, and the version that it makes.
+struct Made<'a> {
+    save: &'a Save,
+    holder: Holder<'a>,
+    saved: &'a Saved,
+}
+
+impl Try<'_, '_> {
+    fn made(&self) -> Option<Made<'_>> {
+        let saved = self.judged.as_ref()?.as_ref().ok()?;
+        Some(Made { save: self.save, holder: self.holder, saved })
+    }
+}
+
+impl Made<'_> {
+    /// The bytes that are written with it.
+    fn bytes(&self) -> Option<WithVersion<'_>> {
+        let SavedBlob { id, bytes } = self.save.blob.as_ref()?;
+        Some(WithVersion { user: self.holder.user, id, bytes: bytes.as_ref()? })
+    }
+
+    fn told(&self) -> Result<Committed> {
+        let Version { name, version, content, .. } = &self.saved.version;
+        let size = content.bytes.map(|(size, _)| blobs::stored(size));
+        self.holder.told(name, ArtifactChange::Saved { version: *version, size })
+    }
+}
+
+/// Inserts versions.
+fn insertion<'a>(made: &'a [Made<'a>]) -> Query<'a> {
+    const COLUMNS: &str = "app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size, sha256, blob, \
+                           create_time, metadata, display_name, file_uri, revision, request_key, request_digest";
+    fn text(json: &Option<RawJson>) -> Option<&str> {
+        json.as_ref().map(RawJson::text)
+    }
+    rows_of("artifacts", COLUMNS, made, |Made { save, holder, saved }, values: &mut Vec<Value<'a>>| {
+        let Version { name: _, version, content, create_time, revision } = &saved.version;
+        let (size, sha256) = content.bytes.as_ref().map(|(size, sha256)| (blobs::stored(*size), &sha256[..])).unzip();
+        values.extend([
+            holder.user.app.as_str().into(),
+            holder.user.user.as_str().into(),
+            holder.session.into(),
+            holder.incarnation.into(),
+            save.name.as_str().into(),
+            (*version).into(),
+            save.mark.into(),
+            content.kind.as_str().into(),
+            content.mime_type.as_deref().into(),
+            size.into(),
+            sha256.into(),
+            save.blob.as_ref().map(|blob| &*blob.id).into(),
+            create_time.0.into(),
+            text(&content.metadata).into(),
+            text(&content.display_name).into(),
+            text(&content.file_uri).into(),
+            (*revision).into(),
+            save.request.as_ref().map(|request| request.key.as_str()).into(),
+            save.request.as_ref().map(|request| &request.digest[..]).into(),
+        ]);
+    })
 }
 
 /// Counts more versions of a session or a user; how many there are then.
@@ -104,19 +456,6 @@ pub async fn count(db: &mut impl Sql, holder: Holder<'_>, more: i64) -> Result<i
 pub async fn set_latest(db: &mut impl Sql, holder: Holder<'_>, name: &ArtifactName, version: i64) -> Result<()> {
     let query = holder.query(&Statements::of(db).set_latest).bind(name.as_str()).bind(version);
     db.execute(query).await.map(drop)
-}
-
-/// Locks the place's session, and loads what a decision about it needs; nothing of a user.
-async fn held_session<X: Tx>(tx: &mut X, save: &Save) -> Decided<Loaded> {
-    let Some(session) = save.place.session() else { return Ok(Loaded::default()) };
-    let needs = Needs {
-        sessions: BTreeSet::from([session]),
-        events: save.event.iter().map(|event| (session, &event.id)).collect(),
-        ..Needs::of_revisions(session)
-    };
-    let loaded = load(tx, &needs, OnLocked::Wait).await?;
-    let is_live = loaded.sessions.get(session).is_some_and(|head| head.is_live(save.now));
-    if is_live { Ok(loaded) } else { Err(Refusal::SessionNotFound.into()) }
 }
 
 /// What an earlier try, or an earlier request of the same key, saved.
@@ -140,12 +479,6 @@ async fn saved_before(db: &mut impl Sql, holder: Holder<'_>, save: &Save, again:
     }
 }
 
-fn held(found: Option<HeldRow>, versions: i64) -> Result<Held> {
-    let Some(row) = found else { return Ok(Held { next: 0, latest: None, versions }) };
-    let sha256 = row.sha256.map(digest).transpose()?;
-    Ok(Held { next: row.next, latest: row.latest.map(|version| (version, sha256)), versions })
-}
-
 /// The append of the event that names the version.
 fn append_of(session: &SessionKey, save: &Save, event: &SaveEvent, version: i64) -> Append {
     let draft = EventDraft::of_artifact(&event.author, &event.invocation_id, (save.name.clone(), version));
@@ -160,52 +493,54 @@ fn append_of(session: &SessionKey, save: &Save, event: &SaveEvent, version: i64)
     }
 }
 
-async fn insert(
-    db: &mut impl Sql,
-    holder: Holder<'_>,
-    save: &Save,
-    version: i64,
-    revision: Option<i64>,
-) -> Result<Micros> {
-    let content = &save.content;
-    fn text(json: &Option<RawJson>) -> Option<&str> {
-        json.as_ref().map(RawJson::text)
-    }
-    let (size, sha256) = content.bytes.as_ref().map(|(size, sha256)| (*size, &sha256[..])).unzip();
-    let query = holder
-        .query(&Statements::of(db).insert_version)
-        .bind(save.name.as_str())
-        .bind(version)
-        .bind(save.mark)
-        .bind(content.kind.as_str())
-        .bind(content.mime_type.as_deref())
-        .bind(size.map(blobs::stored))
-        .bind(sha256)
-        .bind(save.blob.as_ref().map(|blob| &*blob.id))
-        .bind(save.now.0)
-        .bind(text(&content.metadata))
-        .bind(text(&content.display_name))
-        .bind(text(&content.file_uri))
-        .bind(revision)
-        .bind(save.request.as_ref().map(|request| request.key.as_str()))
-        .bind(save.request.as_ref().map(|request| &request.digest[..]));
-    let (create_time,): (i64,) = one(db, query).await?;
-    Ok(Micros(create_time))
-}
+const PLACE_COLUMNS: &str = "app_name, user_id, session_id, incarnation, versions";
+const NAME_COLUMNS: &str = "app_name, user_id, session_id, incarnation, name, next, latest, versions";
+
+/// What is added to versions that are counted, and to the names of artifacts that have new ones.
+const COUNTED: &str = " on conflict (app_name, user_id, session_id) do update set \
+                         versions = case when artifact_places.incarnation = excluded.incarnation then artifact_places.versions else 0 end \
+                           + excluded.versions, \
+                         incarnation = excluded.incarnation";
+const NAMED: &str = " on conflict (app_name, user_id, session_id, incarnation, name) do update set \
+                       next = excluded.next, latest = excluded.latest, versions = artifact_names.versions + excluded.versions";
 
 statements! { words,
     /// Counts `$5` versions more of a session or a user.
-    count_versions: "insert into artifact_places (app_name, user_id, session_id, incarnation, versions) values ($1, $2, $3, $4, $5) \
-                    on conflict (app_name, user_id, session_id) do update set \
-                      versions = case when artifact_places.incarnation = excluded.incarnation then artifact_places.versions else 0 end + excluded.versions, \
-                      incarnation = excluded.incarnation \
-                    returning versions",
-    /// What the artifact `$5` has.
+    count_versions: format!(
+        "insert into artifact_places ({PLACE_COLUMNS}) values ($1, $2, $3, $4, $5){COUNTED} returning versions"
+    ),
+    /// Locks what the users `$2` have, but for those of whom others have locked it.
+    lock_user_places: format!(
+        "select l.user_id from {} {}",
+        (words.each)("$2"),
+        (words.look_up)(
+            "artifact_places",
+            &format!("l.app_name = $1 and l.user_id = k.value and l.session_id = ''{}", words.unless_locked())
+        )
+    ),
+    /// What the artifacts `$2`, `$3`, `$4`, `$5` have, and their sessions and users; and the time now (`$6`, where the database has no
+    /// clock).
     held: format!(
-        "select n.next, l.version as latest, l.sha256 from artifact_names n left join artifacts l \
-           on l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = $5 \
-             and l.version = n.latest and l.kind <> 'gone' \
-         where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 and n.name = $5"
+        "select k.user_id, k.session_id, k.name, p.versions, n.next, v.version as latest, v.sha256, {} as present from {} {} {} {}",
+        words.present("$6"),
+        (words.artifacts)(["$2", "$3", "$4", "$5"]),
+        (words.look_up_if)(
+            "artifact_places",
+            "p",
+            "p.app_name = $1 and p.user_id = k.user_id and p.session_id = k.session_id and p.incarnation = k.incarnation"
+        ),
+        (words.look_up_if)(
+            "artifact_names",
+            "n",
+            "n.app_name = $1 and n.user_id = k.user_id and n.session_id = k.session_id and n.incarnation = k.incarnation \
+             and n.name = k.name"
+        ),
+        (words.look_up_if)(
+            "artifacts",
+            "v",
+            "v.app_name = $1 and v.user_id = k.user_id and v.session_id = k.session_id and v.incarnation = k.incarnation \
+             and v.name = k.name and v.version = n.latest and v.kind <> 'gone'"
+        )
     ),
     saved_by_mark: format!(
         "select {VERSION} from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 \
@@ -215,25 +550,22 @@ statements! { words,
         "select {VERSION}, l.request_digest from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 \
            and l.incarnation = $4 and l.name = $5 and l.request_key = $6"
     ),
-    insert_version: format!(
-        "insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size, sha256, \
-           blob, create_time, metadata, display_name, file_uri, revision, request_key, request_digest) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, {}, $14, $15, $16, $17, $18, $19) returning create_time",
-        words.present("$13")
-    ),
     /// Makes `$6` the latest version of the artifact `$5`.
-    set_latest: "insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) \
-                 values ($1, $2, $3, $4, $5, $6 + 1, $6, 1) \
-                 on conflict (app_name, user_id, session_id, incarnation, name) do update set \
-                   next = excluded.next, latest = excluded.latest, versions = artifact_names.versions + 1",
+    set_latest: format!("insert into artifact_names ({NAME_COLUMNS}) values ($1, $2, $3, $4, $5, $6 + 1, $6, 1){NAMED}"),
 }
 
-/// What an artifact has.
+/// What an artifact has, and its session or user.
 #[derive(FromRow)]
 struct HeldRow {
-    next: i64,
+    user_id: String,
+    session_id: String,
+    name: String,
+    /// Of all its artifacts.
+    versions: Option<i64>,
+    next: Option<i64>,
     latest: Option<i64>,
     sha256: Option<Vec<u8>>,
+    present: i64,
 }
 
 /// A version that an Idempotency-Key saved.
@@ -242,4 +574,47 @@ struct KeyedRow {
     #[sqlx(flatten)]
     version: VersionRow,
     request_digest: Vec<u8>,
+}
+
+/// The insertions, of one row and of two.
+#[cfg(test)]
+pub fn composed() -> Vec<(String, String)> {
+    use crate::domain::artifact::Part;
+    use crate::domain::ids::UserId;
+    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
+    let (name, content) = (ArtifactName::parse("n").unwrap(), Part::of_bytes(None).content(Some((0, [0; 32])), None));
+    let save = Save {
+        place: Place::User(user.clone()),
+        name: name.clone(),
+        content: content.clone(),
+        blob: None,
+        mark: 1,
+        version: None,
+        is_first: false,
+        if_match: None,
+        lease: None,
+        request: None,
+        event: None,
+        now: Micros(0),
+    };
+    let version = Version { name, version: 0, content, create_time: Micros(0), revision: None };
+    let saved = Saved { version, replayed: false, tag: None, event_bytes: 0 };
+    let (place, key) = ((&user, ""), (&user, "", 0, "n"));
+    let (count, latest) = (PlaceCount::default(), NameCount::default());
+    let mut texts = Vec::new();
+    for rows in [1, 2] {
+        let bytes: Vec<_> = (0..rows).map(|_| WithVersion { user: &user, id: "", bytes: b"" }).collect();
+        let made: Vec<_> =
+            (0..rows).map(|_| Made { save: &save, holder: Holder::of_user(&user), saved: &saved }).collect();
+        for (name, query) in [
+            ("insert_chunks", blobs::chunks_with_versions(&bytes)),
+            ("insert_blobs", blobs::blobs_with_versions(&bytes)),
+            ("insert_versions", insertion(&made)),
+            ("count_new", counting(&vec![(&place, &count); rows])),
+            ("name_new", naming(&vec![(&key, &latest); rows])),
+        ] {
+            texts.push((format!("{name}_{rows}"), query.text().to_owned()));
+        }
+    }
+    texts
 }

@@ -70,6 +70,12 @@ const WORDS_OF_SERVER: Words = Words {
     among: |numbers| format!(" = any({numbers}::bigint[])"),
     each: |keys| format!("unnest({keys}::text[]) as k(value)"),
     pairs: |texts, numbers| format!("unnest({texts}::text[], {numbers}::bigint[]) as p(text, number)"),
+    artifacts: |[users, sessions, incarnations, names]| {
+        format!(
+            "unnest({users}::text[], {sessions}::text[], {incarnations}::bigint[], {names}::text[]) \
+               as k(user_id, session_id, incarnation, name)"
+        )
+    },
     filed: |table, of, nodes| {
         format!(
             "unnest({nodes}::bigint[]) as n(node) cross join lateral (select * from {table} s where {of} \
@@ -77,6 +83,9 @@ const WORDS_OF_SERVER: Words = Words {
         )
     },
     look_up: |table, key| format!("cross join lateral (select * from {table} l where {key} offset 0) as l"),
+    look_up_if: |table, name, key| {
+        format!("left join lateral (select * from {table} {name} where {key} offset 0) as {name} on true")
+    },
     listed: |insert, _| {
         format!(
             "with made as ({insert} returning app_name, user_id, id, update_time) \

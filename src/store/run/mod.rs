@@ -228,11 +228,7 @@ impl<'r, B: Backend> Call<'r, B> {
         self.write_as(Durable::AtOnce, work).await
     }
 
-    async fn write_as<T>(
-        &self,
-        durable: Durable,
-        work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>,
-    ) -> Result<T> {
+    async fn write_as<T>(&self, durable: Durable, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<T> {
         match self.try_write_as(durable, work).await? {
             Written::Surely(written) => Ok(written),
             Written::Perhaps(_, error) => Err(error),

@@ -23,10 +23,14 @@ pub struct Words {
     pub each: fn(keys: &str) -> String,
     /// Pairs of elements of a list of texts and one of numbers, as rows `p(text, number)`.
     pub pairs: fn(texts: &str, numbers: &str) -> String,
+    /// Artifacts by four lists, of users, sessions, incarnations and names, as rows `k(user_id, session_id, incarnation, name)`.
+    pub artifacts: fn(lists: [&str; 4]) -> String,
     /// The rows `t` of a table of spans that are filed under a list of nodes: one index lookup per node.
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
     /// A join to the rows `l` of a table, each looked up by its key, in the order of the rows before.
     pub look_up: fn(table: &str, key: &str) -> String,
+    /// As `look_up`, with the name of the rows; nulls, if there is none.
+    pub look_up_if: fn(table: &str, name: &str, key: &str) -> String,
     /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there. On a
     /// distributed database it is of the session alone, and the place in the list takes a statement of its own.
     pub listed: fn(insert: &str, id: &str) -> String,
@@ -70,6 +74,11 @@ impl Words {
     /// The clause that locks the rows that are found, but for those that others have locked.
     pub fn skip_locked(&self) -> &'static str {
         if self.shape == Shape::Server { SKIP_LOCKED } else { "" }
+    }
+
+    /// The clause that locks a row by its key, unless others have locked it.
+    pub fn unless_locked(&self) -> &'static str {
+        if self.shape.is_shared() { SKIP_LOCKED } else { "" }
     }
 
     /// The clause that locks a row by its key that was found without a lock, where the database is distributed.

@@ -21,8 +21,8 @@ use crate::store::error::StoreError;
 const SIZES: [usize; 4] = [1, 4, 16, MOST];
 const MOST: usize = 64;
 
-/// Room for each shape of each statement that appends use, some twenty in four sizes, and for all other statements.
-pub const STATEMENTS: usize = 256;
+/// Room for each shape of each statement that appends and saves use, some thirty in four or six sizes, and for all other statements.
+pub const STATEMENTS: usize = 320;
 
 /// The offsets at which lists of these lengths are cut into pieces of at most `MOST` rows.
 pub fn pieces(lengths: impl IntoIterator<Item = usize>) -> impl Iterator<Item = usize> {

@@ -32,8 +32,19 @@ pub static WORDS: Words = Words {
                join json_each({numbers}) numbers on numbers.key = texts.key) as p"
         )
     },
+    artifacts: |[users, sessions, incarnations, names]| {
+        let and = |list, name| format!("cross join json_each({list}) {name} on {name}.key = k1.key");
+        format!(
+            "(select k1.value as user_id, k2.value as session_id, k3.value as incarnation, k4.value as name \
+               from json_each({users}) k1 {} {} {}) as k",
+            and(sessions, "k2"),
+            and(incarnations, "k3"),
+            and(names, "k4")
+        )
+    },
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
     look_up: |table, key| format!("cross join {table} as l on {key}"),
+    look_up_if: |table, name, key| format!("left join {table} as {name} on {key}"),
     listed: |insert, id| {
         format!(
             "{insert}; insert into session_updates (app_name, user_id, id, bucket) \

@@ -1,9 +1,22 @@
 //! Insertions of many rows.
 
+use std::iter;
+
 use crate::store::sql::query::{Query, Value};
 
 /// Rows of one insertion: full ones have the same text, so that it is planned once.
 pub const CHUNK: usize = 100;
+
+/// Rows in pieces of few sizes, so that an insertion of any number of them takes few texts.
+pub fn in_sizes<R>(mut rows: &[R]) -> impl Iterator<Item = &[R]> {
+    const SIZES: [usize; 6] = [64, 16, 8, 4, 2, 1];
+    iter::from_fn(move || {
+        let size = SIZES.into_iter().find(|size| *size <= rows.len())?;
+        let (now, later) = rows.split_at_checked(size)?;
+        rows = later;
+        Some(now)
+    })
+}
 
 /// An insertion of rows.
 pub fn rows_of<'a, R>(
@@ -26,4 +39,21 @@ pub fn rows_of<'a, R>(
         query = query.sql(")");
     }
     query
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_of_few_sizes_and_leave_nothing_out() {
+        for (length, expected) in
+            [(0, &[][..]), (1, &[1]), (15, &[8, 4, 2, 1]), (16, &[16]), (100, &[64, 16, 16, 4]), (130, &[64, 64, 2])]
+        {
+            let rows: Vec<usize> = (0..length).collect();
+            let pieces: Vec<&[usize]> = in_sizes(&rows).collect();
+            assert_eq!(pieces.iter().map(|piece| piece.len()).collect::<Vec<_>>(), expected);
+            assert_eq!(pieces.concat(), rows);
+        }
+    }
 }
