@@ -4,12 +4,14 @@
     cargo build --profile dist && CARGO_TARGET_DIR=target/bench cargo build --release --manifest-path bench/load/Cargo.toml
     bench/artifacts.py --sessiond target/dist/sessiond --programs target/bench/release
 
-Prints as JSON, for SQLite, PostgreSQL, and PostgreSQL with a folder:
+Prints as JSON, or writes to `--out`, for SQLite, PostgreSQL, and PostgreSQL with a folder:
 
 - up, down: MiB a second of one file of 64 MiB, and as a ratio to `dd` with fsync to the same disk, in turns
 - memory: by how many bytes the server's peak was above what it had idle, with 64 such uploads at once
 - save: files of 4 KiB saved a second at 64 connections, as a ratio to appends, in turns
 - list: the median of a first page of a session with 10,000 files, as a ratio to that of one with 10, in turns
+
+Of docs/benchmarks/artifacts.json, bench/report.py makes a part of docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -40,9 +42,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--uploads", type=int, default=64)
     parser.add_argument("--only", choices=["sqlite", "postgres", "folder"])
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sessiond-artifacts-", dir="/var/tmp") as folder:
-        print(json.dumps(measure(options, Path(folder)), indent=2))
+        results = json.dumps(measure(options, Path(folder)), indent=1) + "\n"
+    options.out.write_text(results) if options.out else print(results, end="")
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict:

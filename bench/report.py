@@ -176,9 +176,9 @@ class Target:
 
 
 class Report:
-    def __init__(self, data: dict, size: dict | None):
-        """`size`: what bench/size.py found, if it was run."""
-        self.facts, self.results, self.size = data["facts"], data["results"], size
+    def __init__(self, data: dict, size: dict | None, files: dict | None):
+        """`size`, `files`: what bench/size.py and bench/artifacts.py found, if they were run."""
+        self.facts, self.results, self.size, self.files = data["facts"], data["results"], size, files
         effort = self.facts["effort"]
         self.histories, self.states, self.lists = effort["histories"], effort["states"], effort["lists"]
 
@@ -496,6 +496,47 @@ class Report:
             *table(["", "per second (range)", "p50 ms", "p99 ms", *COSTS.values(), "KiB read", "errors"], rows),
         ]
 
+    def files_section(self) -> list[str]:
+        if not self.files:
+            return []
+        titles = {"sqlite": "SQLite", "postgres": "PostgreSQL", "folder": "PostgreSQL and a folder"}
+        rows = []
+        for name, found in self.files.items():
+            disk = statistics.median(found["dd"])
+            for way, title in (("up", "64 MiB up : `dd` with fsync"), ("down", "64 MiB down : the same")):
+                speed = statistics.median(found[way]["mib_per_second"])
+                ratio = found[way]["ratio"]
+                rows.append([f"{titles[name]}: {title}", f"{whole(speed)} : {whole(disk)} MiB/s", ratio, ratio >= 0.5, "≥ 0.5"])
+            for what, title, unit, of in (
+                ("save", "saves of 4 KiB at 64 connections : appends", "/s", 1),
+                ("list", "p50 of the first page of 10,000 files : 10", " ms", 1000),
+            ):
+                measured, yardstick = (statistics.median(found[what][each]) / of for each in ("measured", "yardstick"))
+                ratio = found[what]["ratio"]
+                is_met = ratio >= 0.5 if what == "save" else ratio <= 1.2
+                medians = f"{figure(measured)} : {figure(yardstick)}{unit}"
+                rows.append([f"{titles[name]}: {title}", medians, ratio, is_met, "≥ 0.5" if what == "save" else "≤ 1.2"])
+            memory = found["memory"] / MIB
+            title = "resident memory above idle with 64 uploads of 64 MiB at once"
+            rows.append([f"{titles[name]}: {title}", f"{memory:.1f} MiB", None, memory <= 64, "≤ 64 MiB"])
+        missed = sum(not is_met for *_, is_met, _ in rows)
+        return [
+            "## Files",
+            "",
+            *prose(
+                f"""Of {len(rows)} targets, {len(rows) - missed} are met and {missed} are not. `dd` writes the same 64 MiB to the
+                same disk, in turns with the service; what is read comes from the cache of files. A save has an event. The figures
+                of every round are in [artifacts.json](benchmarks/artifacts.json), of `scripts/bench --artifacts`."""
+            ),
+            *table(
+                ["measure", "medians", "ratio", "target", ""],
+                [
+                    [measure, medians, "" if ratio is None else f"{ratio:.2f}", target, MET if is_met else NOT_MET]
+                    for measure, medians, ratio, is_met, target in rows
+                ],
+            ),
+        ]
+
     def contention(self) -> list[str]:
         names = {
             "append": "sessions at random",
@@ -655,14 +696,15 @@ class Report:
             self.overload(),
             self.costs(),
             self.sqlite(),
+            self.files_section(),
         ]
         return "\n".join(line for section in sections for line in section).rstrip() + "\n"
 
 
 def write(data: dict, folder: Path) -> None:
     plots = folder / "benchmarks"
-    size = plots / "size.json"
-    report = Report(data, json.loads(size.read_text()) if size.is_file() else None)
+    others = [plots / "size.json", plots / "artifacts.json"]
+    report = Report(data, *(json.loads(other.read_text()) if other.is_file() else None for other in others))
     plots.mkdir(parents=True, exist_ok=True)
     for name, text in report.plots().items():
         (plots / f"{name}.svg").write_text(text)
