@@ -250,12 +250,16 @@ fn holder_of<'s>(
     Ok((!holder.session.is_empty() || users.contains(holder.user)).then_some(holder))
 }
 
+/// Whose artifacts are counted: a user, and a session, which is empty of a user's own.
+type PlaceKey<'s> = (&'s UserKey, &'s str);
+/// The name of an artifact, behind user, session and incarnation.
+type NameKey<'s> = (&'s UserKey, &'s str, i64, &'s str);
+
 /// What sessions and users have of artifacts, with what this transaction saves.
 struct Ledger<'s> {
     present: Micros,
-    /// By user and session.
-    places: BTreeMap<(&'s UserKey, &'s str), PlaceCount>,
-    names: BTreeMap<(&'s UserKey, &'s str, i64, &'s str), NameCount>,
+    places: BTreeMap<PlaceKey<'s>, PlaceCount>,
+    names: BTreeMap<NameKey<'s>, NameCount>,
 }
 
 #[derive(Default)]
@@ -364,7 +368,7 @@ impl<'s> Ledger<'s> {
 }
 
 /// Counts the new versions of sessions and users.
-fn counting<'a>(places: &'a [(&(&'a UserKey, &'a str), &PlaceCount)]) -> Query<'a> {
+fn counting<'a>(places: &'a [(&PlaceKey<'a>, &PlaceCount)]) -> Query<'a> {
     let rows =
         rows_of("artifact_places", PLACE_COLUMNS, places, |((user, session), count), values: &mut Vec<Value<'a>>| {
             values.extend([user.app.as_str().into(), user.user.as_str().into(), (*session).into()]);
@@ -374,7 +378,7 @@ fn counting<'a>(places: &'a [(&(&'a UserKey, &'a str), &PlaceCount)]) -> Query<'
 }
 
 /// Makes the last of the new versions of artifacts the latest.
-fn naming<'a>(names: &'a [(&(&'a UserKey, &'a str, i64, &'a str), &NameCount)]) -> Query<'a> {
+fn naming<'a>(names: &'a [(&NameKey<'a>, &NameCount)]) -> Query<'a> {
     let rows = rows_of("artifact_names", NAME_COLUMNS, names, |(key, count), values: &mut Vec<Value<'a>>| {
         let (user, session, incarnation, name) = **key;
         values.extend([user.app.as_str().into(), user.user.as_str().into(), session.into(), incarnation.into()]);

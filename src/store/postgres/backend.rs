@@ -300,7 +300,7 @@ mod tests {
     fn only_an_early_transaction_of_one_server_is_durable_later() {
         let url = Url::parse("postgres://localhost/x").unwrap();
         for pgbouncer in [false, true] {
-            let options = PostgresOptions { pgbouncer, ..PostgresOptions::default() };
+            let options = PostgresOptions { pgbouncer };
             let database = Postgres::open(&url, options, StoreLimits::default()).unwrap();
             for (distributed, durable, is_later) in [
                 (false, Durable::AtOnce, false),
