@@ -197,6 +197,37 @@ async fn left_to_the_sweep(server: &TestServer) -> i64 {
     server.number("select count(*) from blobs where versions < 1").await
 }
 
+/// Cuts an export where `is_cut` says, given how many lines are left and the two around the cut: nothing is there in part, and the whole
+/// brings the rest. Where the number of lines is a multiple of `compared`, what is there then is compared.
+async fn cut_files(server: &TestServer, prefix: &str, is_cut: impl Fn(usize, &[&str]) -> bool, compared: usize) {
+    let export = exported(server, EXPORT).await;
+    let lines: Vec<&str> = export.split_inclusive('\n').collect();
+    let expected = without_cursors(body(&export));
+    let whole = shown(server, "app").await;
+    let cuts: Vec<usize> = (1..lines.len()).filter(|n| is_cut(*n, &lines[n - 1..=*n])).collect();
+    assert!(cuts.len() >= 2, "{cuts:?}");
+    for n in cuts {
+        let app = format!("{prefix}{n}");
+        let query = format!("?appName={app}");
+        let answer = import(server, &query, &lines[..n].concat()).await;
+        let ended = lines[..n].iter().filter(|line| line.contains("\"type\":\"session.end\"")).count();
+        assert_eq!(results(&answer).1["sessions"], ended, "{n}: {answer}");
+        assert!(answer.text().contains("\"failed\""), "{n}: {answer}");
+        // Of an artifact of a user all versions are there, or none.
+        let own = server.get(format!("/v1/apps/{app}/users/ada/artifacts/own/versions")).await;
+        if own.status() == 200 {
+            assert_eq!(own.json()["versions"].as_array().expect("versions").len(), 2, "{n}");
+        }
+        let again = import(server, &query, &export).await;
+        assert!(!again.text().contains("\"failed\"") && !again.text().contains("\"skipped\""), "{n}: {again}");
+        if n.is_multiple_of(compared) {
+            let there = exported(server, &format!("/v1/apps/{app}/export")).await;
+            assert_eq!(without_cursors(body(&there)), expected, "{n}");
+            assert!(shown(server, &app).await == whole, "{n}");
+        }
+    }
+}
+
 on_both_databases! {
     async fn artifacts_move_as_they_are(server: &TestServer) {
         fill(server, 2 * LINE + LINE / 2).await;
@@ -355,32 +386,12 @@ on_both_databases! {
     }
 
     async fn a_cut_file_leaves_nothing_half_done(server: &TestServer) {
-        fill(server, LINE + 10).await;
-        let export = exported(server, EXPORT).await;
-        let lines: Vec<&str> = export.split_inclusive('\n').collect();
-        let expected = without_cursors(body(&export));
-        let whole = shown(server, "app").await;
-        let is_of_artifacts = |n: usize| lines[n - 1..=n].iter().any(|line| line.contains("\"type\":\"artifact"));
-        for n in (1..lines.len()).filter(|n| n % 7 == 0 || is_of_artifacts(*n) && n % 2 == 0) {
-            let app = format!("cut{n}");
-            let query = format!("?appName={app}");
-            let answer = import(server, &query, &lines[..n].concat()).await;
-            let ended = lines[..n].iter().filter(|line| line.contains("\"type\":\"session.end\"")).count();
-            assert_eq!(results(&answer).1["sessions"], ended, "{n}: {answer}");
-            assert!(answer.text().contains("\"failed\""), "{n}: {answer}");
-            // Of an artifact of a user all versions are there, or none.
-            let own = server.get(format!("/v1/apps/{app}/users/ada/artifacts/own/versions")).await;
-            if own.status() == 200 {
-                assert_eq!(own.json()["versions"].as_array().expect("versions").len(), 2, "{n}");
-            }
-            let again = import(server, &query, &export).await;
-            assert!(!again.text().contains("\"failed\"") && !again.text().contains("\"skipped\""), "{n}: {again}");
-            if n % 7 == 0 {
-                let there = exported(server, &format!("/v1/apps/{app}/export")).await;
-                assert_eq!(without_cursors(body(&there)), expected, "{n}");
-                assert!(shown(server, &app).await == whole, "{n}");
-            }
-        }
+        fill(server, 10).await;
+        let of_files = |around: &[&str]| around.iter().any(|line| line.contains("\"type\":\"artifact"));
+        cut_files(server, "cut", |n, around| n.is_multiple_of(7) || of_files(around) && n.is_multiple_of(2), 7).await;
+        // The bytes of which take two lines. It is cut before, between and behind them.
+        put(server, "ada/sessions/s", "large", "", bytes(LINE + 10)).await;
+        cut_files(server, "large", |_, around| around.iter().any(|line| line.len() > LINE), 1).await;
         assert_eq!(left_to_the_sweep(server).await, 0);
     }
 
