@@ -112,7 +112,10 @@ def timed(connection: http.client.HTTPConnection, events: int, query: str) -> fl
     """Milliseconds of one read."""
     begun = time.perf_counter()
     connection.request("GET", f"{path(events)}?{query}")
-    body = connection.getresponse().read()
+    reply = connection.getresponse()
+    body = reply.read()
+    if reply.status != 200:
+        raise SystemExit(f"{events} events: {reply.status} {body[:300]!r}")
     took = (time.perf_counter() - begun) * 1000
     found = len(json.loads(body)["events"])
     if query and found != TAIL + 1:

@@ -176,9 +176,10 @@ class Target:
 
 
 class Report:
-    def __init__(self, data: dict, size: dict | None, files: dict | None):
-        """`size`, `files`: what bench/size.py and bench/artifacts.py found, if they were run."""
-        self.facts, self.results, self.size, self.files = data["facts"], data["results"], size, files
+    def __init__(self, data: dict, size: dict | None, files: dict | None, effective: dict | None):
+        """What bench/size.py, bench/artifacts.py and bench/effective.py found, if they were run."""
+        self.facts, self.results = data["facts"], data["results"]
+        self.size, self.files, self.effective = size, files, effective
         effort = self.facts["effort"]
         self.histories, self.states, self.lists = effort["histories"], effort["states"], effort["lists"]
 
@@ -537,6 +538,29 @@ class Report:
             ),
         ]
 
+    def effective_section(self) -> list[str]:
+        if not self.effective:
+            return []
+        titles = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+        rows = []
+        for name, found in self.effective.items():
+            for events, median in found["effective"].items():
+                all_of_it = found["whole"].get(events)
+                rows.append([titles[name], f"{int(events):,}", f"{median:.2f}", "" if all_of_it is None else figure(all_of_it)])
+        grows = [f"{titles[name]} {found['growth']:.2f}" for name, found in self.effective.items()]
+        is_met = all(found["growth"] <= 1.2 for found in self.effective.values())
+        return [
+            "## What a model reads",
+            "",
+            *prose(
+                f"""Sessions with a compaction every 100 events, each of all that was before, and 10 events after the last one. A read of
+                the session with `history=effective` gets these 11; one connection. The longest log takes so many times as long
+                as the shortest (target: at most 1.2, {MET if is_met else NOT_MET}): {", ".join(grows)}. Of `scripts/bench --effective`;
+                raw figures in [effective.json](benchmarks/effective.json)."""
+            ),
+            *table(["", "events of the session", "effective, median ms", "the whole log, median ms"], rows),
+        ]
+
     def contention(self) -> list[str]:
         names = {
             "append": "sessions at random",
@@ -697,13 +721,14 @@ class Report:
             self.costs(),
             self.sqlite(),
             self.files_section(),
+            self.effective_section(),
         ]
         return "\n".join(line for section in sections for line in section).rstrip() + "\n"
 
 
 def write(data: dict, folder: Path) -> None:
     plots = folder / "benchmarks"
-    others = [plots / "size.json", plots / "artifacts.json"]
+    others = [plots / f"{name}.json" for name in ("size", "artifacts", "effective")]
     report = Report(data, *(json.loads(other.read_text()) if other.is_file() else None for other in others))
     plots.mkdir(parents=True, exist_ok=True)
     for name, text in report.plots().items():

@@ -49,42 +49,44 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
     commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
     asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
-    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
-    or invocation_id = $9) and ($10 is null or branch = $10) and not exists (select from unnest($13::bigint[],
-    $14::bigint[]) as h(first, last) where sequence > h.first and sequence <= h.last) order by sequence asc
-    limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence asc;
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and not
+    exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) where sequence > h.first and
+    sequence <= h.last) and sequence > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is
+    null or author = $8) and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10) order by
+    sequence asc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence asc;
 
 -- visible_descending
 select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
     e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
     commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
     desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
-    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
-    or invocation_id = $9) and ($10 is null or branch = $10) and not exists (select from unnest($13::bigint[],
-    $14::bigint[]) as h(first, last) where sequence > h.first and sequence <= h.last) order by sequence desc
-    limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and not
+    exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) where sequence > h.first and
+    sequence <= h.last) and sequence > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is
+    null or author = $8) and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10) order by
+    sequence desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
 
 -- chosen_ascending
 select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
     e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
     commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
     asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
-    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
-    or invocation_id = $9) and ($10 is null or branch = $10) and sequence = any($13::bigint[]) order by
-    sequence asc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence asc;
+    size from unnest($13::bigint[]) as k(value) cross join lateral (select * from events l where l.app_name =
+    $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence = k.value offset 0) as l
+    where true and sequence > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or
+    author = $8) and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10) order by sequence asc
+    limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence asc;
 
 -- chosen_descending
 select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
     e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
     commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
     desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
-    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
-    or invocation_id = $9) and ($10 is null or branch = $10) and sequence = any($13::bigint[]) order by
-    sequence desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
+    size from unnest($13::bigint[]) as k(value) cross join lateral (select * from events l where l.app_name =
+    $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence = k.value offset 0) as l
+    where true and sequence > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or
+    author = $8) and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10) order by sequence
+    desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
 
 -- rewinds
 select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
@@ -323,12 +325,14 @@ select sequence, view from effective_views where app_name = $1 and user_id = $2 
     incarnation = $4 and sequence > $5 and sequence <= $6 order by sequence desc limit 1;
 
 -- records
-select sequence, body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and sequence = any($5::bigint[]) and event_time >= $6 and event_time <= $7 order by sequence;
+select l.sequence, l.body from unnest($5::bigint[]) as k(value) cross join lateral (select * from events l
+    where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence =
+    k.value offset 0) as l where l.event_time >= $6 and l.event_time <= $7 order by l.sequence;
 
 -- mentions
-select id, sequence, roles from effective_ids where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and id = any($5::bigint[]);
+select l.id, l.sequence, l.roles from unnest($5::bigint[]) as k(value) cross join lateral (select * from
+    effective_ids l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and
+    l.id = k.value offset 0) as l;
 
 -- keep_view
 insert into effective_views (app_name, user_id, session_id, incarnation, sequence, view) values ($1, $2, $3,

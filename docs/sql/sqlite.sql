@@ -49,11 +49,11 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
     commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
     asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
-    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
-    or invocation_id = $9) and ($10 is null or branch = $10) and not exists (select 1 from json_each($13) first
-    join json_each($14) last on last.key = first.key where sequence > first.value and sequence <= last.value)
-    order by sequence asc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and not
+    exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key where sequence
+    > first.value and sequence <= last.value) and sequence > $5 and sequence < $6 and ($7 is null or event_time
+    >= $7) and ($8 is null or author = $8) and ($9 is null or invocation_id = $9) and ($10 is null or branch =
+    $10) order by sequence asc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
     sequence asc;
 
 -- visible_descending
@@ -61,11 +61,11 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
     commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
     desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
-    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
-    or invocation_id = $9) and ($10 is null or branch = $10) and not exists (select 1 from json_each($13) first
-    join json_each($14) last on last.key = first.key where sequence > first.value and sequence <= last.value)
-    order by sequence desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
+    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and not
+    exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key where sequence
+    > first.value and sequence <= last.value) and sequence > $5 and sequence < $6 and ($7 is null or event_time
+    >= $7) and ($8 is null or author = $8) and ($9 is null or invocation_id = $9) and ($10 is null or branch =
+    $10) order by sequence desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
     sequence desc;
 
 -- chosen_ascending
@@ -73,22 +73,22 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
     commit_time, sum(size) over (order by sequence asc) as size_so_far, row_number() over (order by sequence
     asc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
-    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
-    or invocation_id = $9) and ($10 is null or branch = $10) and sequence in (select value from json_each($13))
-    order by sequence asc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
-    sequence asc;
+    size from json_each($13) as k cross join events as l on l.app_name = $1 and l.user_id = $2 and l.session_id
+    = $3 and l.incarnation = $4 and l.sequence = k.value where true and sequence > $5 and sequence < $6 and ($7
+    is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null or invocation_id = $9) and
+    ($10 is null or branch = $10) order by sequence asc limit 0 + $11) as page) as sized where size_so_far <=
+    $12 or place = 1 order by sequence asc;
 
 -- chosen_descending
 select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 and e.user_id = $2 and
     e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body from ( select sequence,
     commit_time, sum(size) over (order by sequence desc) as size_so_far, row_number() over (order by sequence
     desc) as place, count(*) over () as total from ( select sequence, commit_time, octet_length(body) + 80 as
-    size from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    > $5 and sequence < $6 and ($7 is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null
-    or invocation_id = $9) and ($10 is null or branch = $10) and sequence in (select value from json_each($13))
-    order by sequence desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by
-    sequence desc;
+    size from json_each($13) as k cross join events as l on l.app_name = $1 and l.user_id = $2 and l.session_id
+    = $3 and l.incarnation = $4 and l.sequence = k.value where true and sequence > $5 and sequence < $6 and ($7
+    is null or event_time >= $7) and ($8 is null or author = $8) and ($9 is null or invocation_id = $9) and
+    ($10 is null or branch = $10) order by sequence desc limit 0 + $11) as page) as sized where size_so_far <=
+    $12 or place = 1 order by sequence desc;
 
 -- rewinds
 select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
@@ -316,13 +316,13 @@ select sequence, view from effective_views where app_name = $1 and user_id = $2 
     incarnation = $4 and sequence > $5 and sequence <= $6 order by sequence desc limit 1;
 
 -- records
-select sequence, body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and sequence in (select value from json_each($5)) and event_time >= $6 and event_time <= $7 order by
-    sequence;
+select l.sequence, l.body from json_each($5) as k cross join events as l on l.app_name = $1 and l.user_id = $2
+    and l.session_id = $3 and l.incarnation = $4 and l.sequence = k.value where l.event_time >= $6 and
+    l.event_time <= $7 order by l.sequence;
 
 -- mentions
-select id, sequence, roles from effective_ids where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and id in (select value from json_each($5));
+select l.id, l.sequence, l.roles from json_each($5) as k cross join effective_ids as l on l.app_name = $1 and
+    l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.id = k.value;
 
 -- keep_view
 insert into effective_views (app_name, user_id, session_id, incarnation, sequence, view) values ($1, $2, $3,

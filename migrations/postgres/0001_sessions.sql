@@ -111,8 +111,9 @@ create table events (
     -- through all events of the session.
     constraint events_id_key unique (id, incarnation, user_id, app_name)
 );
-create index events_rewinds on events (incarnation, sequence) where rewind_to >= 0;
-create index events_compactions on events (incarnation, sequence) where rewind_to = -1;
+-- With as many columns of the key as the primary key: a planner without statistics would take that one.
+create index events_rewinds on events (incarnation, sequence, user_id, app_name) where rewind_to >= 0;
+create index events_compactions on events (incarnation, sequence, user_id, app_name) where rewind_to = -1;
 create index events_redactions on events (incarnation, redaction) where redaction is not null;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
@@ -252,7 +253,7 @@ create table effective_ids (
     roles       bigint not null,
     constraint effective_ids_pkey primary key (incarnation, sequence, id, user_id, app_name)
 );
-create index effective_ids_by_id on effective_ids (id, incarnation);
+create index effective_ids_by_id on effective_ids (id, incarnation, user_id, app_name);
 
 -- Requests that changed shared state on its own under an Idempotency-Key, so that a retry changes nothing twice: a digest of
 -- what each asked, and when it came. The sweep forgets them after a day.

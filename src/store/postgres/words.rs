@@ -69,6 +69,7 @@ const WORDS_OF_SERVER: Words = Words {
     wanted: |keys| format!(" and ({keys}::text[] is null or t.key = any({keys}))"),
     among: |numbers| format!(" = any({numbers}::bigint[])"),
     each: |keys| format!("unnest({keys}::text[]) as k(value)"),
+    numbers: |numbers| format!("unnest({numbers}::bigint[]) as k(value)"),
     pairs: |texts, numbers| format!("unnest({texts}::text[], {numbers}::bigint[]) as p(text, number)"),
     artifacts: |[users, sessions, incarnations, names]| {
         format!(

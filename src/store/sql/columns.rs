@@ -60,6 +60,9 @@ pub const OWNER: &str = "app_name, user_id, session_id, incarnation";
 /// The rows of a session that its incarnation keys.
 pub const OF_INCARNATION: &str = "app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4";
 
+/// The same of the rows `l` of a look-up.
+pub const OF_L: &str = "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4";
+
 /// The session `s` of that incarnation.
 pub const OF_SESSION: &str = "s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4";
 

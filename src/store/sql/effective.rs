@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use sqlx::FromRow;
 
-use super::columns::OF_INCARNATION;
+use super::columns::{OF_INCARNATION, OF_L};
 use super::query::{Query, Sql, at_most_one};
 use super::statements::statements;
 use crate::domain::effective::{Advance, COMPACTION, Mention, Record, Step, View};
@@ -146,13 +146,14 @@ statements! { words,
     ),
     /// The events of the sequences `$5` with timestamps from `$6` to `$7`.
     records: format!(
-        "select sequence, body from events where {OF_INCARNATION} and sequence{} and event_time >= $6 and event_time <= $7 \
-         order by sequence",
-        (words.among)("$5")
+        "select l.sequence, l.body from {} {} where l.event_time >= $6 and l.event_time <= $7 order by l.sequence",
+        (words.numbers)("$5"),
+        (words.look_up)("events", &format!("{OF_L} and l.sequence = k.value"))
     ),
     /// Where the ids `$5` are mentioned.
     mentions: format!(
-        "select id, sequence, roles from effective_ids where {OF_INCARNATION} and id{}",
-        (words.among)("$5")
+        "select l.id, l.sequence, l.roles from {} {}",
+        (words.numbers)("$5"),
+        (words.look_up)("effective_ids", &format!("{OF_L} and l.id = k.value"))
     ),
 }

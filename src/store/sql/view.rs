@@ -3,12 +3,13 @@
 
 use sqlx::FromRow;
 
-use super::columns::{HEAD_COLUMNS, OF_INCARNATION, of_session, state_columns};
+use super::columns::{HEAD_COLUMNS, OF_INCARNATION, OF_L, of_session, state_columns};
 use super::effective::{self, Log};
 use super::filter::filter_text;
 use super::query::{Query, Sql, Value, at_most_one};
 use super::rows::{EventRow, HeadRow, ViewRow};
 use super::statements::statements;
+use super::words::Words;
 use crate::domain::effective::{View, hidden};
 use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventPage, EventQuery, History, SessionQuery, SessionView};
@@ -196,27 +197,37 @@ statements! { words,
     visible_ascending: events_page("asc", words.visible),
     visible_descending: events_page("desc", words.visible),
     /// Those of the sequences `$13`.
-    chosen_ascending: events_page("asc", &format!(" and sequence{}", (words.among)("$13"))),
-    chosen_descending: events_page("desc", &format!(" and sequence{}", (words.among)("$13"))),
+    chosen_ascending: page_of("asc", &chosen(words), "true"),
+    chosen_descending: page_of("desc", &chosen(words), "true"),
     rewinds: format!(
         "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to >= 0 order by sequence"
     ),
 }
 
+/// A page of those of the log that a filter leaves.
+fn events_page(direction: &str, filter: &str) -> String {
+    page_of(direction, "events", &format!("{OF_INCARNATION}{filter}"))
+}
+
+/// The events of the sequences `$13`, each looked up by its key.
+fn chosen(words: &Words) -> String {
+    format!("{} {}", (words.numbers)("$13"), (words.look_up)("events", &format!("{OF_L} and l.sequence = k.value")))
+}
+
 /// One page of events. The inner query picks rows by the filters without their bodies; the middle one adds up sizes
 /// (including what an answer adds to a body); the outer one fetches the bodies that fit, one by one. With a join, a planner
 /// that does not know how many events the session has might scan all of them for each row. The first row always fits.
-fn events_page(direction: &str, filter: &str) -> String {
+fn page_of(direction: &str, source: &str, filter: &str) -> String {
     format!(
         "select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 \
              and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body \
          from ( \
              select sequence, commit_time, sum(size) over (order by sequence {direction}) as size_so_far, \
                row_number() over (order by sequence {direction}) as place, count(*) over () as total from ( \
-                 select sequence, commit_time, octet_length(body) + 80 as size from events where {OF_INCARNATION} \
+                 select sequence, commit_time, octet_length(body) + 80 as size from {source} where {filter} \
                    and sequence > $5 and sequence < $6 \
                    and ($7 is null or event_time >= $7) and ($8 is null or author = $8) \
-                   and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10){filter} \
+                   and ($9 is null or invocation_id = $9) and ($10 is null or branch = $10) \
                  order by sequence {direction} limit 0 + $11) as page) as sized \
          where size_so_far <= $12 or place = 1 order by sequence {direction}"
     )

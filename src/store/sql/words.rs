@@ -21,6 +21,8 @@ pub struct Words {
     pub among: fn(numbers: &str) -> String,
     /// The elements of a list of texts, as rows `k(value)`.
     pub each: fn(keys: &str) -> String,
+    /// The elements of a list of numbers, as rows `k(value)`.
+    pub numbers: fn(numbers: &str) -> String,
     /// Pairs of elements of a list of texts and one of numbers, as rows `p(text, number)`.
     pub pairs: fn(texts: &str, numbers: &str) -> String,
     /// Artifacts by four lists, of users, sessions, incarnations and names, as rows `k(user_id, session_id, incarnation, name)`.

@@ -26,6 +26,7 @@ pub static WORDS: Words = Words {
     wanted: |keys| format!(" and ({keys} is null or t.key in (select value from json_each({keys})))"),
     among: |numbers| format!(" in (select value from json_each({numbers}))"),
     each: |keys| format!("json_each({keys}) as k"),
+    numbers: |numbers| format!("json_each({numbers}) as k"),
     pairs: |texts, numbers| {
         format!(
             "(select texts.value as text, numbers.value as number from json_each({texts}) texts \
