@@ -323,7 +323,7 @@ class SessionPage {
 		const state = h('select', h('option', { value: 'keep' }, 'keep'), h('option', { value: 'remove' }, 'remove'));
 		const { line: { text }, changed } = event;
 		this.#ask({
-			title: `Redact event ${event.sequence}`,
+			title: `Redact event ${event.sequence}`, id: event.id,
 			about: 'Removes what this event says, here and in its forks, for good. The event stays in its place.',
 			fields: [
 				facts([['Goes', h('bdi', text)], changed.length > 0 && ['State', h('bdi', changed.join(', '))]]),

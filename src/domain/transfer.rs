@@ -449,8 +449,8 @@ pub fn row_line(row: &LogRow) -> String {
         line.push("event", &event);
     }
     line.push("saw", &saw);
-    // The digest of the client's content, if the body has the results of its operators instead.
-    if stored_digest(body) != Some(row.digest) {
+    // The digest of the client's content, if the body has the results of its operators instead, or was redacted.
+    if redaction_of(body).is_some() || stored_digest(body) != Some(row.digest) {
         line.push_str("digest", &hex(&row.digest));
     }
     closed(line)

@@ -258,10 +258,7 @@ for (const name of NAMES) {
       assert.equal(redacted.id, said.id);
       assert.ok(!JSON.stringify(await service.get(app, "ada", "s")).includes("my password"));
       assert.deepEqual(framework.state((await service.get(app, "ada", "s"))!), {});
-      await assert.rejects(
-        service.sessiond.redactEvent({ ...key, sessionId: "none" }, said.id),
-        SessionNotFoundError,
-      );
+      await assert.rejects(service.sessiond.redactEvent({ ...key, sessionId: "none" }, said.id), SessionNotFoundError);
     });
 
     it("makes a change that has an id once", async () => {

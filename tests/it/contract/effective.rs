@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::contract::transfer::{exported, import};
+use crate::contract::transfer::{assert_all, exported, import};
 use crate::support::client::{Answer, Client, EVENTS, ONE, S};
 use crate::support::databases::on_both_databases;
 use crate::support::random::Random;
@@ -309,7 +309,7 @@ on_both_databases! {
                     3 => {
                         let lines = exported(server, &format!("{path}/export")).await;
                         server.delete(&path).await.expect(204);
-                        import(server, "", &lines).await;
+                        assert_all(&import(server, "", &lines).await, "created", 1);
                     }
                     4 => {
                         let log = server.get(format!("{path}/events?pageSize=1000")).await.expect(200).json();

@@ -170,7 +170,7 @@ fn events_of(lines: &str) -> Vec<&str> {
 }
 
 #[track_caller]
-pub(super) fn assert_all(answer: &Answer, result: &str, sessions: usize) {
+pub fn assert_all(answer: &Answer, result: &str, sessions: usize) {
     let (results, _) = results(answer);
     assert_eq!(results.len(), sessions, "{answer}");
     assert!(results.iter().all(|(_, became)| became == result), "{answer}");
