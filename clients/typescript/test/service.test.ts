@@ -252,7 +252,7 @@ for (const name of NAMES) {
     it("removes what an event said", async () => {
       const app = fresh();
       const session = await service.create(app, "ada", {}, "s");
-      const said = await service.append(session, framework.event({ text: "my password", delta: { secret: "x" } }));
+      const said = await service.append(session, framework.event({ text: "my password", stateDelta: { secret: "x" } }));
       const key = { appName: app, userId: "ada", sessionId: "s" };
       const redacted = await service.sessiond.redactEvent(key, said.id, { reason: "a password", state: "remove" });
       assert.equal(redacted.id, said.id);
