@@ -20,7 +20,7 @@ export class Timeline {
 		this.older = h('button.quiet.page', { hidden: true, click: () => page('older') }, 'Older events');
 		this.newer = h('button.quiet.page', { hidden: true, click: () => page('newer') }, 'Newer events');
 		this.scroller = h('div.scroller', this.older, this.list, this.newer);
-		this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), label, this.filter), this.scroller);
+		this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.filter, label), this.scroller);
 		this.page = page;
 		this.scroller.addEventListener('scroll', () => this.#more());
 	}
