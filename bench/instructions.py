@@ -73,7 +73,7 @@ OF_ONE = {
     "h_time_number": "time", "h_lease": "null", "h_side": "true",
     "u_was": "urev - 1", "u_revision": "urev", "a_was": "arev - 1", "a_revision": "arev",
     "e_id": "eid", "e_time": "time", "e_author": "'agent'", "e_invocation": "'i' || a", "e_branch": "null",
-    "e_user_revision": "urev", "e_app_revision": "arev", "e_rewind_to": "null", "e_digest": "sha256(eid::bytea)",
+    "e_user_revision": "urev", "e_app_revision": "arev", "e_effect": "null", "e_digest": "sha256(eid::bytea)",
     "e_body": "body", "s_key": "array[k]", "s_value": "array[value]",
     "v_key": "array_remove(array[uk], null)", "v_value": "case when uk is null then '{}' else array[value] end",
     "w_key": "array_remove(array[ak], null)", "w_value": "case when ak is null then '{}' else array[value] end",
@@ -95,7 +95,7 @@ ROWS = {
     "e": ("order by a", {
         "user": "usr", "session": "id", "incarnation": "inc", "sequence": "was + 1", "id": "eid", "time": "time",
         "author": "'agent'", "invocation": "'i' || a", "branch": "null", "user_revision": "urev", "app_revision": "arev",
-        "rewind_to": "null", "digest": "sha256(eid::bytea)", "body": "body",
+        "effect": "null", "digest": "sha256(eid::bytea)", "body": "body",
     }),
     "s": ("order by a", {
         "user": "usr", "session": "id", "incarnation": "inc", "key": "k", "value": "value", "first": "was + 1",

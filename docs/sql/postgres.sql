@@ -89,8 +89,8 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     desc limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by sequence desc;
 
 -- rewinds
-select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 and rewind_to >= 0 order by sequence;
+select sequence, effect from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and effect >= 0 order by sequence;
 
 -- event
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
@@ -284,11 +284,10 @@ with made as (insert into sessions (app_name, user_id, id, incarnation, revision
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body, redaction) select app_name,
+    invocation_id, branch, user_revision, app_revision, effect, digest, body, redaction) select app_name,
     user_id, $5, $6, sequence, id, event_time, commit_time, author, invocation_id, branch, user_revision,
-    app_revision, rewind_to, digest, body, case when redaction < 0 then redaction end from events where
-    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $7 and sequence <=
-    $8;
+    app_revision, effect, digest, body, case when redaction < 0 then redaction end from events where app_name =
+    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $7 and sequence <= $8;
 
 -- copy_spans
 insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
@@ -317,8 +316,8 @@ select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (selec
     user_id = $2 and session_id = $3 and incarnation = $4 and revision > $5) as n on n.key = p.key order by 1;
 
 -- last_compaction
-select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    rewind_to = -1 and sequence > $5 and sequence <= $6 order by sequence desc limit 1;
+select sequence, '' from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and effect = -1 and sequence > $5 and sequence <= $6 order by sequence desc limit 1;
 
 -- kept_view
 select sequence, view from effective_views where app_name = $1 and user_id = $2 and session_id = $3 and
@@ -363,8 +362,8 @@ delete from effective_ids where app_name = $1 and user_id = $2 and session_id = 
     sequence = $5;
 
 -- forget_compaction
-update events set rewind_to = null where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 and sequence = $5 and rewind_to < 0;
+update events set effect = null where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and sequence = $5 and effect < 0;
 
 -- purge_mentions
 delete from effective_ids where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -375,13 +374,14 @@ delete from effective_ids where app_name = $1 and user_id = $2 and session_id = 
 -- seen_revisions
 select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1
     and u.user_id = $2), 0) as user_floor, coalesce((select a.floor from app_scopes a where a.app_name = $1),
-    0) as app_floor, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select
-    user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1
-    and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all select created_user_revision,
-    created_app_revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4
-    and base_revision = $5) as seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
-    $3 and s.incarnation = $4;
+    0) as app_floor, coalesce((select u.redacted from user_scopes u where u.app_name = $1 and u.user_id = $2),
+    0) + coalesce((select a.redacted from app_scopes a where a.app_name = $1), 0) as redacted,
+    s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select user_revision,
+    app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
+    s.id = $3 and s.incarnation = $4) union all select created_user_revision, created_app_revision from
+    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as
+    seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
 
 -- state_then
 select (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select
@@ -464,7 +464,7 @@ delete from events where app_name = $1 and user_id = $2 and session_id = $3 and 
     <= $5;
 
 -- held
-select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.rewind_to, e.digest, e.body,
+select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.digest, e.body,
     s.base_revision, s.forked_revision, s.lost_user_from, s.lost_user_through, s.lost_app_from,
     s.lost_app_through from events e cross join sessions s where e.app_name = $1 and e.user_id = $2 and
     e.session_id = $3 and e.incarnation = $4 and e.id = $5 and s.app_name = $1 and s.user_id = $2 and s.id = $3
@@ -533,6 +533,12 @@ update user_log set value = null where app_name = $1 and user_id = $2 and revisi
 -- app_take_logged
 update app_log set value = null where app_name = $1 and revision = $2 and (key in (select k.value from
     unnest($3::text[]) as k(value))) is true;
+
+-- user_count_redaction
+update user_scopes set redacted = redacted + 1 where app_name = $1 and user_id = $2;
+
+-- app_count_redaction
+update app_scopes set redacted = redacted + 1 where app_name = $1;
 
 -- user_take_spans
 delete from user_spans where app_name = $1 and user_id = $2 and node = any($5::bigint[]) and valid_from = $3

@@ -91,8 +91,8 @@ select sequence, commit_time, total, (select e.body from events e where e.app_na
     $12 or place = 1 order by sequence desc;
 
 -- rewinds
-select sequence, rewind_to from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 and rewind_to >= 0 order by sequence;
+select sequence, effect from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and effect >= 0 order by sequence;
 
 -- event
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
@@ -275,11 +275,10 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body, redaction) select app_name,
+    invocation_id, branch, user_revision, app_revision, effect, digest, body, redaction) select app_name,
     user_id, $5, $6, sequence, id, event_time, commit_time, author, invocation_id, branch, user_revision,
-    app_revision, rewind_to, digest, body, case when redaction < 0 then redaction end from events where
-    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $7 and sequence <=
-    $8;
+    app_revision, effect, digest, body, case when redaction < 0 then redaction end from events where app_name =
+    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $7 and sequence <= $8;
 
 -- copy_spans
 insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
@@ -308,8 +307,8 @@ select coalesce(p.key, n.key) as key, p.value as was, n.value as now from (selec
     and revision > $5) as n on n.key = p.key order by 1;
 
 -- last_compaction
-select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    rewind_to = -1 and sequence > $5 and sequence <= $6 order by sequence desc limit 1;
+select sequence, '' from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and effect = -1 and sequence > $5 and sequence <= $6 order by sequence desc limit 1;
 
 -- kept_view
 select sequence, view from effective_views where app_name = $1 and user_id = $2 and session_id = $3 and
@@ -353,8 +352,8 @@ delete from effective_ids where app_name = $1 and user_id = $2 and session_id = 
     sequence = $5;
 
 -- forget_compaction
-update events set rewind_to = null where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 and sequence = $5 and rewind_to < 0;
+update events set effect = null where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
+    and sequence = $5 and effect < 0;
 
 -- purge_mentions
 delete from effective_ids where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -365,13 +364,14 @@ delete from effective_ids where app_name = $1 and user_id = $2 and session_id = 
 -- seen_revisions
 select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1
     and u.user_id = $2), 0) as user_floor, coalesce((select a.floor from app_scopes a where a.app_name = $1),
-    0) as app_floor, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select
-    user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1
-    and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all select created_user_revision,
-    created_app_revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4
-    and base_revision = $5) as seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
-    $3 and s.incarnation = $4;
+    0) as app_floor, coalesce((select u.redacted from user_scopes u where u.app_name = $1 and u.user_id = $2),
+    0) + coalesce((select a.redacted from app_scopes a where a.app_name = $1), 0) as redacted,
+    s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select user_revision,
+    app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
+    s.id = $3 and s.incarnation = $4) union all select created_user_revision, created_app_revision from
+    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as
+    seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
 
 -- state_then
 select (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from (select
@@ -452,7 +452,7 @@ delete from events where app_name = $1 and user_id = $2 and session_id = $3 and 
     <= $5;
 
 -- held
-select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.rewind_to, e.digest, e.body,
+select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.digest, e.body,
     s.base_revision, s.forked_revision, s.lost_user_from, s.lost_user_through, s.lost_app_from,
     s.lost_app_through from events e cross join sessions s where e.app_name = $1 and e.user_id = $2 and
     e.session_id = $3 and e.incarnation = $4 and e.id = $5 and s.app_name = $1 and s.user_id = $2 and s.id = $3
@@ -519,6 +519,12 @@ update user_log set value = null where app_name = $1 and user_id = $2 and revisi
 -- app_take_logged
 update app_log set value = null where app_name = $1 and revision = $2 and (key in (select k.value from
     json_each($3) as k)) is true;
+
+-- user_count_redaction
+update user_scopes set redacted = redacted + 1 where app_name = $1 and user_id = $2;
+
+-- app_count_redaction
+update app_scopes set redacted = redacted + 1 where app_name = $1;
 
 -- user_take_spans
 delete from user_spans where app_name = $1 and user_id = $2 and node in (select value from json_each($5)) and
@@ -1647,26 +1653,26 @@ with k(app_name, user_id, id, incarnation, revision, update_time, update_time_nu
 
 -- insert_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body) select * from (values (?, ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
+    invocation_id, branch, user_revision, app_revision, effect, digest, body) select * from (values (?, ?, ?,
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
 
 -- insert_events_if_unchanged
 with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-    invocation_id, branch, user_revision, app_revision, rewind_to, digest, body, was, metadata_was, user_was,
+    invocation_id, branch, user_revision, app_revision, effect, digest, body, was, metadata_was, user_was,
     app_was, lease, side, now) as (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
     ?, ?, ?, ?, ?)) limit 0 + ?) insert into events (app_name, user_id, session_id, incarnation, sequence, id,
-    event_time, commit_time, author, invocation_id, branch, user_revision, app_revision, rewind_to, digest,
-    body) select app_name, user_id, session_id, (select s.incarnation from sessions s where s.app_name =
-    k.app_name and s.user_id = k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and
-    s.revision = k.was and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch =
-    k.lease) and (not k.side or not s.lease_all or s.lease_expire <= k.now) and k.sequence <= s.base_revision +
-    coalesce((select p.events_per_session from policies p where p.app_name = k.app_name), k.sequence)),
-    sequence, id, event_time, (select max(k.now, s.commit_time) from sessions s where s.app_name = k.app_name
-    and s.user_id = k.user_id and s.id = k.session_id), author, invocation_id, branch, (select k.user_revision
-    where k.user_was = coalesce((select s.revision from user_scopes s where s.app_name = k.app_name and
-    s.user_id = k.user_id), 0)), (select k.app_revision where k.app_was = coalesce((select s.revision from
-    app_scopes s where s.app_name = k.app_name), 0)), rewind_to, digest, body from k returning incarnation,
-    user_revision, app_revision, commit_time;
+    event_time, commit_time, author, invocation_id, branch, user_revision, app_revision, effect, digest, body)
+    select app_name, user_id, session_id, (select s.incarnation from sessions s where s.app_name = k.app_name
+    and s.user_id = k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was
+    and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch = k.lease) and (not k.side
+    or not s.lease_all or s.lease_expire <= k.now) and k.sequence <= s.base_revision + coalesce((select
+    p.events_per_session from policies p where p.app_name = k.app_name), k.sequence)), sequence, id,
+    event_time, (select max(k.now, s.commit_time) from sessions s where s.app_name = k.app_name and s.user_id =
+    k.user_id and s.id = k.session_id), author, invocation_id, branch, (select k.user_revision where k.user_was
+    = coalesce((select s.revision from user_scopes s where s.app_name = k.app_name and s.user_id = k.user_id),
+    0)), (select k.app_revision where k.app_was = coalesce((select s.revision from app_scopes s where
+    s.app_name = k.app_name), 0)), effect, digest, body from k returning incarnation, user_revision,
+    app_revision, commit_time;
 
 -- update_sessions
 with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, now, active_day) as

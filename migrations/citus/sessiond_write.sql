@@ -20,7 +20,7 @@ create or replace function sessiond_write(
     a_was bigint, a_revision bigint,
     e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
     e_author text[], e_invocation text[], e_branch text[], e_user_revision bigint[], e_app_revision bigint[],
-    e_rewind_to bigint[], e_digest bytea[], e_body text[],
+    e_effect bigint[], e_digest bytea[], e_body text[],
     s_user text[], s_session text[], s_incarnation bigint[], s_key text[], s_value text[], s_first bigint[],
     s_revision bigint[], s_until bigint[],
     v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
@@ -135,17 +135,17 @@ begin
     if verdict = 'ok' and cardinality(e_user) > 0 then
         for r in
             insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-                invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
+                invocation_id, branch, user_revision, app_revision, effect, digest, body)
             select s.app_name, e.user_id, e.session_id, e.incarnation, e.sequence, e.id, e.event_time,
                 greatest(committed, s.commit_time), e.author, e.invocation_id, e.branch,
                 coalesce(e.user_revision, (select u.revision from user_scopes u
                                            where u.app_name = p_app and u.user_id = e.user_id), 0),
                 coalesce(e.app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
-                e.rewind_to, e.digest, e.body
+                e.effect, e.digest, e.body
             from unnest(e_user, e_session, e_incarnation, e_sequence, e_id, e_time, e_author, e_invocation, e_branch,
-                    e_user_revision, e_app_revision, e_rewind_to, e_digest, e_body)
+                    e_user_revision, e_app_revision, e_effect, e_digest, e_body)
                 as e(user_id, session_id, incarnation, sequence, id, event_time, author, invocation_id, branch,
-                    user_revision, app_revision, rewind_to, digest, body)
+                    user_revision, app_revision, effect, digest, body)
             cross join lateral (select l.app_name, l.commit_time from sessions l where l.app_name = p_app
                                   and l.user_id = e.user_id and l.id = e.session_id and l.incarnation = e.incarnation
                                 offset 0) as s

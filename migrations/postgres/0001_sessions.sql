@@ -98,8 +98,8 @@ create table events (
     -- The shared scopes that the event saw.
     user_revision bigint not null,
     app_revision  bigint not null,
-    -- Of an event that rewinds: the last event before those that it takes back. Of a compaction: -1.
-    rewind_to     bigint,
+    -- What it does to the history of its session. One that rewinds: the last event before those that it takes back. A compaction: -1.
+    effect        bigint,
     digest        bytea not null,
     body          text not null,
     -- Of a redacted event: the metadata revision of its session that the last redaction made, unless it was copied since. -1: an event
@@ -112,8 +112,8 @@ create table events (
     constraint events_id_key unique (id, incarnation, user_id, app_name)
 );
 -- With as many columns of the key as the primary key: a planner without statistics would take that one.
-create index events_rewinds on events (incarnation, sequence, user_id, app_name) where rewind_to >= 0;
-create index events_compactions on events (incarnation, sequence, user_id, app_name) where rewind_to = -1;
+create index events_rewinds on events (incarnation, sequence, user_id, app_name) where effect >= 0;
+create index events_compactions on events (incarnation, sequence, user_id, app_name) where effect = -1;
 create index events_redactions on events (incarnation, redaction) where redaction is not null;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
@@ -130,7 +130,7 @@ create table session_state (
 
 -- `floor`: what the scope was before that revision is not known, or not any more. `emptied`: nothing is left of what was before
 -- that one. `began`: the scope of a user has had no revision up to here, but 0. `imported`: the revision at which an import took it,
--- until its past has come, which is written below the floor.
+-- until its past has come, which is written below the floor. `redacted`: how often values of its past were taken.
 create table user_scopes (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
@@ -139,6 +139,7 @@ create table user_scopes (
     emptied  bigint not null default 0,
     began    bigint not null default 0,
     imported bigint not null default 0,
+    redacted bigint not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 ) with (fillfactor = 50);
 create table user_state (
@@ -164,6 +165,7 @@ create table app_scopes (
     floor    bigint not null default 0,
     emptied  bigint not null default 0,
     imported bigint not null default 0,
+    redacted bigint not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 ) with (fillfactor = 20);
 create table app_state (
@@ -622,7 +624,7 @@ create function sessiond_write(
     a_was bigint, a_revision bigint,
     e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
     e_author text[], e_invocation text[], e_branch text[], e_user_revision bigint[], e_app_revision bigint[],
-    e_rewind_to bigint[], e_digest bytea[], e_body text[],
+    e_effect bigint[], e_digest bytea[], e_body text[],
     s_user text[], s_session text[], s_incarnation bigint[], s_key text[], s_value text[], s_first bigint[],
     s_revision bigint[], s_until bigint[],
     v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
@@ -763,9 +765,9 @@ begin
 
     incarnations := e_incarnation;
     insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-        invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
+        invocation_id, branch, user_revision, app_revision, effect, digest, body)
     select p_app, e_user[i], e_session[i], e_incarnation[i], e_sequence[i], e_id[i], e_time[i], commit_times[i], e_author[i],
-        e_invocation[i], e_branch[i], user_revisions[i], app_revisions[i], e_rewind_to[i], e_digest[i], e_body[i]
+        e_invocation[i], e_branch[i], user_revisions[i], app_revisions[i], e_effect[i], e_digest[i], e_body[i]
     from generate_subscripts(e_user, 1) as i;
 
     if h_bucket is not null then
@@ -937,7 +939,7 @@ create function sessiond_append(
     h_time_number text, h_lease bigint, h_side boolean,
     u_was bigint, u_revision bigint, a_was bigint, a_revision bigint,
     e_id text, e_time bigint, e_author text, e_invocation text, e_branch text, e_user_revision bigint,
-    e_app_revision bigint, e_rewind_to bigint, e_digest bytea, e_body text,
+    e_app_revision bigint, e_effect bigint, e_digest bytea, e_body text,
     s_key text[], s_value text[], v_key text[], v_value text[], w_key text[], w_value text[],
     p_feed boolean,
     out verdict text, out user_revision bigint, out app_revision bigint, out commit_time bigint
@@ -1024,11 +1026,11 @@ begin
     committed := greatest(present, committed);
     commit_time := committed;
     insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-        invocation_id, branch, user_revision, app_revision, rewind_to, digest, body)
+        invocation_id, branch, user_revision, app_revision, effect, digest, body)
     values (p_app, p_user, p_session, p_incarnation, h_revision, e_id, e_time, committed, e_author, e_invocation, e_branch,
         coalesce(e_user_revision, (select u.revision from user_scopes u where u.app_name = p_app and u.user_id = p_user), 0),
         coalesce(e_app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
-        e_rewind_to, e_digest, e_body)
+        e_effect, e_digest, e_body)
     returning events.user_revision, events.app_revision into user_revision, app_revision;
     if h_bucket is not null then
         update session_updates o set bucket = h_bucket

@@ -95,8 +95,8 @@ create table events (
     -- The shared scopes that the event saw.
     user_revision integer not null,
     app_revision  integer not null,
-    -- Of an event that rewinds: the last event before those that it takes back. Of a compaction: -1.
-    rewind_to     integer,
+    -- What it does to the history of its session. One that rewinds: the last event before those that it takes back. A compaction: -1.
+    effect        integer,
     digest        blob not null,
     body          text not null,
     -- Of a redacted event: the metadata revision of its session that the last redaction made, unless it was copied since. -1: an event
@@ -109,8 +109,8 @@ create table events (
     constraint events_id_key unique (id, incarnation, user_id, app_name)
 );
 -- With as many columns of the key as the primary key: a planner without statistics would take that one.
-create index events_rewinds on events (incarnation, sequence, user_id, app_name) where rewind_to >= 0;
-create index events_compactions on events (incarnation, sequence, user_id, app_name) where rewind_to = -1;
+create index events_rewinds on events (incarnation, sequence, user_id, app_name) where effect >= 0;
+create index events_compactions on events (incarnation, sequence, user_id, app_name) where effect = -1;
 create index events_redactions on events (incarnation, redaction) where redaction is not null;
 
 -- `revision` of a state row is the revision, of its session or scope, that wrote it last.
@@ -127,7 +127,7 @@ create table session_state (
 
 -- `floor`: what the scope was before that revision is not known, or not any more. `emptied`: nothing is left of what was before
 -- that one. `began`: the scope of a user has had no revision up to here, but 0. `imported`: the revision at which an import took it,
--- until its past has come, which is written below the floor.
+-- until its past has come, which is written below the floor. `redacted`: how often values of its past were taken.
 create table user_scopes (
     app_name text not null,
     user_id  text not null,
@@ -136,6 +136,7 @@ create table user_scopes (
     emptied  integer not null default 0,
     began    integer not null default 0,
     imported integer not null default 0,
+    redacted integer not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
 );
 create table user_state (
@@ -161,6 +162,7 @@ create table app_scopes (
     floor    integer not null default 0,
     emptied  integer not null default 0,
     imported integer not null default 0,
+    redacted integer not null default 0,
     constraint app_scopes_pkey primary key (app_name)
 );
 create table app_state (

@@ -319,7 +319,7 @@ fn write<'a>(
         for change in changes {
             change_state(loaded, key, tag, change, writes);
         }
-        let rewind_to = match &event.rewind {
+        let effect = match &event.rewind {
             Some(Rewind::To(sequence)) => Some(*sequence),
             // An unknown invocation takes nothing back.
             Some(Rewind::Before(invocation)) => {
@@ -335,7 +335,7 @@ fn write<'a>(
             user_revision: tag.user,
             app_revision: tag.app,
             commit_time: now,
-            rewind_to,
+            effect,
             event,
             body,
         });

@@ -283,6 +283,11 @@ impl View {
         left.retain(|(first, last)| first <= last);
         left
     }
+
+    /// The sequences of [`View::left`].
+    pub fn events(&self, base: i64, end: i64, hidden: &[(i64, i64)]) -> impl Iterator<Item = i64> + use<> {
+        self.left(base, end, hidden).into_iter().flat_map(|(first, last)| first..=last)
+    }
 }
 
 /// What a [`View`] is stored as. Times are the bits of floats, which come back as they were.
@@ -612,8 +617,7 @@ mod tests {
             loop {
                 match advance.step() {
                     Step::Left(from, to) => {
-                        let left = before.left(self.base, before.through, hidden);
-                        let events = left.into_iter().flat_map(|(first, last)| first..=last).map(at);
+                        let events = before.events(self.base, before.through, hidden).map(at);
                         let is_within = |event: &Record| (from.0..=to.0).contains(&((event.time * 1e6) as i64));
                         advance.records(events.filter(is_within).collect());
                     }
@@ -668,8 +672,7 @@ mod tests {
                 let hidden = hidden(&rewinds);
                 let kept = store.view(end, &hidden);
                 let view = store.advance(kept.clone(), end, &hidden);
-                let left: Vec<i64> =
-                    view.left(0, end, &hidden).into_iter().flat_map(|(first, last)| first..=last).collect();
+                let left: Vec<i64> = view.events(0, end, &hidden).collect();
                 prop_assert_eq!(&left, &rule(&log[..end as usize], &hidden), "after {} from {}", end, kept.through);
                 if *act == 0 {
                     let news = log[kept.through as usize..end as usize].iter();
@@ -693,8 +696,7 @@ mod tests {
             if let Some(view) = store.advance(View::new(0), end, &[]).trimmed(base) {
                 let view = View::from_text(end, &view.to_text()).unwrap();
                 let view = Store { base, ..store }.advance(view, end, &[]);
-                let left: Vec<i64> =
-                    view.left(base, end, &[]).into_iter().flat_map(|(first, last)| first..=last).collect();
+                let left: Vec<i64> = view.events(base, end, &[]).collect();
                 prop_assert_eq!(left, rule(&log[base as usize..], &[]));
             }
         }

@@ -605,7 +605,7 @@ pub struct ImportedRow {
     pub sequence: i64,
     pub commit_time: Micros,
     pub saw: (i64, i64),
-    pub rewind_to: Option<i64>,
+    pub effect: Option<i64>,
     /// Of a stub without author, branch and body.
     pub event: NewEvent,
 }
@@ -627,7 +627,7 @@ impl ImportedRow {
             body: "".into(),
             digest: row.digest,
         };
-        Self { sequence: row.sequence, commit_time: row.commit_time, saw: row.saw, rewind_to: None, event }
+        Self { sequence: row.sequence, commit_time: row.commit_time, saw: row.saw, effect: None, event }
     }
 }
 

@@ -75,7 +75,7 @@ pub struct EventRow {
     pub invocation_id: String,
     pub branch: Option<String>,
     pub saw: Seen,
-    pub rewind_to: Option<i64>,
+    pub effect: Option<i64>,
     pub digest: Vec<u8>,
     pub body: String,
 }
@@ -305,14 +305,14 @@ impl SessionCheck {
                     .note(|| format!("event {n}: the {name} of the body is not the one that was stored with it"));
             }
         }
-        if (event.rewind_to == Some(COMPACTION)) != (body.compacts && !body.rewinds) {
+        if (event.effect == Some(COMPACTION)) != (body.compacts && !body.rewinds) {
             self.findings
                 .note(|| format!("event {n}: it is stored as a compaction and is none, or the other way round"));
         }
         if let Some(other) = body.others.first().filter(|_| body.is_redacted) {
             self.findings.note(|| format!("event {n}: it is redacted, and has {other:?}"));
         }
-        match event.rewind_to.filter(|to| *to != COMPACTION) {
+        match event.effect.filter(|to| *to != COMPACTION) {
             Some(to) if !(0..n).contains(&to) => {
                 self.findings.note(|| format!("event {n}: it rewinds to {to}, which is not before it"));
             }
@@ -759,7 +759,7 @@ mod tests {
             invocation_id: String::new(),
             branch: None,
             saw: Seen { user, app },
-            rewind_to: None,
+            effect: None,
             digest: event.digest.to_vec(),
             body: event.body.to_string(),
         }
@@ -1011,18 +1011,18 @@ mod tests {
     fn rewinds_are_stored_as_such() {
         let rewind = r#""stateDelta":{"c":null},"stateOps":[{"op":"remove","key":"b"}],"rewindBeforeInvocationId":"i""#;
         let of = |actions: &'static str, to| {
-            move |s: &mut Stored| s.events[3] = EventRow { rewind_to: to, ..event(4, 4, 1, actions) }
+            move |s: &mut Stored| s.events[3] = EventRow { effect: to, ..event(4, 4, 1, actions) }
         };
         differs(of(rewind, Some(3)), &[]);
         differs(of(rewind, Some(4)), &["event 4: it rewinds to 4, which is not before it"]);
         differs(of(rewind, None), &["event 4: it rewinds, and is not stored as one that does"]);
-        differs(|s| s.events[0].rewind_to = Some(0), &["event 1: it is stored as one that rewinds, and is none"]);
+        differs(|s| s.events[0].effect = Some(0), &["event 1: it is stored as one that rewinds, and is none"]);
         let blank: &str = &rewind.replace("\"i\"", "\"\"");
         differs(|s| s.events[3] = event(4, 4, 1, blank), &[]);
         // To a revision, and the events after it belong to no invocation.
         let rewound = |to: i64| {
             move |s: &mut Stored| {
-                s.events[3] = EventRow { rewind_to: Some(1), ..event(4, 4, 1, blank) };
+                s.events[3] = EventRow { effect: Some(1), ..event(4, 4, 1, blank) };
                 let metadata = format!("{{\"customMetadata\":{{\"rewindToRevision\":{to}}},");
                 s.events[3].body = s.events[3].body.replacen('{', &metadata, 1);
             }

@@ -23,8 +23,8 @@ pub struct EventWrite<'a> {
     pub user_revision: i64,
     pub app_revision: i64,
     pub commit_time: Micros,
-    /// The last event before those that this one takes back.
-    pub rewind_to: Option<i64>,
+    /// The last event before those that this one takes back, or [`COMPACTION`](super::effective::COMPACTION).
+    pub effect: Option<i64>,
     pub event: &'a NewEvent,
     pub body: Arc<str>,
 }

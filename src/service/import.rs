@@ -1157,20 +1157,20 @@ impl Import {
         for change in event.edit.sets.iter().filter(|change| change.scope == Scope::Session) {
             open.set(&change.key, Some(change.value.clone()), sequence);
         }
-        let mut rewind_to = rewound_to;
+        let mut effect = rewound_to;
         // As for readers of ADK, the invocation decides; the revision, if it has no name.
         if let Some(Rewind::Before(invocation)) = &event.rewind {
             let first = open.invocations.get(invocation).copied();
             // A rewind to an unknown invocation takes nothing back.
-            rewind_to = Some(first.unwrap_or(sequence) - 1);
+            effect = Some(first.unwrap_or(sequence) - 1);
         }
         if event.compacts && event.rewind.is_none() {
-            rewind_to = Some(COMPACTION);
+            effect = Some(COMPACTION);
         }
         open.name_versions(&event.artifacts, sequence);
         open.saw_invocation(&event.invocation_id, sequence);
         open.bytes += event.body.len() + 500;
-        open.rows.push(ImportedRow { sequence, commit_time, saw, rewind_to, event });
+        open.rows.push(ImportedRow { sequence, commit_time, saw, effect, event });
         self.flush_if_full().await
     }
 

@@ -189,7 +189,7 @@ statements! { words,
     forget_mentions_of: format!("delete from effective_ids where {OF_INCARNATION} and sequence = $5"),
     /// The event `$5` is no compaction any more.
     forget_compaction: format!(
-        "update events set rewind_to = null where {OF_INCARNATION} and sequence = $5 and rewind_to < 0"
+        "update events set effect = null where {OF_INCARNATION} and sequence = $5 and effect < 0"
     ),
     /// Removes the first `$5` mentions in events up to `$6`.
     purge_mentions: format!(

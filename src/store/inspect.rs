@@ -670,7 +670,7 @@ impl Snapshot {
         // The sizes first, without the bodies; then the bodies that fit.
         let query = Query::new(
             "select e.sequence, e.id, e.event_time, e.author, e.invocation_id, e.branch, e.user_revision, \
-               e.app_revision, e.rewind_to, e.digest, e.body \
+               e.app_revision, e.effect, e.digest, e.body \
              from (select sequence, sum(size) over (order by sequence) as size_so_far, \
                      row_number() over (order by sequence) as place \
                    from (select sequence, octet_length(body) as size from events where ",
@@ -688,7 +688,7 @@ impl Snapshot {
         type Row = (i64, String, i64, String, String, Option<String>, i64, i64, Option<i64>, Vec<u8>, String);
         let rows: Vec<Row> = self.rows(query).await?;
         let event =
-            |(sequence, id, time, author, invocation_id, branch, user, app, rewind_to, digest, body): Row| EventRow {
+            |(sequence, id, time, author, invocation_id, branch, user, app, effect, digest, body): Row| EventRow {
                 sequence,
                 id,
                 event_time: Micros(time),
@@ -696,7 +696,7 @@ impl Snapshot {
                 invocation_id: plain_text(&invocation_id),
                 branch: branch.as_deref().map(plain_text),
                 saw: Seen { user, app },
-                rewind_to,
+                effect,
                 digest,
                 body,
             };

@@ -124,7 +124,7 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
         if !found.is_copy_of(&event) || found.sequence <= found.base_revision {
             continue;
         }
-        if let Some(body) = redaction.of(&found.body, found.rewind_to.is_some_and(|to| to >= 0)) {
+        if let Some(body) = redaction.of(&found.body, found.effect.is_some_and(|to| to >= 0)) {
             targets.push(Target { row, event: found, body });
         }
     }
@@ -351,6 +351,7 @@ async fn take_shared(db: &mut impl Sql, written: &Written) -> Result<()> {
     let statements = ScopeStatements::of(db, scope);
     let of = |text: &'static str| Query::new(text).owner(scope).bind(*revision).bind(Some(&**keys));
     db.execute(of(&statements.take_logged)).await?;
+    db.execute(Query::new(&statements.count_redaction).owner(scope)).await?;
     db.execute(of(&statements.take_spans).bind(history::path(*revision, i64::MAX))).await.map(drop)
 }
 
@@ -373,7 +374,7 @@ async fn redacted(db: &mut impl Sql, query: &RedactedQuery) -> Result<Vec<(i64, 
 statements! { words,
     /// The event of the id `$5`, with what decides whether it is there, and whose it is.
     held: format!(
-        "select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.rewind_to, e.digest, e.body, \
+        "select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.digest, e.body, \
            s.base_revision, s.forked_revision, \
            s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
          from events e cross join sessions s where {OF_EVENT} and e.id = $5 and {OF_SESSION}"
@@ -430,6 +431,8 @@ statements! { words, ScopeTables { name, of, params: [p, q, r, ..], .. },
         "update {name}_log set value = null where {of} and revision = {p} and (key in (select k.value from {})) is true",
         (words.each)(q)
     ),
+    /// Tells, in tags of past states, that they changed.
+    count_redaction: format!("update {name}_scopes set redacted = redacted + 1 where {of}"),
     /// Removes the spans of these values; `r` are the nodes where they may be filed.
     take_spans: format!(
         "delete from {name}_spans where {of} and node{} and valid_from = {p} and (key in (select k.value from {})) is true",
@@ -446,7 +449,7 @@ struct Held {
     commit_time: i64,
     user_revision: i64,
     app_revision: i64,
-    rewind_to: Option<i64>,
+    effect: Option<i64>,
     digest: Vec<u8>,
     body: String,
     base_revision: i64,

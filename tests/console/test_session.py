@@ -196,6 +196,7 @@ def test_an_event_is_redacted(api, app, page):
     page.wait_text(".row[aria-current=true]", "redacted: a password")
     page.wait_text(".middle .facts", "a password")
     assert "Text 2" not in page.text()
+    wait_state(page, "State at 2")
     assert api.get(f"{session}/state?atRevision=2").json == {}
     found = api.get(path("apps", app, "users", "ada", "sessions", fork["id"], "events", "e2")).json
     assert found["redacted"]["reason"] == "a password" and "content" not in found

@@ -434,7 +434,7 @@ async fn rows_of_nobody_are_found(place: Place) {
     place
         .execute(
             "insert into events select app_name, user_id, session_id, 7, sequence, id, event_time, commit_time, author, \
-               invocation_id, branch, user_revision, app_revision, rewind_to, digest, body, redaction from events; \
+               invocation_id, branch, user_revision, app_revision, effect, digest, body, redaction from events; \
              insert into session_state select app_name, user_id, 't', incarnation, key, value, revision \
                from session_state; \
              insert into session_spans select app_name, user_id, session_id, 8, node, key, valid_from, valid_to, value \

@@ -47,7 +47,8 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
         app,
         incarnation: head.incarnation,
         timeline: head.timeline,
-        metadata: 0,
+        // A redaction takes values from states that are past.
+        metadata: head.metadata_revision + seen.redacted,
     };
     let state = state_then(tx, &head, &tag, &query.filter).await?;
     Ok(Moment::Then { tag, state })
@@ -82,11 +83,13 @@ async fn state_then(db: &mut impl Sql, head: &SessionInfo, then: &Tag, filter: &
 
 statements! { words,
     /// The app and user revisions that event `$5` recorded or, if `$5` is the base, those recorded for the base; the floors of the
-    /// scopes; and where an import lost them.
+    /// scopes, and how often values of their past were taken; and where an import lost them.
     seen_revisions: format!(
         "select seen.user_revision, seen.app_revision, \
            coalesce((select u.floor from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) as user_floor, \
            coalesce((select a.floor from app_scopes a where a.app_name = $1), 0) as app_floor, \
+           coalesce((select u.redacted from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) \
+             + coalesce((select a.redacted from app_scopes a where a.app_name = $1), 0) as redacted, \
            s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
          from (select user_revision, app_revision from events where {OF_INCARNATION} and sequence = $5 \
            and $5 > (select s.base_revision from sessions s where {OF_SESSION}) \
@@ -129,13 +132,14 @@ fn state_then_text(words: &Words) -> String {
     )
 }
 
-/// The revisions of shared scopes that an event saw, and from when on these are known.
+/// The revisions of shared scopes that an event saw, from when on these are known, and how often values were taken from them.
 #[derive(FromRow)]
 struct SeenRow {
     user_revision: i64,
     app_revision: i64,
     user_floor: i64,
     app_floor: i64,
+    redacted: i64,
     #[sqlx(flatten)]
     lost: LostRow,
 }

@@ -30,7 +30,7 @@ pub const EVENT: [(&str, Part); 12] = [
     ("branch", Part::Text(|row| row.event.branch.as_deref().map(filter_text))),
     ("user_revision", Part::Number(|row| read(row.user_revision))),
     ("app_revision", Part::Number(|row| read(row.app_revision))),
-    ("rewind_to", Part::Number(|row| row.rewind_to)),
+    ("effect", Part::Number(|row| row.effect)),
     ("digest", Part::Bytes(|row| &row.event.digest)),
     ("body", Part::Shared(|row| &row.body)),
 ];

@@ -45,42 +45,34 @@ pub async fn view(db: &mut impl Sql, log: Log<'_>) -> Result<Option<(View, bool)
 
 /// The last compaction of a log that is not taken back.
 pub async fn last_compaction(db: &mut impl Sql, log: Log<'_>) -> Result<Option<i64>> {
-    let statements = Statements::of(db);
-    let mut end = log.end;
-    loop {
-        let query = Query::of(&statements.last_compaction, log.key, log.incarnation).bind(log.base).bind(end);
-        let Some((sequence,)) = at_most_one::<(i64,)>(db, query).await? else { return Ok(None) };
-        match log.hidden.iter().find(|(after, last)| (after + 1..=*last).contains(&sequence)) {
-            Some((after, _)) => end = *after,
-            None => return Ok(Some(sequence)),
-        }
-    }
+    let text = &Statements::of(db).last_compaction;
+    Ok(last_standing(db, log, text).await?.map(|(sequence, _)| sequence))
 }
 
 /// The last view that was kept of an event that is not taken back, or that of the beginning.
 pub async fn kept(db: &mut impl Sql, log: Log<'_>) -> Result<View> {
-    let statements = Statements::of(db);
+    let text = &Statements::of(db).kept_view;
+    let Some((sequence, view)) = last_standing(db, log, text).await? else { return Ok(View::new(log.base)) };
+    let view = View::from_text(sequence, &view).ok_or_else(|| corrupt("a kept view cannot be read"))?;
+    Ok(view.trimmed(log.base).unwrap_or_else(|| View::new(log.base)))
+}
+
+/// The last row of an event that is not taken back. The view of a rewind itself is one of what it has left.
+async fn last_standing(db: &mut impl Sql, log: Log<'_>, text: &'static str) -> Result<Option<(i64, String)>> {
     let mut end = log.end;
     loop {
-        let query = Query::of(&statements.kept_view, log.key, log.incarnation).bind(log.base).bind(end);
-        let Some((sequence, text)) = at_most_one::<(i64, String)>(db, query).await? else {
-            return Ok(View::new(log.base));
-        };
-        // The view of a rewind itself is one of what it has left.
-        match log.hidden.iter().find(|(after, last)| *after < sequence && sequence < *last) {
+        let query = Query::of(text, log.key, log.incarnation).bind(log.base).bind(end);
+        let Some(row) = at_most_one::<(i64, String)>(db, query).await? else { return Ok(None) };
+        match log.hidden.iter().find(|(after, last)| *after < row.0 && row.0 < *last) {
             Some((after, _)) => end = *after,
-            None => {
-                let view = View::from_text(sequence, &text).ok_or_else(|| corrupt("a kept view cannot be read"))?;
-                return Ok(view.trimmed(log.base).unwrap_or_else(|| View::new(log.base)));
-            }
+            None => return Ok(Some(row)),
         }
     }
 }
 
 /// The sequences that came since a view, without those that are taken back.
 pub fn since(view: &View, log: Log<'_>) -> impl Iterator<Item = i64> + use<> {
-    let left = View::new(view.through).left(view.through, log.end, log.hidden);
-    left.into_iter().flat_map(|(first, last)| first..=last)
+    View::new(view.through).events(view.through, log.end, log.hidden)
 }
 
 /// Takes a view over the events that came since.
@@ -90,8 +82,7 @@ pub async fn advance(db: &mut impl Sql, log: Log<'_>, view: View, news: Vec<Reco
     loop {
         match advance.step() {
             Step::Left(from, to) => {
-                let left = before.left(log.base, before.through, log.hidden);
-                let sequences: Vec<i64> = left.into_iter().flat_map(|(first, last)| first..=last).collect();
+                let sequences: Vec<i64> = before.events(log.base, before.through, log.hidden).collect();
                 advance.records(records(db, log, &sequences, Some((from.0, to.0))).await?);
             }
             Step::Events(sequences) => advance.records(records(db, log, &sequences, None).await?),
@@ -136,7 +127,7 @@ struct RecordRow {
 statements! { words,
     /// The last compaction after the sequence `$5`, up to `$6`.
     last_compaction: format!(
-        "select sequence from events where {OF_INCARNATION} and rewind_to = {COMPACTION} and sequence > $5 and sequence <= $6 \
+        "select sequence, '' from events where {OF_INCARNATION} and effect = {COMPACTION} and sequence > $5 and sequence <= $6 \
          order by sequence desc limit 1"
     ),
     /// The last kept view after the sequence `$5`, up to `$6`.

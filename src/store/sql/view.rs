@@ -66,24 +66,42 @@ pub async fn in_parts<'a>(
 }
 
 pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
-    if let History::Effective(at) = query.history {
-        return effective_events(db, head, query, at.unwrap_or(head.revision)).await;
-    }
-    // Sequences are dense, so the last N are those above revision - N.
-    let before_last = query.last.map_or(0, |last| head.revision.saturating_sub(last));
-    let after = query.after.max(head.base_revision).max(before_last);
-    let statements = Statements::of(db);
-    let hidden = match query.history {
-        History::Whole => Vec::new(),
-        _ => hidden(&rewinds(db, head).await?),
+    let (base, incarnation) = (head.base_revision, head.incarnation);
+    let end = match query.history {
+        History::Effective(Some(at)) => at.min(head.revision),
+        _ => head.revision,
     };
+    let mut rewinds = match query.history {
+        History::Whole => Vec::new(),
+        _ => rewinds(db, head).await?,
+    };
+    rewinds.retain(|(sequence, _)| *sequence <= end);
+    let hidden = hidden(&rewinds);
+    let view = match query.history {
+        History::Effective(_) => {
+            let log = Log { key: &head.key, incarnation, base, end, hidden: &hidden };
+            effective::view(db, log).await?
+        }
+        _ => None,
+    };
+    let no_compaction = View::new(base);
+    let mut left = view.as_ref().map_or(&no_compaction, |(view, _)| view).left(base, end, &hidden);
+    if let Some(last) = query.last {
+        keep_last(&mut left, last);
+    }
+    if let Some((_, is_behind)) = view {
+        return Ok(EventPage { is_behind, ..chosen_events(db, head, query, left).await? });
+    }
+    let after = query.after.max(left.first().map_or(end, |(first, _)| first - 1));
+    let before = query.before.min(end + 1);
+    let statements = Statements::of(db);
     let text = match (query.descending, hidden.is_empty()) {
         (false, true) => &statements.events_ascending,
         (true, true) => &statements.events_descending,
         (false, false) => &statements.visible_ascending,
         (true, false) => &statements.visible_descending,
     };
-    let mut statement = page_query(text, head, query, (after, query.before), query.max_rows, query.max_bytes);
+    let mut statement = page_query(text, head, query, (after, before), query.max_rows, query.max_bytes);
     if !hidden.is_empty() {
         let (first, last): (Vec<i64>, Vec<i64>) = hidden.into_iter().unzip();
         statement = statement.bind(first).bind(last);
@@ -115,19 +133,13 @@ fn page_query<'a>(
 /// How many events one statement reads that are left, if there are filters: how many of those match is not known.
 const FILTERED: usize = 1024;
 
-/// A page of the effective history as it was at a revision.
-async fn effective_events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery, at: i64) -> Result<EventPage> {
-    let base = head.base_revision;
-    let end = at.min(head.revision);
-    let mut all = rewinds(db, head).await?;
-    all.retain(|(sequence, _)| *sequence <= end);
-    let hidden = hidden(&all);
-    let log = Log { key: &head.key, incarnation: head.incarnation, base, end, hidden: &hidden };
-    let (view, is_behind) = effective::view(db, log).await?.unwrap_or((View::new(base), false));
-    let mut left = view.left(base, end, &hidden);
-    if let Some(last) = query.last {
-        keep_last(&mut left, last);
-    }
+/// A page of the events of these sequences, which are ascending ranges.
+async fn chosen_events(
+    db: &mut impl Sql,
+    head: &SessionInfo,
+    query: &EventQuery,
+    mut left: Vec<(i64, i64)>,
+) -> Result<EventPage> {
     left.iter_mut()
         .for_each(|range| *range = (range.0.max(query.after.saturating_add(1)), range.1.min(query.before - 1)));
     left.retain(|(first, last)| first <= last);
@@ -144,7 +156,7 @@ async fn effective_events(db: &mut impl Sql, head: &SessionInfo, query: &EventQu
         query.since.is_some() || query.author.is_some() || query.invocation_id.is_some() || query.branch.is_some();
     let statements = Statements::of(db);
     let text = if query.descending { &statements.chosen_descending } else { &statements.chosen_ascending };
-    let mut page = EventPage { is_behind, ..EventPage::default() };
+    let mut page = EventPage::default();
     let mut bytes = query.max_bytes;
     loop {
         let rows = query.max_rows - page.events.len();
@@ -200,7 +212,7 @@ statements! { words,
     chosen_ascending: page_of("asc", &chosen(words), "true"),
     chosen_descending: page_of("desc", &chosen(words), "true"),
     rewinds: format!(
-        "select sequence, rewind_to from events where {OF_INCARNATION} and rewind_to >= 0 order by sequence"
+        "select sequence, effect from events where {OF_INCARNATION} and effect >= 0 order by sequence"
     ),
 }
 

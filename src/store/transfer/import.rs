@@ -137,7 +137,7 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
                 user_revision: row.saw.0,
                 app_revision: row.saw.1,
                 commit_time: row.commit_time,
-                rewind_to: row.rewind_to,
+                effect: row.effect,
                 event: &row.event,
                 body: row.event.body.clone(),
             };
