@@ -1,0 +1,156 @@
+// The credential: where it comes from, and when it is asked for again.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, it } from "node:test";
+import { Server } from "../../support/server.js";
+import { SessiondAccessError, type Token } from "../src/core/index.js";
+import { event, type Plain, plain } from "./support/plain.js";
+
+const ADMIN = "admin-".padEnd(40, "x");
+const folder = mkdtempSync(join(tmpdir(), "sessiond-ts-key-"));
+let server: Server;
+const services: Plain[] = [];
+before(async () => {
+  writeFileSync(join(folder, "key"), ADMIN);
+  server = await Server.start("--admin-key-file", join(folder, "key"));
+});
+after(async () => {
+  for (const service of services) await service.close();
+  await server.remove();
+  rmSync(folder, { recursive: true });
+});
+
+function sessions(token?: Token, headers?: Record<string, string>): Plain {
+  const service = plain({ url: server.url, token, headers, retryForMs: 5_000 });
+  services.push(service);
+  return service;
+}
+
+async function user(app: string, name: string): Promise<string> {
+  const key = (await (
+    await fetch(`${server.url}/v1/keys`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${ADMIN}` },
+      body: JSON.stringify({ name: "test", role: "agent", apps: [app] }),
+    })
+  ).json()) as { key: string };
+  const minted = await sessions(key.key).mintToken(app, name, undefined, 60_000);
+  assert.ok(minted.expireTime.getTime() > Date.now());
+  return minted.token;
+}
+
+it("is a text, without the white space of a file", async () => {
+  const session = await sessions(`${ADMIN}\n`).create(randomUUID(), "ada");
+  assert.ok(session.id);
+});
+
+it("is that of SESSIOND_TOKEN, unless it is given", async () => {
+  process.env["SESSIOND_TOKEN"] = ADMIN;
+  try {
+    await sessions().create(randomUUID(), "ada");
+    await assert.rejects(sessions("").create("a", "ada"), SessiondAccessError);
+    await assert.rejects(sessions("other").create("a", "ada"), SessiondAccessError);
+    await sessions(undefined, { authorization: `Bearer ${ADMIN}` }).create(randomUUID(), "ada");
+  } finally {
+    delete process.env["SESSIOND_TOKEN"];
+  }
+});
+
+it("is asked for when there is none", async () => {
+  await assert.rejects(sessions().create("a", "ada", {}, "s"), (error: SessiondAccessError) => {
+    assert.ok(error instanceof SessiondAccessError);
+    assert.deepEqual([error.status, error.code, error.outcome], [401, "unauthenticated", "not_applied"]);
+    assert.match(error.message, /No token was sent: give `token`, or set SESSIOND_TOKEN\.$/);
+    return true;
+  });
+});
+
+it("is in no error", async () => {
+  const wrong = "sdk_wrong_secret";
+  await assert.rejects(
+    sessions(wrong).create("a", "ada"),
+    (error: Error) => !`${error.stack} ${JSON.stringify(error)}`.includes(wrong),
+  );
+  for (const bad of ["white space", "new\nline", "\u00e9", " "]) {
+    assert.throws(
+      () => sessions(bad),
+      (error: Error) => error instanceof TypeError && !error.message.includes(bad.trim() || "  "),
+    );
+  }
+});
+
+it("of a function is asked for once, and again once for all requests when it is refused", async () => {
+  let asked = 0;
+  let token = ADMIN;
+  const service = sessions(async () => {
+    asked += 1;
+    return token;
+  });
+  const app = randomUUID();
+  await Promise.all(Array.from({ length: 10 }, () => service.create(app, "ada")));
+  assert.equal(asked, 1);
+
+  const renewed = sessions(() => {
+    asked += 1;
+    return asked === 2 ? "expired" : token;
+  });
+  await Promise.all(Array.from({ length: 10 }, () => renewed.create(app, "ada")));
+  assert.equal(asked, 3);
+
+  token = "expired-too";
+  asked = 10;
+  const refused = sessions(() => {
+    asked += 1;
+    return token;
+  });
+  await assert.rejects(refused.create(app, "ada"), (error: SessiondAccessError) => error.status === 401);
+  assert.equal(asked, 12);
+});
+
+it("of a function that fails is an error that has the failure, and is asked for again by the next request", async () => {
+  let asked = 0;
+  const service = sessions(() => {
+    asked += 1;
+    if (asked === 1) throw new RangeError("secret");
+    if (asked === 2) return "not a token";
+    return ADMIN;
+  });
+  await assert.rejects(service.create("a", "ada"), (error: SessiondAccessError) => {
+    assert.ok(error instanceof SessiondAccessError && error.cause instanceof RangeError);
+    assert.equal(error.message, "The callback for the token failed: RangeError.");
+    assert.equal(error.status, undefined);
+    return true;
+  });
+  await assert.rejects(service.create("a", "ada"), /The callback for the token failed: TypeError/);
+  await service.create(randomUUID(), "ada");
+});
+
+it("that does not allow a request is told of; what it may not read is not there", async () => {
+  const app = randomUUID();
+  const [ada, admin] = [sessions(await user(app, "ada")), sessions(ADMIN)];
+  const mine = await ada.create(app, "ada", {}, "s");
+  await ada.append(mine, { ...event({ k: 1 }), actions: { stateDelta: { k: 1 } } });
+  await admin.create(app, "bob", {}, "s");
+  assert.equal(await ada.get({ appName: app, userId: "bob", sessionId: "s" }), undefined);
+  await assert.rejects(ada.create(app, "bob"), (error: SessiondAccessError) => {
+    assert.deepEqual([error.status, error.code, error.outcome], [403, "permission_denied", "not_applied"]);
+    return error instanceof SessiondAccessError;
+  });
+});
+
+it("is asked for again by a watch, once", async () => {
+  const app = randomUUID();
+  await sessions(ADMIN).create(app, "ada", {}, "s");
+  const key = { appName: app, userId: "ada", sessionId: "s" };
+  let asked = 0;
+  const renewed = sessions(() => {
+    asked += 1;
+    return asked === 1 ? "expired" : ADMIN;
+  });
+  for await (const item of renewed.watch(key)) if (item.type === "caughtUp") break;
+  assert.equal(asked, 2);
+  await assert.rejects(sessions("wrong").watch(key).next(), SessiondAccessError);
+});

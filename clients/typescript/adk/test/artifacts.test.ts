@@ -1,0 +1,378 @@
+// Files, in every framework: the cases that the frameworks have for their own services, and what sessiond adds.
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as listen } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { FaultyProxy } from "../../support/proxy.js";
+import { Server } from "../../support/server.js";
+import {
+  Artifacts,
+  type PartShape,
+  SessiondError,
+  SessiondInputError,
+  SessionNotFoundError,
+} from "../src/core/index.js";
+import { SessiondArtifactService as GoogleFiles } from "../src/index.js";
+import { SessiondArtifactService as IqaiFiles } from "../src/iqai.js";
+import { type Files, load, NAMES } from "./support/frameworks.js";
+import { type Plain, plain } from "./support/plain.js";
+
+let server: Server;
+let sessions: Plain;
+let proxy: FaultyProxy;
+before(async () => {
+  server = await Server.start();
+  sessions = plain(server.url);
+  proxy = await FaultyProxy.start(server.port);
+});
+const closing: (() => unknown)[] = [];
+after(async () => {
+  for (const close of closing) await close();
+  await sessions.close();
+  await proxy.close();
+  await server.remove();
+});
+
+const bytes = (text: string, mimeType = "text/plain"): PartShape => ({
+  inlineData: { data: Buffer.from(text).toString("base64"), mimeType },
+});
+
+/** An app with the session `s` of `ada`. */
+async function newApp(): Promise<string> {
+  const app = randomUUID();
+  await sessions.create(app, "ada", {}, "s");
+  return app;
+}
+
+async function stub(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const http = createServer(answer);
+  await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
+  closing.push(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return `http://127.0.0.1:${(http.address() as { port: number }).port}`;
+}
+
+for (const name of NAMES) {
+  describe(`files of ${name}`, () => {
+    let files: Files;
+    before(async () => {
+      files = (await load(name)).files(server.url);
+      closing.push(() => files.sessiond.close());
+    });
+
+    for (const filename of ["file", "user:file"]) {
+      it(`have versions from 0 on: ${filename}`, async () => {
+        const app = await newApp();
+        assert.equal(await files.load(app, "ada", "s", filename), undefined);
+        assert.deepEqual(await files.versions(app, "ada", "s", filename), []);
+        for (const version of [0, 1, 2]) {
+          assert.equal(await files.save(app, "ada", "s", filename, bytes(`v${version}`)), version);
+        }
+        assert.deepEqual(await files.versions(app, "ada", "s", filename), [0, 1, 2]);
+        assert.deepEqual(await files.load(app, "ada", "s", filename), bytes("v2"));
+        for (const version of [0, 1, 2]) {
+          assert.deepEqual(await files.load(app, "ada", "s", filename, version), bytes(`v${version}`));
+        }
+        assert.equal(await files.load(app, "ada", "s", filename, 3), undefined);
+        assert.equal(await files.load(app, "ada", "s", filename, -4), undefined);
+        await files.remove(app, "ada", "s", filename);
+        await files.remove(app, "ada", "s", filename);
+        assert.equal(await files.load(app, "ada", "s", filename), undefined);
+        assert.equal(await files.load(app, "ada", "s", filename, 0), undefined);
+        assert.deepEqual(await files.versions(app, "ada", "s", filename), []);
+        assert.deepEqual(await files.list(app, "ada", "s"), []);
+        // No later version has the number of one that was deleted.
+        assert.equal(await files.save(app, "ada", "s", filename, bytes("v3")), 3);
+      });
+    }
+
+    it("are listed with those of the user, in order", async () => {
+      const app = await newApp();
+      await sessions.create(app, "ada", {}, "other");
+      for (const filename of ["b", "user:c", "a"]) await files.save(app, "ada", "s", filename, bytes("x"));
+      await files.save(app, "ada", "other", "d", bytes("x"));
+      assert.deepEqual(await files.list(app, "ada", "s"), ["a", "b", "user:c"]);
+      assert.deepEqual(await files.list(app, "ada", "other"), ["d", "user:c"]);
+      assert.deepEqual(await files.list(app, "ada", "no such session"), ["user:c"]);
+      assert.deepEqual(await files.list(app, "bob", "s"), []);
+      assert.deepEqual(await files.load(app, "ada", "other", "user:c"), bytes("x"));
+      assert.equal(await files.load(app, "ada", "other", "a"), undefined);
+    });
+
+    it("of a session that is not there are none, and cannot be saved", async () => {
+      const app = randomUUID();
+      await assert.rejects(files.save(app, "ada", "s", "f", bytes("x")), (error: SessionNotFoundError) => {
+        assert.ok(error instanceof SessionNotFoundError);
+        assert.deepEqual([error.code, error.outcome], ["session_not_found", "not_applied"]);
+        return true;
+      });
+      await assert.rejects(files.save(app, "ada", "s", "f", { text: "x" }), SessionNotFoundError);
+      assert.equal(await files.load(app, "ada", "s", "f"), undefined);
+      assert.deepEqual(await files.versions(app, "ada", "s", "f"), []);
+      assert.deepEqual(await files.list(app, "ada", "s"), []);
+      await files.remove(app, "ada", "s", "f");
+      assert.equal(await files.save(app, "ada", "s", "user:f", bytes("x")), 0);
+    });
+
+    it("come back as they were saved", async () => {
+      const app = await newApp();
+      for (const part of [
+        { text: "" },
+        { text: "a “text”\0\r\n" },
+        bytes("", "application/x-nothing"),
+        { text: '{"like": "JSON"}' },
+        bytes("bytes that look like a text"),
+        bytes('{"a": 1}', "application/json"),
+        bytes("<script>", 'text/html; charset="utf-8"'),
+        { fileData: { fileUri: "gs://bucket/a file", mimeType: "image/png" } },
+        { fileData: { fileUri: "gs://bucket/a file" } },
+      ]) {
+        const version = await files.save(app, "ada", "s", "f", part);
+        assert.deepEqual(await files.load(app, "ada", "s", "f"), part);
+        assert.deepEqual(await files.load(app, "ada", "s", "f", version), part);
+      }
+      await files.save(app, "ada", "s", "f", { inlineData: { data: "-_8" } });
+      assert.deepEqual(await files.load(app, "ada", "s", "f"), {
+        inlineData: { data: "+/8=", mimeType: "application/octet-stream" },
+      });
+    });
+
+    it("may have any name", async () => {
+      const app = await newApp();
+      const names = ["a/b", "a/b/", "a", "a b", " ", "%", "%2F", "100%", "ä/ö 😀", "a?b#c", "..a", "a\\b", "versions"];
+      names.push("user:x/ü %", "e\u0301", "é");
+      for (const filename of names) assert.equal(await files.save(app, "ada", "s", filename, bytes(filename)), 0);
+      for (const filename of names) {
+        assert.deepEqual(await files.load(app, "ada", "s", filename), bytes(filename), filename);
+        assert.deepEqual(await files.versions(app, "ada", "s", filename), [0], filename);
+      }
+      const sorted = names.map((filename) => Buffer.from(filename)).sort(Buffer.compare);
+      assert.deepEqual(await files.list(app, "ada", "s"), sorted.map(String));
+      for (const filename of names) await files.remove(app, "ada", "s", filename);
+      assert.deepEqual(await files.list(app, "ada", "s"), []);
+      for (const filename of [".", "..", "", "a\nb", "x".repeat(257), "\ud800"]) {
+        await assert.rejects(files.save(app, "ada", "s", filename, bytes("x")), SessiondInputError, filename);
+      }
+    });
+
+    it("may be large", async () => {
+      const app = await newApp();
+      const data = randomBytes(5 << 20).toString("base64");
+      await files.save(app, "ada", "s", "large", { inlineData: { data, mimeType: "a/b" } });
+      const part = await files.load(app, "ada", "s", "large");
+      assert.ok(part?.inlineData?.data === data);
+    });
+
+    it("that are saved at the same time have versions without a gap", async () => {
+      const app = await newApp();
+      const saver = async (who: string): Promise<[number, string][]> => {
+        const own = (await load(name)).files(server.url);
+        const saved: [number, string][] = [];
+        for (let n = 0; n < 10; n += 1) saved.push([await own.save(app, "ada", "s", "f", bytes(who + n)), who + n]);
+        own.sessiond.close();
+        return saved;
+      };
+      const saved = (await Promise.all([saver("a"), saver("b")])).flat().sort(([a], [b]) => a - b);
+      assert.deepEqual(
+        saved.map(([version]) => version),
+        Array.from({ length: 20 }, (_, n) => n),
+      );
+      for (const [version, text] of saved) {
+        assert.deepEqual(await files.load(app, "ada", "s", "f", version), bytes(text));
+      }
+    });
+
+    it("are saved once, also if the answer gets lost", async () => {
+      const app = await newApp();
+      const behind = (await load(name)).files(proxy.url);
+      for (const [version, part] of [bytes("x"), { text: "x" }, bytes("x")].entries()) {
+        proxy.lost = 1;
+        assert.equal(await behind.save(app, "ada", "s", "f", part), version);
+        assert.equal(proxy.lost, 0);
+        proxy.lost = 1;
+        assert.deepEqual(await behind.load(app, "ada", "s", "f"), part);
+      }
+      assert.deepEqual(await files.versions(app, "ada", "s", "f"), [0, 1, 2]);
+      behind.sessiond.close();
+    });
+
+    it("without anything to save are refused", async () => {
+      const app = await newApp();
+      for (const part of [{}, { inlineData: {} }, { inlineData: { data: "no base64!" } }, bytes("x", "a\nb")]) {
+        await assert.rejects(files.save(app, "ada", "s", "f", part), SessiondInputError, JSON.stringify(part));
+      }
+      assert.deepEqual(await files.list(app, "ada", "s"), []);
+    });
+
+    it("say that the server is gone", async () => {
+      const own = await Server.start();
+      const key = { appName: randomUUID(), userId: "ada", sessionId: "s" };
+      const there = plain(own.url);
+      await there.create(key.appName, "ada", {}, "s");
+      await there.close();
+      const service = (await load(name)).files({ url: own.url, retryForMs: 500 });
+      await service.save(key.appName, "ada", "s", "f", bytes("x"));
+      await own.stop();
+      // Connections that there were may end in the middle of the next request.
+      service.sessiond.close();
+      const gone = (outcome: string | undefined) => (error: SessiondError) => {
+        assert.ok(error instanceof SessiondError);
+        assert.deepEqual([error.status, error.outcome], [undefined, outcome]);
+        assert.match(error.message, /cannot be reached.* after \d attempts? in/);
+        return true;
+      };
+      await assert.rejects(service.save(key.appName, "ada", "s", "f", bytes("y")), gone("not_applied"));
+      await assert.rejects(service.load(key.appName, "ada", "s", "f"), gone(undefined));
+      await assert.rejects(service.list(key.appName, "ada", "s"), gone(undefined));
+      await own.start();
+      assert.deepEqual(await service.load(key.appName, "ada", "s", "f"), bytes("x"));
+      service.sessiond.close();
+      await own.remove();
+    });
+  });
+}
+
+describe("files of @google/adk", () => {
+  it("have metadata", async () => {
+    const files = new GoogleFiles(server.url);
+    const key = { appName: await newApp(), userId: "ada", sessionId: "s", filename: "a b/ü" };
+    const users = { ...key, sessionId: "no such session", filename: "user:f" };
+    const customMetadata = { a: [1, "ü%&"], b: null };
+    await files.saveArtifact({ ...key, artifact: bytes("x", "a/b"), customMetadata });
+    await files.saveArtifact({ ...key, artifact: { text: "x" }, customMetadata });
+    await files.saveArtifact({ ...key, artifact: { fileData: { fileUri: "gs://a" } } });
+    await files.saveArtifact({ ...users, artifact: bytes("x") });
+    const uri = `sessiond://apps/${key.appName}/users/ada/sessions/s/artifacts/a%20b%2F%C3%BC/versions`;
+    const versions = (await files.listArtifactVersions(key)).map(({ customMetadata: more, ...one }) =>
+      more === undefined ? one : { ...one, customMetadata: { ...more } },
+    );
+    assert.deepEqual(versions, [
+      { version: 0, canonicalUri: `${uri}/0`, mimeType: "a/b", customMetadata },
+      { version: 1, canonicalUri: `${uri}/1`, mimeType: "text/plain", customMetadata },
+      { version: 2, canonicalUri: `${uri}/2` },
+    ]);
+    assert.deepEqual(await files.getArtifactVersion(key), versions[2]);
+    assert.equal((await files.getArtifactVersion({ ...key, version: 1 }))?.canonicalUri, `${uri}/1`);
+    assert.equal(await files.getArtifactVersion({ ...key, version: 3 }), undefined);
+    assert.deepEqual(await files.getArtifactVersion(users), {
+      version: 0,
+      canonicalUri: `sessiond://apps/${key.appName}/users/ada/artifacts/user%3Af/versions/0`,
+      mimeType: "text/plain",
+    });
+    // Another one begins with this name.
+    await files.saveArtifact({ ...key, filename: "file2", artifact: { text: "x" } });
+    for (const filename of ["file", "user:", "a b"]) {
+      assert.equal(await files.getArtifactVersion({ ...key, filename }), undefined);
+      assert.deepEqual(await files.listArtifactVersions({ ...key, filename }), []);
+    }
+    for (const metadata of [{ n: Number.NaN }, { text: "x".repeat(9000) }]) {
+      const save = files.saveArtifact({ ...key, artifact: { text: "x" }, customMetadata: metadata });
+      await assert.rejects(save, SessiondInputError);
+    }
+    files.sessiond.close();
+  });
+});
+
+describe("files of @iqai/adk", () => {
+  it("are counted from the latest by negative versions", async () => {
+    const files = new IqaiFiles(server.url);
+    const key = { appName: await newApp(), userId: "ada", sessionId: "s", filename: "f" };
+    for (const text of ["a", "b"]) await files.saveArtifact({ ...key, artifact: { text } });
+    assert.deepEqual(await files.loadArtifact({ ...key, version: -1 }), { text: "b" });
+    assert.deepEqual(await files.loadArtifact({ ...key, version: -2 }), { text: "a" });
+    assert.equal(await files.loadArtifact({ ...key, version: -3 }), null);
+    files.sessiond.close();
+  });
+
+  it("follow references within a user and a session", async () => {
+    const files = new IqaiFiles(server.url);
+    const appName = await newApp();
+    const key = { appName, userId: "ada", sessionId: "s" };
+    await files.saveArtifact({ ...key, filename: "f", artifact: { text: "of the session" } });
+    await files.saveArtifact({ ...key, filename: "user:g", artifact: { text: "of the user" } });
+    const refer = async (fileUri: string) => {
+      await files.saveArtifact({ ...key, filename: "ref", artifact: { fileData: { fileUri } } });
+      return await files.loadArtifact({ ...key, filename: "ref" });
+    };
+    const user = `artifact://apps/${appName}/users/ada`;
+    assert.deepEqual(await refer(`${user}/sessions/s/artifacts/f/versions/0`), { text: "of the session" });
+    assert.deepEqual(await refer(`${user}/artifacts/user:g/versions/0`), { text: "of the user" });
+    assert.deepEqual(await refer(`${user}/artifacts/g/versions/0`), { text: "of the user" });
+    assert.equal(await refer(`${user}/sessions/s/artifacts/f/versions/1`), null);
+    const elsewhere = [
+      `${user}/sessions/t/artifacts/f/versions/0`,
+      `artifact://apps/${appName}/users/bob/artifacts/g/versions/0`,
+    ];
+    for (const uri of [...elsewhere, "artifact://nonsense", `${user}/sessions/s/artifacts/ref/versions/7`]) {
+      await assert.rejects(refer(uri), SessiondInputError, uri);
+    }
+    files.sessiond.close();
+  });
+});
+
+describe("the bytes of a file", () => {
+  const key = { appName: "a", userId: "u", sessionId: "s", filename: "f" };
+
+  it("may take longer than the limit, but not be silent for so long", async () => {
+    const timeoutMs = 300;
+    const slow = await stub(async (_, response) => {
+      response.writeHead(200, { "sessiond-artifact-kind": "bytes", "content-type": "a/b", etag: '"0-12345678"' });
+      for (let n = 0; n < 20; n += 1) {
+        await sleep(timeoutMs / 10);
+        response.write("x");
+      }
+      response.end();
+    });
+    const files = new Artifacts({ url: slow, timeoutMs, retryForMs: 0 });
+    assert.deepEqual(await files.load(key), bytes("x".repeat(20), "a/b"));
+    files.close();
+
+    const silent = listen(() => {});
+    await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
+    const { port } = silent.address() as { port: number };
+    const impatient = new Artifacts({ url: `http://127.0.0.1:${port}`, timeoutMs, retryForMs: 0 });
+    await assert.rejects(impatient.load(key), /ETIMEDOUT.*nothing came within 0\.3 s/);
+    const large = { inlineData: { data: Buffer.alloc(64 << 20).toString("base64") } };
+    await assert.rejects(impatient.save(key, large), (error: SessiondError) => {
+      assert.match(error.message, /ETIMEDOUT/);
+      assert.equal(error.outcome, "unknown");
+      return true;
+    });
+    impatient.close();
+    silent.close();
+  });
+
+  it("are sessiond's, or an error", async () => {
+    const files = new Artifacts(await stub((_, response) => response.end("<html>")));
+    await assert.rejects(files.load(key), /not sessiond's/);
+    files.close();
+  });
+
+  it("are sent and read as they are", async () => {
+    const seen: unknown[] = [];
+    const url = await stub(async (request, response) => {
+      const body: Buffer[] = [];
+      for await (const chunk of request) body.push(chunk as Buffer);
+      seen.push(request.method, request.url, request.headers["content-type"], Buffer.concat(body).toString("hex"));
+      response.end(JSON.stringify({ version: 7 }));
+    });
+    const files = new Artifacts(url);
+    assert.equal(await files.save(key, { inlineData: { data: "AP8=", mimeType: "a/b" } }), 7);
+    assert.deepEqual(seen, ["PUT", "/v1/apps/a/users/u/sessions/s/artifacts/f?event=none", "a/b", "00ff"]);
+    files.close();
+  });
+
+  it("are listed over many pages", async () => {
+    const url = await stub((request, response) => {
+      const [name, more] = request.url?.includes("pageToken=t") ? ["b", {}] : ["a", { nextPageToken: "t" }];
+      response.end(JSON.stringify({ artifacts: [{ name }], ...more }));
+    });
+    const files = new Artifacts(url);
+    assert.deepEqual(await files.names(key), ["a", "b"]);
+    files.close();
+  });
+});

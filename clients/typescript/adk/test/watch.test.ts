@@ -1,0 +1,297 @@
+// Following a session.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import { after, before, describe, it } from "node:test";
+import { FaultyProxy } from "../../support/proxy.js";
+import { Server } from "../../support/server.js";
+import {
+  PositionGoneError,
+  SessiondAccessError,
+  SessiondError,
+  SessiondInputError,
+  SessionNotFoundError,
+  type WatchItem,
+} from "../src/core/index.js";
+import { event, type Plain, type PlainEvent, type PlainSession, plain } from "./support/plain.js";
+
+type Item = WatchItem<PlainEvent>;
+
+let server: Server;
+let sessions: Plain;
+before(async () => {
+  server = await Server.start();
+  sessions = plain(server.url);
+});
+after(async () => {
+  await sessions.close();
+  await server.remove();
+});
+
+async function session(): Promise<PlainSession> {
+  return await sessions.create(randomUUID(), "ada", {}, "s");
+}
+
+function at(session: PlainSession): { appName: string; userId: string; sessionId: string } {
+  return { appName: session.appName, userId: "ada", sessionId: " s " };
+}
+
+function ids(items: Item[]): string[] {
+  return items.flatMap((item) => (item.type === "event" ? [item.event.id] : []));
+}
+
+/** Takes items until one fits. */
+async function until(watch: AsyncIterator<Item>, fits: (item: Item) => boolean): Promise<Item[]> {
+  const items: Item[] = [];
+  for (;;) {
+    const { value, done } = await watch.next();
+    if (done) return items;
+    items.push(value);
+    if (fits(value)) return items;
+  }
+}
+
+describe("a watch", () => {
+  it("yields what is there, says so, and goes on with what comes", async () => {
+    const own = await session();
+    const old = [event({ a: 1 }), event()];
+    for (const one of old) await sessions.append(own, one);
+    const watch = sessions.watch(at(own));
+    const first = await until(watch, (item) => item.type === "caughtUp");
+    assert.deepEqual(
+      first.map((item) => item.type),
+      ["event", "event", "metadata", "caughtUp"],
+    );
+    const [one] = first;
+    assert.ok(one?.type === "event");
+    assert.deepEqual(
+      [one.sequence, one.event.timestamp, { ...one.event.actions.stateDelta }],
+      [1, old[0]?.timestamp, { a: 1 }],
+    );
+    assert.ok(Math.abs(one.commitTime.getTime() - Date.now()) < 600_000);
+    assert.ok(!("sequence" in one.event));
+    const fresh = event();
+    const [[next]] = await Promise.all([until(watch, (item) => item.type === "event"), sessions.append(own, fresh)]);
+    assert.ok(next?.type === "event" && next.event.id === fresh.id && next.sequence === 3);
+    await watch.return();
+  });
+
+  it("begins behind a cursor, a number, or now", async () => {
+    const own = await session();
+    const events = [event(), event(), event()];
+    for (const one of events) await sessions.append(own, one);
+    const whole = sessions.watch(at(own));
+    const { value } = await whole.next();
+    await whole.return();
+    for (const [after, from] of [
+      [value?.cursor, 1],
+      [2, 2],
+      ["3", 3],
+      ["now", 3],
+    ] as const) {
+      const watch = sessions.watch({ ...at(own), after });
+      const items = await until(watch, (item) => item.type === "caughtUp");
+      assert.deepEqual(
+        ids(items),
+        events.slice(from).map((one) => one.id),
+        String(after),
+      );
+      await watch.return();
+    }
+  });
+
+  it("shows the state, and changes of app and user state", async () => {
+    const own = await session();
+    await sessions.append(own, event({ k: 1, "user:u": 1 }));
+    const watch = sessions.watch({ ...at(own), includeState: true });
+    const first = (await until(watch, (item) => item.type === "caughtUp")).find((item) => item.type === "state");
+    assert.ok(first?.type === "state");
+    assert.deepEqual({ ...first.state }, { k: 1, "user:u": 1 });
+    const other = await sessions.create(own.appName, "ada", {}, "other");
+    const changes = until(watch, (item) => item.type === "state" && "app:a" in item.set);
+    await sessions.append(other, event({ "app:a": [1] }));
+    await sessions.apply(other, [{ op: "remove", key: "user:u" }]);
+    const change = (await changes).at(-1);
+    assert.ok(change?.type === "state" && change.state === undefined);
+    assert.deepEqual(change.set["app:a"], [1]);
+    if (!change.removed.includes("user:u")) {
+      const more = await until(watch, (item) => item.type === "state" && item.removed.includes("user:u"));
+      assert.equal(more.at(-1)?.type, "state");
+    }
+    await watch.return();
+  });
+
+  it("loses and doubles nothing when its connection is cut, again and again", async (test) => {
+    const own = await session();
+    const proxy = await FaultyProxy.start(server.port);
+    test.after(() => proxy.close());
+    const lines: string[] = [];
+    const through = plain({ url: proxy.url, log: (line) => lines.push(line) });
+    const watch = through.watch(at(own));
+    test.after(() => watch.return());
+    const sent: string[] = [];
+    const seen: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const events = Array.from({ length: 10 }, () => event());
+      for (const one of events) sent.push((await sessions.append(own, one)).id);
+      // In the middle of what is there, and at its end.
+      for (const stop of [events[4], events[9]]) {
+        seen.push(...ids(await until(watch, (item) => item.type === "event" && item.event.id === stop?.id)));
+        proxy.cut();
+      }
+    }
+    assert.deepEqual(seen, sent);
+    assert.ok(proxy.connections >= 3);
+    assert.match(lines[0] ?? "", /^Watch of http.*\/watch: coming back in \d+\.\d s: /);
+  });
+
+  it("comes back when the server does", async () => {
+    const own = await Server.start();
+    const there = plain(own.url);
+    const other = await there.create("app", "ada", {}, "s");
+    const watch = there.watch({ appName: "app", userId: "ada", sessionId: "s" });
+    await until(watch, (item) => item.type === "caughtUp");
+    const next = until(watch, (item) => item.type === "event");
+    await own.stop();
+    await own.start();
+    const late = event();
+    await there.append(other, late);
+    assert.deepEqual(ids(await next), [late.id]);
+    await watch.return();
+    await there.close();
+    await own.remove();
+  });
+
+  it("ends when the session is gone", async () => {
+    const own = await session();
+    const watch = sessions.watch(at(own));
+    await until(watch, (item) => item.type === "caughtUp");
+    const rest = until(watch, () => false);
+    await sessions.delete({ ...at(own) });
+    const items = await rest;
+    assert.deepEqual(
+      items.map((item) => item.type),
+      ["deleted"],
+    );
+    assert.ok(items[0]?.type === "deleted" && items[0].reason === "deleted");
+  });
+
+  it("fails with an error of its own", async () => {
+    const own = await session();
+    await sessions.append(own, event());
+    const watch = sessions.watch(at(own));
+    const { value } = await watch.next();
+    await watch.return();
+    await assert.rejects(sessions.watch({ ...at(own), sessionId: "none" }).next(), SessionNotFoundError);
+    await assert.rejects(sessions.watch({ ...at(own), after: 7 }).next(), (error: PositionGoneError) => {
+      assert.ok(error instanceof PositionGoneError);
+      assert.deepEqual([error.status, error.code, error.revision, error.baseRevision], [410, "position_gone", 1, 0]);
+      return true;
+    });
+    await assert.rejects(sessions.watch({ ...at(own), after: "x" }).next(), SessiondInputError);
+    await sessions.delete(at(own));
+    const anew = await sessions.create(own.appName, "ada", {}, "s");
+    await sessions.append(anew, event());
+    await assert.rejects(sessions.watch({ ...at(own), after: value?.cursor }).next(), PositionGoneError);
+  });
+
+  it("ends when its signal aborts, with the signal's reason: waiting, between attempts, and before it began", async () => {
+    const own = await session();
+    const controller = new AbortController();
+    const watch = sessions.watch({ ...at(own), signal: controller.signal });
+    await until(watch, (item) => item.type === "caughtUp");
+    const next = watch.next();
+    const reason = new Error("enough");
+    controller.abort(reason);
+    await assert.rejects(next, reason);
+    await assert.rejects(sessions.watch({ ...at(own), signal: controller.signal }).next(), reason);
+
+    const pausing = new AbortController();
+    const away = plain({ url: "http://127.0.0.1:1", log: () => setImmediate(() => pausing.abort()) });
+    const waiting = away.watch({ ...at(own), signal: pausing.signal });
+    await assert.rejects(waiting.next(), { name: "AbortError" });
+  });
+});
+
+describe("a stream", () => {
+  /** Watches a server that answers each connection with what the function writes. */
+  async function stubbed(
+    answer: (response: ServerResponse, n: number, url: string) => void,
+    count: number,
+  ): Promise<{ items: Item[]; urls: string[] }> {
+    const urls: string[] = [];
+    const http = createServer((request, response) => {
+      urls.push(request.url ?? "");
+      response.setHeader("content-type", "text/event-stream");
+      answer(response, urls.length, request.url ?? "");
+    });
+    await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
+    const url = `http://127.0.0.1:${(http.address() as { port: number }).port}`;
+    const watch = plain({ url, watchSilenceMs: 200 }).watch({ appName: "a", userId: "u", sessionId: "s" });
+    try {
+      let left = count;
+      const items = await until(watch, () => {
+        left -= 1;
+        return left === 0;
+      });
+      return { items, urls };
+    } finally {
+      await watch.return();
+      http.closeAllConnections();
+      http.close();
+    }
+  }
+  const frame = (n: number): string =>
+    `event: event\nid: ${n}-i-d\ndata: {"id":"e${n}","sequence":${n},"commitTime":1,"timestamp":1}\n\n`;
+
+  it("that is silent is given up, and taken up behind its last event", async () => {
+    const { items, urls } = await stubbed((response, n) => {
+      response.write(`retry: 10\n${frame(n)}`);
+    }, 3);
+    assert.deepEqual(ids(items), ["e1", "e2", "e3"]);
+    assert.deepEqual(
+      urls.map((url) => url.split("?")[1]),
+      [undefined, "afterSequence=1-i-d", "afterSequence=2-i-d"],
+    );
+  });
+
+  it("that is cut within a frame loses it, and the next one brings it", async () => {
+    const { items } = await stubbed((response, n) => {
+      if (n === 1) response.end(`retry: 10\n\n${frame(1)}${frame(2).slice(0, -1)}`);
+      else response.write(frame(2));
+    }, 2);
+    assert.deepEqual(ids(items), ["e1", "e2"]);
+  });
+
+  it("that the server ends is taken up when it says so; frames that nobody knows are skipped", async () => {
+    const { items, urls } = await stubbed((response, n) => {
+      if (n === 1)
+        response.end(`event: news\ndata: x\n\n${frame(1)}retry: 20\n\nevent: bye\ndata: {"reason":"drain"}\n\n`);
+      else response.write(`: heartbeat\n\n${frame(2)}`);
+    }, 2);
+    assert.deepEqual([ids(items), urls.length], [["e1", "e2"], 2]);
+  });
+
+  it("that a busy server refuses is tried again", async () => {
+    const { items, urls } = await stubbed((response, n) => {
+      if (n === 1) response.writeHead(429, { "content-type": "application/json", "retry-after": "0" }).end("{}");
+      else response.write(frame(1));
+    }, 1);
+    assert.deepEqual([ids(items), urls.length], [["e1"], 2]);
+  });
+
+  it("that is none of sessiond's is an error", async () => {
+    await assert.rejects(
+      stubbed((response) => response.setHeader("content-type", "text/html").end(), 1),
+      SessiondError,
+    );
+    await assert.rejects(
+      stubbed((response) => response.end("event: event\ndata: 1\n\n"), 1),
+      SessiondError,
+    );
+    await assert.rejects(
+      stubbed((response) => response.writeHead(403).end("{}"), 1),
+      SessiondAccessError,
+    );
+  });
+});

@@ -1,0 +1,116 @@
+import { type CallOptions, Http, type HttpOptions, refusal, success } from "./http.js";
+import { items, type Query, texts } from "./pages.js";
+import { appPath, sessionsPath } from "./paths.js";
+import { Session, type SessionInfo, type StoredSession } from "./session.js";
+import { App, User } from "./shared.js";
+
+/** Which sessions are listed, and how. */
+export interface SessionsOptions extends CallOptions {
+  /** Only those with these labels. */
+  labels?: Record<string, string> | undefined;
+  /** Only those whose id begins so. */
+  idPrefix?: string | undefined;
+  /** Only those of users whose id begins so; in a list of all users. */
+  userPrefix?: string | undefined;
+  /** Only the forks of this session; in a list of one user. */
+  forkedFrom?: string | undefined;
+  /** By which time, ascending unless `order` says otherwise: `lastUpdateTime` by default. */
+  orderBy?: "lastUpdateTime" | "createTime" | undefined;
+  order?: "asc" | "desc" | undefined;
+  /** Whether they come with their merged state; events never do. */
+  includeState?: boolean | undefined;
+}
+
+/** A token for one user of one app. */
+export interface MintedToken {
+  /** What the user sends as `Authorization: Bearer TOKEN`. */
+  token: string;
+  expireTime: Date;
+}
+
+/** One sessiond. Its connections are kept between requests. */
+export class Sessiond {
+  /** @internal */
+  readonly http: Http;
+
+  /** Takes the URL of sessiond, or all options. Opens no connection yet. Throws `TypeError` if one cannot be used. */
+  constructor(options: HttpOptions | string) {
+    this.http = new Http(typeof options === "string" ? { url: options } : options);
+  }
+
+  /** Returns a session, which may exist or not. It costs no request. Throws `InputError` if the id is blank. */
+  session(app: string, user: string, id: string): Session {
+    return new Session(this.http, app, user, id);
+  }
+
+  /** Returns an app, for its state. It costs no request. */
+  app(name: string): App {
+    return new App(this.http, name);
+  }
+
+  /** Returns a user, for its state and its files. It costs no request. */
+  user(app: string, id: string): User {
+    return new User(this.http, app, id);
+  }
+
+  /** Yields the sessions of a user, or with `undefined` of all users of the app, without events and without state. */
+  sessions(
+    app: string,
+    user: string | undefined,
+    options: SessionsOptions & { includeState: true },
+  ): AsyncGenerator<SessionInfo & Pick<StoredSession, "state">, void, undefined>;
+  sessions(app: string, user?: string, options?: SessionsOptions): AsyncGenerator<SessionInfo, void, undefined>;
+  sessions(app: string, user?: string, options: SessionsOptions = {}): AsyncGenerator<SessionInfo, void, undefined> {
+    const { labels = {}, idPrefix, userPrefix, forkedFrom, orderBy, order, includeState, ...call } = options;
+    const query: Query = { idPrefix, userPrefix, forkedFrom, orderBy, order, includeState };
+    for (const [name, value] of Object.entries(labels)) query[`label.${name}`] = value;
+    const path = user === undefined ? `${appPath(app)}/sessions` : sessionsPath(app, user);
+    return items(this.http, path, "sessions", query, call);
+  }
+
+  /** Yields the names of the apps that there are. */
+  async *apps(call?: CallOptions): AsyncGenerator<string, void, undefined> {
+    for await (const { appName } of items<{ appName: string }>(this.http, "/v1/apps", "apps", {}, call)) yield appName;
+  }
+
+  /** Yields the ids of the users of an app. */
+  async *users(app: string, call?: CallOptions): AsyncGenerator<string, void, undefined> {
+    const path = `${appPath(app)}/users`;
+    for await (const { userId } of items<{ userId: string }>(this.http, path, "users", {}, call)) yield userId;
+  }
+
+  /**
+   * Makes a token for one user of one app, of the role `user` by default, never above that of this client's key, for an hour by
+   * default.
+   */
+  async mintToken(
+    app: string,
+    user: string,
+    options: { role?: string; ttlMs?: number } & CallOptions = {},
+  ): Promise<MintedToken> {
+    const { role, ttlMs, ...call } = options;
+    const body = { app, user, role, ttl: ttlMs === undefined ? undefined : ttlMs / 1000 };
+    const minted = success(await this.http.send("POST", "/v1/tokens", { ...call, body }));
+    return { token: String(minted["token"]), expireTime: new Date(Number(minted["expireTime"]) * 1000) };
+  }
+
+  /**
+   * Sends what has no method here, and returns the JSON of its success; undefined if it has none. `path` is percent-encoded and begins
+   * with `/v1`. It may be sent again: a write is one that has the same effect then, or has an `Idempotency-Key`.
+   */
+  async request(
+    method: string,
+    path: string,
+    options: { query?: Query; body?: unknown; headers?: Record<string, string> } & CallOptions = {},
+  ): Promise<unknown> {
+    const { query = {}, ...rest } = options;
+    const reply = await this.http.send(method, path, { ...rest, query: texts(query) });
+    if (reply.status >= 400) throw refusal(reply);
+    return reply.body;
+  }
+
+  /** Closes the connections. The client can be used again. */
+  close(): void {
+    this.http.close();
+  }
+}

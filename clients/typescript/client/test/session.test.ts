@@ -1,0 +1,322 @@
+// Sessions, events and state, on a real server.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, it } from "node:test";
+import { FaultyProxy } from "../../support/proxy.js";
+import { Server } from "../../support/server.js";
+import {
+  ConflictError,
+  GoneError,
+  InputError,
+  NotFoundError,
+  type Session,
+  Sessiond,
+  SessiondError,
+  StaleError,
+  type StoredEvent,
+  text,
+  textOf,
+} from "../src/index.js";
+import { all } from "../src/pages.js";
+
+let server: Server;
+let db: Sessiond;
+before(async () => {
+  server = await Server.start();
+  db = new Sessiond(server.url);
+});
+after(async () => {
+  db.close();
+  await server.remove();
+});
+
+/** A session with an app of its own, which exists. */
+async function created(state?: Record<string, unknown>): Promise<Session> {
+  const session = db.session(randomUUID(), "ada/ü", "s 1");
+  await session.create({ state });
+  return session;
+}
+
+const ids = (events: StoredEvent[]): string[] => events.map(({ id }) => id);
+
+it("a session is created once, with state and events, and a handle of it costs no request", async () => {
+  const session = db.session(randomUUID(), "ada", " s ");
+  assert.deepEqual([session.id, session.revision], ["s", undefined]);
+  await assert.rejects(session.get(), (error: NotFoundError) => {
+    assert.ok(error instanceof NotFoundError && error instanceof SessiondError);
+    assert.deepEqual([error.name, error.status, error.code], ["NotFoundError", 404, "session_not_found"]);
+    assert.ok(error.requestId);
+    return true;
+  });
+  const stored = await session.create({
+    state: { "user:name": "Ada", step: 0 },
+    events: [{ author: "user", content: text("user", "Hello", ", you") }],
+    labels: { kind: "order" },
+    displayName: "Tea",
+    ttlMs: 3_600_000,
+  });
+  assert.deepEqual([stored.revision, stored.displayName, stored.labels], [1, "Tea", { kind: "order" }]);
+  assert.deepEqual(stored.state, { step: 0, "user:name": "Ada" });
+  assert.equal(session.revision, 1);
+  assert.ok(stored.expireTime !== undefined && stored.expireTime > stored.createTime);
+  const [first] = stored.events;
+  assert.ok(first !== undefined && textOf(first) === "Hello, you");
+
+  await assert.rejects(session.create(), ConflictError);
+  assert.equal((await session.create({ existOk: true, state: { step: 9 } })).state["step"], 0);
+  const { displayName, labels } = await session.update({ displayName: null, labels: { kind: "done" } });
+  assert.deepEqual([displayName, labels], [undefined, { kind: "done" }]);
+  assert.throws(() => db.session("a", "u", "  "), InputError);
+});
+
+it("events are appended one by one or all at once, and come back as they were", async () => {
+  const session = await created();
+  const event = { author: "model", content: text("model", "Coming up."), custom: { deep: [1, null] } };
+  const stored = await session.append(event, { delta: { step: 1, "app:n": 1, "temp:x": 1 } });
+  assert.deepEqual([stored.sequence, stored["custom"], stored.content], [1, event.custom, event.content]);
+  assert.deepEqual(stored.actions?.stateDelta, { step: 1, "app:n": 1 });
+  assert.ok(!("id" in event));
+  assert.deepEqual(await session.append(stored), stored);
+
+  const batch = await session.append([{ id: "a" }, { id: "b", actions: { stateDelta: { step: 2 } } }]);
+  assert.deepEqual(ids(batch), ["a", "b"]);
+  assert.equal(session.revision, 3);
+  await assert.rejects(session.append([{ id: "c" }, { id: "a", author: "x" }]), ConflictError);
+  await assert.rejects(session.append([{ id: "c" }], { delta: { step: 3 } }), InputError);
+  await assert.rejects(session.append({ id: "c", n: Number.NaN }), InputError);
+  await assert.rejects(session.append({ id: "c", stateDelta: {} }), (error: InputError) => error.status === 422);
+  assert.deepEqual(ids(await all(session.events({ after: 1 }))), ["a", "b"]);
+  assert.equal((await session.append({ partial: true, author: "model" })).sequence, undefined);
+  assert.equal((await session.event("b")).sequence, 3);
+  await assert.rejects(session.event("c"), NotFoundError);
+});
+
+it("a write that asks for a revision is refused if somebody was faster", async () => {
+  const [session, app] = [await created(), db.app(randomUUID())];
+  const other = db.session(session.app, session.user, session.id);
+  await session.append({ id: "1" }, { ifRevision: 0 });
+  await assert.rejects(other.append({ id: "2" }, { ifRevision: 0 }), (error: StaleError) => {
+    assert.ok(error instanceof StaleError);
+    assert.deepEqual([error.status, error.outcome, error.revision], [412, "not_applied", 1]);
+    return true;
+  });
+  await other.get();
+  await other.append({ id: "2" }, { ifRevision: other.revision });
+  await assert.rejects(session.delete({ ifRevision: 1 }), StaleError);
+  await assert.rejects(session.increment("n", 1, { ifRevision: 1 }), StaleError);
+  await assert.rejects(app.increment("n", 1, { ifRevision: 7 }), StaleError);
+  assert.equal(await session.state("n"), undefined);
+});
+
+it("events are read in pages, the last ones first, and by what they say", async () => {
+  const session = await created();
+  await session.append(
+    Array.from({ length: 25 }, (_, n) => ({
+      id: `e${n + 1}`,
+      author: n % 2 ? "model" : "user",
+      invocationId: `i${n}`,
+    })),
+  );
+  assert.equal((await all(session.events({ pageSize: 7 }))).length, 25);
+  assert.deepEqual(ids(await all(session.events({ last: 3 }))), ["e23", "e24", "e25"]);
+  assert.deepEqual(ids(await all(session.events({ last: 3, pageSize: 2, order: "desc" }))), ["e25", "e24", "e23"]);
+  assert.deepEqual(await all(session.events({ last: 0 })), []);
+  assert.deepEqual(ids(await all(session.events({ last: 2, author: "model" }))), ["e22", "e24"]);
+  assert.deepEqual(ids(await all(session.events({ after: 3, before: 6 }))), ["e4", "e5"]);
+  assert.deepEqual(ids(await all(session.events({ invocationId: "i4" }))), ["e5"]);
+  assert.equal((await session.get({ last: 2 })).events.length, 2);
+
+  await session.rewind({ beforeInvocation: "i23" });
+  assert.deepEqual(ids(await all(session.events({ last: 2, effective: true }))), ["e22", "e23"]);
+  assert.equal((await all(session.events({ excludeRewound: true }))).length, 23);
+  assert.equal((await all(session.events())).length, 26);
+  assert.equal((await session.rewind({ to: 5 })).revision, 27);
+  assert.equal((await all(session.events({ effective: true }))).length, 5);
+});
+
+it("operators change what is there, all or none", async () => {
+  const session = await created({ "user:tags": ["a"] });
+  assert.equal(await session.increment("app:orders"), 1);
+  assert.equal(await session.increment("app:orders", 2), 3);
+  assert.deepEqual(await session.push("list", [1, [2]]), [1, [2]]);
+  assert.deepEqual(await session.union("user:tags", ["a", "b"]), ["a", "b"]);
+  assert.deepEqual(await session.merge("o", { a: 1, b: { c: 2 } }), { a: 1, b: { c: 2 } });
+  assert.deepEqual(await session.merge("o", { a: null, b: { d: 3 } }), { b: { c: 2, d: 3 } });
+  assert.deepEqual([await session.max("top", 5), await session.max("top", 4), await session.min("top", 3)], [5, 5, 3]);
+  await session.set("odd, key", { x: 1 });
+  assert.deepEqual(await session.state("odd, key"), { x: 1 });
+  await session.remove("o");
+  assert.deepEqual([await session.state("o"), await session.state("toString")], [undefined, undefined]);
+  await assert.rejects(session.increment("list"), InputError);
+
+  const when = [{ key: "table", exists: false }];
+  const both = [
+    { op: "set", key: "table", value: 7 },
+    { op: "increment", key: "app:orders", value: 1 },
+  ] as const;
+  assert.deepEqual(await session.apply(both, { when, author: "waiter", invocationId: "i" }), {
+    table: 7,
+    "app:orders": 4,
+  });
+  await assert.rejects(session.apply(both, { when }), StaleError);
+  assert.deepEqual(await session.state({ keys: ["table", "app:orders", "none"] }), { table: 7, "app:orders": 4 });
+  const [last] = await all(session.events({ last: 1 }));
+  assert.deepEqual([last?.author, last?.invocationId], ["waiter", "i"]);
+
+  const many = await Promise.all(Array.from({ length: 20 }, () => session.increment("n")));
+  assert.deepEqual(many.sort((one, other) => one - other).at(-1), 20);
+});
+
+it("a change with an id is made once, whoever makes it again", async () => {
+  const session = await created();
+  assert.equal(await session.increment("n", 1, { once: "number of 7" }), 1);
+  assert.equal(await session.increment("n"), 2);
+  assert.equal(await session.increment("n", 1, { once: "number of 7" }), 1);
+  assert.equal(await session.increment("n", 1, { once: "number of 7", author: "other", invocationId: "i2" }), 1);
+  await assert.rejects(session.increment("n", 2, { once: "number of 7" }), ConflictError);
+  assert.equal(await session.state("n"), 2);
+});
+
+it("state is read as it was, and in parts", async () => {
+  const session = await created({ n: 0, "user:name": "Ada" });
+  await session.append({ id: "1" }, { delta: { n: 1, "app:x": [] } });
+  await session.append({ id: "2" }, { delta: { n: 2, "app:x": null } });
+  assert.deepEqual(await session.state(), { n: 2, "user:name": "Ada", "app:x": null });
+  assert.deepEqual(await session.state({ at: 1 }), { n: 1, "user:name": "Ada", "app:x": [] });
+  assert.deepEqual(await session.state("n", { at: 0 }), 0);
+  assert.deepEqual(await session.state({ scope: "session" }), { n: 2 });
+  await assert.rejects(session.state({ at: 3 }), InputError);
+  const { n } = await session.state();
+  assert.equal(n, 2);
+});
+
+it("apps and users have state of their own, with keys without prefix", async () => {
+  const session = await created({ "user:name": "Ada" });
+  const [app, user] = [db.app(session.app), db.user(session.app, session.user)];
+  assert.deepEqual([await app.state(), await user.state()], [{}, { name: "Ada" }]);
+  assert.equal(await app.increment("orders", 2, { once: "o1" }), 2);
+  assert.equal(await app.increment("orders", 2, { once: "o1" }), 2);
+  assert.equal(await session.state("app:orders"), 2);
+  assert.deepEqual(
+    await user.apply([
+      { op: "set", key: "a", value: 1 },
+      { op: "remove", key: "name" },
+    ]),
+    { a: 1 },
+  );
+  assert.deepEqual([await user.state("a"), await user.state("name")], [1, undefined]);
+  await assert.rejects(user.set("user:a", 1), InputError);
+  await assert.rejects(app.set("x", 1, { when: [{ key: "orders", equals: 3 }] }), StaleError);
+});
+
+it("sessions, users and apps are listed", async () => {
+  const app = randomUUID();
+  for (const [user, id] of [
+    ["ada", "s1"],
+    ["ada", "s2"],
+    ["bob", "s3"],
+  ] as const) {
+    await db.session(app, user, id).create({ labels: { kind: user }, state: { id } });
+  }
+  const names = async (...of: Parameters<Sessiond["sessions"]>): Promise<string[]> =>
+    (await all(db.sessions(...of))).map(({ id }) => id);
+  assert.deepEqual(await names(app, "ada"), ["s1", "s2"]);
+  assert.deepEqual(await names(app), ["s1", "s2", "s3"]);
+  assert.deepEqual(await names(app, undefined, { labels: { kind: "bob" } }), ["s3"]);
+  assert.deepEqual(await names(app, "ada", { order: "desc", orderBy: "createTime" }), ["s2", "s1"]);
+  assert.deepEqual(await names(app, "ada", { idPrefix: "s2" }), ["s2"]);
+  const [whole] = await all(db.sessions(app, "bob", { includeState: true }));
+  assert.deepEqual(whole?.state, { id: "s3" });
+  assert.deepEqual(await all(db.users(app)), ["ada", "bob"]);
+  assert.ok((await all(db.apps())).includes(app));
+  assert.deepEqual(await names("none", "ada"), []);
+});
+
+it("a session is forked, trimmed, redacted and deleted", async () => {
+  const session = await created({ n: 0 });
+  await session.append(
+    [1, 2, 3].map((n) => ({ id: `e${n}`, content: text("user", `${n}`), actions: { stateDelta: { n } } })),
+  );
+  const fork = await session.fork({ at: 1 });
+  assert.deepEqual([fork.revision, await fork.state("n"), fork.app, fork.user], [1, 1, session.app, session.user]);
+  const named = await session.fork({ id: "copy" });
+  assert.deepEqual([named.id, ids(await all(named.events()))], ["copy", ["e1", "e2", "e3"]]);
+  const forks = await all(db.sessions(session.app, session.user, { forkedFrom: session.id }));
+  assert.deepEqual(forks.map(({ id }) => id).sort(), ["copy", fork.id].sort());
+
+  const redacted = await session.redact("e2", { reason: "a name", state: "keep" });
+  assert.deepEqual(
+    [redacted.redacted?.reason, redacted.content, redacted.actions?.stateDelta],
+    ["a name", undefined, { n: 2 }],
+  );
+  assert.deepEqual(await session.trim({ keepLast: 1 }), { baseRevision: 2, trimmedEvents: 2, revision: 3 });
+  await assert.rejects(session.state({ at: 1 }), (error: GoneError) => error.baseRevision === 2);
+  await assert.rejects(session.fork({ at: 1 }), GoneError);
+
+  await session.delete();
+  await session.delete();
+  assert.equal(session.revision, undefined);
+  await assert.rejects(session.append({ id: "x" }), NotFoundError);
+  assert.equal((await named.get()).revision, 3);
+});
+
+it("an answer that is lost loses nothing and doubles nothing", async () => {
+  const proxy = await FaultyProxy.start(server.port);
+  const told: string[] = [];
+  const lossy = new Sessiond({ url: proxy.url, log: (line) => told.push(line) });
+  const session = lossy.session(randomUUID(), "u", "s");
+  const lost = async <T>(write: () => Promise<T>): Promise<T> => {
+    proxy.lost = 1;
+    return await write();
+  };
+  await lost(() => session.create());
+  await lost(() => session.append({ author: "user" }));
+  await lost(() => session.append([{}, {}]));
+  assert.equal(await lost(() => session.increment("n")), 1);
+  await lost(() => session.append({ id: "e5", invocationId: "i5" }));
+  assert.equal((await lost(() => session.rewind({ beforeInvocation: "i5" }))).revision, 6);
+  const fork = await lost(() => session.fork());
+  assert.equal(await lost(() => lossy.app(session.app).increment("m")), 1);
+  await lost(() => session.artifacts.save("f", Buffer.from("abc")));
+  assert.equal((await all(session.artifacts.versions("f"))).length, 1);
+  assert.equal((await all(lossy.sessions(session.app))).length, 2);
+  assert.deepEqual([(await session.get()).revision, (await fork.get()).revision], [7, 6]);
+  await lost(() => session.delete());
+  assert.equal(told.length, 10);
+  assert.ok(told.every((line) => !line.includes("abc")));
+
+  proxy.lost = 1;
+  await assert.rejects(fork.append({ id: "once" }, { retryForMs: 0 }), (error: SessiondError) => {
+    assert.deepEqual([error.outcome, error.status], ["unknown", undefined]);
+    assert.match(error.message, /after 1 attempt/);
+    return true;
+  });
+  assert.equal((await fork.append({ id: "once" })).sequence, 7);
+  lossy.close();
+  await proxy.close();
+});
+
+it("a call ends when its signal aborts, or its time is up", async () => {
+  const session = await created();
+  const reason = new Error("enough");
+  await assert.rejects(session.append({}, { signal: AbortSignal.abort(reason) }), reason);
+  const proxy = await FaultyProxy.start(server.port);
+  proxy.refused = Number.POSITIVE_INFINITY;
+  const lossy = new Sessiond(proxy.url).session(session.app, session.user, session.id);
+  const stop = new AbortController();
+  const waiting = lossy.append({}, { signal: stop.signal });
+  while (proxy.connections === 0) await new Promise(setImmediate);
+  stop.abort(reason);
+  await assert.rejects(waiting, reason);
+  await assert.rejects(lossy.get({ retryForMs: 0 }), /1 attempt/);
+  await proxy.close();
+  assert.equal((await session.get()).revision, 0);
+});
+
+it("what has no method is a request", async () => {
+  const session = await created({ n: 1 });
+  const path = `/v1/apps/${session.app}/users/ada%2F%C3%BC/sessions/s%201`;
+  assert.equal(await db.request("GET", `${path}/state/n`), 1);
+  assert.deepEqual(await db.request("POST", `${path}/render`, { body: { template: "{n}!" } }), { text: "1!" });
+  await assert.rejects(db.request("GET", "/v1/nothing"), (error: SessiondError) => !(error instanceof NotFoundError));
+});
