@@ -558,6 +558,21 @@ create table ticks (
     time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
     constraint ticks_pkey primary key (tick)
 );
+
+-- The planner has no use for samples of what clients store. Without them nothing of it stays in `pg_statistic` when it is removed.
+alter table sessions
+    alter column initial_state set statistics 0, alter column display_name set statistics 0, alter column labels set statistics 0;
+alter table events alter column body set statistics 0;
+alter table session_state alter column value set statistics 0;
+alter table session_spans alter column value set statistics 0;
+alter table user_state alter column value set statistics 0;
+alter table user_log alter column value set statistics 0;
+alter table app_state alter column value set statistics 0;
+alter table app_log alter column value set statistics 0;
+alter table effective_views alter column view set statistics 0;
+alter table artifacts
+    alter column metadata set statistics 0, alter column display_name set statistics 0, alter column file_uri set statistics 0;
+alter table blob_chunks alter column bytes set statistics 0;
 insert into ticks (tick, epoch, since, snapshot) values (1, 1, '3:3:', '3:3:');
 
 -- Whether a session may be made for a user, by a statement that saw this revision of the user's state: nobody is erasing the

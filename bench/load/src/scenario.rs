@@ -198,7 +198,7 @@ impl<'a> Requests<'a> {
             }
             Scenario::ListFiles => {
                 let session = self.some_session();
-                self.send("GET", options, &session, "/artifacts");
+                self.send("GET", options, &session, "/artifacts?pageSize=10");
                 &[200]
             }
             Scenario::FillEach => {

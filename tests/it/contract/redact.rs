@@ -1,13 +1,16 @@
 //! Redaction: of an event there stays when and by whom it was; its content is gone for every reader, its values as asked.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::transfer::{assert_all, exported, import, results};
 use crate::support::binary::{PATIENT, together};
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE};
-use crate::support::databases::{Place, on_both_databases};
+use crate::support::databases::{Fixture as _, Place, on_both_databases};
+use crate::support::postgres::{Database, dedicated};
 use crate::support::random::Random;
 use crate::support::server::TestServer;
 use crate::support::sse::Watch;
@@ -526,22 +529,34 @@ on_both_databases! {
         }
     }
 
-    async fn no_byte_of_it_is_left_after_the_sweep(server: &TestServer) {
+    /// More than one transaction takes.
+    async fn a_hundred_forks_and_more_are_redacted(server: &TestServer) {
+        const FORKS: usize = 130;
         server.create("{}").await;
-        // Long ones, and many, so that pages overflow, and move.
-        for n in 0..60 {
-            let text = format!("{SECRET}{n} ").repeat(if n % 3 == 0 { 900 } else { 3 });
-            let delta = json!({"k": text, format!("k{n}"): n, "user:k": text, "app:k": text});
-            let event = json!({"id": format!("e{n}"), "author": "app-value", "content": {"parts": [{"text": text}]}, "actions": {"stateDelta": delta}});
-            server.append(event.to_string()).await;
-            if n == 30 {
-                fork(server, "s", json!({"sessionId": "f"})).await;
-            }
+        for id in ["e1", "e2"] {
+            server.append(json!({"id": id, "author": "a", "content": SECRET, "actions": {"stateDelta": {"k": SECRET}}}).to_string()).await;
         }
-        for n in 0..60 {
-            remove(server, &format!("e{n}")).await;
+        for n in 0..FORKS {
+            // Forks of forks, too.
+            let source = if n < 100 { "s".to_owned() } else { format!("f{}", n - 100) };
+            fork(server, &source, json!({"sessionId": format!("f{n}"), "atRevision": 1 + n % 2})).await;
         }
-        server.until_swept().await;
+        let answer = remove(server, "e1").await.json();
+        assert_eq!((&answer["forks"], &answer["revision"]), (&json!(FORKS), &Value::Null));
+        for n in 0..FORKS {
+            let session = format!("f{n}");
+            let event = server.get(format!("{S}/{session}/events/e1")).await.expect(200).json();
+            assert!(event["redacted"].is_object() && event.get("content").is_none(), "{session}: {event}");
+            // Where it was the last to set the key, that is gone, too.
+            let state = server.get(format!("{S}/{session}/state")).await.expect(200).json();
+            assert_eq!(state, if n % 2 == 0 { json!({}) } else { json!({"k": SECRET}) }, "{session}");
+        }
+        let again = remove(server, "e1").await.json();
+        assert_eq!((&again["forks"], &again["redacted"]), (&json!(FORKS), &answer["redacted"]));
+    }
+
+    async fn no_byte_of_it_is_left_after_the_sweep(server: &TestServer) {
+        redact_many(server).await;
         for table in ["events", "session_state", "session_spans", "user_state", "user_log", "app_state", "app_log", "changes"] {
             if server.database_url().starts_with("postgres") {
                 let found = server.number(&format!("select count(*) from {table} t where t::text like '%{SECRET}%'")).await;
@@ -549,13 +564,66 @@ on_both_databases! {
             }
         }
         if let Some(path) = server.database_url().strip_prefix("sqlite://") {
-            let folder = std::path::Path::new(path).parent().expect("a folder");
-            let files = std::fs::read_dir(folder).expect("a folder");
-            let bytes: Vec<u8> = files.flat_map(|file| std::fs::read(file.expect("a file").path()).expect("its bytes")).collect();
-            let finds = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-            assert!(finds("app-value") && !finds(SECRET));
+            let folder = Path::new(path).parent().expect("a folder");
+            assert!(!files_with(folder, "app-value").is_empty());
+            assert_eq!(files_with(folder, SECRET), [] as [PathBuf; 0]);
         }
     }
+}
+
+/// Appends events, redacts each, and waits for the sweep.
+async fn redact_many(server: &TestServer) {
+    server.create("{}").await;
+    // Long ones, and many, so that pages overflow, and move.
+    for n in 0..60 {
+        let text = format!("{SECRET}{n} ").repeat(if n % 3 == 0 { 900 } else { 3 });
+        let delta = json!({"k": text, format!("k{n}"): n, "user:k": text, "app:k": text});
+        let event = json!({"id": format!("e{n}"), "author": "app-value", "content": {"parts": [{"text": text}]}, "actions": {"stateDelta": delta}});
+        server.append(event.to_string()).await;
+        if n == 30 {
+            fork(server, "s", json!({"sessionId": "f"})).await;
+        }
+    }
+    if server.database_url().starts_with("postgres") {
+        server.execute("analyze").await;
+    }
+    for n in 0..60 {
+        remove(server, &format!("e{n}")).await;
+    }
+    server.until_swept().await;
+}
+
+/// The files in a folder, and in those within, that have a text.
+fn files_with(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(files_with(&path, text));
+        } else if fs::read(&path).expect("its bytes").windows(text.len()).any(|window| window == text.as_bytes()) {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// PostgreSQL keeps what was removed until its tables are written anew. It has looked at all of it for its planner.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_byte_of_it_is_left_in_files_of_postgresql_after_what_the_documents_say() {
+    let postgres = dedicated().await;
+    let place = Place::Postgres(Database { url: postgres.url("postgres") });
+    let server = TestServer::start(place, PATIENT).await;
+    redact_many(&server).await;
+    let folder = postgres.data().join("base");
+    server.execute("checkpoint").await;
+    assert!(!files_with(&folder, SECRET).is_empty(), "nothing is to be shown");
+    let (_, documents) = include_str!("../../../docs/data.md").split_once("```sql\nvacuum").expect("what is to be run");
+    let (statements, _) = documents.split_once("```").expect("its end");
+    server.execute(&format!("vacuum{statements}")).await;
+    server.execute("checkpoint").await;
+    assert!(!files_with(&folder, "app-value").is_empty());
+    assert_eq!(files_with(&folder, SECRET), [] as [PathBuf; 0]);
+    server.stop().await;
 }
 
 /// A write of a value: of which event, by its number. No event: a scope's own path, or a creation.

@@ -95,6 +95,11 @@ impl DedicatedPostgres {
         self.0.url(database)
     }
 
+    /// The folder of its data.
+    pub fn data(&self) -> PathBuf {
+        self.0.guard.dir().join("data")
+    }
+
     /// What the server has written to its log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.0.guard.dir().join("server.log")).expect("read the server's log")
