@@ -386,7 +386,8 @@ fn every_setting_is_documented() {
 #[test]
 fn links_lead_somewhere() {
     let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "bench/README.md"];
-    documents.extend(["clients/python/README.md", "examples/adk-python/README.md", "deploy/helm/README.md"]);
+    documents.extend(["clients/python/README.md", "clients/python/client/README.md", "clients/python/adk/README.md"]);
+    documents.extend(["examples/adk-python/README.md", "deploy/helm/README.md"]);
     let pages: Vec<String> = ["docs", "docs/design"]
         .into_iter()
         .flat_map(|folder| {

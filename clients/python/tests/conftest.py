@@ -1,14 +1,12 @@
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
-
-from sessiond_adk import SessiondSessionService, _http
 
 from .support import postgres
 from .support.process import Server
@@ -18,15 +16,6 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 # The tests say themselves which credential is sent.
 os.environ.pop("SESSIOND_TOKEN", None)
-
-
-PAUSES = _http._PAUSES
-
-
-@pytest.fixture(autouse=True)
-def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests are tried again soon: the tests that say how soon take back their pauses."""
-    monkeypatch.setattr(_http, "_PAUSES", (0.01, 0.02, 0.04, 0.08))
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
@@ -49,18 +38,6 @@ def own_server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-async def service(server: Server) -> AsyncIterator[SessiondSessionService]:
-    async with SessiondSessionService(server.url) as service:
-        yield service
-
-
-@pytest.fixture
-async def strict(server: Server) -> AsyncIterator[SessiondSessionService]:
-    async with SessiondSessionService(server.url, concurrency="session") as service:
-        yield service
-
-
-@pytest.fixture
 def app() -> str:
     """The name of an app that no other test uses."""
     return f"app_{uuid.uuid4().hex}"
@@ -68,6 +45,6 @@ def app() -> str:
 
 @pytest.fixture
 def plain(server: Server) -> Iterator[httpx.Client]:
-    """Another client of the same server, which knows nothing of ADK."""
+    """Another client of the same server, of plain HTTP."""
     with httpx.Client(base_url=f"{server.url}/v1") as client:
         yield client

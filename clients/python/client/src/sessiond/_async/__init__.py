@@ -1,0 +1,1 @@
+"""The asynchronous client. `make_sync.py` makes the synchronous one of it, except for `io.py`."""

@@ -1,0 +1,163 @@
+"""Files."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import httpx
+
+from .._json import dumps
+from .._paths import given, new_id, params, segments
+from .._records import Version
+from .._reply import not_reached
+from .._times import Limits
+from .http import AsyncHttp
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class AsyncFile:
+    """A version of a file, which is read when it is asked for: the handle itself costs no request.
+
+    `read` returns it whole. Iterated, it comes in pieces, of any size, over a connection of its own; then it is asked
+    for once, and a connection that breaks is an error.
+    """
+
+    def __init__(self, http: AsyncHttp, path: str, query: dict[str, str], limits: Limits) -> None:
+        """Sends nothing. See `AsyncArtifacts.get`."""
+        self._http = http
+        self._path = path
+        self._query = query
+        self._limits = limits
+
+    async def read(self) -> bytes:
+        """Returns its bytes; those of a text are in UTF-8.
+
+        Raises:
+          NotFoundError: There is no such file or version.
+          InputError: It is a URI, and has no bytes here.
+        """
+        reply = await self._http.send("GET", self._path, params=self._query, is_file=True, **self._limits)
+        if reply.status != 200:
+            raise reply.error
+        return reply.content
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yields its bytes in pieces. Raises as `read` does."""
+        async with self._http.stream(self._path, params=self._query, headers={}, silence=0.0) as response:
+            if response.status_code != 200:
+                raise (await self._http.read(response)).error
+            try:
+                async for piece in response.aiter_bytes():
+                    yield piece
+            except httpx.TransportError as error:
+                raise self._http.failed(f"{not_reached(error)} (GET {self._http.url(self._path)})") from error
+
+
+class AsyncArtifacts:
+    """The files of a session or a user: named bytes, of which each save makes a version.
+
+    A version never changes. Names may be any text of up to 256 bytes, also with slashes; those of the user begin with
+    `user:`. A list of a session has its user's, too.
+    """
+
+    def __init__(self, http: AsyncHttp, path: str, fence: Mapping[str, str]) -> None:
+        """Sends nothing. See `AsyncSession.artifacts`; `fence` is what the writes of a turn carry."""
+        self._http = http
+        self._path = path
+        self._fence = fence
+
+    async def save(
+        self,
+        name: str,
+        data: bytes | str | BinaryIO,
+        *,
+        content_type: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        display_name: str | None = None,
+        event: bool | None = None,
+        author: str | None = None,
+        invocation_id: str | None = None,
+        exist_ok: bool = True,
+        **limits: Unpack[Limits],
+    ) -> Version:
+        """Saves a version, once, also if the first answer gets lost. When it returns, all of it is on disk.
+
+        Args:
+          name: The name.
+          data: Bytes; or a binary file, from where it is to its end, which must be one that can be read again; or a
+            text.
+          content_type: The type of bytes, kept as it is; by default `application/octet-stream`.
+          metadata: An object of up to 8 KiB of JSON.
+          display_name: What a download is called.
+          event: Whether the session gets an event that names the version; by default it does. A file of a user gets
+            none.
+          author: The author of that event; by default `user`.
+          invocation_id: The turn that it is part of.
+          exist_ok: False saves only if there is no file of that name.
+          **limits: See `Limits`. One attempt may take any time in which bytes come or go.
+
+        Raises:
+          StaleError: There is a file of that name, and `exist_ok` is False.
+          NotFoundError: There is no such session.
+          InputError: It breaks a rule of sessiond, such as its limit of size.
+        """
+        headers = {"Idempotency-Key": new_id(), **self._fence}
+        if not exist_ok:
+            headers["If-None-Match"] = "*"
+        terms = given(
+            event=None if event is None else "append" if event else "none", author=author, invocationId=invocation_id
+        )
+        if isinstance(data, str):
+            body = {"name": name, "part": {"text": data}, **terms, **given(metadata=metadata)}
+            reply = await self._http.send("POST", self._path, body=body, headers=headers, **limits)
+        else:
+            if content_type is not None:
+                headers["Content-Type"] = content_type
+            written = None if metadata is None else dumps(metadata).decode()
+            query = params(metadata=written, displayName=display_name, **terms)
+            path = self._path + segments(name)
+            reply = await self._http.send("PUT", path, content=data, params=query, headers=headers, **limits)
+        return Version(reply.success())
+
+    def get(
+        self, name: str, *, version: int | None = None, at: int | None = None, **limits: Unpack[Limits]
+    ) -> AsyncFile:
+        """Returns a version, to be read: the latest, or that of a number, or that of a revision of the session.
+
+        It sends no request.
+        """
+        return AsyncFile(self._http, self._path + segments(name), params(version=version, atRevision=at), limits)
+
+    async def delete(self, name: str, *, version: int | None = None, **limits: Unpack[Limits]) -> None:
+        """Deletes a file, or one version of it, if there is one. Numbers are not used again."""
+        path, query = self._path + segments(name), params(version=version)
+        (await self._http.send("DELETE", path, params=query, headers=self._fence, **limits)).success()
+
+    def versions(self, name: str, **limits: Unpack[Limits]) -> AsyncIterator[Version]:
+        """Yields the versions of a file, ascending."""
+        return self._all(f"{self._path}{segments(name)}/versions", "versions", {}, limits)
+
+    def list(
+        self, *, prefix: str | None = None, at: int | None = None, **limits: Unpack[Limits]
+    ) -> AsyncIterator[Version]:
+        """Yields the latest version of each file whose name begins so, in the order of names.
+
+        With `at`, those that the session had at that revision.
+        """
+        return self._all(self._path, "artifacts", params(prefix=prefix, atRevision=at), limits)
+
+    def __aiter__(self) -> AsyncIterator[Version]:
+        """Yields the latest version of each file, in the order of names."""
+        return self.list()
+
+    # sync: def __setitem__(self, name: str, data: bytes | str | BinaryIO) -> None:
+    # sync:     """Saves a version; see `save`."""
+    # sync:     self.save(name, data)
+
+    async def _all(self, path: str, field: str, query: dict[str, str], limits: Limits) -> AsyncIterator[Version]:
+        async for page in self._http.pages(path, query, limits):
+            for each in page.success()[field]:
+                yield Version(each)

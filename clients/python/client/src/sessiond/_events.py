@@ -1,0 +1,120 @@
+"""What is sent: events, and what must hold before a change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ._paths import new_id
+from ._times import Limits
+
+Op = Mapping[str, Any]
+"""`{"op", "key", "value"}`: `set`, `remove` (without value), `increment`, `append`, `union`, `max`, `min`, `merge`."""
+
+Condition = Mapping[str, Any]
+"""What must hold of a key right before a change: what `exists`, `absent`, `equals` and `unchanged` return."""
+
+
+class Change(Limits, total=False):
+    """How a change is made."""
+
+    when: Sequence[Condition]
+    """What must hold right before, or nothing is changed: see `exists`, `absent`, `equals`, `unchanged`."""
+    once: str | None
+    """An id for the change, the same in every run of the program: a change of an id is made once."""
+    if_revision: int | None
+    """Only if this is the present revision."""
+
+
+class EventFields(Limits, total=False):
+    """The fields of an event; what else it has is given as a whole event."""
+
+    id: str
+    """By which it is stored once; one is drawn by default."""
+    author: str
+    """Who says it: `user`, or the name of an agent."""
+    content: Any
+    """What is said: see `text`."""
+    delta: Mapping[str, Any]
+    """State to set: keys that begin with `user:` and `app:` are shared, `temp:` keys are not stored."""
+    ops: Sequence[Op]
+    """Operators, applied in order after `delta`."""
+    when: Sequence[Condition]
+    """What must hold right before, or nothing is written."""
+    invocation_id: str
+    """The turn that it is part of."""
+    branch: str
+    metadata: Mapping[str, Any]
+    """Data of your own, kept as it is (`customMetadata`)."""
+    partial: bool
+    """It is a part of what follows whole: it is answered, and not stored."""
+
+
+def text(role: str, *texts: str) -> dict[str, Any]:
+    """Returns content of texts; `role` is `user` or `model`."""
+    return {"role": role, "parts": [{"text": each} for each in texts]}
+
+
+def exists(key: str) -> dict[str, Any]:
+    """The precondition that a key is there, be its value None."""
+    return {"key": key, "exists": True}
+
+
+def absent(key: str) -> dict[str, Any]:
+    """The precondition that a key is not there."""
+    return {"key": key, "exists": False}
+
+
+def equals(key: str, value: Any) -> dict[str, Any]:
+    """The precondition that a key has this value, as JSON compares: 1 and 1.0 are equal."""
+    return {"key": key, "equals": value}
+
+
+def unchanged(key: str, revision: int) -> dict[str, Any]:
+    """The precondition that a key was neither set nor removed since its session was at this revision.
+
+    That of an `app:` or `user:` key is the revision of app or user state.
+    """
+    return {"key": key, "revision": revision}
+
+
+def event_of(fields: EventFields) -> dict[str, Any]:
+    """Returns the event that has these fields, but for limits. Raises TypeError for one that is none."""
+    event: dict[str, Any] = {}
+    actions: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name not in _FIELDS:
+            raise TypeError(f"An event has no field {name}: give what else it has as a whole event.")
+        if value is not None:
+            place, field = _FIELDS[name]
+            (actions if place else event)[field] = value
+    return {**event, "actions": actions} if actions else event
+
+
+# Whether a field is one of `actions`, and its name in JSON.
+_FIELDS = {
+    "id": (False, "id"),
+    "author": (False, "author"),
+    "content": (False, "content"),
+    "invocation_id": (False, "invocationId"),
+    "branch": (False, "branch"),
+    "metadata": (False, "customMetadata"),
+    "partial": (False, "partial"),
+    "delta": (True, "stateDelta"),
+    "ops": (True, "stateOps"),
+    "when": (True, "preconditions"),
+}
+
+
+def split_limits(fields: dict[str, Any]) -> tuple[dict[str, Any], Limits]:
+    """Returns fields without limits, and the limits."""
+    limits: Limits = {}
+    for name in ("timeout", "retry_for"):
+        if name in fields:
+            limits[name] = fields[name]
+    return {name: value for name, value in fields.items() if name not in limits}, limits
+
+
+def named(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns an event that has an id."""
+    return event if event.get("id") is not None else {**event, "id": new_id()}

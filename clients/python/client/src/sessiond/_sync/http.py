@@ -1,0 +1,263 @@
+# Made by make_sync.py, of _async/http.py.
+"""Requests to sessiond: connections, bounded retries, errors."""
+
+from __future__ import annotations
+
+import io as files
+import logging
+import math
+import random
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import httpx
+
+from .. import _times, _traces
+from .._errors import AccessError, InputError, Kinds, SessiondError, error_of
+from .._json import dumps
+from .._reply import (
+    NOT_SENT,
+    RETRIED,
+    Answer,
+    Reply,
+    not_reached,
+    retry_after,
+    said,
+    text_of,
+    tried,
+    with_outcome,
+)
+from . import io
+from .token import Bearer
+
+logger = logging.getLogger("sessiond")
+
+# Bytes of a file that are handed to the connection at a time.
+_PIECE = 1 << 18
+
+
+class Http:
+    """Sends requests that may be sent twice, and does so if an answer does not come."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | Callable[[], str] | None,
+        headers: httpx.Headers,
+        timeout: float,
+        retry_for: float,
+        ssl_context: ssl.SSLContext | None,
+        kinds: Kinds,
+    ) -> None:
+        """See `Client`. `url` has no trailing slash; errors are of the classes that `kinds` has for them."""
+        self._url = url
+        self._auth = Bearer(token, kinds) if token else None
+        self._headers = headers
+        self._timeout = timeout
+        self._retry_for = retry_for
+        self._kinds = kinds
+        # Made once, since to load the certificates takes longer than a request.
+        self._tls = ssl_context or (httpx.create_ssl_context() if url.startswith("https:") else False)
+        # Kept for less than the 75 s after which sessiond closes a connection that nobody uses.
+        limits = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60.0)
+        self._pools = io.Pools(lambda: self._open(httpx.Timeout(None), limits))
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        content: bytes | BinaryIO | None = None,
+        is_file: bool = False,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        patience: float = 0.0,
+        timeout: float | None = None,
+        retry_for: float | None = None,
+    ) -> Reply:
+        """Sends a request until there is a final answer, five attempts were made, or no time is left for another.
+
+        Args:
+          method: The method of a request that has the same effect when it is sent twice.
+          path: The path, percent-encoded, see `segments`.
+          body: What is sent as JSON, if it is not None.
+          content: The bytes of a file that are sent instead, or a file, from where it is, if it is not None.
+          is_file: The answer of a success is a file: it is the `content` of the reply. With this or `content`, an
+            attempt may take any time, as long as none passes in which no byte comes or goes.
+          params: The query.
+          headers: Headers of this request.
+          patience: Seconds for which the server is asked to hold the answer back, on top of the time for attempts.
+            Such a request has a connection of its own, so that those which wait leave the pool to the others.
+          timeout: As in `Limits`.
+          retry_for: As in `Limits`.
+
+        Each attempt that failed and is not the last one is a warning in the log, with the request's method and URL, but
+        without its query, headers and body.
+
+        Raises:
+          InputError: The body cannot be written as JSON, or the file cannot be read twice.
+          AccessError: There is no credential, or it was refused, or it does not allow the request.
+          SessiondError: There was no final answer in time. It says what the last attempt met, how many there were, and
+            how long they took together.
+        """
+        timeout = self._timeout if timeout is None else timeout
+        retry_for = self._retry_for if retry_for is None else retry_for
+        sent = dict(headers or {})
+        written: bytes | _Pieces | None = None
+        if content is not None:
+            written = _Pieces(content, self._kinds)
+            sent["Content-Length"] = str(written.size)
+        elif body is not None:
+            written = dumps(body, self._kinds.get(InputError, InputError))
+            sent = {"Content-Type": "application/json", **sent}
+        _traces.inject(sent)
+        url = self.url(path)
+        began = time.monotonic()
+        limit = math.inf if is_file or content is not None else timeout + patience
+        # The time for a whole call is measured around it; with a file in it there is one for each of its pieces.
+        connect = min(_times.CONNECT, timeout)
+        times = httpx.Timeout(None if limit < math.inf else timeout, connect=connect)
+        in_doubt = False
+        for attempt, pause in enumerate((*_times.PAUSES, math.inf), 1):
+            status: int | None = None
+            body = None
+            cause: Exception | None = None
+            wait = pause
+            try:
+                with self._connections(patience) as client:
+                    answer = io.exchange(
+                        client, limit, method, url, content=written, params=params, headers=sent, timeout=times
+                    )
+            except httpx.UnsupportedProtocol:
+                raise
+            except AccessError as no_token:
+                raise with_outcome(no_token, method, in_doubt) from no_token.__cause__
+            except httpx.TransportError as error:
+                cause, what = error, not_reached(error)
+                in_doubt = in_doubt or not isinstance(error, NOT_SENT)
+            except TimeoutError as error:
+                cause, what = error, f"sessiond cannot be reached: no whole answer within {limit:.1f} s."
+                in_doubt = True
+            else:
+                status = answer.status
+                file = answer.content if is_file and status < 300 else b""
+                body = None if is_file and status < 300 else answer.parsed()
+                if status in (401, 403):
+                    # It speaks of this attempt; those before may have been applied.
+                    raise with_outcome(self._denied(answer, tried(method, url, attempt, began)), method, in_doubt)
+                outcome = text_of(body, "outcome")
+                if status not in RETRIED and outcome != "unknown":
+                    return Reply(status, answer.headers, body, tried(method, url, attempt, began), self._kinds, file)
+                in_doubt = in_doubt or outcome != "not_applied"
+                what = said(status, body)
+                wait = max(wait, retry_after(answer.headers))
+            left = retry_for + patience - (time.monotonic() - began)
+            if wait > left:
+                message = f"{what} (Gave up {tried(method, url, attempt, began)})"
+                raise with_outcome(error_of(message, status, body, self._kinds), method, in_doubt) from cause
+            wait = min(wait * random.uniform(1.0, 1.5), left)
+            logger.warning("%s %s: attempt %d failed, trying again in %.1f s: %s", method, url, attempt, wait, what)
+            io.sleep(wait)
+        raise AssertionError("the loop above ends with an answer or an error")
+
+    @contextmanager
+    def stream(
+        self, path: str, *, params: Mapping[str, str], headers: Mapping[str, str], silence: float
+    ) -> Iterator[httpx.Response]:
+        """Opens a stream, once, with a connection of its own: streams take none from the pool of the requests.
+
+        The body is the caller's to read. The connection is closed at the end of the block.
+
+        Args:
+          path: The path, percent-encoded, see `segments`.
+          params: The query.
+          headers: Headers of this request.
+          silence: Seconds without a byte after which `httpx.ReadTimeout` is raised.
+
+        Raises:
+          AccessError: There is no credential, for its callback failed.
+          httpx.TransportError: There is no connection, or it broke, also within the block.
+        """
+        sent = dict(headers)
+        _traces.inject(sent)
+        connect = min(_times.CONNECT, self._timeout)
+        timeout = httpx.Timeout(self._timeout, connect=connect, read=max(silence, self._timeout))
+        with (
+            self._open(timeout, httpx.Limits()) as client,
+            client.stream("GET", self.url(path), params=params, headers=sent) as response,
+        ):
+            yield response
+
+    def read(self, response: httpx.Response) -> Reply:
+        """Reads an answer that is no stream. Raises `AccessError` if the credential was refused."""
+        response.read()
+        answer = Answer(response.status_code, response.headers, response.content)
+        asked = f"GET {response.url.copy_with(query=None)}"
+        if answer.status in (401, 403):
+            raise self._denied(answer, asked)
+        return Reply(answer.status, answer.headers, answer.parsed(), asked, self._kinds)
+
+    def pages(self, path: str, query: Mapping[str, str], limits: _times.Limits) -> Iterator[Reply]:
+        """Yields the pages of a list, which are asked for one by one. Raises what `Reply.success` raises."""
+        query = dict(query)
+        while True:
+            page = self.send("GET", path, params=query, **limits)
+            token = page.success().get("nextPageToken")
+            yield page
+            if token is None:
+                return
+            query["pageToken"] = token
+
+    def failed(self, message: str) -> SessiondError:
+        """Returns the error of a request that got no answer."""
+        return error_of(message, None, None, self._kinds)
+
+    def url(self, path: str) -> str:
+        """Returns the URL of a path."""
+        return self._url + path
+
+    def close(self) -> None:
+        """Closes the connections; the next request opens new ones."""
+        self._pools.close()
+
+    @contextmanager
+    def _connections(self, patience: float) -> Iterator[httpx.Client]:
+        if not patience:
+            yield self._pools.get()
+            return
+        with self._open(httpx.Timeout(None), httpx.Limits()) as client:
+            yield client
+
+    def _open(self, timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.Client:
+        return httpx.Client(auth=self._auth, headers=self._headers, timeout=timeout, verify=self._tls, limits=limits)
+
+    def _denied(self, answer: Answer, asked: str) -> SessiondError:
+        body = answer.parsed()
+        what = said(answer.status, body)
+        if answer.status == 401 and self._auth is None and "Authorization" not in self._headers:
+            what += " No token was sent: give `token`, or set SESSIOND_TOKEN."
+        return error_of(f"{what} ({asked})", answer.status, body, self._kinds)
+
+
+class _Pieces:
+    """A file in pieces, from its beginning each time that they are iterated: each piece has a time limit of its own."""
+
+    def __init__(self, content: bytes | BinaryIO, kinds: Kinds) -> None:
+        self._file = files.BytesIO(content) if isinstance(content, bytes | bytearray | memoryview) else content
+        if not self._file.seekable():
+            kind = kinds.get(InputError, InputError)
+            raise kind("The file cannot be read from its beginning again: give its bytes, or one on a disk.")
+        self._from = self._file.tell()
+        self.size = self._file.seek(0, files.SEEK_END) - self._from
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._file.seek(self._from)
+        left = self.size
+        while left > 0 and (piece := io.read_piece(self._file, min(left, _PIECE))):
+            left -= len(piece)
+            yield piece

@@ -1,0 +1,79 @@
+# Made by make_sync.py, of _async/token.py.
+"""The credential that requests show, asked for again when it is refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+
+import httpx
+
+from .._errors import AccessError, Kinds
+from .._token import checked
+from . import io
+
+
+class Bearer(httpx.Auth):
+    """`Authorization: Bearer TOKEN`, with a fixed token or those of a callback.
+
+    A callback is asked when the first request needs a token, and when the server refuses the one that it gave (401):
+    once for all requests that wait. Each of them is then sent once more. If the
+    callback fails, so do they; the next request asks it again.
+    """
+
+    def __init__(self, token: str | Callable[[], str], kinds: Kinds) -> None:
+        """Asks for no token yet. Raises `ValueError`, without the token, if a fixed one cannot be sent."""
+        self._callback = None if isinstance(token, str) else token
+        self._error = kinds.get(AccessError, AccessError)
+        self._lock = threading.Lock()  # Held for no longer than it takes to look at, or to set, what follows.
+        self._token = checked(token) if isinstance(token, str) else ""
+        # How many tokens there were: the callback may give the same one twice.
+        self._version = 1 if isinstance(token, str) else 0
+        # Done when the callback was asked: with its failure, if it failed.
+        self._asking: Future[Exception | None] | None = None
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Sends a request with the token, and once more if that is refused and there can be another."""
+        version, token = self._later_than(0)
+        request.headers["Authorization"] = f"Bearer {token}"
+        response = yield request
+        if response.status_code == 401 and self._callback is not None:
+            _, token = self._later_than(version)
+            request.headers["Authorization"] = f"Bearer {token}"
+            yield request
+
+    def _later_than(self, version: int) -> tuple[int, str]:
+        """Returns the token and its version, after the callback was asked if there is none later than `version`."""
+        while True:
+            with self._lock:
+                if self._version > version:
+                    return self._version, self._token
+                asking = self._asking
+                if asking is None:
+                    mine = self._asking = Future[Exception | None]()
+                    # So that none who waits can cancel it for the others.
+                    mine.set_running_or_notify_cancel()
+            failure = self._ask(mine) if asking is None else io.result(asking)
+            if failure is not None:
+                raise self._error(f"The callback for the token failed: {type(failure).__name__}.") from failure
+
+    def _ask(self, asking: Future[Exception | None]) -> Exception | None:
+        """Asks the callback, for all who wait; returns its failure.
+
+        If the request that asks is cancelled, one of those that wait asks anew.
+        """
+        assert self._callback is not None
+        token, failure = None, None
+        try:
+            token = checked(io.call(self._callback))
+        except Exception as error:
+            failure = error
+        finally:
+            with self._lock:
+                if token is not None:
+                    self._token = token
+                    self._version += 1
+                self._asking = None
+            asking.set_result(failure)
+        return failure

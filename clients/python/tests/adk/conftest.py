@@ -1,0 +1,27 @@
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sessiond_adk import SessiondSessionService, _http
+
+from ..support.process import Server
+
+PAUSES = _http._PAUSES
+
+
+@pytest.fixture(autouse=True)
+def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests are tried again soon: the tests that say how soon take back their pauses."""
+    monkeypatch.setattr(_http, "_PAUSES", (0.01, 0.02, 0.04, 0.08))
+
+
+@pytest.fixture
+async def service(server: Server) -> AsyncIterator[SessiondSessionService]:
+    async with SessiondSessionService(server.url) as service:
+        yield service
+
+
+@pytest.fixture
+async def strict(server: Server) -> AsyncIterator[SessiondSessionService]:
+    async with SessiondSessionService(server.url, concurrency="session") as service:
+        yield service

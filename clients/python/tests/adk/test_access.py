@@ -1,0 +1,206 @@
+"""A server that asks who it is: keys, minted tokens, and what each is refused."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from google.adk.events.event import Event
+
+from sessiond_adk import SessiondAccessError, SessiondInputError, SessiondSessionService
+
+from ..support import postgres
+from ..support.process import Program, Server
+from .test_cli import ADK, AGENT
+from .test_service import event, get
+
+CLIENT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A server that asks for a credential, and the file with that of the administrator."""
+
+    server: Server
+    admin_key_file: Path
+
+    def service(self, token: str | Callable[[], str | Awaitable[str]] | None) -> SessiondSessionService:
+        return SessiondSessionService(self.server.url, token=token)
+
+    def plain(self) -> httpx.Client:
+        """The administrator, by plain HTTP."""
+        headers = {"Authorization": f"Bearer {self.admin_key_file.read_text(encoding='utf-8').strip()}"}
+        return httpx.Client(base_url=f"{self.server.url}/v1", headers=headers)
+
+    def key(self, app: str, role: str = "agent") -> dict[str, Any]:
+        """Makes a key for all users of an app."""
+        with self.plain() as plain:
+            answer = plain.post("/keys", json={"name": "test", "role": role, "apps": [app]}).raise_for_status()
+            key: dict[str, Any] = answer.json()
+            return key
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def closed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
+    with ExitStack() as stack:
+        folder = tmp_path_factory.mktemp(request.param)
+        url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else postgres.database()
+        file = folder / "admin.key"
+        file.write_text(secrets.token_urlsafe(32) + "\n", encoding="utf-8")
+        server = Server(url, folder / "sessiond.log", "--admin-key-file", str(file))
+        stack.callback(server.stop)
+        yield Closed(server, file)
+
+
+@pytest.mark.parametrize("token", [None, "garbage", "sdk_garbage", "sdu_garbage", "a.b.c"])
+async def test_without_a_valid_credential_nothing_is_done(closed: Closed, app: str, token: str | None) -> None:
+    async with closed.service(token) as stranger, closed.service(closed.admin_key_file.read_text) as admin:
+        session = await admin.create_session(app_name=app, user_id="u", session_id="s")
+        for request, outcome in [
+            (stranger.create_session(app_name=app, user_id="u"), "not_applied"),
+            (stranger.append_event(session, event({"k": 1})), "not_applied"),
+            (stranger.delete_session(app_name=app, user_id="u", session_id="s"), "not_applied"),
+            (stranger.mint_token(app, "u"), "not_applied"),
+            (stranger.get_session(app_name=app, user_id="u", session_id="s"), None),
+            (stranger.list_sessions(app_name=app), None),
+            (stranger.get_user_state(app_name=app, user_id="u"), None),
+        ]:
+            with pytest.raises(SessiondAccessError) as refused:
+                await request
+            error = refused.value
+            assert (error.status, error.code, error.outcome) == (401, "unauthenticated", outcome)
+            assert error.request_id
+            assert ("No token was sent" in str(error)) == (token is None)
+        assert await get(admin, session) == session
+        assert [found.id for found in (await admin.list_sessions(app_name=app)).sessions] == ["s"]
+
+
+async def test_a_key_of_an_app_keeps_its_sessions(closed: Closed, app: str) -> None:
+    async with closed.service(closed.key(app)["key"]) as service:
+        session = await service.create_session(app_name=app, user_id="u", state={"app:k": 1, "user:k": 2})
+        await service.append_event(session, Event(author="agent", invocation_id="i1"))
+        assert await service.apply_ops(session, [{"op": "increment", "key": "app:k", "value": 1}]) == {"app:k": 2}
+        assert await get(service, session) == session
+
+        # Of another app: nothing to read, and nothing may be written.
+        other = f"{app}_other"
+        assert await service.get_session(app_name=other, user_id="u", session_id="s") is None
+        assert (await service.list_sessions(app_name=other)).sessions == []
+        with pytest.raises(SessiondAccessError) as refused:
+            await service.create_session(app_name=other, user_id="u")
+        assert (refused.value.status, refused.value.code) == (403, "permission_denied")
+        assert (refused.value.outcome, bool(refused.value.request_id)) == ("not_applied", True)
+
+
+async def test_a_minted_token_is_for_one_user_of_one_app(closed: Closed, app: str) -> None:
+    key = closed.key(app)
+    async with closed.service(key["key"]) as service:
+        minted = await service.mint_token(app, "Ada/1")
+        theirs = await service.create_session(app_name=app, user_id="Bob", session_id="s")
+        longer = await service.mint_token(app, "Ada/1", ttl=7200)
+    assert longer.expire_time - minted.expire_time > 3599
+    assert minted.token.startswith("sdu_")
+
+    with httpx.Client(headers={"Authorization": f"Bearer {minted.token}"}) as plain:
+        known = plain.get(f"{closed.server.url}/v1/whoami").raise_for_status().json()
+    assert (known["role"], known["apps"], known["users"]) == ("user", [app], ["Ada/1"])
+    assert known["expireTime"] == minted.expire_time
+
+    async with closed.service(minted.token) as ada:
+        session = await ada.create_session(app_name=app, user_id="Ada/1", state={"k": 1, "user:k": 2})
+        await ada.append_event(session, event({"k": 3}))
+        assert await get(ada, session) == session
+        assert await ada.get_user_state(app_name=app, user_id="Ada/1") == {"k": 2}
+        # The list of the app is that of its own sessions.
+        listed = (await ada.list_sessions(app_name=app)).sessions
+        assert [(found.user_id, found.id) for found in listed] == [("Ada/1", session.id)]
+
+        # Of somebody else: nothing to read, and nothing may be written.
+        assert await ada.get_session(app_name=app, user_id="Bob", session_id="s") is None
+        assert (await ada.list_sessions(app_name=app, user_id="Bob")).sessions == []
+        before = session.model_copy(deep=True)
+        for request in [
+            ada.append_event(theirs, event({"k": 1})),
+            ada.delete_session(app_name=app, user_id="Bob", session_id="s"),
+            ada.create_session(app_name=app, user_id="Bob"),
+            # Nor speak as the agent, nor change what the app's users share, nor mint.
+            ada.append_event(session, Event(author="agent", invocation_id="i1")),
+            ada.append_event(session, event({"app:k": 1})),
+            ada.mint_token(app, "Ada/1"),
+        ]:
+            with pytest.raises(SessiondAccessError) as refused:
+                await request
+            assert (refused.value.status, refused.value.code) == (403, "permission_denied")
+        assert session == before == await get(ada, session)
+
+
+async def test_a_token_is_never_worth_more_than_its_key(closed: Closed, app: str) -> None:
+    async with closed.service(closed.key(app)["key"]) as service:
+        session = await service.create_session(app_name=app, user_id="u")
+        reader = await service.mint_token(app, "u", role="reader", ttl=60)
+        for request in [
+            service.mint_token(app, "u", role="operator"),
+            service.mint_token(f"{app}_other", "u"),
+        ]:
+            with pytest.raises(SessiondAccessError) as refused:
+                await request
+            assert (refused.value.status, refused.value.code) == (403, "permission_denied")
+        for wrong in [{"ttl": 24 * 3600 + 1}, {"ttl": -1}, {"role": "emperor"}]:
+            with pytest.raises(SessiondInputError) as invalid:
+                await service.mint_token(app, "u", **wrong)  # type: ignore[arg-type]
+            assert (invalid.value.status, invalid.value.code) == (422, "invalid_argument")
+    async with closed.service(reader.token) as reading:
+        assert await get(reading, session) == session
+        with pytest.raises(SessiondAccessError, match="403 permission_denied"):
+            await reading.append_event(session, event())
+
+
+async def test_a_key_is_replaced_while_the_service_runs(closed: Closed, app: str) -> None:
+    first, second = closed.key(app), closed.key(app)
+    keys: list[str] = [first["key"], second["key"]]
+    asked = 0
+
+    async def callback() -> str:
+        nonlocal asked
+        asked += 1
+        return keys[asked - 1]
+
+    async with closed.service(callback) as service:
+        sessions = await asyncio.gather(*(service.create_session(app_name=app, user_id=f"u{n}") for n in range(8)))
+        assert asked == 1
+        with closed.plain() as admin:
+            admin.delete(f"/keys/{first['id']}").raise_for_status()
+
+        async def work(number: int) -> None:
+            session = sessions[number]
+            # For as long as the server takes to forget the key, and once more.
+            while asked < 2:
+                await service.append_event(session, event({"n": len(session.events)}))
+                await asyncio.sleep(0.05)
+            await service.append_event(session, event({"last": True}))
+            assert await get(service, session) == session
+
+        await asyncio.wait_for(asyncio.gather(*(work(number) for number in range(8))), 60)
+    assert asked == 2
+
+
+async def test_the_token_of_a_program_comes_from_the_environment(
+    closed: Closed, app: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SESSIOND_TOKEN", closed.key(app)["key"])
+    (tmp_path / app).mkdir()
+    (tmp_path / app / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / app / "services.py").write_text("import sessiond_adk\n", encoding="utf-8")
+    uri = closed.server.url.replace("http://", "sessiond://")
+    monkeypatch.setenv("PYTHONPATH", str(CLIENT))
+    ran = Program(*ADK, "run", f"--session_service_uri={uri}", str(tmp_path / app), said="Hello\nexit\n")
+    assert await asyncio.to_thread(ran.wait) == 0, ran.errors
+    assert "[greeter]: Hello, I am scripted." in ran.output
+    async with SessiondSessionService(closed.server.url) as service:
+        (session,) = (await service.list_sessions(app_name=app)).sessions
+        assert session.state == {"user:greeting": "Hello, I am scripted."}

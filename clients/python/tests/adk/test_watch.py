@@ -1,0 +1,366 @@
+"""Following a session: each event once and in order, whatever breaks."""
+
+import asyncio
+import json
+import random
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+import httpx
+import pytest
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events.event import Event
+from google.adk.sessions.session import Session
+
+from sessiond_adk import (
+    CaughtUp,
+    Deleted,
+    EventItem,
+    MetadataChange,
+    PositionGoneError,
+    SessiondAccessError,
+    SessiondError,
+    SessiondInputError,
+    SessiondSessionService,
+    StateChange,
+    WatchItem,
+    _watch,
+)
+
+from ..support.process import Server
+from ..support.proxy import proxy, scripted, stream
+from .test_service import event, get
+
+Watch = AsyncGenerator[WatchItem, None]
+
+
+def watch(service: SessiondSessionService, session: Session, **rest: Any) -> Watch:
+    return service.watch(app_name=session.app_name, user_id=session.user_id, session_id=session.id, **rest)
+
+
+async def until(items: Watch, kind: type) -> list[WatchItem]:
+    """The items up to the first of a kind."""
+    found: list[WatchItem] = []
+    while not found or not isinstance(found[-1], kind):
+        found.append(await asyncio.wait_for(anext(items), 60))
+    return found
+
+
+async def events(items: Watch, count: int) -> list[EventItem]:
+    """The next events, whatever else comes between."""
+    return [item for _ in range(count) if isinstance(item := (await until(items, EventItem))[-1], EventItem)]
+
+
+async def appended(service: SessiondSessionService, session: Session, count: int) -> list[Event]:
+    return [await service.append_event(session, event({"n": n, "text": "日本 😀"})) for n in range(count)]
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses of a watch, which are not waited for; those by chance are as long as they can be."""
+    paused: list[float] = []
+
+    class Time:
+        @staticmethod
+        async def sleep(seconds: float) -> None:
+            paused.append(round(seconds, 3))
+            await asyncio.sleep(0)
+
+    class Chance:
+        @staticmethod
+        def uniform(low: float, high: float) -> float:
+            assert low == 0.0
+            return high
+
+    monkeypatch.setattr(_watch, "asyncio", Time)
+    monkeypatch.setattr(_watch, "random", Chance)
+    return paused
+
+
+async def test_what_is_there_is_yielded_and_then_what_comes(
+    server: Server, service: SessiondSessionService, plain: httpx.Client, app: str
+) -> None:
+    session = await service.create_session(app_name=app, user_id="u", state={"app:a": 1, "k": [1]})
+    before = await appended(service, session, 3)
+    async with aclosing(watch(service, session, include_state=True)) as items:
+        found = await until(items, CaughtUp)
+        assert [item.event for item in found if isinstance(item, EventItem)] == before
+        assert [item.sequence for item in found if isinstance(item, EventItem)] == [1, 2, 3]
+        (metadata,) = (item for item in found if isinstance(item, MetadataChange))
+        assert (metadata.display_name, metadata.labels, metadata.expire_time) == (None, {}, None)
+        (state,) = (item for item in found if isinstance(item, StateChange))
+        assert state.state == session.state | {"app:a": 1, "k": [1]}
+        assert state.revisions.startswith("3.0.1.")
+        assert isinstance(found[-1], CaughtUp) and found[-1].revision == 3
+
+        # By another process, as far as the watch knows.
+        async with SessiondSessionService(server.url) as other:
+            theirs = await other.append_event(await get(other, session), event({"user:u": 2}))
+        (live,) = await events(items, 1)
+        assert (live.event, live.sequence) == (theirs, 4)
+        assert live.commit_time > 0
+        change = (await until(items, StateChange))[-1]
+        assert isinstance(change, StateChange)
+        assert (change.state, change.set, change.removed) == (None, {"user:u": 2}, ())
+
+        plain.patch(f"/apps/{app}/users/u/sessions/{session.id}", json={"labels": {"a": "b"}}).raise_for_status()
+        changed = (await until(items, MetadataChange))[-1]
+        assert isinstance(changed, MetadataChange) and changed.labels == {"a": "b"}
+
+        await service.delete_session(app_name=app, user_id="u", session_id=session.id)
+        gone = (await until(items, Deleted))[-1]
+        assert isinstance(gone, Deleted) and gone.reason == "deleted"
+        assert [item async for item in items] == []
+
+
+async def test_a_removed_key_of_the_app_is_a_change(service: SessiondSessionService, app: str) -> None:
+    session = await service.create_session(app_name=app, user_id="u", state={"app:a": 1})
+    async with aclosing(watch(service, session, include_state=True)) as items:
+        await until(items, CaughtUp)
+        await service.apply_ops(session, [{"op": "remove", "key": "app:a"}])
+        change = (await until(items, StateChange))[-1]
+        assert isinstance(change, StateChange)
+        assert (change.set, change.removed) == ({}, ("app:a",))
+
+
+async def test_each_cursor_is_a_place_to_go_on_from(service: SessiondSessionService, app: str) -> None:
+    session = await service.create_session(app_name=app, user_id="u")
+    async with aclosing(watch(service, session)) as items:
+        empty = await until(items, CaughtUp)
+    before = await appended(service, session, 4)
+    async with aclosing(watch(service, session, include_state=True)) as items:
+        all_of_them = await until(items, CaughtUp)
+    seen: list[Event] = []
+    for item in [*empty, *all_of_them]:
+        if isinstance(item, EventItem):
+            seen.append(item.event)
+        async with aclosing(watch(service, session, after=item.cursor)) as items:
+            rest = [found.event for found in await until(items, CaughtUp) if isinstance(found, EventItem)]
+        assert [*seen, *rest] == before, item
+
+
+@pytest.mark.parametrize("after", [None, 0, 2, 4, "2", "now"])
+async def test_a_watch_begins_where_it_is_told(
+    service: SessiondSessionService, app: str, after: str | int | None
+) -> None:
+    session = await service.create_session(app_name=app, user_id="u")
+    before = await appended(service, session, 4)
+    async with aclosing(watch(service, session, after=after)) as items:
+        found = await until(items, CaughtUp)
+        begin = 4 if after == "now" else int(after or 0)
+        assert [item.event for item in found if isinstance(item, EventItem)] == before[begin:]
+        # Items before the first event know the place, too.
+        if found[0].cursor not in ("", "now"):
+            assert int(found[0].cursor.partition("-")[0]) == min(begin + 1, 4)
+        (new,) = await appended(service, session, 1)
+        assert [item.event for item in await events(items, 1)] == [new]
+
+
+async def test_nothing_is_lost_nor_doubled_by_a_network_that_breaks(
+    server: Server, service: SessiondSessionService, app: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_watch, "_FIRST_WAIT", 0.01)
+    chance = random.Random(15)
+    session = await service.create_session(app_name=app, user_id="u")
+    before = await appended(service, session, 30)
+    async with proxy(server.address) as network, SessiondSessionService(network.url) as far:
+        # Somewhere within the head, a frame, a character.
+        network.cut_after = lambda: chance.randrange(4000)
+        async with aclosing(watch(far, session)) as items:
+            writer = asyncio.create_task(appended(service, session, 30))
+            found = await events(items, 60)
+        before += await writer
+        assert network.connections > 4
+    assert [item.event for item in found] == before
+    assert [item.sequence for item in found] == [*range(1, 61)]
+    assert len({item.cursor for item in found}) == 60
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_restart_of_the_server_only_pauses_a_watch(
+    own_server: Server, app: str, how: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_watch, "_FIRST_WAIT", 0.1)
+    async with SessiondSessionService(own_server.url) as service:
+        session = await service.create_session(app_name=app, user_id="u")
+        async with aclosing(watch(service, session)) as items:
+            for _ in range(2):
+                new = await appended(service, session, 2)
+                assert [item.event for item in await events(items, 2)] == new
+                await asyncio.to_thread(own_server.stop, how)
+                next_ones = asyncio.create_task(events(items, 2))
+                await asyncio.sleep(0.3)
+                await asyncio.to_thread(own_server.start)
+                new = await appended(service, session, 2)
+                assert [item.event for item in await next_ones] == new
+
+
+async def test_a_session_that_is_not_there_is_an_error(service: SessiondSessionService, app: str) -> None:
+    with pytest.raises(SessionNotFoundError) as missing:
+        await anext(service.watch(app_name=app, user_id="u", session_id="s"))
+    cause = missing.value.__cause__
+    assert isinstance(cause, SessiondError) and (cause.status, cause.code) == (404, "session_not_found")
+
+
+async def test_a_place_that_is_gone_is_an_error(service: SessiondSessionService, app: str) -> None:
+    session = await service.create_session(app_name=app, user_id="u", session_id="s")
+    await appended(service, session, 3)
+    async with aclosing(watch(service, session)) as items:
+        cursor = (await until(items, CaughtUp))[-1].cursor
+    with pytest.raises(PositionGoneError) as beyond:
+        await anext(watch(service, session, after=4))
+    assert (beyond.value.status, beyond.value.code, beyond.value.revision) == (410, "position_gone", 3)
+
+    await service.delete_session(app_name=app, user_id="u", session_id="s")
+    anew = await service.create_session(app_name=app, user_id="u", session_id="s")
+    await appended(service, anew, 5)
+    with pytest.raises(PositionGoneError) as gone:
+        await anext(watch(service, anew, after=cursor))
+    assert gone.value.revision == 5
+
+
+@pytest.mark.parametrize("after", ["yesterday", -1, 1.5])
+async def test_a_place_that_is_none_is_refused(service: SessiondSessionService, app: str, after: Any) -> None:
+    session = await service.create_session(app_name=app, user_id="u")
+    with pytest.raises(SessiondInputError):
+        await anext(watch(service, session, after=after))
+
+
+async def test_watches_leave_the_connections_of_requests_alone(service: SessiondSessionService, app: str) -> None:
+    session = await service.create_session(app_name=app, user_id="u")
+    # More than the pool of requests has.
+    watches = [watch(service, session, after="now") for _ in range(101)]
+    await asyncio.gather(*(until(items, CaughtUp) for items in watches))
+    (new,) = await appended(service, session, 1)
+    for (item,) in await asyncio.gather(*(events(items, 1) for items in watches)):
+        assert item.event == new
+    await asyncio.gather(*(items.aclose() for items in watches))
+
+
+EVENT = {"author": "user", "timestamp": 1.5, "commitTime": 1.5, "actions": {}}
+
+
+def frame(sequence: int) -> tuple[str, ...]:
+    data = json.dumps({**EVENT, "id": f"e{sequence}", "sequence": sequence})
+    return f"id: {sequence}-a-b", "event: event", f"data: {data}", ""
+
+
+def status(code: int, *headers: str, body: str = "{}") -> bytes:
+    head = (f"HTTP/1.1 {code} X", "Connection: close", f"Content-Length: {len(body)}", *headers, "", body)
+    return "\r\n".join(head).encode()
+
+
+def places(requests: list[str]) -> list[str]:
+    """Where each request asks to begin."""
+    return [httpx.URL(request.split()[1]).params.get("afterSequence", "") for request in requests]
+
+
+async def read(url: str, count: int, **settings: Any) -> list[int]:
+    """The sequences of the first events at a scripted server."""
+    async with SessiondSessionService(url, **settings) as service:
+        async with aclosing(service.watch(app_name="a", user_id="u", session_id="s")) as items:
+            return [item.sequence for item in await events(items, count)]
+
+
+BYE = ("retry: 3000", "event: bye", 'data: {"reason":"lifetime"}', "")
+
+
+async def test_the_watch_goes_on_behind_the_last_event_that_was_whole(pauses: list[float]) -> None:
+    answers = [
+        stream(*frame(1), *frame(2), *frame(3)[:-1]),
+        stream(": nothing yet"),
+        stream(*frame(3), "event: news", "data: of a later version", ""),
+        stream(*frame(4)),
+    ]
+    async with scripted(*answers) as server:
+        assert await read(server.url, 4) == [1, 2, 3, 4]
+    assert places(server.requests) == ["", "2-a-b", "2-a-b", "3-a-b"]
+    # Doubled while nothing comes, and anew after something did.
+    assert pauses == [1.0, 2.0, 1.0]
+
+
+async def test_pauses_grow_to_half_a_minute(pauses: list[float]) -> None:
+    async with scripted(*[b""] * 8, stream(*frame(1))) as server:
+        assert await read(server.url, 1) == [1]
+    assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+
+async def test_the_server_says_when_to_come_back(pauses: list[float]) -> None:
+    full = status(429, "Retry-After: 7", body='{"code":"rate_limited","limit":"watchers"}')
+    busy = status(503, "Retry-After: 40")
+    proxys = status(502, body="<h1>")
+    answers = [full, busy, proxys, stream(*frame(1), *BYE), stream(*BYE), stream(*frame(2))]
+    async with scripted(*answers) as server:
+        assert await read(server.url, 2) == [1, 2]
+    # Exactly as long as `retry` says, which the server has spread; doubled if the next stream ends as well.
+    assert pauses == [7.0, 40.0, 4.0, 3.0, 6.0]
+    assert places(server.requests) == ["", "", "", "", "1-a-b", "1-a-b"]
+
+
+async def test_pauses_are_spread(monkeypatch: pytest.MonkeyPatch, pauses: list[float]) -> None:
+    monkeypatch.setattr(_watch, "random", random.Random(5))
+    async with scripted(*[b""] * 8, stream(*frame(1))) as server:
+        assert await read(server.url, 1) == [1]
+    assert len(set(pauses)) == 8
+    assert all(0 <= pause <= limit for pause, limit in zip(pauses, [1, 2, 4, 8, 16, 30, 30, 30], strict=True))
+
+
+async def test_a_connection_that_is_silent_is_given_up(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _watch._SILENCE == 45.0
+    monkeypatch.setattr(_watch, "_SILENCE", 0.2)
+    async with scripted(stream(*frame(1)), stream(*frame(2)), hang=True) as server:
+        assert await read(server.url, 2, timeout=0.1) == [1, 2]
+    assert places(server.requests) == ["", "1-a-b"]
+
+
+async def test_a_credential_that_ended_is_asked_for_once(pauses: list[float]) -> None:
+    tokens = iter(["one", "two", "three"])
+    ended = stream(*frame(1), "retry: 1000", "event: bye", 'data: {"reason":"credential_expired"}', "")
+    async with scripted(ended, status(401), stream(*frame(2)), status(401), status(401)) as server:
+        async with SessiondSessionService(server.url, token=lambda: next(tokens)) as service:
+            items = service.watch(app_name="a", user_id="u", session_id="s")
+            assert [item.sequence for item in await events(items, 2)] == [1, 2]
+            with pytest.raises(SessiondAccessError) as refused:
+                await anext(items)
+            assert refused.value.status == 401
+    shown = [line for request in server.requests for line in request.splitlines() if line.startswith("Authorization")]
+    assert shown == [f"Authorization: Bearer {token}" for token in ("one", "one", "two", "two", "three")]
+    assert places(server.requests) == ["", "1-a-b", "1-a-b", "2-a-b", "2-a-b"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "code"),
+    [
+        (status(401), SessiondAccessError, 401),
+        (status(403, body='{"code":"permission_denied"}'), SessiondAccessError, 403),
+        (status(404, body="<h1>"), SessiondError, 404),
+        (status(406), SessiondError, 406),
+        (status(422), SessiondInputError, 422),
+        (status(500), SessiondError, 500),
+        (status(302), SessiondError, 302),
+        (status(200, "Content-Type: text/html", body="<h1>"), SessiondError, 200),
+        (stream("event: event", "data: <h1>", ""), SessiondError, None),
+    ],
+)
+async def test_what_would_be_the_same_again_is_raised(
+    pauses: list[float], answer: bytes, error: type[SessiondError], code: int | None
+) -> None:
+    async with scripted(answer) as server:
+        with pytest.raises(error) as refused:
+            await read(server.url, 1, token="secret")
+    assert (refused.value.status, pauses) == (code, [])
+    assert "secret" not in str(refused.value)
+
+
+async def test_the_log_says_why_a_watch_comes_back(pauses: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    async with scripted(status(503), stream(*frame(1), *BYE), stream(*frame(2))) as server:
+        with caplog.at_level("INFO", logger="sessiond_adk"):
+            assert await read(server.url, 2, token="secret") == [1, 2]
+    logged = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "sessiond_adk"]
+    name = f"Watch of {server.url}/v1/apps/a/users/u/sessions/s/watch: coming back in"
+    assert [level for level, _ in logged] == ["WARNING", "INFO"]
+    assert logged[0][1].startswith(f"{name} 1.0 s: sessiond answered 503")
+    assert logged[1][1] == f"{name} 3.0 s: sessiond ended the stream: lifetime"
+    assert "secret" not in caplog.text

@@ -1,0 +1,66 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from sessiond import AsyncClient, AsyncSession, _times
+from sessiond._async import io as async_io
+from sessiond._sync import io as sync_io
+
+from ..support.process import Server
+from ..support.proxy import Proxy, proxy
+from .both import Connect, connect
+
+PAUSES = _times.PAUSES
+
+
+@pytest.fixture(autouse=True)
+def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests are tried again soon: the tests that say how soon take back their pauses."""
+    monkeypatch.setattr(_times, "PAUSES", (0.01, 0.02, 0.04, 0.08))
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between attempts, which are not waited for."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(_times, "PAUSES", PAUSES)
+    monkeypatch.setattr(async_io, "sleep", sleep)
+    monkeypatch.setattr(sync_io, "sleep", pauses.append)
+    return pauses
+
+
+@pytest.fixture(params=["sync", "async"])
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[Connect]:
+    """What makes a client of either kind; all are asked with `await`, and closed at the end."""
+    async with AsyncExitStack() as stack:
+        yield connect(request.param, stack)
+
+
+@pytest.fixture
+def db(client: Connect, server: Server) -> AsyncClient:
+    return client(server.url)
+
+
+@pytest.fixture
+def s(db: AsyncClient, app: str) -> AsyncSession:
+    """A session that is not there yet."""
+    return db.session(app, "ada", "s 1")
+
+
+@pytest.fixture
+async def network(server: Server) -> AsyncIterator[Proxy]:
+    async with proxy(server.address) as network:
+        yield network
+
+
+@pytest.fixture
+def far(client: Connect, network: Proxy, app: str) -> AsyncSession:
+    """The same session, behind a network that loses things."""
+    return client(network.url).session(app, "ada", "s 1")
