@@ -21,7 +21,7 @@ use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, nee
 use super::refusal::{Bound, Mismatch, Refusal};
 use super::resolve::{Resolved, Working};
 use super::scope::Scope;
-use super::session::Creation;
+use super::session::{Creation, IfExists};
 use super::tag::{IfMatch, Tag};
 use super::time::Micros;
 use super::writes::{EventWrite, ScopeUpdate, SessionUpdate, Writes};
@@ -41,9 +41,35 @@ pub struct Append {
     pub now: Micros,
     /// Whether the answer shows the merged state afterwards.
     pub with_state: bool,
+    /// The incarnation of the session that is made if there is none; `None` to make none.
+    pub creates: Option<i64>,
 }
 
 impl Append {
+    /// The session that it makes if there is none: empty, to be appended to as to any other.
+    ///
+    /// # Errors
+    /// `RevisionMismatch`: `If-Match: *` asks for one that is there.
+    pub fn creation(&self) -> Result<Option<Creation>, Refusal> {
+        let Some(incarnation) = self.creates else { return Ok(None) };
+        if self.guard.if_match.as_ref().is_some_and(IfMatch::is_any) {
+            return Err(Mismatch { revision: 0, shared: None, failed: Vec::new() }.into());
+        }
+        Ok(Some(Creation {
+            key: self.key.clone(),
+            incarnation,
+            now: self.now,
+            state: Vec::new(),
+            events: Vec::new(),
+            display_name: None,
+            labels: None,
+            expiry: None,
+            if_exists: IfExists::Return,
+            request: None,
+            limits: self.limits,
+        }))
+    }
+
     /// An estimate of the memory that its decision takes: the text that it stores, and a guess for each value that operators and
     /// preconditions read, as their sizes are not known yet.
     pub fn weight(&self) -> usize {
@@ -453,7 +479,6 @@ mod tests {
     use crate::domain::ids::{AppName, SessionId, UserId, UserKey};
     use crate::domain::json::Json;
     use crate::domain::lease::{Exclusion, Held, LeaseHead, LeaseRefusal};
-    use crate::domain::session::IfExists;
     use crate::domain::writes::StateWrite;
 
     const NOW: Micros = Micros(5_000_000);
@@ -479,6 +504,7 @@ mod tests {
             limits: Limits::default(),
             now: NOW,
             with_state: false,
+            creates: None,
         }
     }
 
@@ -845,6 +871,23 @@ mod tests {
         let shared = &writes.shared_state.rows[&(app, "x")];
         assert_eq!(shared.value.as_ref().map(|value| value.text()), Some("1"));
         assert_eq!(writes.scopes.keys().collect::<Vec<_>>(), [&app]);
+    }
+
+    #[test]
+    fn an_append_makes_a_session_if_it_may() {
+        let with = |creates, if_match: Option<&str>| {
+            let guard = Guard { if_match: if_match.map(|text| IfMatch::parse(text).unwrap()), ..Guard::default() };
+            Append { guard, creates, ..append("s", &[r#"{"id":"a"}"#]) }.creation()
+        };
+        assert!(with(None, None).unwrap().is_none());
+        for if_match in [None, Some("\"0\""), Some("\"7\"")] {
+            let creation = with(Some(5), if_match).unwrap().unwrap();
+            // The tag is judged, and the events come, as of any append.
+            assert_eq!((creation.incarnation, creation.events.len(), creation.state.len()), (5, 0, 0));
+        }
+        let mismatch = Refusal::RevisionMismatch(Mismatch { revision: 0, shared: None, failed: Vec::new() });
+        assert_eq!(with(Some(5), Some("*")).unwrap_err(), mismatch);
+        assert!(with(None, Some("*")).unwrap().is_none());
     }
 
     #[test]

@@ -137,6 +137,7 @@ impl Redaction {
             limits: Limits::unbounded_input(),
             now: self.now,
             with_state: false,
+            creates: None,
         }
     }
 }

@@ -195,6 +195,7 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
         limits: Limits::unbounded_input(),
         now: request.now,
         with_state: false,
+        creates: None,
     }))
 }
 

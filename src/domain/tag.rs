@@ -149,6 +149,11 @@ impl IfMatch {
         })
     }
 
+    /// Whether it is `*`: there must be something, whatever it is.
+    pub fn is_any(&self) -> bool {
+        self.0.contains(&Want::Any)
+    }
+
     /// Whether the result depends on the revisions of app and user state, so that they must not change until the commit.
     pub fn depends_on_scopes(&self) -> bool {
         self.0.iter().any(|want| matches!(want, Want::Whole { .. }))

@@ -42,6 +42,8 @@ impl Answered {
 pub struct Appended {
     pub events: Vec<Answered>,
     pub tag: Tag,
+    /// The session was made for them.
+    pub created: bool,
 }
 
 impl Reader {
@@ -62,15 +64,17 @@ impl Reader {
 }
 
 impl Service {
-    /// Appends events, all or none. Partial ones are answered and not stored.
+    /// Appends events, all or none. Partial ones are answered and not stored. With `create`, those that are not partial make the
+    /// session if there is none.
     ///
     /// # Errors
-    /// `SessionNotFound`, `EventIdConflict`, `Lease`, `RevisionMismatch`.
+    /// `SessionNotFound`, `EventIdConflict`, `Lease`, `RevisionMismatch`, `LimitReached`; with `create` also `UserErased`.
     pub async fn append(
         &self,
         key: SessionKey,
         drafts: Vec<EventDraft>,
         guard: Guard,
+        create: bool,
         deadline: Instant,
     ) -> Result<Appended> {
         let now = self.clock.now();
@@ -78,7 +82,9 @@ impl Service {
             drafts.into_iter().enumerate().partition(|(_, draft)| draft.partial.is_some());
         let places: Vec<usize> = complete.iter().map(|(n, _)| *n).collect();
         let events = self.seal(complete.into_iter().map(|(_, draft)| draft), now);
-        let append = Append { key, events, guard, only_if_present: None, limits: self.limits, now, with_state: false };
+        let creates = create.then(|| self.clock.incarnation());
+        let (only_if_present, limits) = (None, self.limits);
+        let append = Append { key, events, guard, only_if_present, limits, now, with_state: false, creates };
         let done = if append.events.is_empty() {
             let view = self.lease(&append.key, deadline).await?;
             let tag = view.head.tag();
@@ -92,7 +98,8 @@ impl Service {
             partial.into_iter().filter_map(|(n, draft)| draft.partial.map(|given| (n, Answered::Partial(given))));
         let mut events: Vec<(usize, Answered)> = places.into_iter().zip(stored).chain(partial).collect();
         events.sort_by_key(|(n, _)| *n);
-        Ok(Appended { events: events.into_iter().map(|(_, answered)| answered).collect(), tag: done.tag })
+        let created = creates == Some(done.tag.incarnation);
+        Ok(Appended { events: events.into_iter().map(|(_, answered)| answered).collect(), tag: done.tag, created })
     }
 
     /// Completes events before the first try, so that every try appends the same ones.

@@ -139,7 +139,7 @@ impl Service {
         let events = self.seal(std::iter::once(EventDraft::of_change(id, author, invocation_id, edit)), now);
         // The limit is for what the client sent, the value or the body, and not for the event around it.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
-        Append { key, events, guard, only_if_present: None, limits, now, with_state: false }
+        Append { key, events, guard, only_if_present: None, limits, now, with_state: false, creates: None }
     }
 
     /// Changes app or user state on its own, and returns it afterwards. There is no event id to recognise a retry by. So without

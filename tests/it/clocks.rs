@@ -92,7 +92,7 @@ impl Replica {
     async fn append_event(&self, id: &str, event: &str) -> Result<(i64, Micros)> {
         let event =
             EventDraft::parse(Json::parse(event.as_bytes(), 64).unwrap(), "", None, &Limits::default()).unwrap();
-        let appended = self.service.append(key(id), vec![event], Guard::default(), deadline()).await?;
+        let appended = self.service.append(key(id), vec![event], Guard::default(), false, deadline()).await?;
         let [Answered::Stored { event, .. }] = &appended.events[..] else { panic!("{appended:?}") };
         Ok((event.sequence, event.commit_time))
     }

@@ -36,6 +36,7 @@ on_both_databases!(
     appends_are_numbered_without_gaps,
     appends_of_every_fate_get_their_own_answers,
     one_event_sent_many_times_is_stored_once,
+    one_of_the_first_appends_makes_the_session,
     a_precondition_on_the_revision_has_one_winner,
     a_precondition_on_the_whole_tag_has_one_winner,
     a_precondition_holds_against_writers_of_other_scopes,
@@ -866,6 +867,48 @@ async fn side_writers_never_fail_the_holder_of_a_lease(place: Place) {
     fleet.verify().await;
 }
 
+/// While the session comes and goes: every event that was answered is there once, or went with its session.
+async fn one_of_the_first_appends_makes_the_session(place: Place) {
+    let fleet = place.fleet(PATIENT).await;
+    for round in 0..4 {
+        let path = format!("{SESSIONS}/first{round}");
+        let answers = together((0..24).map(|n| {
+            let (api, path) = (fleet.api(n), format!("{path}/events?create=true"));
+            async move { api.post(&path).json(json!({"id": format!("e{}", n % 20), "actions": {"stateDelta": {format!("k{n}", n = n % 20): n % 20}}})).await }
+        }))
+        .await;
+        assert_eq!(count(&answers, 201, 200), 20);
+        let made = |answer: &&Answer| answer.header("sessiond-created").is_some();
+        assert_eq!(answers.iter().filter(made).count(), 1, "one of them made it");
+        let session = fleet.api(round).get(&path).await.expect(200).json();
+        assert_eq!((&session["revision"], &session["state"]), (&json!(20), &numbered(20)));
+    }
+    let only = together((0..16).map(|n| {
+        let api = fleet.api(n);
+        async move {
+            let path = format!("{SESSIONS}/only/events?create=true");
+            api.post(&path).header("if-match", "\"0\"").json(json!({"id": format!("e{n}")})).await
+        }
+    }))
+    .await;
+    assert_eq!(count(&only, 201, 412), 1);
+    // With creations and deletions of the same id.
+    let path = format!("{SESSIONS}/busy");
+    let answers = together((0..48).map(|n| {
+        let (api, path) = (fleet.api(n), path.clone());
+        async move {
+            match n % 6 {
+                0 => api.delete(&path).await,
+                1 => api.put(&path).await,
+                _ => api.post(format!("{path}/events?create=true")).json(delta(&format!("k{n}"), n)).await,
+            }
+        }
+    }))
+    .await;
+    assert!(answers.iter().all(|answer| [200, 201, 204].contains(&answer.status)), "{answers:?}");
+    fleet.verify().await;
+}
+
 async fn no_race_exceeds_the_sessions_of_a_user(place: Place) {
     let fleet = place.fleet(PATIENT).await;
     create(&fleet.api(0), "source").await;
@@ -874,7 +917,8 @@ async fn no_race_exceeds_the_sessions_of_a_user(place: Place) {
     let answers = together((0..48).map(|n| {
         let api = fleet.api(n / 4);
         async move {
-            match n % 4 {
+            match n % 5 {
+                4 => api.post(format!("{SESSIONS}/f{n}/events?create=true")).json("{}").await,
                 0 => api.post(SESSIONS).await,
                 1 => api.post(SESSIONS).json(json!({"events": [{"author": "a"}], "state": {"user:k": n}})).await,
                 2 => api.put(format!("{SESSIONS}/p{n}")).await,

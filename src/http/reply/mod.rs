@@ -19,6 +19,8 @@ pub use download::{Ranged, disposition, ranged};
 pub use paging::Binding;
 pub use problem::{Code, Ids, Outcome, Problem, REQUEST_ID, RateFields, Throttle, is_write};
 
+/// Of an append that made its session.
+pub const SESSIOND_CREATED: HeaderName = HeaderName::from_static("sessiond-created");
 pub const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// A handler's answer: the response, and instructions for the pipeline.

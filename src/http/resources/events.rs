@@ -23,6 +23,14 @@ const OUTPUT_KEY: Param = Param {
             value of this state key.",
 };
 
+const CREATE: Param = Param {
+    name: "create",
+    kind: Kind::Boolean,
+    about: "If there is no such session, make it, empty, and append to it, in one transaction. `If-Match: \"0\"` fits a session that \
+            is made here, and no other tag does. A `partial` event makes none. Not for who must not bring back a session: \
+            an event that is sent late, after the session was deleted, makes it anew.",
+};
+
 /// The errors of every operation that appends an event to a session.
 pub const APPEND_ERRORS: &[Code] = &[
     Code::SessionNotFound,
@@ -43,7 +51,7 @@ pub const APPEND: Operation = Operation {
                   event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
                   200 and the stored event; other content, 409. An event with `partial: true` is answered and not \
                   stored. `Idempotency-Key` is the id of a single event that has none; beside another id it is refused.",
-    query: &[OUTPUT_KEY],
+    query: &[OUTPUT_KEY, CREATE],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "AppendEvents", required: true }),
     answers: &[
@@ -57,16 +65,24 @@ pub const APPEND: Operation = Operation {
             status: StatusCode::CREATED,
             about: "The stored event, or an array of them.",
             schema: Some("AppendedEvents"),
-            headers: &["ETag"],
+            headers: &["ETag", "Sessiond-Created"],
         },
     ],
-    errors: APPEND_ERRORS,
+    errors: &[
+        Code::SessionNotFound,
+        Code::EventIdConflict,
+        Code::LeaseHeld,
+        Code::Fenced,
+        Code::LimitReached,
+        Code::RevisionMismatch,
+        Code::UserErased,
+    ],
 };
 
 pub async fn append(mut call: Call) -> Result<Answer, Problem> {
-    let Given { key, guard, drafts, several, body: _body } = read(&mut call).await?;
+    let Given { key, guard, drafts, several, create, body: _body } = read(&mut call).await?;
     call.charge(total(drafts.iter().map(EventDraft::cost)))?;
-    let appended = call.writer()?.append(key, drafts, guard, call.deadline).await?;
+    let appended = call.writer()?.append(key, drafts, guard, create, call.deadline).await?;
     call.costs(total(appended.events.iter().map(Answered::cost)));
 
     let mut text = String::new();
@@ -87,7 +103,9 @@ pub async fn append(mut call: Call) -> Result<Answer, Problem> {
         text = format!("[{text}]");
     }
     let status = if fresh > 0 { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(Answer::new(status).tag(appended.tag).replayed(fresh == 0 && replayed > 0).json(text))
+    let answer = Answer::new(status).tag(appended.tag).replayed(fresh == 0 && replayed > 0);
+    let answer = if appended.created { answer.header(reply::SESSIOND_CREATED, "true") } else { answer };
+    Ok(answer.json(text))
 }
 
 fn total(costs: impl Iterator<Item = u32>) -> u32 {
@@ -101,6 +119,8 @@ struct Given {
     drafts: Vec<EventDraft>,
     /// They came as an array.
     several: bool,
+    /// To make the session if there is none.
+    create: bool,
     /// Its memory stays reserved until the request is answered.
     body: Received,
 }
@@ -136,7 +156,7 @@ async fn read(call: &mut Call) -> Result<Given, Problem> {
             _ => draft,
         }]
     };
-    Ok(Given { key, guard, drafts, several, body })
+    Ok(Given { key, guard, drafts, several, create: query.boolean(&CREATE), body })
 }
 
 const ORDER: Param =

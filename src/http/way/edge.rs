@@ -172,7 +172,7 @@ impl Cors {
     /// Lets the page read the answer, if its origin is allowed.
     pub fn mark(self, response: &mut Response) {
         const EXPOSED: HeaderValue = HeaderValue::from_static(
-            "etag, location, idempotent-replayed, retry-after, ratelimit, ratelimit-policy, allow, x-request-id",
+            "etag, location, idempotent-replayed, sessiond-created, retry-after, ratelimit, ratelimit-policy, allow, x-request-id",
         );
         let headers = response.headers_mut();
         if self.varies {

@@ -4,6 +4,7 @@ pub mod absent;
 pub mod load;
 mod optimistic;
 
+use std::slice;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,14 +12,18 @@ use tokio::time::Instant;
 
 use crate::domain::append::{Append, Outcome, decide, needs};
 use crate::domain::command::AppendAnswer;
+use crate::domain::refusal::Refusal;
+use crate::domain::session::Creation;
 use crate::domain::writes;
 use crate::store::appends::load::load;
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
 use crate::store::error::{Decided, StoreError};
+use crate::store::run::deadline::Deadline;
 use crate::store::run::remembered::Remembered;
 use crate::store::run::together::Sharing;
 use crate::store::run::together::appends::{Answer, Appends, Batching, Judged};
 use crate::store::run::{Call, End, Runner, Written, apply};
+use crate::store::sessions::create::make_if_absent;
 use crate::store::sessions::read::{session_state, view};
 use crate::store::transactions::Transactions;
 
@@ -38,8 +43,42 @@ impl<B: Backend> Writes for Transactions<B> {
             Sharing::Group => self.appends.append(append.clone(), deadline).await?,
             Sharing::Alone => self.appends.append_alone(append.clone(), deadline).await?,
         };
-        Ok(answer?)
+        match answer {
+            Err(Refusal::SessionNotFound) => match append.creation()? {
+                Some(creation) => self.append_first(append, &creation, deadline).await,
+                None => Err(Refusal::SessionNotFound.into()),
+            },
+            answer => Ok(answer?),
+        }
     }
+}
+
+impl<B: Backend> Transactions<B> {
+    /// Makes the session, and appends to it, in a transaction of its own.
+    async fn append_first(
+        &self,
+        append: &Arc<Append>,
+        creation: &Creation,
+        deadline: Deadline,
+    ) -> Decided<AppendAnswer> {
+        self.remembered.evict_session(&append.key);
+        let call = self.runner.resume(deadline);
+        let salt = self.salt(&call).await?;
+        call.decide(async |tx| append_first(tx, salt, append, creation).await).await
+    }
+}
+
+/// Makes the session unless another request was first, and appends to it as to any other.
+async fn append_first<X: Tx>(
+    tx: &mut X,
+    salt: &[u8; 32],
+    append: &Arc<Append>,
+    creation: &Creation,
+) -> Decided<(AppendAnswer, End)> {
+    let told = make_if_absent(tx, salt, creation).await?;
+    let (answers, end) = self::append(tx, slice::from_ref(append), OnLocked::Wait).await?;
+    let answer = answers.into_iter().next().flatten().unwrap_or(Err(Refusal::SessionNotFound))?;
+    Ok((answer, end.after(told)))
 }
 
 /// The queue of appends, of which each batch is one transaction.

@@ -494,6 +494,7 @@ fn append_of(session: &SessionKey, save: &Save, event: &SaveEvent, version: i64)
         limits: Limits::unbounded_input(),
         now: save.now,
         with_state: false,
+        creates: None,
     }
 }
 

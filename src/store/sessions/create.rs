@@ -131,6 +131,32 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Deci
     Ok(((Made::New, view(tx, &query).await?), end.after(told)))
 }
 
+/// Makes a session without state and events, unless there is one; then that is locked. What was told before the end.
+pub async fn make_if_absent<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Decided<Vec<Committed>> {
+    let subject = Subject::of(salt, &creation.key.user);
+    if !admit(tx, creation.key.app(), &subject).await? {
+        return Err(Refusal::UserErased.into());
+    }
+    let bounds = policies::bounds(tx, creation.key.app()).await?;
+    hold_count(tx, &bounds, &subject).await?;
+    let mut told = Vec::new();
+    while tx.insert_sessions(&[insert(salt, creation, &[])]).await?.is_empty() {
+        match in_the_way(tx, &creation.key, None, creation.incarnation, creation.now, &mut told).await? {
+            InTheWay::Nothing => {}
+            _ => return Ok(told),
+        }
+    }
+    if let Some(bound) = exceeded(tx, &bounds, &creation.key.user, 0, creation.now).await? {
+        return Err(Refusal::LimitReached(bound).into());
+    }
+    told.push(Committed::Session {
+        key: creation.key.clone(),
+        incarnation: creation.incarnation,
+        change: SessionChange::Created { revision: 0, forked_from: None },
+    });
+    Ok(told)
+}
+
 /// Who creates a session where those of a user are counted does so alone: of those who count at the same time, each would miss what
 /// the others create. Before any row is locked.
 pub async fn hold_count<X: Tx>(tx: &mut X, bounds: &Bounds, subject: &Subject) -> Result<()> {

@@ -79,6 +79,7 @@ on_both_databases! {
         server.post(format!("{ONE}/fork")).json(json!({"sessionId": "f", "atRevision": 2})).await.expect(201);
         server.post(format!("{ONE}/trim")).json(json!({"keepLast": 1})).await.expect(200);
         server.delete(format!("{S}/f")).await.expect(204);
+        server.post(format!("{S}/c/events?create=true")).json(r#"[{"author":"user"},{"author":"user"}]"#).await.expect(201);
         let of = |kind: &str, rest: Value| {
             let mut change = json!({"kind": kind, "appName": "app", "userId": "user"});
             change.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
@@ -98,6 +99,8 @@ on_both_databases! {
             of("events", json!({"sessionId": "f", "firstSequence": 1, "lastSequence": 2, "gone": true})),
             of("session.trimmed", json!({"sessionId": "s", "baseRevision": 3})),
             of("session.deleted", json!({"sessionId": "f", "reason": "deleted"})),
+            of("session.created", json!({"sessionId": "c", "revision": 0})),
+            of("events", json!({"sessionId": "c", "firstSequence": 1, "lastSequence": 2})),
         ];
         let (changes, end) = wait_for(server, ALL, &start, expected.len()).await;
         assert_eq!(changes.iter().map(core).collect::<Vec<_>>(), expected);

@@ -66,14 +66,14 @@ impl Run<'_> {
 
     async fn take(&mut self, Step { at, action }: &Step) -> Checked {
         let at = match action {
-            Action::Create { .. } => *at,
+            Action::Create { .. } | Action::Append { creates: true, .. } => *at,
             _ => self.one_there(*at).await?,
         };
         match action {
             Action::Create { unless_there, state, events, twice } => {
                 self.create(at, *unless_there, state, events, *twice).await?;
             }
-            Action::Append { events, if_match } => self.append(at, events, if_match).await?,
+            Action::Append { events, if_match, creates } => self.append(at, events, if_match, *creates).await?,
             Action::PutKey { key, value, if_match, twice } => {
                 self.put_key(at, key, value, if_match, *twice).await?;
             }
@@ -143,7 +143,7 @@ impl Run<'_> {
         self.compare_session(at, &answer)
     }
 
-    async fn append(&mut self, at: Place, drafts: &[Draft], if_match: &IfMatch) -> Checked {
+    async fn append(&mut self, at: Place, drafts: &[Draft], if_match: &IfMatch, creates: bool) -> Checked {
         let mut events = Vec::new();
         for draft in drafts {
             events.extend(self.draft(at, draft, &events));
@@ -154,13 +154,25 @@ impl Run<'_> {
             events => (false, Json::Array(events.iter().map(Sent::to_json).collect())),
         };
         let (header, holds) = self.if_match(at, if_match);
-        let request = self.client.post(format!("{}/events", self.path(at))).json(body.to_string());
+        let query = if creates { "?create=true" } else { "" };
+        let request = self.client.post(format!("{}/events{query}", self.path(at))).json(body.to_string());
         let answer = with(request, header.as_deref()).await;
         let pointer = |n| if single { "/actions/".to_owned() } else { format!("/{n}/actions/") };
+        let is_made = self.world.now(at).is_none();
+        if is_made {
+            self.world.create(at, &State::new(), &[]).map_err(|refusal| format!("{refusal:?}"))?;
+        }
         let appended = match self.world.append(at, &events, holds, pointer) {
             Ok(appended) => appended,
-            Err(refusal) => return self.refused(at, &answer, &refusal),
+            Err(refusal) => {
+                let told = self.refused(at, &answer, &refusal);
+                if is_made {
+                    self.world.sessions.remove(&at);
+                }
+                return told;
+            }
         };
+        equal("whether it was made", answer.header("sessiond-created"), is_made.then_some("true"))?;
         let replayed = appended.iter().all(|appended| appended.replayed);
         let answer = status(answer, if replayed { 200 } else { 201 })?;
         equal("Idempotent-Replayed", answer.was_replayed(), replayed)?;
@@ -472,7 +484,13 @@ impl Run<'_> {
 
     /// The header, and whether it holds.
     fn if_match(&self, at: Place, if_match: &IfMatch) -> (Option<String>, bool) {
-        let Some(now) = self.world.now(at) else { return (None, true) };
+        let Some(now) = self.world.now(at) else {
+            // Of a session that the request makes.
+            return match if_match {
+                IfMatch::Short(revision) => (Some(format!("\"{}\"", revision.abs())), *revision == 0),
+                _ => (None, true),
+            };
+        };
         let tag = match if_match {
             IfMatch::None => return (None, true),
             IfMatch::Short(behind) => (now.session.revision - behind).to_string(),

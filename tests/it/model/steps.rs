@@ -15,7 +15,7 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub enum Action {
     Create { unless_there: bool, state: Vec<Entry>, events: Vec<Draft>, twice: bool },
-    Append { events: Vec<Draft>, if_match: IfMatch },
+    Append { events: Vec<Draft>, if_match: IfMatch, creates: bool },
     PutKey { key: &'static str, value: &'static str, if_match: IfMatch, twice: bool },
     DeleteKey { key: &'static str, if_match: IfMatch, twice: bool },
     PatchState { asks: Asks, if_match: IfMatch, twice: bool },
@@ -224,7 +224,8 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         3 => (any::<bool>(), entries(4), vec(draft(), 0..=3), twice())
             .prop_map(|(unless_there, state, events, twice)| Action::Create { unless_there, state, events, twice }),
-        24 => (events, if_match()).prop_map(|(events, if_match)| Action::Append { events, if_match }),
+        24 => (events, if_match(), prop::bool::weighted(0.2))
+            .prop_map(|(events, if_match, creates)| Action::Append { events, if_match, creates }),
         3 => (entry(), if_match(), twice())
             .prop_map(|((key, value), if_match, twice)| Action::PutKey { key, value, if_match, twice }),
         3 => (any_key(), if_match(), twice())

@@ -48,6 +48,9 @@ on_both_databases! {
         let with_state = Append { with_state: true, ..append("s", &[r#"{"id":"7"}"#]) };
         done(store.append(&with_state.into(), Sharing::Group, deadline()).await);
         done(store.append(&append("s", &[r#"{"id":"8"}"#]).into(), Sharing::Alone, deadline()).await);
+        // As the first of its session.
+        let first = Append { creates: Some(SystemClock.incarnation()), ..append("first", &[r#"{"id":"1"}"#, r#"{"id":"2"}"#]) };
+        done(store.append(&first.into(), Sharing::Group, deadline()).await);
         // A replay and a refusal write nothing.
         store.add("s", &[r#"{"id":"8"}"#]).await;
         let late = Append { guard: only_if("\"1\""), ..append("s", &[r#"{"id":"9"}"#]) };
@@ -81,7 +84,7 @@ on_both_databases! {
             let incarnation = store.shown("s").await.unwrap().head.incarnation;
             told.lock().unwrap().get_mut(&incarnation).unwrap().insert(4, 5);
         }
-        for id in ["empty", "s", "fork"] {
+        for id in ["empty", "s", "first", "fork"] {
             assert_told(store, &told, id).await;
         }
     }

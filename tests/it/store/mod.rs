@@ -202,6 +202,7 @@ fn append(id: &str, events: &[&str]) -> Append {
         limits: Limits::default(),
         now: now(),
         with_state: false,
+        creates: None,
     }
 }
 

@@ -494,6 +494,7 @@ mod tests {
             limits: Limits::unbounded_input(),
             now: Micros(0),
             with_state: false,
+            creates: None,
         }
     }
 
