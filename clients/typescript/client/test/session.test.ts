@@ -108,6 +108,23 @@ it("a write that asks for a revision is refused if somebody was faster", async (
   assert.equal(await session.state("n"), undefined);
 });
 
+it("the first append makes the session, if it is asked to", async () => {
+  const session = db.session(randomUUID(), "ada", "s");
+  await assert.rejects(session.append({ id: "1" }), NotFoundError);
+  await assert.rejects(session.append({ id: "1" }, { create: true, ifRevision: 7 }), StaleError);
+  await assert.rejects(session.append({ partial: true }, { create: true }), NotFoundError);
+  await assert.rejects(session.get(), NotFoundError);
+  const stored = await session.append({ id: "1" }, { create: true, ifRevision: 0, delta: { "user:n": 1 } });
+  assert.deepEqual(await session.append(stored, { create: true, ifRevision: 0 }), stored);
+  assert.equal(await db.session(session.app, "bob", "s").increment("n", 2, { create: true }), 2);
+  assert.deepEqual((await session.get()).state, { "user:n": 1 });
+  const many = Array.from({ length: 8 }, (_, n) =>
+    db.session(session.app, "eve", "s").append([{ id: `${n}` }], { create: true }),
+  );
+  await Promise.all(many);
+  assert.equal((await db.session(session.app, "eve", "s").get()).revision, 8);
+});
+
 it("events are read in pages, the last ones first, and by what they say", async () => {
   const session = await created();
   await session.append(
