@@ -1,0 +1,325 @@
+/**
+ * Keeps the transcripts of the Claude Agent SDK in sessiond, so that any machine resumes what another one began.
+ *
+ * ```ts
+ * const sessionStore = new SessiondStore({ app: "cafe" });
+ * for await (const message of query({ prompt, options: { sessionStore, resume: sessionId } })) { … }
+ * ```
+ */
+import { randomUUID } from "node:crypto";
+import type { Sessiond } from "./client.js";
+import { ConflictError, NotFoundError, StaleError } from "./errors.js";
+import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
+import { isObject, type JsonObject } from "./json.js";
+import type { Session } from "./session.js";
+import { clientOf, digest, objectOf, packed, textPart, unpacked, type Where } from "./verbatim.js";
+
+/** Which transcript: the main one of a session, or, with a subpath, one of a subagent. */
+export interface SessionKey {
+  projectKey: string;
+  sessionId: string;
+  subpath?: string;
+}
+
+/** A line of a transcript. */
+export interface SessionStoreEntry {
+  type: string;
+  uuid?: string;
+  timestamp?: string;
+  [field: string]: unknown;
+}
+
+/** What a list of sessions shows of one. */
+export interface SessionSummaryEntry {
+  sessionId: string;
+  mtime: number;
+  data: Record<string, unknown>;
+}
+
+/** Of the SDK: takes entries into a summary. */
+export type FoldSessionSummary = (
+  prev: SessionSummaryEntry | undefined,
+  key: SessionKey,
+  entries: SessionStoreEntry[],
+) => SessionSummaryEntry;
+
+/** How transcripts are kept. */
+export interface SessiondStoreOptions {
+  /** The app in sessiond. */
+  app: string;
+  /** Where sessiond is: by default at the variable `SESSIOND_URL`, or `http://127.0.0.1:8080`. */
+  client?: Where | undefined;
+  /** The user in sessiond of a project: by default the key of the project. */
+  user?: ((projectKey: string) => string) | undefined;
+  /** The SDK's `foldSessionSummary`: by default that of the package `@anthropic-ai/claude-agent-sdk`. */
+  foldSessionSummary?: FoldSessionSummary | undefined;
+}
+
+/** What this process knows of a session. */
+interface Known {
+  summary: JsonObject | undefined;
+  revision: number;
+}
+
+const SUMMARY = "claude/summary";
+const SUB = "claude/sub/";
+const MAIN = "main";
+const MOST_EVENTS = 500;
+const MOST_BYTES = 4 << 20;
+const MOST_KNOWN = 1000;
+
+/**
+ * A session store of the Claude Agent SDK on sessiond. A session there is one here, an entry is an event with the entry as it is, and
+ * with what was said as the content of the event, so that the console and other agents read it.
+ *
+ * An entry with a `uuid` is stored once, whoever appends it again; without one, it is stored once for each call. When `append` is
+ * fulfilled, the entries are on disk.
+ */
+export class SessiondStore {
+  readonly #client: Sessiond;
+  readonly #app: string;
+  readonly #user: (projectKey: string) => string;
+  #fold: FoldSessionSummary | undefined;
+  // The last append to a session, after which the next one may begin: entries are stored in the order of the calls.
+  readonly #last = new Map<string, Promise<void>>();
+  readonly #known = new Map<string, Known>();
+  // Of entries without a `uuid`: the SDK appends the same objects again after a failure.
+  readonly #drawn = new WeakMap<SessionStoreEntry, string>();
+
+  /** Opens no connection yet. */
+  constructor(options: SessiondStoreOptions) {
+    this.#client = clientOf(options.client);
+    this.#app = options.app;
+    this.#user = options.user ?? ((projectKey) => projectKey);
+    this.#fold = options.foldSessionSummary;
+  }
+
+  /** Stores entries, in order, and with those of the main transcript the summary of the session. */
+  async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
+    const name = JSON.stringify([key.projectKey, key.sessionId]);
+    const before = this.#last.get(name) ?? Promise.resolve();
+    const mine = before.then(() => this.#append(name, key, entries));
+    const settled = mine.catch(() => {});
+    this.#last.set(name, settled);
+    try {
+      await mine;
+    } finally {
+      if (this.#last.get(name) === settled) this.#last.delete(name);
+    }
+  }
+
+  async #append(name: string, key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
+    const session = this.#session(key);
+    for (const batch of batches(entries, (entry) => this.#event(key, entry))) {
+      if (key.subpath === undefined) await this.#withSummary(name, session, key, batch);
+      else
+        await stored(
+          session,
+          batch.map(([, event]) => event),
+        );
+    }
+  }
+
+  /** Stores a batch, and the summary in the same transaction: so two processes lose none of each other's. */
+  async #withSummary(
+    name: string,
+    session: Session,
+    key: SessionKey,
+    batch: [SessionStoreEntry, NewEvent][],
+  ): Promise<void> {
+    const [entries, events] = [batch.map(([entry]) => entry), batch.map(([, event]) => event)];
+    this.#fold ??= await sdksFold();
+    for (;;) {
+      const known = this.#known.get(name) ?? (await read(session));
+      const { projectKey, sessionId } = key;
+      const prev = known.summary && { sessionId, mtime: 0, data: known.summary };
+      const { data } = this.#fold(prev, { projectKey, sessionId }, entries);
+      // An event of its own, so that those of the entries are the same whenever they are appended.
+      const summary = { id: randomUUID(), author: "claude", actions: { stateDelta: { [SUMMARY]: data } } };
+      try {
+        await stored(session, [...events, summary], known.revision);
+      } catch (error) {
+        this.#known.delete(name);
+        if (error instanceof StaleError) continue;
+        throw error;
+      }
+      this.#known.delete(name);
+      this.#known.set(name, { summary: data, revision: session.revision ?? 0 });
+      for (const [oldest] of this.#known) {
+        if (this.#known.size <= MOST_KNOWN) break;
+        this.#known.delete(oldest);
+      }
+      return;
+    }
+  }
+
+  /** Returns the entries of a transcript in order; null if there is none. */
+  async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
+    let entries: SessionStoreEntry[] = [];
+    try {
+      for await (const event of this.#session(key).events({ branch: key.subpath ?? MAIN })) {
+        const kept = kepts(event);
+        const entry = unpacked(kept, "entry");
+        if (kept?.["deleted"] === true) entries = [];
+        else if (entry !== undefined) entries.push(entry as SessionStoreEntry);
+      }
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    return entries.length === 0 ? null : entries;
+  }
+
+  /** Returns the sessions of a project that have a main transcript, and when they were last changed, in milliseconds. */
+  async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
+    return (await this.listSessionSummaries(projectKey)).map(({ sessionId, mtime }) => ({ sessionId, mtime }));
+  }
+
+  /** Returns the summaries of the sessions of a project. */
+  async listSessionSummaries(projectKey: string): Promise<SessionSummaryEntry[]> {
+    const found: SessionSummaryEntry[] = [];
+    const options = { includeState: true } as const;
+    for await (const session of this.#client.sessions(this.#app, this.#user(projectKey), options)) {
+      const data = session.state[SUMMARY];
+      if (!isObject(data)) continue;
+      found.push({ sessionId: session.id, mtime: Math.floor(session.lastUpdateTime * 1000), data });
+    }
+    return found;
+  }
+
+  /**
+   * Deletes a session with all its transcripts, or the transcript of a subagent, whose entries stay in the log and are not read any
+   * more, nor stored again under the same `uuid`.
+   */
+  async delete(key: SessionKey): Promise<void> {
+    const session = this.#session(key);
+    const { subpath } = key;
+    if (subpath === undefined) {
+      await session.delete();
+      return;
+    }
+    const operation = { op: "remove", key: SUB + subpath } as const;
+    const event = { author: "claude", branch: subpath, customMetadata: { claude: { deleted: true } } };
+    await session.append({ ...event, actions: { stateOps: [operation] } }).catch((error: unknown) => {
+      if (!(error instanceof NotFoundError)) throw error;
+    });
+  }
+
+  /** Returns the subpaths of a session. */
+  async listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
+    const state = await this.#session(key)
+      .state({ scope: "session" })
+      .catch((error: unknown) => {
+        if (error instanceof NotFoundError) return {};
+        throw error;
+      });
+    return Object.keys(state).flatMap((name) => (name.startsWith(SUB) ? [name.slice(SUB.length)] : []));
+  }
+
+  /** Closes the connections of its client, which can be used again. */
+  close(): void {
+    this.#client.close();
+  }
+
+  #session({ projectKey, sessionId }: SessionKey): Session {
+    return this.#client.session(this.#app, this.#user(projectKey), sessionId);
+  }
+
+  /** Returns the event of an entry, the same for the same entry. */
+  #event({ subpath }: SessionKey, entry: SessionStoreEntry): NewEvent {
+    let id = entry.uuid ?? this.#drawn.get(entry);
+    if (id === undefined) {
+      id = randomUUID();
+      this.#drawn.set(entry, id);
+    }
+    return {
+      id: subpath === undefined ? id : `${id}/${digest(subpath)}`,
+      author: entry.type === "user" ? "user" : "claude",
+      branch: subpath ?? MAIN,
+      content: contentOf(entry),
+      customMetadata: { claude: packed(entry, "entry") },
+      ...(subpath === undefined ? {} : { actions: { stateDelta: { [SUB + subpath]: true } } }),
+    };
+  }
+}
+
+/** Stores events, which make the session if there is none. Of those that are there already with another content, nothing changes. */
+async function stored(session: Session, events: NewEvent[], ifRevision?: number): Promise<void> {
+  try {
+    await session.append(events, { ifRevision, create: true });
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+    for (const event of events) {
+      await session.append(event, { create: true }).catch((other: unknown) => {
+        if (!(other instanceof ConflictError)) throw other;
+      });
+    }
+  }
+}
+
+async function read(session: Session): Promise<Known> {
+  try {
+    const summary = await session.state(SUMMARY);
+    return { summary: isObject(summary) ? summary : undefined, revision: session.revision ?? 0 };
+  } catch (error) {
+    if (error instanceof NotFoundError) return { summary: undefined, revision: 0 };
+    throw error;
+  }
+}
+
+/** Yields entries and their events in parts that a request takes. */
+function* batches(
+  entries: SessionStoreEntry[],
+  eventOf: (entry: SessionStoreEntry) => NewEvent,
+): Generator<[SessionStoreEntry, NewEvent][]> {
+  let batch: [SessionStoreEntry, NewEvent][] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const event = eventOf(entry);
+    const size = Buffer.byteLength(JSON.stringify(event));
+    if (batch.length > 0 && (batch.length === MOST_EVENTS || bytes + size > MOST_BYTES)) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push([entry, event]);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function kepts({ customMetadata }: StoredEvent): JsonObject | undefined {
+  const kept = isObject(customMetadata) ? customMetadata["claude"] : undefined;
+  return isObject(kept) ? kept : undefined;
+}
+
+/** Returns what an entry says as a content that other readers know; undefined if it says nothing. */
+function contentOf({ type, message }: SessionStoreEntry): Content | undefined {
+  if ((type !== "user" && type !== "assistant") || !isObject(message)) return undefined;
+  const { content } = message;
+  const blocks =
+    typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : [];
+  const parts = blocks.flatMap((block: unknown) => (isObject(block) ? [partOf(block)] : []));
+  return parts.length === 0 ? undefined : { role: type === "user" ? "user" : "model", parts };
+}
+
+function partOf(block: JsonObject): Part {
+  const said = (field: string): string => (typeof block[field] === "string" ? block[field] : "");
+  switch (block["type"]) {
+    case "text":
+      return textPart(said("text"));
+    case "thinking":
+      return { ...textPart(said("thinking")), thought: true };
+    case "tool_use":
+      return { functionCall: { id: said("id"), name: said("name"), args: objectOf(block["input"]) } };
+    case "tool_result":
+      return { functionResponse: { id: said("tool_use_id"), response: objectOf(block["content"]) } };
+    default:
+      // Bytes are in the entry.
+      return textPart(`[${said("type")}]`);
+  }
+}
+
+async function sdksFold(): Promise<FoldSessionSummary> {
+  // Not a word for the compiler: the package is there where the store is used, and nowhere else.
+  const sdk: string = "@anthropic-ai/claude-agent-sdk";
+  return ((await import(sdk)) as { foldSessionSummary: FoldSessionSummary }).foldSessionSummary;
+}

@@ -1,0 +1,374 @@
+/**
+ * Keeps the conversations of the OpenAI Agents SDK in sessiond, so that any machine goes on with what another one began.
+ *
+ * ```ts
+ * const session = new SessiondSession("s1", { app: "cafe", user: "ada" });
+ * const result = await run(agent, "A green tea, please.", { session });
+ * ```
+ */
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { Sessiond } from "./client.js";
+import { ConflictError, InputError, NotFoundError, StaleError } from "./errors.js";
+import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
+import { isObject, type JsonObject } from "./json.js";
+import { pages } from "./pages.js";
+import { sessionPath } from "./paths.js";
+import type { Session } from "./session.js";
+import { clientOf, digest, objectOf, packed, textPart, unpacked, type Where } from "./verbatim.js";
+
+// biome-ignore lint/suspicious/noExplicitAny: the SDK's `AgentInputItem`, of which this module needs no field
+type Item = any;
+
+/** How a conversation is kept. */
+export interface SessiondSessionOptions {
+  /** The app in sessiond. */
+  app: string;
+  /** The user in sessiond. */
+  user: string;
+  /** Where sessiond is: by default at the variable `SESSIOND_URL`, or `http://127.0.0.1:8080`. */
+  client?: Where | undefined;
+  /**
+   * The author of what is not the user's: `assistant` by default. An ADK agent of this name takes the answers for its own; one of
+   * another name quotes them as another agent's.
+   */
+  author?: string | undefined;
+  /**
+   * What `clearSession` does: `rewind` (default), after which the log still has what was said; `trim`, which removes it for good and takes
+   * the role `operator`; `delete`, which removes the session with its state and files.
+   */
+  clear?: "rewind" | "trim" | "delete" | undefined;
+}
+
+/** A change of the history that is made once for its `operationId`. */
+export interface HistoryTransactionArgs {
+  operationId: string;
+  transaction:
+    | { type: "append_items"; items: Item[] }
+    | { type: "replace_suffix"; expectedSuffix: Item[]; replacement: Item[] };
+}
+
+/** A function call takes the place of the one with this id. */
+export interface HistoryMutation {
+  type: "replace_function_call";
+  callId: string;
+  replacement: Item;
+}
+
+/** The end of a history, latest first, and the revision at which it was read. */
+interface Tail {
+  items: { item: Item; group: string }[];
+  revision: number;
+}
+
+const FEW = 20;
+
+/**
+ * A session of the OpenAI Agents SDK on sessiond: an item is an event with the item as it is, and with what was said as the content of
+ * the event, so that the console and agents of other frameworks read it.
+ *
+ * Each call is one transaction, stored once, also if its answer gets lost. What is taken back stays in the log. Items are JSON: bytes are
+ * given in base64, and what JSON does not have is an `InputError`.
+ */
+export class SessiondSession {
+  readonly #client: Sessiond;
+  readonly #options: SessiondSessionOptions;
+  readonly #id: string;
+  readonly #session: Session;
+  #turn: string | undefined;
+
+  /** Opens no connection yet. Throws `InputError` if the id is blank. */
+  constructor(id: string, options: SessiondSessionOptions) {
+    this.#client = clientOf(options.client);
+    this.#options = { ...options, client: this.#client };
+    this.#session = this.#client.session(options.app, options.user, id);
+    this.#id = this.#session.id;
+  }
+
+  /**
+   * Returns the session for a streamed run that may run again after a crash: what is added first in it, which is the input, is stored
+   * once for this key. Another input under the same key is a `ConflictError`. What the model says is not part of it: it differs each
+   * time. A run that is not streamed needs no key: it stores nothing before it ends.
+   */
+  turn(key: string): SessiondSession {
+    const session = new SessiondSession(this.#id, this.#options);
+    session.#turn = `turn:${digest(key)}`;
+    return session;
+  }
+
+  /** Returns the id of the session. */
+  async getSessionId(): Promise<string> {
+    return this.#id;
+  }
+
+  /** Returns the items in order, or the last `limit` of them. */
+  async getItems(limit?: number): Promise<Item[]> {
+    if (limit !== undefined && limit <= 0) return [];
+    const { items } = await this.#tail(limit);
+    return items.map(({ item }) => item).reverse();
+  }
+
+  /** Adds items at the end, all or none. */
+  async addItems(items: Item[]): Promise<void> {
+    if (items.length === 0) return;
+    const key = this.#turn;
+    this.#turn = undefined;
+    await this.#append(this.#events(items, key ?? `oai-${randomUUID()}`, key !== undefined));
+  }
+
+  /** Takes the last item back and returns it; undefined if there is none. Two callers at once get two items. */
+  async popItem(): Promise<Item | undefined> {
+    return await this.#again(async () => {
+      const tail = await this.#tail(1, true);
+      const last = tail.items[0];
+      if (last !== undefined) await this.#replace(tail, 1, [], `oai-${randomUUID()}`);
+      return last?.item;
+    });
+  }
+
+  /** Takes all items back; see `clear`. */
+  async clearSession(): Promise<void> {
+    const { clear = "rewind" } = this.#options;
+    if (clear === "delete") await this.#session.delete();
+    else if (clear === "trim") await unlessAbsent(this.#session.trim({ keepLast: 0 }));
+    else await this.replaceHistoryWithCompaction([]);
+  }
+
+  /** Takes all items back and adds others, in one transaction. */
+  async replaceHistoryWithCompaction(items: Item[]): Promise<void> {
+    const key = `oai-${randomUUID()}`;
+    const first = await this.#first();
+    const events = [...(first === undefined ? [] : [rewind(`${key}:r`, first)]), ...this.#events(items, key)];
+    if (events.length > 0) await this.#append(events);
+  }
+
+  /** Replaces function calls where they are, in one transaction. */
+  async applyHistoryMutations({ mutations }: { mutations: HistoryMutation[] }): Promise<void> {
+    await this.#again(async () => {
+      const tail = await this.#tail();
+      const items = tail.items.map(({ item }) => item).reverse();
+      const isCall = (item: Item, callId: string): boolean => item.type === "function_call" && item.callId === callId;
+      let changed = items;
+      for (const { callId, replacement } of mutations) {
+        const at = changed.findIndex((item) => isCall(item, callId));
+        if (at < 0) continue;
+        const rest = changed.slice(at + 1).filter((item) => !isCall(item, callId));
+        changed = [...changed.slice(0, at), replacement, ...rest];
+      }
+      const from = changed.findIndex((item, at) => item !== items[at]);
+      if (from < 0 && changed.length === items.length) return;
+      const kept = from < 0 ? changed.length : from;
+      await this.#replace(tail, items.length - kept, changed.slice(kept), `oai-${randomUUID()}`);
+    });
+  }
+
+  /**
+   * Makes a change of the history once for its `operationId`, all or nothing.
+   *
+   * @throws ConflictError if this operation was another change.
+   * @throws StaleError if the history does not end with `expectedSuffix`.
+   */
+  async applyHistoryTransaction({ operationId, transaction }: HistoryTransactionArgs): Promise<void> {
+    if (typeof operationId !== "string" || operationId.trim() === "") {
+      throw new InputError("The `operationId` of a change of the history is a text that is not empty.");
+    }
+    const key = `op:${digest(operationId)}`;
+    const mark = digest(JSON.stringify(plain(transaction)));
+    if (transaction.type === "append_items") {
+      await this.#append(marked(this.#events(transaction.items, key), key, mark));
+      return;
+    }
+    const { expectedSuffix, replacement } = transaction;
+    const expected = expectedSuffix.map(plain);
+    await this.#again(async () => {
+      const tail = await this.#tail(expected.length, true);
+      const suffix = tail.items.slice(0, expected.length).map(({ item }) => item);
+      if (isDeepStrictEqual(suffix.reverse(), expected)) {
+        try {
+          await this.#replace(tail, expected.length, replacement, key, mark);
+          return;
+        } catch (error) {
+          if (!(error instanceof ConflictError)) throw error;
+        }
+      }
+      const made = await unlessAbsent(this.#session.event(`${key}:0`));
+      if (made === undefined) {
+        throw new StaleError("The history of the session does not end with the expected items any more.");
+      }
+      if (kepts(made)?.["operation"] !== mark) {
+        throw new ConflictError(`The operation ${operationId} was another change of the history.`);
+      }
+    });
+  }
+
+  /** Closes the connections of its client, which can be used again. */
+  close(): void {
+    this.#client.close();
+  }
+
+  /**
+   * Takes the last `count` items back, which `tail` has with the beginning of their group, and adds others, if nobody was faster. A rewind
+   * takes back whole groups: what stays of the first one is added again, each item as a group of its own.
+   */
+  async #replace(tail: Tail, count: number, replacement: Item[], key: string, mark?: string): Promise<void> {
+    const group = tail.items[count - 1]?.group;
+    const events: NewEvent[] = [];
+    if (group !== undefined) {
+      events.push(rewind(`${key}:r`, group));
+      const stay = tail.items.slice(count).filter((one) => one.group === group);
+      stay.reverse().forEach(({ item }, n) => {
+        events.push(...this.#events([item], `${key}:k${n}`));
+      });
+    }
+    events.push(...this.#events(replacement, key));
+    await this.#append(mark === undefined ? events : marked(events, key, mark), tail.revision);
+  }
+
+  /** Reads the last `count` items, and, if `whole`, on to the beginning of the first one's group. */
+  async #tail(count = Number.POSITIVE_INFINITY, whole = false): Promise<Tail> {
+    const tail: Tail = { items: [], revision: 0 };
+    const pageSize = Math.min(count + (whole ? 1 : 0), 1000) || 1;
+    const query = { excludeRewound: true, order: "desc", pageSize: Math.max(pageSize, whole ? 2 : 1) };
+    const enough = (): boolean => {
+      const [last, next] = [tail.items[count - 1], tail.items.at(-1)];
+      if (!whole) return tail.items.length >= count;
+      return count === 0 || (last !== undefined && next?.group !== last.group);
+    };
+    try {
+      const { app, user } = this.#options;
+      let first = true;
+      for await (const page of pages(this.#client.http, `${sessionPath(app, user, this.#id)}/events`, query)) {
+        // The later pages are about what was there at the first one.
+        if (first) tail.revision = Number(page["revision"]);
+        first = false;
+        for (const event of page["events"] as StoredEvent[]) {
+          const item = unpacked(kepts(event), "item");
+          if (item !== undefined) tail.items.push({ item, group: event.invocationId ?? "" });
+          if (enough()) return tail;
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    return tail;
+  }
+
+  /** Returns the group of the first item; undefined if there is none. */
+  async #first(): Promise<string | undefined> {
+    try {
+      for await (const event of this.#session.events({ excludeRewound: true, pageSize: FEW })) {
+        if (unpacked(kepts(event), "item") !== undefined) return event.invocationId;
+      }
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    return undefined;
+  }
+
+  async #append(events: NewEvent[], ifRevision?: number): Promise<void> {
+    await this.#session.append(events, { ifRevision, create: true });
+  }
+
+  /** Makes a change again, from its beginning, as long as others are faster. */
+  async #again<T>(change: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await change();
+      } catch (error) {
+        // Without a status it is not the server's word about a revision.
+        if (!(error instanceof StaleError) || error.status === undefined) throw error;
+      }
+    }
+  }
+
+  /** Returns the events of items, which are one group. */
+  #events(items: Item[], key: string, sealed = false): NewEvent[] {
+    const { author = "assistant" } = this.#options;
+    // What tells a batch from a longer one that begins in the same way.
+    const batch = sealed ? { batch: digest(JSON.stringify(items.map(plain))) } : {};
+    return items.map((item, n) => ({
+      id: `${key}:${n}`,
+      invocationId: key,
+      ...said(item, author),
+      customMetadata: { openai: { ...packed(item, "item"), ...batch } },
+    }));
+  }
+}
+
+/** Returns the event that takes back all from the first event of a group on. */
+function rewind(key: string, group: string): NewEvent {
+  return { id: key, author: "user", invocationId: `rewind-${key}`, actions: { rewindBeforeInvocationId: group } };
+}
+
+/** Returns events that say of which change they are; the first one has the id by which it is found. */
+function marked(events: NewEvent[], key: string, mark: string): NewEvent[] {
+  const nothing: NewEvent = { author: "user", invocationId: key };
+  return (events.length === 0 ? [nothing] : events).map((event, n) => {
+    const kept = isObject(event.customMetadata?.["openai"]) ? event.customMetadata["openai"] : {};
+    return { ...event, id: `${key}:${n}`, customMetadata: { openai: { ...kept, operation: mark } } };
+  });
+}
+
+function kepts({ customMetadata }: StoredEvent): JsonObject | undefined {
+  const kept = isObject(customMetadata) ? customMetadata["openai"] : undefined;
+  return isObject(kept) ? kept : undefined;
+}
+
+/** Returns a value as it is after it was stored. */
+function plain(value: unknown): unknown {
+  return unpacked(packed(value, "value"), "value");
+}
+
+async function unlessAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns who said an item, and what, as other readers know it. */
+function said(item: Item, author: string): Pick<NewEvent, "author" | "content"> {
+  const one = item as JsonObject;
+  switch (one["type"]) {
+    case undefined:
+    case "message": {
+      const { role, content } = one;
+      const parts = typeof content === "string" ? [textPart(content)] : partsOf(content);
+      const who = role === "user" || role === "system" ? role : author;
+      return { author: who, content: { role: who === author ? "model" : "user", parts } };
+    }
+    case "function_call": {
+      const { callId, name, arguments: args } = one as Record<string, string>;
+      const given = objectOf(args);
+      return shown(author, "model", {
+        functionCall: { id: callId, name, args: "result" in given ? {} : given } as never,
+      });
+    }
+    case "function_call_result": {
+      const { callId, name, output } = one as Record<string, never>;
+      return shown(author, "user", { functionResponse: { id: callId, name, response: objectOf(output) } });
+    }
+    case "reasoning":
+      return {
+        author,
+        content: { role: "model", parts: partsOf(one["content"]).map((part) => ({ ...part, thought: true })) },
+      };
+    default:
+      return { author };
+  }
+}
+
+function shown(author: string, role: string, part: Part): { author: string; content: Content } {
+  return { author, content: { role, parts: [part] } };
+}
+
+function partsOf(content: unknown): Part[] {
+  const list = Array.isArray(content) ? content : [];
+  return list.filter(isObject).map(({ type, text, refusal }) => {
+    const words = text ?? refusal;
+    // Bytes are in the item.
+    return textPart(typeof words === "string" ? words : `[${String(type)}]`);
+  });
+}

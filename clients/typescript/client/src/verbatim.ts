@@ -1,0 +1,74 @@
+// What the adapters of frameworks share: a framework's object, kept as it is within an event.
+import { createHash } from "node:crypto";
+import { Sessiond } from "./client.js";
+import { InputError } from "./errors.js";
+import type { Part } from "./events.js";
+import type { HttpOptions } from "./http.js";
+import { isObject, type JsonObject, toJson } from "./json.js";
+
+/** Where an adapter finds sessiond: a client, whose connections it then shares, or what makes one. */
+export type Where = Sessiond | HttpOptions | string;
+
+// sessiond takes 64 levels, of which an event uses some for itself.
+const DEEPEST = 56;
+
+/** Returns a client. By default it is that of the variable `SESSIOND_URL`, or `http://127.0.0.1:8080`. */
+export function clientOf(where: Where | undefined): Sessiond {
+  if (where instanceof Sessiond) return where;
+  return new Sessiond(where ?? process.env["SESSIOND_URL"] ?? "http://127.0.0.1:8080");
+}
+
+/**
+ * Returns an object of a framework as an event keeps it: as it is, or as a text of JSON where sessiond would refuse it, for its depth,
+ * half a character, or a NUL in the name of a field.
+ *
+ * @throws InputError if it has what JSON does not have.
+ */
+export function packed(value: unknown, field: string): JsonObject {
+  const json = toJson(value);
+  if (json === undefined) throw new InputError("What is to be kept is no value of JSON.");
+  const refused = /\\u(?:d[89a-f]|0000)/.test(json) || depth(json) > DEEPEST;
+  return refused ? { json } : { [field]: JSON.parse(json) as unknown };
+}
+
+/** Returns what was packed; undefined if it is not there. */
+export function unpacked(kept: unknown, field: string): unknown {
+  if (!isObject(kept)) return undefined;
+  return typeof kept["json"] === "string" ? (JSON.parse(kept["json"]) as unknown) : kept[field];
+}
+
+/** Returns a short text that is the same for the same texts. */
+export function digest(...texts: string[]): string {
+  return createHash("sha256").update(JSON.stringify(texts)).digest("base64url").slice(0, 22);
+}
+
+/** Returns a text as a part that sessiond takes, whatever it is. */
+export function textPart(text: string): Part {
+  return { text: text.replace(/\p{Surrogate}/gu, "\ufffd") };
+}
+
+/** Returns arguments or a result as the object that a part has. */
+export function objectOf(value: unknown): JsonObject {
+  let parsed = value;
+  if (typeof value === "string") {
+    try {
+      parsed = JSON.parse(value);
+    } catch {
+      // A text is a result, too.
+    }
+  }
+  const plain = isObject(parsed) ? parsed : { result: value ?? null };
+  const kept = packed(plain, "value");
+  return isObject(kept["value"]) ? kept["value"] : { result: "[not shown]" };
+}
+
+function depth(json: string): number {
+  let [now, most] = [0, 0];
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (token === "[" || token === "{") {
+      now += 1;
+      most = Math.max(most, now);
+    } else if (token === "]" || token === "}") now -= 1;
+  }
+  return most;
+}

@@ -1,0 +1,257 @@
+// The session of the OpenAI Agents SDK: it does what the SDK's own session in memory does, on one that outlives the process.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, it } from "node:test";
+import { FaultyProxy } from "../../support/proxy.js";
+import { Server } from "../../support/server.js";
+import { ConflictError, InputError, Sessiond, StaleError, textOf } from "../src/index.js";
+import { SessiondSession, type SessiondSessionOptions } from "../src/openai-agents.js";
+import { all } from "../src/pages.js";
+import type {
+  AgentInputItem,
+  ModelResponse,
+  Session,
+  SessionHistoryTransactionAwareSession,
+} from "./openai-agents/node_modules/@openai/agents-core/dist/index.js";
+
+const SDK = new URL("../../../client/test/openai-agents/node_modules/", import.meta.url).href;
+const sdk = (await import(
+  `${SDK}@openai/agents-core/dist/index.mjs`
+)) as typeof import("./openai-agents/node_modules/@openai/agents-core/dist/index.js");
+const { z } = (await import(`${SDK}zod/index.js`)) as typeof import("./openai-agents/node_modules/zod/index.js");
+sdk.setTracingDisabled(true);
+
+let server: Server;
+let db: Sessiond;
+before(async () => {
+  server = await Server.start();
+  db = new Sessiond(server.url);
+});
+after(async () => {
+  db.close();
+  await server.remove();
+});
+
+function opened(id: string = randomUUID(), options: Partial<SessiondSessionOptions> = {}): SessiondSession {
+  return new SessiondSession(id, { app: "cafe", user: "ada", client: db, ...options });
+}
+
+const said = (content: string): AgentInputItem => ({ type: "message", role: "user", content });
+const answered = (text: string): AgentInputItem => ({
+  type: "message",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text }],
+});
+const call = (callId: string, args = "{}"): AgentInputItem => ({
+  type: "function_call",
+  callId,
+  name: "brew",
+  status: "completed",
+  arguments: args,
+});
+const texts = (items: AgentInputItem[]): unknown[] => items.map((item) => ("content" in item ? item.content : item));
+
+it("is a session of the SDK, and begins empty", async () => {
+  const session: Session & SessionHistoryTransactionAwareSession = opened("s1 ");
+  assert.equal(await session.getSessionId(), "s1");
+  assert.deepEqual([await session.getItems(), await session.getItems(3), await session.popItem()], [[], [], undefined]);
+  await session.clearSession();
+  await session.addItems([]);
+  assert.ok(sdk.isSessionHistoryTransactionAwareSession(session) && sdk.isSessionHistoryRewriteAwareSession(session));
+});
+
+it("does what the SDK's own session does, also where answers are lost", async () => {
+  const proxy = await FaultyProxy.start(server.port);
+  const client = new Sessiond(proxy.url);
+  const [id, model] = [randomUUID(), new sdk.MemorySession()];
+  let seed = 7;
+  const chance = (below: number): number => {
+    seed = (seed * 48271) % 2147483647;
+    return seed % below;
+  };
+  for (let n = 0; n < 120; n += 1) {
+    // Each time another process.
+    const session = opened(id, { client });
+    if (chance(10) < 3) proxy.lost = 1;
+    const items = Array.from({ length: 1 + chance(4) }, (_, at) => (at % 2 ? call(`c${n}`) : said(`${n}.${at}`)));
+    const held = await model.getItems();
+    switch (chance(8)) {
+      case 0:
+      case 1:
+        for (const one of [model, session]) await one.addItems(items);
+        break;
+      case 2:
+      case 3:
+        assert.deepEqual(await session.popItem(), await model.popItem());
+        break;
+      case 4: {
+        const expectedSuffix = held.slice(held.length - Math.min(held.length, chance(4)));
+        const transaction = { type: "replace_suffix", expectedSuffix, replacement: items } as const;
+        for (const one of [model, session, session])
+          await one.applyHistoryTransaction({ operationId: `o${n}`, transaction });
+        break;
+      }
+      case 5: {
+        const transaction = { type: "append_items", items } as const;
+        for (const one of [model, session, session])
+          await one.applyHistoryTransaction({ operationId: `o${n}`, transaction });
+        break;
+      }
+      case 6: {
+        const callId = `c${n - chance(6)}`;
+        const replacement = call(callId, '{"hot":true}') as never;
+        const mutations = [{ type: "replace_function_call", callId, replacement } as const];
+        for (const one of [model, session]) await one.applyHistoryMutations({ mutations });
+        break;
+      }
+      default:
+        if (chance(5) === 0) for (const one of [model, session]) await one.clearSession();
+    }
+    proxy.lost = 0;
+    assert.deepEqual(await session.getItems(), await model.getItems(), `after ${n}`);
+    const limit = chance(5);
+    assert.deepEqual(await session.getItems(limit), await model.getItems(limit), `after ${n}`);
+  }
+  client.close();
+  await proxy.close();
+});
+
+it("a change of the history is made once, and only if it fits", async () => {
+  const session = opened();
+  await session.addItems([said("1"), said("2"), said("3")]);
+  const apply = (
+    operationId: string,
+    expectedSuffix: AgentInputItem[],
+    ...replacement: AgentInputItem[]
+  ): Promise<void> =>
+    session.applyHistoryTransaction({
+      operationId,
+      transaction: { type: "replace_suffix", expectedSuffix, replacement },
+    });
+  await apply("a", [said("3")], said("4"));
+  await session.addItems([said("5")]);
+  await apply("a", [said("3")], said("4"));
+  await assert.rejects(apply("a", [said("3")], said("other")), ConflictError);
+  await assert.rejects(apply("b", [said("4")], said("6")), StaleError);
+  await apply("c", [said("5")], said("5"));
+  await apply("c", [said("5")], said("5"));
+  assert.deepEqual(texts(await session.getItems()), ["1", "2", "4", "5"]);
+  const append = (operationId: string, ...items: AgentInputItem[]): Promise<void> =>
+    session.applyHistoryTransaction({ operationId, transaction: { type: "append_items", items } });
+  await append("d", said("6"));
+  await assert.rejects(append("d", said("6"), said("7")), ConflictError);
+  await append("e");
+  await assert.rejects(append("e", said("7")), ConflictError);
+  await assert.rejects(append(" ", said("7")), InputError);
+  await session.replaceHistoryWithCompaction([said("sum")]);
+  assert.deepEqual(texts(await session.getItems()), ["sum"]);
+});
+
+it("two processes take back and add, and each item goes to one", async () => {
+  const id = randomUUID();
+  await opened(id).addItems(Array.from({ length: 20 }, (_, n) => said(`${n}`)));
+  const popped = await Promise.all(Array.from({ length: 8 }, () => opened(id).popItem()));
+  assert.equal(new Set(popped.map((item) => JSON.stringify(item))).size, 8);
+  await Promise.all([opened(id).addItems([said("a"), said("b")]), opened(id).addItems([said("c"), said("d")])]);
+  const rest = texts(await opened(id).getItems());
+  assert.deepEqual(
+    rest.slice(0, 12),
+    Array.from({ length: 12 }, (_, n) => `${n}`),
+  );
+  assert.ok(["abcd", "cdab"].includes(rest.slice(12).join("")));
+});
+
+it("an input with a key is stored once", async () => {
+  const session = opened();
+  for (const text of ["answer", "another"]) {
+    const turn = session.turn("message 7");
+    await turn.addItems([said("tea")]);
+    await turn.addItems([answered(text)]);
+  }
+  assert.equal((await session.getItems()).length, 3);
+  await assert.rejects(session.turn("message 7").addItems([said("tea"), said("cake")]), ConflictError);
+});
+
+it("what was said can be read in the session, and what it is cleared with", async () => {
+  const items: AgentInputItem[] = [
+    said("half \ud800"),
+    { type: "reasoning", content: [{ type: "input_text", text: "hm" }], rawContent: [] },
+    call("c1", '{"what":"tea"}'),
+    call("c2", "no JSON"),
+    {
+      type: "function_call_result",
+      callId: "c1",
+      name: "brew",
+      status: "completed",
+      output: { type: "text", text: "hot" },
+    },
+    answered("Coming up."),
+  ];
+  const session = opened("readable", { author: "waiter", clear: "trim" });
+  await session.addItems(items);
+  assert.deepEqual(await session.getItems(), items);
+  const handle = db.session("cafe", "ada", "readable");
+  const events = await all(handle.events());
+  assert.deepEqual(
+    events.map(({ author }) => author),
+    ["user", "waiter", "waiter", "waiter", "waiter", "waiter"],
+  );
+  assert.deepEqual(
+    [events[0], events[5]].map((event) => event && textOf(event)),
+    ["half \ufffd", "Coming up."],
+  );
+  assert.deepEqual(events[2]?.content?.parts?.[0]?.functionCall, { id: "c1", name: "brew", args: { what: "tea" } });
+  assert.deepEqual(events[3]?.content?.parts?.[0]?.functionCall?.args, {});
+  assert.equal(events[4]?.content?.parts?.[0]?.functionResponse?.name, "brew");
+  await assert.rejects(session.addItems([{ ...said("x"), providerData: { n: Number.NaN } }]), InputError);
+
+  await session.clearSession();
+  assert.deepEqual([await session.getItems(), await all(handle.events())], [[], []]);
+  await session.addItems([said("again")]);
+  assert.deepEqual(texts(await session.getItems()), ["again"]);
+  await opened("readable", { clear: "delete" }).clearSession();
+  await assert.rejects(handle.get());
+});
+
+it("the SDK's runner goes on in another process with what was said, also streamed", async () => {
+  const seen: number[] = [];
+  const brew = sdk.tool({
+    name: "brew",
+    description: "Brews.",
+    parameters: z.object({ what: z.string() }) as never,
+    execute: () => "hot",
+  });
+  const scripted = (...outputs: object[]): never =>
+    ({
+      getResponse: async ({ input }: { input: unknown[] }): Promise<ModelResponse> => {
+        seen.push(input.length);
+        return { usage: new sdk.Usage(), output: [outputs.shift()] as never };
+      },
+      getStreamedResponse: async function* ({ input }: { input: unknown[] }) {
+        seen.push(input.length);
+        yield {
+          type: "response_done",
+          response: { id: "r", usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, output: [outputs.shift()] },
+        };
+      },
+    }) as never;
+  const id = randomUUID();
+  const first = new sdk.Agent({
+    name: "waiter",
+    tools: [brew],
+    model: scripted(call("c1", '{"what":"tea"}'), answered("Tea.")),
+  });
+  const runner = new sdk.Runner();
+  assert.equal((await runner.run(first, "A tea", { session: opened(id) })).finalOutput, "Tea.");
+  assert.equal((await opened(id).getItems()).length, 4);
+  const second = new sdk.Agent({ name: "waiter", model: scripted(answered("Again.")) });
+  const streamed = await runner.run(second, "Another", { session: opened(id).turn("m2"), stream: true });
+  await streamed.completed;
+  assert.equal(streamed.finalOutput, "Again.");
+  assert.deepEqual(seen, [1, 3, 5]);
+  assert.deepEqual(
+    (await opened(id).getItems()).map((item) => ("role" in item ? item.role : item.type)),
+    ["user", "function_call", "function_call_result", "assistant", "user", "assistant"],
+  );
+});
