@@ -18,6 +18,9 @@ import (
 // kindHeader says whether what was read is bytes or text.
 const kindHeader = "Sessiond-Artifact-Kind"
 
+// displayNameHeader is the name for people of what was read, percent-encoded.
+const displayNameHeader = "Sessiond-Artifact-Display-Name"
+
 // Artifacts is an artifact service that keeps the files of agents in sessiond, beside their sessions. What it guarantees,
 // beyond what ADK asks of one:
 //
@@ -28,8 +31,7 @@ const kindHeader = "Sessiond-Artifact-Kind"
 //   - A file goes with its session, or with its user if its name begins with "user:".
 //
 // A file may have any name, also with slashes, of up to 256 bytes. Bytes travel as they are, and are in memory as a whole,
-// as in ADK's parts; of a part, its text, its file data, or the bytes and the type of its inline data are kept. Version 0
-// is the latest one. A file that a Python agent saved as version 0 is version 1 here.
+// as in ADK's parts; of a part, its text, its file data, or its inline data are kept. Version 0 is the latest one. A file that a Python agent saved as version 0 is version 1 here.
 //
 // Errors about a request are an [*Error]: [ErrNotFound], which is [fs.ErrNotExist], if there is no such file, version or
 // session to save in. Artifacts may be used by several goroutines.
@@ -70,6 +72,9 @@ func (a *Artifacts) Save(ctx context.Context, req *artifact.SaveRequest) (*artif
 	r.body = body
 	switch part := req.Part; {
 	case part != nil && part.InlineData != nil:
+		if name := part.InlineData.DisplayName; name != "" {
+			query.Set("displayName", name)
+		}
 		r.method, r.path, r.query = http.MethodPut, place+segments(req.FileName), query
 		r.body = payload{part.InlineData.Data, part.InlineData.MIMEType}
 	case part != nil && part.FileData != nil:
@@ -90,7 +95,7 @@ func (a *Artifacts) Save(ctx context.Context, req *artifact.SaveRequest) (*artif
 	return &artifact.SaveResponse{Version: saved.Version + 1}, nil
 }
 
-// Load returns a version of a file, as it was saved: as text, file data, or bytes with their type.
+// Load returns a version of a file, as it was saved: as text, file data, or inline data.
 func (a *Artifacts) Load(ctx context.Context, req *artifact.LoadRequest) (*artifact.LoadResponse, error) {
 	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID, "FileName", req.FileName); err != nil {
 		return nil, err
@@ -121,7 +126,12 @@ func (a *Artifacts) Load(ctx context.Context, req *artifact.LoadRequest) (*artif
 	if answer.header.Get(kindHeader) == "text" {
 		return &artifact.LoadResponse{Part: &genai.Part{Text: string(answer.body)}}, nil
 	}
-	return &artifact.LoadResponse{Part: genai.NewPartFromBytes(answer.body, answer.header.Get("Content-Type"))}, nil
+	name, err := url.PathUnescape(answer.header.Get(displayNameHeader))
+	if err != nil {
+		return nil, fmt.Errorf("sessiond: the display name of the file: %w", err)
+	}
+	blob := &genai.Blob{Data: answer.body, DisplayName: name, MIMEType: answer.header.Get("Content-Type")}
+	return &artifact.LoadResponse{Part: &genai.Part{InlineData: blob}}, nil
 }
 
 // Delete deletes a version of a file or, of version 0, all of them. There may be none.

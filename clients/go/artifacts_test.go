@@ -221,7 +221,9 @@ func TestAPartComesBackAsItWasSaved(t *testing.T) {
 		genai.NewPartFromBytes([]byte{}, "application/x-nothing"),
 		genai.NewPartFromBytes([]byte(`{"a": 1}`), "application/json"),
 		genai.NewPartFromBytes([]byte("<script>"), `text/html; charset="utf-8"`),
+		{InlineData: &genai.Blob{Data: []byte("x"), MIMEType: "a/b", DisplayName: `My "Bericht" (ü) 100% + 1.png`}},
 		genai.NewPartFromURI("gs://bucket/a file", "image/png"),
+		{FileData: &genai.FileData{FileURI: "gs://bucket/a", DisplayName: "ü"}},
 	} {
 		version := c.saved("f", part)
 		c.loaded("f", 0, part)

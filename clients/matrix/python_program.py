@@ -49,7 +49,8 @@ def part(command: dict[str, Any]) -> types.Part:
     if "text" in command:
         return types.Part(text=command["text"])
     content = base64.b64decode(command["data"])
-    return types.Part(inline_data=types.Blob(data=content, mime_type=command["mimeType"]))
+    name = command.get("displayName")
+    return types.Part(inline_data=types.Blob(data=content, mime_type=command["mimeType"], display_name=name))
 
 
 def said(part: types.Part | None) -> dict[str, Any]:
@@ -58,8 +59,10 @@ def said(part: types.Part | None) -> dict[str, Any]:
         return {}
     if part.inline_data is None:
         return {"text": part.text}
-    content = base64.b64encode(part.inline_data.data or b"").decode()
-    return {"data": content, "mimeType": part.inline_data.mime_type}
+    blob = part.inline_data
+    content = base64.b64encode(blob.data or b"").decode()
+    name = {} if blob.display_name is None else {"displayName": blob.display_name}
+    return {"data": content, "mimeType": blob.mime_type, **name}
 
 
 async def run(

@@ -361,7 +361,13 @@ def contents() -> list[dict[str, str]]:
     files = [
         {"data": base64.b64encode(data).decode(), "mimeType": kind} for data, kind in zip(some, types, strict=True)
     ]
+    files[1]["displayName"] = 'My "Bericht" (ü) 100% + 1.png'
     return [*files, {"text": f"Hällo 🙂\r\n{uuid.uuid4()}"}, {"text": '{"inlineData": 1}'}]
+
+
+def known(content: dict[str, str], program: Program) -> dict[str, str]:
+    """What a program has of a file. ADK for Rust has no names for people."""
+    return {key: value for key, value in content.items() if key != "displayName" or program.name != "rust"}
 
 
 def test_a_file_goes_from_each_to_each(world: tuple[list[Program], Proxy]) -> None:
@@ -373,11 +379,11 @@ def test_a_file_goes_from_each_to_each(world: tuple[list[Program], Proxy]) -> No
         for name, content in zip(names, contents(), strict=True):
             own = f"{name} {program.name}"
             assert program.do("save", session, name=own, **content)["version"] == first_version(program), own
-            saved[own] = content
+            saved[own] = known(content, program)
     for reader in programs:
         for name, content in saved.items():
             read = reader.do("load", session, name=name)
-            assert read == {"ok": True, **content}, f"{reader.name}: {name}"
+            assert read == {"ok": True, **known(content, reader)}, f"{reader.name}: {name}"
             first = first_version(reader)
             assert reader.do("load", session, name=name, version=first) == read, f"{reader.name}: {name}"
             assert reader.do("load", session, name=name, version=first + 1) == {"ok": True}, f"{reader.name}: {name}"

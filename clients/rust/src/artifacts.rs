@@ -41,7 +41,7 @@ const KIND: &str = "sessiond-artifact-kind";
 ///
 /// A file may have any name, also with slashes, of up to 256 bytes. Bytes travel as they are, and are in memory as a whole,
 /// as in ADK's parts. Of a [`Part`], a text, the bytes and the type of inline data, and the address and the type of file data
-/// are kept; other parts are refused ([`ErrorKind::InvalidInput`]).
+/// are kept; other parts are refused ([`ErrorKind::InvalidInput`]). A name for people (`displayName`) has no place in it.
 ///
 /// Errors are an `AdkError` whose `source` is an [`Error`]; its code begins with `artifact.`: `artifact.not_found` if there
 /// is no such file or version, or no session to save in.

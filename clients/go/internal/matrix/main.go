@@ -37,10 +37,10 @@ type command struct {
 	By    json.Number
 	Count int
 
-	Name, MIMEType string
-	Text           *string
-	Data           []byte
-	Version        int64
+	Name, MIMEType, DisplayName string
+	Text                        *string
+	Data                        []byte
+	Version                     int64
 }
 
 type answer map[string]any
@@ -146,7 +146,7 @@ func do(ctx context.Context, sessions *sessiond.Service, line []byte) (answer, e
 func doWithFiles(ctx context.Context, files *sessiond.Artifacts, c command) (answer, error) {
 	switch c.Do {
 	case "save":
-		part := genai.NewPartFromBytes(c.Data, c.MIMEType)
+		part := &genai.Part{InlineData: &genai.Blob{Data: c.Data, MIMEType: c.MIMEType, DisplayName: c.DisplayName}}
 		if c.Text != nil {
 			part = genai.NewPartFromText(*c.Text)
 		}
@@ -169,7 +169,12 @@ func doWithFiles(ctx context.Context, files *sessiond.Artifacts, c command) (ans
 		case said.Part.InlineData == nil:
 			return answer{"text": said.Part.Text}, nil
 		}
-		return answer{"data": said.Part.InlineData.Data, "mimeType": said.Part.InlineData.MIMEType}, nil
+		blob := said.Part.InlineData
+		file := answer{"data": blob.Data, "mimeType": blob.MIMEType}
+		if blob.DisplayName != "" {
+			file["displayName"] = blob.DisplayName
+		}
+		return file, nil
 	}
 	said, err := files.List(ctx, &artifact.ListRequest{AppName: c.App, UserID: c.User, SessionID: c.Session})
 	if err != nil {

@@ -205,7 +205,7 @@ function assign({ state }: { state: State }, set: JsonObject, removed: readonly 
  * When `saveArtifact` is fulfilled, the whole file is on disk, and every later read through any process shows it; a request
  * without an answer is sent again, and applied once. Versions count 0, 1, 2, … without a gap, whoever saves at the same time,
  * and a version never changes. A file goes with its session, which must exist, or with its user if its name begins with
- * `user:`. Of a part, its text, its file data, or the bytes and the type of its inline data are kept.
+ * `user:`. Of a part, its text, its file data, or its inline data are kept.
  *
  * What is refused rejects with a {@link SessiondError}.
  */

@@ -128,6 +128,7 @@ for (const name of NAMES) {
         bytes("bytes that look like a text"),
         bytes('{"a": 1}', "application/json"),
         bytes("<script>", 'text/html; charset="utf-8"'),
+        { inlineData: { ...bytes("x").inlineData, displayName: 'My "Bericht" (ü) 100% + 1.png' } },
         { fileData: { fileUri: "gs://bucket/a file", mimeType: "image/png" } },
         { fileData: { fileUri: "gs://bucket/a file" } },
       ]) {

@@ -20,6 +20,7 @@ interface Command {
   text?: string;
   data?: string;
   mimeType?: string;
+  displayName?: string;
 }
 
 // Standard output is for the answers; some frameworks write there, too.
@@ -78,10 +79,10 @@ async function done(command: Command, { event, state, ticks }: Framework, servic
 }
 
 async function filed(command: Command, files: Files): Promise<object> {
-  const { app, user, session, name, version, text, data, mimeType } = command;
+  const { app, user, session, name, version, text, data, mimeType, displayName } = command;
   switch (command.do) {
     case "save": {
-      const part = text === undefined ? { inlineData: { data, mimeType } } : { text };
+      const part = text === undefined ? { inlineData: { data, mimeType, displayName } } : { text };
       return { version: await files.save(app, user, session, name, part) };
     }
     case "load": {

@@ -70,6 +70,8 @@ export class Artifact implements AsyncIterable<Uint8Array> {
   /** `text` is one that was saved as a text. */
   readonly kind: "bytes" | "text";
   readonly contentType: string | undefined;
+  /** The name for people that the save gave. */
+  readonly displayName: string | undefined;
   /** How many bytes it has; undefined if a proxy has changed the form in which they come. */
   readonly size: number | undefined;
   readonly #read: () => AsyncIterable<Buffer>;
@@ -77,6 +79,7 @@ export class Artifact implements AsyncIterable<Uint8Array> {
   /** @internal */
   constructor(name: string, reply: Reply, read: () => AsyncIterable<Buffer>) {
     const { etag = "", "content-type": type, "content-length": size, "sessiond-artifact-kind": kind } = reply.headers;
+    const { "sessiond-artifact-display-name": displayName } = reply.headers;
     this.name = name;
     this.version = Number(/^"(\d+)-/.exec(etag)?.[1]);
     if (kind === undefined || Number.isNaN(this.version)) {
@@ -84,6 +87,7 @@ export class Artifact implements AsyncIterable<Uint8Array> {
     }
     this.kind = kind === "text" ? "text" : "bytes";
     this.contentType = type;
+    this.displayName = displayName === undefined ? undefined : decodeURIComponent(String(displayName));
     this.size = size === undefined ? undefined : Number(size);
     this.#read = read;
   }

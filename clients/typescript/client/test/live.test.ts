@@ -154,6 +154,7 @@ it("files are saved and read, as bytes, texts, streams and addresses", async () 
   const first = await files.save("a/b.pdf", Buffer.from([0, 255]), {
     contentType: "application/pdf",
     metadata: { n: 1 },
+    displayName: "Ünser (1 + 1) 100%.pdf",
   });
   assert.deepEqual(
     [first.version, first.kind, first.size, first.metadata, first.revision],
@@ -161,6 +162,7 @@ it("files are saved and read, as bytes, texts, streams and addresses", async () 
   );
   const read = await files.get("a/b.pdf");
   assert.deepEqual([read.version, read.kind, read.contentType, read.size], [0, "bytes", "application/pdf", 2]);
+  assert.equal(read.displayName, "Ünser (1 + 1) 100%.pdf");
   assert.deepEqual(await read.bytes(), Buffer.from([0, 255]));
 
   assert.equal((await files.save("note", "é", { event: "none" })).kind, "text");

@@ -14,7 +14,9 @@ import { bytesOf } from "./wire.js";
 export interface PartShape {
   text?: string | undefined;
   /** `data` is base64. */
-  inlineData?: { data?: string | undefined; mimeType?: string | undefined } | undefined;
+  inlineData?:
+    | { data?: string | undefined; mimeType?: string | undefined; displayName?: string | undefined }
+    | undefined;
   fileData?: object | undefined;
 }
 
@@ -56,8 +58,8 @@ export class Artifacts {
 
   /**
    * Saves a version of a file, once, also if the first answer gets lost, and returns its number. Of the part, its text, its
-   * file data, or the bytes and the type of its inline data are kept. The session's log is not changed: a framework's runner
-   * appends the event that names the version.
+   * file data, or its inline data are kept. The session's log is not changed: a framework's runner appends the event that
+   * names the version.
    *
    * @throws SessionNotFoundError if there is no such session.
    * @throws SessiondInputError if the part has nothing to save, or breaks a rule of sessiond.
@@ -70,8 +72,9 @@ export class Artifacts {
     if (inlineData) {
       const bytes = typeof inlineData.data === "string" ? bytesOf(inlineData.data) : undefined;
       if (bytes === undefined) throw new SessiondInputError("The data of an artifact's inlineData is not base64.");
+      const { displayName } = inlineData;
       const contentType = inlineData.mimeType || undefined;
-      return (await files.save(key.filename, bytes, { ...options, contentType })).version;
+      return (await files.save(key.filename, bytes, { ...options, contentType, displayName })).version;
     }
     const data = fileData ? { fileUri: "", ...fileData } : text;
     if (data === undefined) throw new SessiondInputError("An artifact has inlineData, text or fileData.");
@@ -90,9 +93,9 @@ export class Artifacts {
       // Of file data there are no bytes.
       if (file === undefined) return await files.part(key.filename, { version });
       if (file.kind === "text") return { text: await file.text() };
-      const { contentType: mimeType } = file;
+      const { contentType: mimeType, displayName } = file;
       const data = (await file.bytes()).toString("base64");
-      return { inlineData: { data, ...(mimeType === undefined ? {} : { mimeType }) } };
+      return { inlineData: { data, ...(mimeType && { mimeType }), ...(displayName !== undefined && { displayName }) } };
     });
   }
 

@@ -11,6 +11,7 @@ import io.reactivex.rxjava3.core.Completable;
 import io.reactivex.rxjava3.core.Maybe;
 import io.reactivex.rxjava3.core.Single;
 import io.reactivex.rxjava3.schedulers.Schedulers;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -37,8 +38,8 @@ import java.util.UUID;
  * </ul>
  *
  * <p>A file may have any name, also with slashes, of up to 256 bytes. Bytes travel as they are, and
- * are in memory as a whole, as in ADK's parts; of a part, its text, its file data, or the bytes and
- * the type of its inline data are kept.
+ * are in memory as a whole, as in ADK's parts; of a part, its text, its file data, or its inline
+ * data are kept.
  *
  * <p>An instance is safe to use from all threads. Nothing is sent before the returned type is
  * subscribed to. Requests run on {@link Schedulers#io()}, whose threads also bring the results.
@@ -49,6 +50,9 @@ public final class SessiondArtifactService implements BaseArtifactService {
 
   /** Says whether what was read is bytes or a text. */
   private static final String KIND = "Sessiond-Artifact-Kind";
+
+  /** The name for people of what was read, percent-encoded. */
+  private static final String NAME = "Sessiond-Artifact-Display-Name";
 
   private final Http http;
 
@@ -81,7 +85,9 @@ public final class SessiondArtifactService implements BaseArtifactService {
             var payload =
                 new Http.Payload(
                     blob.data().orElseThrow(SessiondArtifactService::empty), type(blob));
-            call = Http.Call.of("PUT", place + Http.path(filename)).query(event).body(payload);
+            Map<String, String> query = new LinkedHashMap<>(event);
+            blob.displayName().ifPresent(name -> query.put("displayName", name));
+            call = Http.Call.of("PUT", place + Http.path(filename)).query(query).body(payload);
           } else {
             Map<String, Object> body = new LinkedHashMap<>(event);
             body.put("name", filename);
@@ -179,7 +185,14 @@ public final class SessiondArtifactService implements BaseArtifactService {
       return Part.fromText(new String(reply.bytes(), StandardCharsets.UTF_8));
     }
     String type = reply.headers().firstValue("Content-Type").orElse("application/octet-stream");
-    return Part.fromBytes(reply.bytes(), type);
+    Blob.Builder blob = Blob.builder().data(reply.bytes()).mimeType(type);
+    // A plus is a plus: what is decoded is no form.
+    reply
+        .headers()
+        .firstValue(NAME)
+        .map(name -> URLDecoder.decode(name.replace("+", "%2B"), StandardCharsets.UTF_8))
+        .ifPresent(blob::displayName);
+    return Part.builder().inlineData(blob.build()).build();
   }
 
   /** Returns all of a list; empty if there is no such session or file. */

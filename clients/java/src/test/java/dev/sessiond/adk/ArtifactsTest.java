@@ -52,6 +52,11 @@ class ArtifactsTest {
     return Part.fromBytes(text.getBytes(StandardCharsets.UTF_8), type);
   }
 
+  private static Part named(String displayName) {
+    Blob.Builder blob = Blob.builder().data(new byte[] {1}).mimeType("a/b");
+    return Part.builder().inlineData(blob.displayName(displayName).build()).build();
+  }
+
   /** Parts compare their bytes by identity. */
   private static void assertSame(Part expected, Part actual) {
     assertEquals(expected.toJson(), actual.toJson());
@@ -170,6 +175,7 @@ class ArtifactsTest {
             bytes("", "application/x-nothing"),
             bytes("{\"a\": 1}", "application/json"),
             bytes("<script>", "text/html; charset=\"utf-8\""),
+            named("My \"Bericht\" (ü) 100% + 1.png"),
             Part.fromUri("gs://bucket/a file", "image/png"),
             Part.builder()
                 .fileData(FileData.builder().fileUri("gs://bucket/a").displayName("ü").build())

@@ -4,6 +4,7 @@ import com.google.adk.events.Event;
 import com.google.adk.events.EventActions;
 import com.google.adk.sessions.Session;
 import com.google.adk.sessions.SessionNotFoundException;
+import com.google.genai.types.Blob;
 import com.google.genai.types.Content;
 import com.google.genai.types.Part;
 import java.io.BufferedReader;
@@ -112,6 +113,15 @@ final class Matrix {
     };
   }
 
+  private static Part bytes(Map<String, Object> asked) {
+    Blob.Builder blob =
+        Blob.builder()
+            .data(Json.bytesOf(Json.text(asked, "data")))
+            .mimeType(Json.text(asked, "mimeType"));
+    Optional.ofNullable(Json.text(asked, "displayName")).ifPresent(blob::displayName);
+    return Part.builder().inlineData(blob.build()).build();
+  }
+
   private Map<String, Object> actOnFiles(
       Map<String, Object> asked, String app, String user, String id) {
     var files = service.artifacts();
@@ -119,11 +129,7 @@ final class Matrix {
     switch (Json.text(asked, "do")) {
       case "save" -> {
         String text = Json.text(asked, "text");
-        Part part =
-            text == null
-                ? Part.fromBytes(
-                    Json.bytesOf(Json.text(asked, "data")), Json.text(asked, "mimeType"))
-                : Part.fromText(text);
+        Part part = text == null ? bytes(asked) : Part.fromText(text);
         return Map.of("version", files.saveArtifact(app, user, id, name, part).blockingGet());
       }
       case "load" -> {
@@ -135,12 +141,12 @@ final class Matrix {
         if (part.inlineData().isEmpty()) {
           return Map.of("text", part.text().orElseThrow());
         }
-        byte[] data = part.inlineData().get().data().orElseThrow();
-        return Map.of(
-            "data",
-            Base64.getEncoder().encodeToString(data),
-            "mimeType",
-            part.inlineData().get().mimeType().orElseThrow());
+        Blob blob = part.inlineData().get();
+        Map<String, Object> said = new LinkedHashMap<>();
+        said.put("data", Base64.getEncoder().encodeToString(blob.data().orElseThrow()));
+        said.put("mimeType", blob.mimeType().orElseThrow());
+        blob.displayName().ifPresent(shown -> said.put("displayName", shown));
+        return said;
       }
       default -> {
         return Map.of("names", files.listArtifactKeys(app, user, id).blockingGet().filenames());
