@@ -64,7 +64,10 @@ class Policy {
 			try {
 				const { json } = await send({ ...request(), path: `${this.path}?dryRun=true` });
 				const count = (...names) => json.at(...names).text;
-				fill(outcome, `It would remove ${count('wouldExpire', 'sessions')} sessions, and ${count('wouldTrim', 'events')} events of ${count('wouldTrim', 'sessions')} others.`);
+				const removed = [`${count('wouldExpire', 'sessions')} sessions`,
+					`${count('wouldTrim', 'events')} events of ${count('wouldTrim', 'sessions')} others`];
+				if (json.get('wouldRemove')) removed.push(`${count('wouldRemove', 'artifactVersions')} versions of files`);
+				fill(outcome, `It would remove ${removed.join(', ')}.`);
 			} catch (problem) {
 				fill(outcome, problem.status ? problemText(problem) : problem.message);
 			}

@@ -34,7 +34,13 @@ def test_a_policy_is_tried_then_set(api, app, page):
     page.fill("dialog textarea", '{"sessions":{"idleTtl":"2d"}}')
     assert "/policy" in page.text("dialog .request") and "PUT" in page.text("dialog .request")
     page.click("dialog button", "Dry run")
-    page.wait_text("dialog [role=status]", "0 sessions")
+    page.wait_text("dialog [role=status]", "It would remove 0 sessions, 0 events of 0 others.")
+    for n in range(3):
+        api.save(session, "notes", f"text {n}".encode(), event="none")
+    page.fill("dialog textarea", '{"sessions":{"idleTtl":"2d"},"artifacts":{"keepVersions":1}}')
+    page.click("dialog button", "Dry run")
+    page.wait_text("dialog [role=status]", "of 0 others, 2 versions of files.")
+    page.fill("dialog textarea", '{"sessions":{"idleTtl":"2d"}}')
     assert api.get(f"{path('apps', app)}/policy").json == {}
     page.click("dialog button[type=submit]", "Set")
     page.wait("!document.querySelector('dialog')")
