@@ -1,0 +1,341 @@
+"""Sessions of the OpenAI Agents SDK, kept by sessiond. It takes the extra `openai`.
+
+    from sessiond.openai import SessiondSession
+
+    result = await Runner.run(agent, "Hi", session=SessiondSession("s1", app="cafe", user="ada"))
+
+Each item is an event: it is kept as it is, and beside it what was said, for the console and for agents of other
+frameworks, which may write to the same session.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from . import _frameworks
+from ._errors import ConflictError, InputError, NotFoundError, StaleError
+from ._frameworks import again, call_part, content, digest, readable, response_part, rewind, seen_through, text_part
+from ._paths import new_id
+
+try:
+    from agents.memory import SessionABC, SessionSettings
+    from agents.memory.session import _CompactionSnapshot
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
+except ImportError as error:
+    raise _frameworks.missing("openai", error) from error
+
+if TYPE_CHECKING:
+    from agents import TResponseInputItem
+
+    from ._async.client import AsyncClient
+    from ._async.session import AsyncSession
+    from ._records import Event
+
+# Events that one request may append.
+_BATCH = 1000
+
+# Events of which the last one is taken back, as a rule with all of its group.
+_FEW = 20
+
+
+class SessiondSession(SessionABC):
+    """A session of the SDK. It is made by its first write, in this or any other process.
+
+    What a method has written is on disk when it returns. Each is applied once and whole, or not at all, whatever
+    answers get lost, and none undoes what others write meanwhile. Errors are those of `sessiond`.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        app: str,
+        user: str,
+        client: AsyncClient | None = None,
+        author: str = "assistant",
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+    ) -> None:
+        """Sends nothing.
+
+        Args:
+          session_id: The session, up to 256 bytes.
+          app: The app that it is in.
+          user: Whose it is.
+          client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
+          author: Who says what the model says. An ADK agent of this name takes it for its own words.
+          session_settings: Those of the SDK: `limit`, how many items a run reads.
+        """
+        self.session_id = session_id
+        self.session_settings = (
+            SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
+        )
+        self._client = client or _frameworks.shared_client()
+        self._app, self._user, self._author = app, user, author
+        # What the calls of tools are named, which their outputs do not say.
+        self._names: dict[str, str] = {}
+        self._turn: str | None = None
+        self._closed = False
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Returns the items in order; the last `limit` if it is given, or set by `session_settings`.
+
+        0 is none, a negative number all.
+        """
+        self._check()
+        limit = resolve_session_limit(limit, self.session_settings)
+        if limit == 0:
+            return []
+        count = limit if limit and limit > 0 else None
+        hidden = self._turn and _group_of(self._turn)
+        items: list[Any] = []
+        try:
+            size = min(count, _BATCH) if count else _BATCH
+            async for event in self._handle().events(rewound=False, reverse=count is not None, page_size=size):
+                if _is_item(event) and event.invocation_id != hidden:
+                    items.append(_item(event))
+                    if len(items) == count:
+                        break
+        except NotFoundError:
+            return []
+        if count:
+            items.reverse()
+        self._learn(items)
+        return items
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Appends items, up to 1,000 and 8 MiB, all or none.
+
+        Raises:
+          InputError: They are too many or too large, or have what is no JSON.
+          ConflictError: It is the first call in a `turn` of a key under which other items were added.
+        """
+        self._check()
+        if not items:
+            return
+        turn, self._turn = self._turn, None
+        events = self._events(items, turn)
+        try:
+            await seen_through(self._handle().append(events, create=True))
+        except ConflictError as error:
+            if turn is None or error.code != "event_id_conflict":
+                raise
+            said = f"Other items were added under the key {turn!r}, or have been taken back: use another key."
+            raise ConflictError(said, status=error.status, problem=error.problem) from error
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Takes back the last item, and returns it; None if there is none. The log still has it."""
+        self._check()
+        return await seen_through(self._pop())
+
+    async def clear_session(self) -> None:
+        """Takes back all from the first item on, also what others have written behind it. The log still has it."""
+        self._check()
+        await seen_through(self._clear())
+
+    @contextmanager
+    def turn(self, key: str) -> Iterator[SessiondSession]:
+        """A run in this block may be repeated, in another process, too: its input is added once.
+
+        The first `add_items` in the block is known by the key. Repeated with the same items it changes nothing, with
+        others it raises `ConflictError`, also after it was taken back. What a model answered may differ, and is added
+        each time.
+        """
+        self._turn = key
+        try:
+            yield self
+        finally:
+            self._turn = None
+
+    async def branch(self, session_id: str | None = None, *, before_turn: str | None = None) -> SessiondSession:
+        """Returns a new session that begins with what this one has, or had before the turn of this key."""
+        handle = self._handle()
+        at = None
+        if before_turn is not None:
+            at = (await handle.event(_id_of(before_turn, 0))).sequence - 1
+        fork = await handle.fork(at=at, id=session_id)
+        return SessiondSession(
+            fork.id,
+            app=self._app,
+            user=self._user,
+            client=self._client,
+            author=self._author,
+            session_settings=self.session_settings,
+        )
+
+    def close(self) -> None:
+        """Ends the use of this object; the session stays. The client is left open."""
+        self._closed = True
+
+    async def _pop(self) -> Any:
+        while True:
+            tail, revision, _ = await self._tail(1, _FEW)
+            if not tail:
+                return None
+            last = next(event for event in reversed(tail) if _is_item(event))
+            if await self._take_back(tail, {last.id}, revision):
+                return _item(last)
+
+    async def _tail(self, count: int, page_size: int) -> tuple[list[Event], int, bool]:
+        """Reads the events from the first one of the group on in which the last but `count - 1` item is.
+
+        Or from the first item on. Returns them, the revision, and whether no items are before them.
+        """
+        handle = self._handle()
+        events: list[Event] = []
+        found, group = 0, None
+        try:
+            async for event in handle.events(rewound=False, reverse=True, page_size=page_size):
+                if not _is_item(event):
+                    events.append(event)
+                    continue
+                if group is not None and event.invocation_id != group:
+                    return _from_item(events), handle.revision, False
+                events.append(event)
+                found += 1
+                if found == count:
+                    group = event.invocation_id
+        except NotFoundError:
+            pass
+        return _from_item(events), handle.revision, True
+
+    async def _take_back(
+        self, tail: Sequence[Event], taken: set[str], revision: int, output: Sequence[Any] = ()
+    ) -> bool:
+        """Takes back items of a tail, which begins with a group, and adds others; False if somebody was faster."""
+        batch = [rewind(tail[0].invocation_id)]
+        for event in tail:
+            if event.id not in taken:
+                # Each item is a group of its own now, so that the next one is taken back at once.
+                changed = {"invocationId": f"oai-{new_id()}"} if _is_item(event) else {}
+                batch.append(again(event, **changed))
+        batch += self._events(output, None)
+        try:
+            await self._handle().append(batch, if_revision=revision)
+        except (StaleError, NotFoundError):
+            return False
+        return True
+
+    async def _clear(self) -> None:
+        handle = self._handle()
+        try:
+            async for event in handle.events(rewound=False, page_size=1):
+                if _is_item(event):
+                    await handle.append([rewind(event.invocation_id)])
+                    return
+        except NotFoundError:
+            return
+
+    async def _get_compaction_snapshot(self, limit: int) -> _CompactionSnapshot | None:
+        """What the SDK's compaction asks for: the last items, and how to replace the last of these at once."""
+        self._check()
+        tail, revision, complete = await self._tail(limit, min(limit + 1, _BATCH))
+        events = [event for event in tail if _is_item(event)]
+        # The group of the first one may reach beyond the limit.
+        complete = complete and len(events) <= limit
+        events = events[-limit:]
+
+        async def replace_suffix(start: int, output: list[Any]) -> bool:
+            taken = events[start:]
+            if not taken:
+                return False
+            begin = next(i for i, event in enumerate(tail) if event.invocation_id == taken[0].invocation_id)
+            return await seen_through(self._take_back(tail[begin:], {event.id for event in taken}, revision, output))
+
+        return _CompactionSnapshot([_item(event) for event in events], complete, replace_suffix)
+
+    def _handle(self) -> AsyncSession:
+        # One for each operation, as they may run at the same time, and it remembers a revision.
+        return self._client.session(self._app, self._user, self.session_id)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise RuntimeError(f"{type(self).__name__} is closed")
+
+    def _events(self, items: Sequence[Any], turn: str | None) -> list[dict[str, Any]]:
+        if len(items) > _BATCH:
+            raise InputError(f"sessiond appends up to {_BATCH} items at once, and these are {len(items)}.")
+        known = self._names if turn is None else {}
+        self._learn(items, known)
+        group = f"oai-{new_id()}" if turn is None else _group_of(turn)
+        # A batch of known ids must be this one, whole.
+        batch = {} if turn is None else {"batch": digest(json.dumps(items, sort_keys=True))}
+        return [
+            {
+                "id": new_id() if turn is None else _id_of(turn, index),
+                "invocationId": group,
+                **self._said(item, known),
+                "customMetadata": {"openai": {**_frameworks.kept("item", item), **batch}},
+            }
+            for index, item in enumerate(items)
+        ]
+
+    def _learn(self, items: Sequence[Any], known: dict[str, str] | None = None) -> None:
+        names = self._names if known is None else known
+        for item in items:
+            if isinstance(item, Mapping) and item.get("type") == "function_call":
+                names[str(item.get("call_id"))] = str(item.get("name"))
+
+    def _said(self, item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+        """Returns who says an item, and what, for people and agents."""
+        kind, role, call = item.get("type", "message"), item.get("role"), str(item.get("call_id"))
+        if kind == "message" and role:
+            is_model = role == "assistant"
+            author = self._author if is_model else str(role)
+            return {"author": author, **content("model" if is_model else "user", _parts(item.get("content")))}
+        said: dict[str, Any] = {}
+        if kind == "function_call":
+            said = content("model", [call_part(call, str(item.get("name")), _parsed(item.get("arguments")))])
+        elif kind == "function_call_output":
+            output = item.get("output")
+            if not isinstance(output, str):
+                output = "\n".join(part["text"] for part in _parts(output))
+            answer = _parsed(output)
+            said = content(
+                "user", [response_part(call, names.get(call), answer if isinstance(answer, dict) else readable(output))]
+            )
+        elif kind == "reasoning":
+            thoughts = _parts(item.get("summary"))
+            said = content("model", [{**part, "thought": True} for part in thoughts])
+        return {"author": self._author, **said}
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def _parts(said: Any) -> list[dict[str, Any]]:
+    """Returns the texts of a message, and the kinds of what is no text."""
+    if isinstance(said, str):
+        return text_part(said)
+    parts = [part for part in said if isinstance(part, Mapping)] if isinstance(said, list | tuple) else []
+    texts = (part.get("text") or part.get("refusal") or f"[{part.get('type')}]" for part in parts)
+    return [part for text in texts for part in text_part(str(text))]
+
+
+def _is_item(event: Event) -> bool:
+    return isinstance(event.metadata, dict) and "openai" in event.metadata
+
+
+def _from_item(backwards: list[Event]) -> list[Event]:
+    """Returns events in order, from the first item on."""
+    while backwards and not _is_item(backwards[-1]):
+        backwards.pop()
+    return backwards[::-1]
+
+
+def _item(event: Event) -> Any:
+    return _frameworks.shown("item", event.metadata["openai"])
+
+
+def _group_of(turn: str) -> str:
+    return f"turn:{digest(turn)}"
+
+
+def _id_of(turn: str, index: int) -> str:
+    return f"{_group_of(turn)}:{index}"

@@ -1,0 +1,302 @@
+"""Sessions of the OpenAI Agents SDK."""
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import Agent, RunConfig, Runner, function_tool
+from agents.testing import ScriptedModel
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+
+from sessiond import AsyncClient, Client, ConflictError, InputError, text
+from sessiond.openai import SessiondSession
+
+from ..support.process import Server
+from . import shown
+from .wire import Wire, forked
+
+UNTRACED = RunConfig(tracing_disabled=True)
+
+
+def user(words: Any) -> Any:
+    return {"role": "user", "content": words}
+
+
+def says(words: str) -> Any:
+    part = ResponseOutputText(text=words, type="output_text", annotations=[], logprobs=[])
+    return ResponseOutputMessage(id="m", type="message", role="assistant", content=[part], status="completed")
+
+
+def calls(name: str, args: str = "{}") -> Any:
+    return ResponseFunctionToolCall(id="f", call_id="c1", type="function_call", name=name, arguments=args)
+
+
+@pytest.fixture
+def s(db: AsyncClient, app: str) -> SessiondSession:
+    return SessiondSession("s", app=app, user="ada", client=db)
+
+
+async def test_what_was_said_is_there_for_all(s: SessiondSession, db: AsyncClient, app: str) -> None:
+    model = ScriptedModel()
+    model.enqueue([calls("brew", '{"tea": "green"}')])
+    model.enqueue([says("Coming up.")])
+
+    @function_tool
+    def brew(tea: str) -> str:
+        return f"a {tea} tea"
+
+    await Runner.run(Agent(name="host", model=model, tools=[brew]), "A tea", session=s, run_config=UNTRACED)
+    events = [event async for event in db.session(app, "ada", "s").events()]
+    assert [event.author for event in events] == ["user"] + ["assistant"] * 3
+    said = [event.content["parts"][0] for event in events]
+    assert said == [
+        {"text": "A tea"},
+        {"functionCall": {"id": "c1", "name": "brew", "args": {"tea": "green"}}},
+        {"functionResponse": {"id": "c1", "name": "brew", "response": {"result": "a green tea"}}},
+        {"text": "Coming up."},
+    ]
+    assert [event.content["role"] for event in events] == ["user", "model", "user", "model"]
+    # Another object, as in another process.
+    items = await SessiondSession("s", app=app, user="ada", client=db).get_items()
+    assert [item.get("type", "message") for item in items] == [
+        "message",
+        "function_call",
+        "function_call_output",
+        "message",
+    ]
+
+
+async def test_items_come_back_as_they_were(s: SessiondSession, db: AsyncClient, app: str) -> None:
+    deep: Any = "bottom"
+    for _ in range(80):
+        deep = [deep]
+    odd = [
+        user("half \ud83d of a character"),
+        user([{"type": "input_text", "text": "see"}, {"type": "input_image", "image_url": "data:;base64,AA=="}]),
+        {"type": "unknown", "deep": deep, "number": 10**400, "a\0b": "\0", "json": {"item": 1}},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "not JSON"},
+        {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "done"}]},
+        {
+            "type": "reasoning",
+            "id": "r",
+            "summary": [{"type": "summary_text", "text": "Hm."}],
+            "encrypted_content": "x",
+        },
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+        {"role": "developer", "content": "Be brief."},
+    ]
+    await s.add_items(odd)
+    assert await s.get_items() == odd
+    events = [event async for event in db.session(app, "ada", "s").events()]
+    assert [event.text for event in events] == [
+        "half ? of a character",
+        "see[input_image]",
+        *[""] * 4,
+        "No.",
+        "Be brief.",
+    ]
+    with pytest.raises(InputError, match="/0/customMetadata/openai/item/content"):
+        await s.add_items([user(float("nan"))])
+    with pytest.raises(InputError, match="1000"):
+        await s.add_items([user("x")] * 1001)
+    assert len(await s.get_items()) == len(odd)
+
+
+async def test_others_stay_when_an_item_is_taken_back(s: SessiondSession, db: AsyncClient, app: str) -> None:
+    await s.add_items([user("one"), user("two")])
+    other = db.session(app, "ada", "s")
+    await other.append(author="host", content=text("model", "Hello."), invocation_id="i1", delta={"step": 1})
+    await other.append(id="by-hand", author="user", delta={"step": 2})
+    assert await s.pop_item() == user("two")
+    left = [event async for event in other.events(rewound=False)]
+    assert [event.text for event in left] == ["one", "Hello.", ""]
+    # A copy changes no state.
+    assert await other.state() == {"step": 2}
+    assert await s.get_items() == [user("one")]
+    await s.add_items([user("two")])
+    assert await s.get_items() == [user("one"), user("two")]
+    await s.clear_session()
+    assert await s.get_items() == [] and await s.pop_item() is None
+    s.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await s.add_items([])
+
+
+async def test_a_suffix_is_replaced_if_nobody_was_faster(s: SessiondSession) -> None:
+    await s.add_items([user("1")])
+    await s.add_items([user("2"), user("3"), user("4")])
+    snapshot = await s._get_compaction_snapshot(2)
+    assert snapshot and (snapshot.items, snapshot.complete) == ([user("3"), user("4")], False)
+    whole = await s._get_compaction_snapshot(4)
+    assert whole and whole.complete and len(whole.items) == 4
+    assert await snapshot.replace_suffix(1, [user("short")])
+    assert await s.get_items() == [user("1"), user("2"), user("3"), user("short")]
+    assert not await whole.replace_suffix(0, [])
+    assert not await snapshot.replace_suffix(0, []) and not await snapshot.replace_suffix(2, [])
+
+
+async def test_a_write_is_seen_through(s: SessiondSession) -> None:
+    work = asyncio.create_task(s.add_items([user("one")]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert await s.get_items() == [user("one")]
+
+
+async def test_nothing_is_lost_or_doubled_whatever_gets_lost(
+    s: SessiondSession, db: AsyncClient, app: str, wire: Wire
+) -> None:
+    chance = random.Random(1)
+    model: list[Any] = []
+    other = db.session(app, "ada", "s")
+    wire.loss = 0.3
+    for step in range(120):
+        match chance.choices(("add", "pop", "read", "other", "clear"), (50, 30, 10, 8, 2))[0]:
+            case "add":
+                items = [user(f"{step}.{n}") for n in range(chance.randint(1, 4))]
+                await s.add_items(items)
+                model += items
+            case "pop":
+                assert await s.pop_item() == (model.pop() if model else None)
+            case "read":
+                count = chance.randint(1, 10)
+                assert await s.get_items(count) == model[-count:]
+            case "other":
+                await other.append(author="host", content=text("model", "?"), invocation_id=f"i{step}", create=True)
+            case _:
+                await s.clear_session()
+                model = []
+    assert await s.get_items() == model
+
+
+def test_processes_share_a_session(server: Server, app: str, tmp_path: Path) -> None:
+    def work(number: int) -> list[Any]:
+        async def run() -> list[Any]:
+            popped = []
+            s = SessiondSession("s", app=app, user="ada", client=AsyncClient(server.url))
+            for n in range(4):
+                await s.add_items([user(f"{number}.{n}.{k}") for k in range(3)])
+                if n % 2:
+                    popped.append(await s.pop_item())
+            return popped
+
+        return asyncio.run(run())
+
+    popped = [item["content"] for each in forked(tmp_path, work) for item in each]
+    left = asyncio.run(SessiondSession("s", app=app, user="ada", client=AsyncClient(server.url)).get_items())
+    left = [item["content"] for item in left]
+    everything = [f"{number}.{n}.{k}" for number in range(4) for n in range(4) for k in range(3)]
+    assert sorted(popped + left) == sorted(everything)
+    for number in range(4):
+        mine = [each for each in left if each.startswith(f"{number}.")]
+        assert mine == sorted(mine)
+
+
+def test_a_turn_goes_on_after_a_crash(server: Server, app: str, tmp_path: Path) -> None:
+    def turn(on_call: Callable[[], str], inputs: list[Any]) -> Any:
+        @function_tool
+        def brew() -> str:
+            return on_call()
+
+        async def run() -> Any:
+            model = ScriptedModel()
+            model.enqueue([calls("brew")])
+            model.enqueue([says("Coming up.")])
+            s = SessiondSession("s", app=app, user="ada", client=AsyncClient(server.url))
+            with s.turn("message 1"):
+                # A streamed run stores its input before it asks the model.
+                result = Runner.run_streamed(
+                    Agent(name="host", model=model, tools=[brew]), "A tea", session=s, run_config=UNTRACED
+                )
+                async for _ in result.stream_events():
+                    pass
+            inputs.extend(model.calls[0].input)
+            return await s.get_items()
+
+        return asyncio.run(run())
+
+    assert forked(tmp_path, lambda _: turn(lambda: os._exit(9), []), 1) == [9]
+    with Client(server.url) as db:
+        assert [event.text for event in db.session(app, "ada", "s").events()] == ["A tea"]
+    seen: list[Any] = []
+    items = turn(lambda: "a tea", seen)
+    assert seen == [user("A tea")]
+    assert [item.get("type", "message") for item in items] == [
+        "message",
+        "function_call",
+        "function_call_output",
+        "message",
+    ]
+
+
+async def test_the_input_of_a_turn_is_added_once(s: SessiondSession, db: AsyncClient, app: str) -> None:
+    for _ in range(2):
+        with s.turn("k"):
+            await s.add_items([user("Hi")])
+            await s.add_items([user("more")])
+    assert [item["content"] for item in await s.get_items()] == ["Hi", "more", "more"]
+    for items in ([user("Hi"), user("?")], [user("other")]):
+        with s.turn("k"), pytest.raises(ConflictError, match="another key"):
+            await s.add_items(items)
+    branch = await s.branch(before_turn="k")
+    assert await branch.get_items() == []
+    assert len(await (await s.branch("s2")).get_items()) == 3
+
+
+async def test_what_an_operation_costs(db: AsyncClient, app: str, wire: Wire) -> None:
+    costs: dict[int, list[tuple[int, int]]] = {}
+    for size in (10, 100, 1000):
+        s = SessiondSession(f"s{size}", app=app, user="ada", client=db)
+        await s.add_items([user(f"{n:04}") for n in range(size - 1)])
+        costs[size] = []
+
+        async def cost(operation: Any, size: int = size) -> None:
+            wire.begin()
+            await operation
+            costs[size].append((wire.requests, wire.bytes))
+
+        await cost(s.add_items([user("last")]))
+        await cost(s.get_items(5))
+        await cost(s.pop_item())
+        await cost(s.get_items())
+        await cost(s.clear_session())
+    # Each at any size: what reads all reads about 400 bytes of each.
+    for size, (add, last, pop, everything, clear) in costs.items():
+        assert (add[0], last[0], pop[0], everything[0], clear[0]) == (1, 1, 2, 1, 2)
+        assert add[1] < 1000 and last[1] < 3000 and pop[1] < 10_000 and clear[1] < 1500
+        assert everything[1] < 500 * size
+
+
+@pytest.mark.skipif("SDK_TESTS" not in os.environ, reason="the SDK's tests are fetched by run-adapter-tests")
+def test_the_sdks_tests_of_its_own_store(server: Server) -> None:
+    tests = ["tests/memory/test_session.py", "tests/memory/test_session_limit.py"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "openai_sdk", *tests],
+        cwd=os.environ["SDK_TESTS"],
+        env={**os.environ, "SESSIOND_URL": server.url, "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    # None is skipped.
+    assert "skipped" not in ran.stdout and int(ran.stdout.rpartition(" passed")[0].split()[-1]) >= 50
+
+
+async def test_the_documents_show_what_works(server: Server, db: AsyncClient) -> None:
+    model = ScriptedModel()
+    model.enqueue([says("Coming up.")])
+    code = textwrap.indent(shown.code("OpenAI Agents SDK"), "    ").replace('user="ada"', 'user="ada", client=db')
+    names: dict[str, Any] = {"agent": Agent(name="host", model=model), "db": db}
+    exec(f"async def run():\n{code}\n    return result", names)
+    assert (await names["run"]()).final_output == "Coming up."
+    shown.example_prints_its_transcript("openai_agents.py", server.url)
