@@ -8,6 +8,8 @@ export class FaultyProxy {
   refused = 0;
   /** Connections that were made. */
   connections = 0;
+  /** Bytes of answers that were forwarded. */
+  answered = 0;
   readonly #target: number;
   readonly #open = new Set<Socket>();
   readonly #listener: Listener;
@@ -62,6 +64,7 @@ export class FaultyProxy {
         this.lost -= 1;
         client.destroy();
       } else {
+        this.answered += chunk.length;
         client.write(chunk);
       }
     });

@@ -143,3 +143,52 @@ it("does what the saver in memory does, with branches, two writers and lost answ
   for (const one of savers) one.close();
   await proxy.close();
 });
+
+/** Puts checkpoints one after the other, each of which changes one of two channels, and returns their ids and values. */
+async function chain(saver: SessiondSaver, count: number, first = 0, parent?: string): Promise<[string, object][]> {
+  const put: [string, object][] = [];
+  let before = parent;
+  for (let n = first; n < first + count; n += 1) {
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(n),
+      channel_values: { step: n, large: "x".repeat(500) },
+      channel_versions: { step: n + 1, large: 1 },
+    };
+    const news: Record<string, number> = before === undefined ? checkpoint.channel_versions : { step: n + 1 };
+    const metadata = { source: "loop" as const, step: n, parents: {} };
+    await saver.put({ configurable: { thread_id: "t", checkpoint_id: before } }, checkpoint, metadata, news);
+    before = checkpoint.id;
+    put.push([checkpoint.id, checkpoint.channel_values]);
+  }
+  return put;
+}
+
+it("reads no more of a long thread than of a short one", async () => {
+  const [app, proxy] = [randomUUID(), await FaultyProxy.start(server.port)];
+  const counted = saver(app, proxy.url);
+  const read = async (): Promise<number> => {
+    const before = proxy.answered;
+    await counted.getTuple({ configurable: { thread_id: "t" } });
+    await all(counted.list({ configurable: { thread_id: "t" } }, { limit: 3 }));
+    return proxy.answered - before;
+  };
+  const short = await chain(counted, 10);
+  const bytes = await read();
+  await chain(counted, 140, 10, short.at(-1)?.[0]);
+  // Numbers have more digits there.
+  assert.ok((await read()) < bytes + 300);
+  counted.close();
+  await proxy.close();
+});
+
+it("graphs that run on one thread at once read what they have put, each of its own", async () => {
+  const app = randomUUID();
+  const savers = Array.from({ length: 4 }, () => saver(app));
+  const put = await Promise.all(savers.map((one, n) => chain(one, 10, n * 100)));
+  for (const [id, values] of put.flat()) {
+    const tuple = await saver(app).getTuple({ configurable: { thread_id: "t", checkpoint_id: id } });
+    assert.deepEqual(tuple?.checkpoint.channel_values, values);
+  }
+  assert.equal((await all(saver(app).list({ configurable: { thread_id: "t" } }))).length, 40);
+});

@@ -255,3 +255,24 @@ it("the SDK's runner goes on in another process with what was said, also streame
     ["user", "function_call", "function_call_result", "assistant", "user", "assistant"],
   );
 });
+
+it("reads no more of a long history than of a short one", async () => {
+  const proxy = await FaultyProxy.start(server.port);
+  const session = opened(randomUUID(), { client: proxy.url });
+  const costs = async (): Promise<number> => {
+    const before = proxy.answered;
+    await session.getItems(10);
+    await session.popItem();
+    return proxy.answered - before;
+  };
+  const add = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1) await session.addItems([said("question"), answered("answer")]);
+  };
+  await add(10);
+  const bytes = await costs();
+  await add(140);
+  // Numbers have more digits there.
+  assert.ok((await costs()) < bytes + 300);
+  session.close();
+  await proxy.close();
+});
