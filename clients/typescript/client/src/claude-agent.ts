@@ -12,7 +12,7 @@ import { ConflictError, NotFoundError, StaleError } from "./errors.js";
 import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject } from "./json.js";
 import type { Session } from "./session.js";
-import { clientOf, digest, objectOf, packed, textPart, unpacked, type Where } from "./verbatim.js";
+import { clientOf, digest, objectOf, packed, shown, textPart, unpacked, type Where } from "./verbatim.js";
 
 /** Which transcript: the main one of a session, or, with a subpath, one of a subagent. */
 export interface SessionKey {
@@ -298,7 +298,7 @@ function contentOf({ type, message }: SessionStoreEntry): Content | undefined {
   const blocks =
     typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : [];
   const parts = blocks.flatMap((block: unknown) => (isObject(block) ? [partOf(block)] : []));
-  return parts.length === 0 ? undefined : { role: type === "user" ? "user" : "model", parts };
+  return shown(type === "user" ? "user" : "model", parts);
 }
 
 function partOf(block: JsonObject): Part {

@@ -34,7 +34,7 @@ import { isObject, type JsonObject } from "./json.js";
 import { all, pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
-import { clientOf, digest, packed, textPart, unpacked, type Where } from "./verbatim.js";
+import { clientOf, digest, packed, shown, textPart, unpacked, type Where } from "./verbatim.js";
 
 /** How checkpoints are kept. */
 export interface SessiondSaverOptions {
@@ -405,7 +405,7 @@ function contentOf(messages: unknown): Content | undefined {
   const { text, content, type } = last;
   const said = typeof text === "string" ? text : content;
   if (typeof said !== "string" || said === "") return undefined;
-  return { role: type === "human" ? "user" : "model", parts: [textPart(said)] };
+  return shown(type === "human" ? "user" : "model", [textPart(said)]);
 }
 
 async function unlessAbsent<T>(read: () => Promise<T>): Promise<T | undefined> {

@@ -10,12 +10,12 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Sessiond } from "./client.js";
 import { ConflictError, InputError, NotFoundError, StaleError } from "./errors.js";
-import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
+import type { NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject } from "./json.js";
 import { pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
-import { clientOf, digest, objectOf, packed, textPart, unpacked, type Where } from "./verbatim.js";
+import { clientOf, digest, objectOf, packed, shown, textPart, unpacked, type Where } from "./verbatim.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: the SDK's `AgentInputItem`, of which this module needs no field
 type Item = any;
@@ -55,13 +55,17 @@ export interface HistoryMutation {
   replacement: Item;
 }
 
-/** The end of a history, latest first, and the revision at which it was read. */
+/** The end of a history, latest first, with what others have written, and the revision at which it was read. */
 interface Tail {
-  items: { item: Item; group: string }[];
+  events: StoredEvent[];
+  items: { id: string; item: Item; group: string }[];
   revision: number;
 }
 
 const FEW = 20;
+
+// Beside the item in the metadata of an event: of which change of the history it is.
+const OPERATION = "openaiOperation";
 
 /**
  * A session of the OpenAI Agents SDK on sessiond: an item is an event with the item as it is, and with what was said as the content of
@@ -88,7 +92,8 @@ export class SessiondSession {
   /**
    * Returns the session for a streamed run that may run again after a crash: what is added first in it, which is the input, is stored
    * once for this key. Another input under the same key is a `ConflictError`. What the model says is not part of it: it differs each
-   * time. A run that is not streamed needs no key: it stores nothing before it ends.
+   * time. Until it is added, an input that an earlier run has left is not shown. A run that is not streamed needs no key: it stores
+   * nothing before it ends.
    */
   turn(key: string): SessiondSession {
     const session = new SessiondSession(this.#id, this.#options);
@@ -104,7 +109,7 @@ export class SessiondSession {
   /** Returns the items in order, or the last `limit` of them. */
   async getItems(limit?: number): Promise<Item[]> {
     if (limit !== undefined && limit <= 0) return [];
-    const { items } = await this.#tail(limit);
+    const { items } = await this.#tail(limit, false, this.#turn);
     return items.map(({ item }) => item).reverse();
   }
 
@@ -126,7 +131,7 @@ export class SessiondSession {
     });
   }
 
-  /** Takes all items back; see `clear`. */
+  /** Takes all back from the first item on, also what others have written behind it; see `clear`. */
   async clearSession(): Promise<void> {
     const { clear = "rewind" } = this.#options;
     if (clear === "delete") await this.#session.delete();
@@ -134,7 +139,7 @@ export class SessiondSession {
     else await this.replaceHistoryWithCompaction([]);
   }
 
-  /** Takes all items back and adds others, in one transaction. */
+  /** Takes all back from the first item on and adds others, in one transaction. */
   async replaceHistoryWithCompaction(items: Item[]): Promise<void> {
     const key = `oai-${randomUUID()}`;
     const first = await this.#first();
@@ -195,7 +200,7 @@ export class SessiondSession {
       if (made === undefined) {
         throw new StaleError("The history of the session does not end with the expected items any more.");
       }
-      if (kepts(made)?.["operation"] !== mark) {
+      if (made.customMetadata?.[OPERATION] !== mark) {
         throw new ConflictError(`The operation ${operationId} was another change of the history.`);
       }
     });
@@ -208,27 +213,31 @@ export class SessiondSession {
 
   /**
    * Takes the last `count` items back, which `tail` has with the beginning of their group, and adds others, if nobody was faster. A rewind
-   * takes back whole groups: what stays of the first one is added again, each item as a group of its own.
+   * takes back all behind it: what stays of the group is added again, each item as a group of its own, and so is what others have written.
    */
   async #replace(tail: Tail, count: number, replacement: Item[], key: string, mark?: string): Promise<void> {
     const group = tail.items[count - 1]?.group;
     const events: NewEvent[] = [];
     if (group !== undefined) {
       events.push(rewind(`${key}:r`, group));
-      const stay = tail.items.slice(count).filter((one) => one.group === group);
-      stay.reverse().forEach(({ item }, n) => {
-        events.push(...this.#events([item], `${key}:k${n}`));
-      });
+      const taken = new Set(tail.items.slice(0, count).map(({ id }) => id));
+      const own = new Set(tail.items.map(({ id }) => id));
+      const first = tail.events.findLastIndex(({ id, invocationId }) => own.has(id) && invocationId === group);
+      const stay = tail.events.slice(0, first + 1).filter(({ id }) => !taken.has(id));
+      for (const [n, event] of stay.reverse().entries()) {
+        const copy = again(event, `${key}:k${n}`);
+        events.push(own.has(event.id) ? { ...copy, invocationId: `${key}:k${n}` } : copy);
+      }
     }
     events.push(...this.#events(replacement, key));
     await this.#append(mark === undefined ? events : marked(events, key, mark), tail.revision);
   }
 
-  /** Reads the last `count` items, and, if `whole`, on to the beginning of the first one's group. */
-  async #tail(count = Number.POSITIVE_INFINITY, whole = false): Promise<Tail> {
-    const tail: Tail = { items: [], revision: 0 };
-    const pageSize = Math.min(count + (whole ? 1 : 0), 1000) || 1;
-    const query = { excludeRewound: true, order: "desc", pageSize: Math.max(pageSize, whole ? 2 : 1) };
+  /** Reads the last `count` items, and, if `whole`, on to the beginning of the first one's group. One group may be left out. */
+  async #tail(count = Number.POSITIVE_INFINITY, whole = false, hidden?: string): Promise<Tail> {
+    const tail: Tail = { events: [], items: [], revision: 0 };
+    const pageSize = Math.max(whole ? 2 : 1, Math.min(count + (whole ? 1 : 0), 1000));
+    const query = { excludeRewound: true, order: "desc", pageSize };
     const enough = (): boolean => {
       const [last, next] = [tail.items[count - 1], tail.items.at(-1)];
       if (!whole) return tail.items.length >= count;
@@ -242,8 +251,10 @@ export class SessiondSession {
         if (first) tail.revision = Number(page["revision"]);
         first = false;
         for (const event of page["events"] as StoredEvent[]) {
-          const item = unpacked(kepts(event), "item");
-          if (item !== undefined) tail.items.push({ item, group: event.invocationId ?? "" });
+          const [item, { id, invocationId: group = "" }] = [unpacked(kepts(event), "item"), event];
+          if (group === hidden) continue;
+          tail.events.push(event);
+          if (item !== undefined) tail.items.push({ id, item, group });
           if (enough()) return tail;
         }
       }
@@ -300,13 +311,20 @@ function rewind(key: string, group: string): NewEvent {
   return { id: key, author: "user", invocationId: `rewind-${key}`, actions: { rewindBeforeInvocationId: group } };
 }
 
+/** Returns an event as it is appended once more behind a rewind: it says the same, and changes no state. */
+function again({ sequence: _, commitTime: __, redacted: ___, ...event }: StoredEvent, id: string): NewEvent {
+  const { stateDelta: _1, stateOps: _2, preconditions: _3, artifactDelta: _4, ...actions } = event.actions ?? {};
+  return { ...event, id, actions, customMetadata: { ...event.customMetadata, rewindCopyOf: event.id } };
+}
+
 /** Returns events that say of which change they are; the first one has the id by which it is found. */
 function marked(events: NewEvent[], key: string, mark: string): NewEvent[] {
   const nothing: NewEvent = { author: "user", invocationId: key };
-  return (events.length === 0 ? [nothing] : events).map((event, n) => {
-    const kept = isObject(event.customMetadata?.["openai"]) ? event.customMetadata["openai"] : {};
-    return { ...event, id: `${key}:${n}`, customMetadata: { openai: { ...kept, operation: mark } } };
-  });
+  return (events.length === 0 ? [nothing] : events).map((event, n) => ({
+    ...event,
+    id: `${key}:${n}`,
+    customMetadata: { ...event.customMetadata, [OPERATION]: mark },
+  }));
 }
 
 function kepts({ customMetadata }: StoredEvent): JsonObject | undefined {
@@ -337,31 +355,26 @@ function said(item: Item, author: string): Pick<NewEvent, "author" | "content"> 
       const { role, content } = one;
       const parts = typeof content === "string" ? [textPart(content)] : partsOf(content);
       const who = role === "user" || role === "system" ? role : author;
-      return { author: who, content: { role: who === author ? "model" : "user", parts } };
+      return { author: who, content: shown(who === author ? "model" : "user", parts) };
     }
     case "function_call": {
-      const { callId, name, arguments: args } = one as Record<string, string>;
+      const { callId: id, name, arguments: args } = one as { [field: string]: string };
       const given = objectOf(args);
-      return shown(author, "model", {
-        functionCall: { id: callId, name, args: "result" in given ? {} : given } as never,
-      });
+      const functionCall = { id, name, args: "result" in given ? {} : given } as NonNullable<Part["functionCall"]>;
+      return { author, content: shown("model", [{ functionCall }]) };
     }
     case "function_call_result": {
-      const { callId, name, output } = one as Record<string, never>;
-      return shown(author, "user", { functionResponse: { id: callId, name, response: objectOf(output) } });
+      const { callId: id, name, output } = one as { [field: string]: string };
+      const functionResponse = { id, name, response: objectOf(output) } as NonNullable<Part["functionResponse"]>;
+      return { author, content: shown("user", [{ functionResponse }]) };
     }
-    case "reasoning":
-      return {
-        author,
-        content: { role: "model", parts: partsOf(one["content"]).map((part) => ({ ...part, thought: true })) },
-      };
+    case "reasoning": {
+      const parts = partsOf(one["content"]).map((part) => ({ ...part, thought: true }));
+      return { author, content: shown("model", parts) };
+    }
     default:
       return { author };
   }
-}
-
-function shown(author: string, role: string, part: Part): { author: string; content: Content } {
-  return { author, content: { role, parts: [part] } };
 }
 
 function partsOf(content: unknown): Part[] {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { Sessiond } from "./client.js";
 import { InputError } from "./errors.js";
-import type { Part } from "./events.js";
+import type { Content, Part } from "./events.js";
 import type { HttpOptions } from "./http.js";
 import { isObject, type JsonObject, toJson } from "./json.js";
 
@@ -11,6 +11,9 @@ export type Where = Sessiond | HttpOptions | string;
 
 // sessiond takes 64 levels, of which an event uses some for itself.
 const DEEPEST = 56;
+
+// Bytes of what is said beside the object that has it, too: an event has 4 MiB.
+const MOST_SHOWN = 1 << 20;
 
 /** Returns a client. By default it is that of the variable `SESSIOND_URL`, or `http://127.0.0.1:8080`. */
 export function clientOf(where: Where | undefined): Sessiond {
@@ -40,6 +43,12 @@ export function unpacked(kept: unknown, field: string): unknown {
 /** Returns a short text that is the same for the same texts. */
 export function digest(...texts: string[]): string {
   return createHash("sha256").update(JSON.stringify(texts)).digest("base64url").slice(0, 22);
+}
+
+/** Returns parts as a content; undefined if there are none, or more than go into an event twice. */
+export function shown(role: string, parts: Part[]): Content | undefined {
+  if (parts.length === 0 || Buffer.byteLength(JSON.stringify(parts)) > MOST_SHOWN) return undefined;
+  return { role, parts };
 }
 
 /** Returns a text as a part that sessiond takes, whatever it is. */

@@ -162,11 +162,30 @@ it("two processes take back and add, and each item goes to one", async () => {
   assert.ok(["abcd", "cdab"].includes(rest.slice(12).join("")));
 });
 
+it("what others have written behind an item stays when it is taken back", async () => {
+  const session = opened("shared");
+  const handle = db.session("cafe", "ada", "shared");
+  await session.addItems([said("1"), said("2"), said("3")]);
+  await handle.append(
+    { id: "x", author: "other", invocationId: "i", content: { parts: [{ text: "mine" }] } },
+    { delta: { n: 1 } },
+  );
+  await session.addItems([said("4")]);
+  for (const expected of ["4", "3"]) assert.deepEqual(texts([await session.popItem()]), [expected]);
+  const left = await all(handle.events({ excludeRewound: true }));
+  assert.deepEqual(left.map(textOf), ["1", "2", "mine"]);
+  assert.deepEqual([left[2]?.author, left[2]?.invocationId, await handle.state("n")], ["other", "i", 1]);
+  assert.deepEqual(texts(await session.getItems()), ["1", "2"]);
+});
+
 it("an input with a key is stored once", async () => {
   const session = opened();
   for (const text of ["answer", "another"]) {
     const turn = session.turn("message 7");
+    // The runner reads what was said before, and adds its input to it.
+    assert.equal(texts(await turn.getItems()).includes("tea"), false);
     await turn.addItems([said("tea")]);
+    assert.ok(texts(await turn.getItems()).includes("tea"));
     await turn.addItems([answered(text)]);
   }
   assert.equal((await session.getItems()).length, 3);
