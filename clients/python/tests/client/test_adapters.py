@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-ADAPTERS = {"openai": "agents"}
+ADAPTERS = {"openai": "agents", "claude": "claude_agent_sdk"}
 
 
 @pytest.mark.parametrize("extra", ADAPTERS)

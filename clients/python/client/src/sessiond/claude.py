@@ -1,0 +1,272 @@
+"""Transcripts of the Claude Agent SDK, kept by sessiond. It takes the extra `claude`.
+
+    from sessiond.claude import SessiondStore
+
+    options = ClaudeAgentOptions(session_store=SessiondStore(app="cafe"), resume=session_id)
+
+Each entry is an event: it is kept as it is, and beside it what was said, for the console and for agents of other
+frameworks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from . import _frameworks
+from ._errors import ConflictError, NotFoundError, StaleError
+from ._frameworks import call_part, content, digest, readable, response_part, seen_through, text_part
+from ._json import dumps
+from ._paths import new_id
+
+try:
+    from claude_agent_sdk import SessionStore, fold_session_summary
+except ImportError as error:
+    raise _frameworks.missing("claude", error) from error
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import (
+        SessionKey,
+        SessionListSubkeysKey,
+        SessionStoreEntry,
+        SessionStoreListEntry,
+        SessionSummaryEntry,
+    )
+
+    from ._async.client import AsyncClient
+    from ._async.session import AsyncSession
+
+# State of a session: the SDK's summary, and a key for each subpath.
+_SUMMARY = "claude/summary"
+_SUB = "claude/sub/"
+
+# The branch of the main transcript.
+_MAIN = "main"
+
+# Of one request: half of what a server takes.
+_EVENTS, _BYTES = 500, 4 << 20
+
+# Sessions whose summary is remembered.
+_REMEMBERED = 1000
+
+
+class SessiondStore(SessionStore):
+    """A session store of the SDK. A project is a user in sessiond.
+
+    What a method has written is on disk when it returns. An entry with a `uuid` is stored once, and its first content
+    stays; one without is stored once for each `append`. Errors are those of `sessiond`.
+    """
+
+    def __init__(
+        self,
+        *,
+        app: str,
+        client: AsyncClient | None = None,
+        user: Callable[[str], str] = lambda project_key: project_key,
+    ) -> None:
+        """Sends nothing.
+
+        Args:
+          app: The app that the sessions are in.
+          client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
+          user: Returns whose the sessions of a project are; by default a user that is named like the project.
+        """
+        self._app = app
+        self._client = client or _frameworks.shared_client()
+        self._user = user
+        # The last summary of a session that this process has written, and the revision that it was written at.
+        self._summaries: OrderedDict[tuple[str, str], tuple[Any, int] | None] = OrderedDict()
+        # Entries are stored in the order of the calls.
+        self._locks: WeakValueDictionary[tuple[Any, ...], asyncio.Lock] = WeakValueDictionary()
+
+    async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+        """Stores entries in order, and with those of the main transcript the summary of the session.
+
+        More than 500 of them, or 4 MiB, are several transactions.
+        """
+        if not entries:
+            return
+        name = (asyncio.get_running_loop(), key["project_key"], key["session_id"])
+        lock = self._locks.setdefault(name, asyncio.Lock())
+        async with lock:
+            await seen_through(self._append(key, entries))
+
+    async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
+        """Returns the entries of a transcript in order; None if there is none."""
+        entries: list[Any] = []
+        try:
+            branch = key.get("subpath") or _MAIN
+            async for event in self._session(key).events(branch=branch, page_size=1000):
+                kept = event.metadata.get("claude") if isinstance(event.metadata, dict) else None
+                if kept and kept.get("deleted"):
+                    entries = []
+                elif kept:
+                    entries.append(_frameworks.shown("entry", kept))
+        except NotFoundError:
+            return None
+        return entries or None
+
+    async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
+        """Returns the sessions of a project that have a main transcript, and when they were written to."""
+        return [
+            {"session_id": summary["session_id"], "mtime": summary["mtime"]}
+            for summary in await self.list_session_summaries(project_key)
+        ]
+
+    async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
+        """Returns the summaries of the sessions of a project."""
+        found: list[SessionSummaryEntry] = []
+        async for session in self._client.sessions(
+            self._app, self._user(project_key), include_state=True, page_size=1000
+        ):
+            if _SUMMARY in session.state:
+                mtime = int(session.last_update_time * 1000)
+                found.append({"session_id": session.id, "mtime": mtime, "data": session.state[_SUMMARY]})
+        return found
+
+    async def delete(self, key: SessionKey) -> None:
+        """Deletes a session with all its transcripts; or, with a subpath, the transcript of a subagent.
+
+        Of the latter the log still has the entries, and those of the same `uuid` are not stored again.
+        """
+        session, subpath = self._session(key), key.get("subpath")
+        if subpath is None:
+            self._summaries.pop((key["project_key"], key["session_id"]), None)
+            await session.delete()
+            return
+        gone = {"stateOps": [{"op": "remove", "key": _SUB + subpath}]}
+        mark = {"author": "claude", "branch": subpath, "customMetadata": {"claude": {"deleted": True}}, "actions": gone}
+        try:
+            await session.append(mark)
+        except NotFoundError:
+            return
+
+    async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
+        """Returns the subpaths of a session."""
+        try:
+            state = await self._session(key).state(scope="session")
+        except NotFoundError:
+            return []
+        return [name.removeprefix(_SUB) for name in state if name.startswith(_SUB)]
+
+    async def _append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+        session = self._session(key)
+        for batch in _batches([(entry, _event(key, entry)) for entry in entries]):
+            events = [event for _, event in batch]
+            if key.get("subpath") is None:
+                await self._with_summary(session, key, [entry for entry, _ in batch], events)
+                continue
+            try:
+                await session.append(events, create=True)
+            except ConflictError as error:
+                await _store_each(session, events, error)
+
+    async def _with_summary(
+        self, session: AsyncSession, key: SessionKey, entries: list[Any], events: list[dict[str, Any]]
+    ) -> None:
+        """Stores entries and the summary in one transaction, after which no other process has written another one."""
+        name = (key["project_key"], key["session_id"])
+        while True:
+            data, revision = self._summaries.pop(name, None) or await _summary_of(session)
+            before: Any = data and {"session_id": session.id, "mtime": 0, "data": data}
+            data = fold_session_summary(before, key, entries)["data"]
+            if not _frameworks.fits(data):
+                data = json.loads(readable(json.dumps(data, ensure_ascii=False)))
+            # An event of its own: those of the entries are the same whenever they are appended.
+            summary = {"id": new_id(), "author": "claude", "actions": {"stateDelta": {_SUMMARY: data}}}
+            try:
+                stored = await session.append([*events, summary], create=True, if_revision=revision)
+            except StaleError:
+                continue
+            except ConflictError as error:
+                await _store_each(session, events, error)
+                events = []
+                continue
+            self._summaries[name] = data, stored[-1].sequence
+            if len(self._summaries) > _REMEMBERED:
+                self._summaries.popitem(last=False)
+            return
+
+    def _session(self, key: SessionKey | SessionListSubkeysKey) -> AsyncSession:
+        return self._client.session(self._app, self._user(key["project_key"]), key["session_id"])
+
+
+async def _summary_of(session: AsyncSession) -> tuple[Any, int]:
+    """Returns the summary, None if there is none, and the revision."""
+    try:
+        state = await session.state(keys=[_SUMMARY])
+    except NotFoundError:
+        return None, 0
+    return state.get(_SUMMARY), session.revision
+
+
+async def _store_each(session: AsyncSession, events: list[dict[str, Any]], error: ConflictError) -> None:
+    """Stores events one by one, but for those of which there are others of the same id: the first content stays."""
+    if error.code != "event_id_conflict":
+        raise error
+    for event in events:
+        try:
+            await session.append(event, create=True)
+        except ConflictError as conflict:
+            if conflict.code != "event_id_conflict":
+                raise
+
+
+def _event(key: SessionKey, entry: Any) -> dict[str, Any]:
+    """Returns the event of an entry, under the same id for the same entry."""
+    id, subpath = entry.get("uuid") or new_id(), key.get("subpath")
+    sub: dict[str, Any] = {}
+    if subpath is not None:
+        id = f"{id}/{digest(subpath)}"
+        sub = {"actions": {"stateDelta": {_SUB + subpath: True}}}
+    return {
+        "id": id,
+        "author": "user" if entry.get("type") == "user" else "claude",
+        "branch": subpath or _MAIN,
+        **_said(entry),
+        "customMetadata": {"claude": _frameworks.kept("entry", entry)},
+        **sub,
+    }
+
+
+def _batches(entries: list[tuple[Any, dict[str, Any]]]) -> Iterator[list[tuple[Any, dict[str, Any]]]]:
+    batch: list[tuple[Any, dict[str, Any]]] = []
+    size = 0
+    for each in entries:
+        more = len(dumps(each[1]))
+        if batch and (len(batch) == _EVENTS or size + more > _BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(each)
+        size += more
+    yield batch
+
+
+def _said(entry: Any) -> dict[str, Any]:
+    """Returns what an entry says, for people and agents."""
+    message = entry.get("message")
+    if entry.get("type") not in ("user", "assistant") or not isinstance(message, Mapping):
+        return {}
+    said = message.get("content")
+    blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said if isinstance(said, list) else []
+    parts = [part for block in blocks if isinstance(block, Mapping) for part in _parts(block)]
+    return content("user" if entry["type"] == "user" else "model", parts)
+
+
+def _parts(block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    match block.get("type"):
+        case "text":
+            return text_part(str(block.get("text", "")))
+        case "thinking":
+            return [{**part, "thought": True} for part in text_part(str(block.get("thinking", "")))]
+        case "tool_use":
+            return [call_part(str(block.get("id")), str(block.get("name")), block.get("input"))]
+        case "tool_result":
+            return [response_part(str(block.get("tool_use_id")), None, block.get("content"))]
+        case kind:
+            # Bytes are in the entry.
+            return text_part(f"[{kind}]")
