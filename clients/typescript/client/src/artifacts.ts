@@ -179,7 +179,9 @@ export class Artifacts {
    * Yields the latest version of each file, in order of the bytes of their names: of a session also those of its user. With `at` those
    * that the events up to this revision name.
    */
-  list(options: { prefix?: string; at?: number } & CallOptions = {}): AsyncGenerator<ArtifactVersion, void, undefined> {
+  list(
+    options: { prefix?: string | undefined; at?: number | undefined } & CallOptions = {},
+  ): AsyncGenerator<ArtifactVersion, void, undefined> {
     const { prefix, at, ...call } = options;
     return items(this.#http, this.#path, "artifacts", { prefix, atRevision: at }, call);
   }
@@ -190,7 +192,7 @@ export class Artifacts {
   }
 
   /** Deletes all versions of a file, or one; also if there is none. Their numbers are not used again. */
-  async delete(name: string, options: { version?: number } & CallOptions = {}): Promise<void> {
+  async delete(name: string, options: { version?: number | undefined } & CallOptions = {}): Promise<void> {
     const { version, ...call } = options;
     const request = { ...call, query: texts({ version }), headers: this.#ofSession ? this.#headers : {} };
     success(await this.#http.send("DELETE", this.#of(name), request));

@@ -86,7 +86,7 @@ export class Sessiond {
   async mintToken(
     app: string,
     user: string,
-    options: { role?: string; ttlMs?: number } & CallOptions = {},
+    options: { role?: string | undefined; ttlMs?: number | undefined } & CallOptions = {},
   ): Promise<MintedToken> {
     const { role, ttlMs, ...call } = options;
     const body = { app, user, role, ttl: ttlMs === undefined ? undefined : ttlMs / 1000 };

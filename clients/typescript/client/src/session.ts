@@ -321,7 +321,7 @@ export class Session extends Operators<ApplyOptions> {
   }
 
   /** Makes a session with the events and the state up to `at` (by default all), and returns it. This one stays as it is. */
-  async fork(options: { at?: number; id?: string } & CallOptions = {}): Promise<Session> {
+  async fork(options: { at?: number | undefined; id?: string | undefined } & CallOptions = {}): Promise<Session> {
     const { at, id, ...call } = options;
     const headers = { "idempotency-key": randomUUID() };
     const body = { atRevision: at, sessionId: id };
@@ -337,7 +337,7 @@ export class Session extends Operators<ApplyOptions> {
    * session.
    */
   async rewind(
-    options: ({ beforeInvocation: string } | { to: number }) & { ifRevision?: number } & CallOptions,
+    options: ({ beforeInvocation: string } | { to: number }) & { ifRevision?: number | undefined } & CallOptions,
   ): Promise<StoredSession> {
     const { beforeInvocation, to, ifRevision, ...call } = options as {
       beforeInvocation?: string;
@@ -355,7 +355,7 @@ export class Session extends Operators<ApplyOptions> {
    */
   async redact(
     eventId: string,
-    options: { reason?: string; state?: "keep" | "remove" } & CallOptions = {},
+    options: { reason?: string | undefined; state?: "keep" | "remove" | undefined } & CallOptions = {},
   ): Promise<StoredEvent> {
     const { reason, state, ...call } = options;
     const path = `/events${segments(eventId)}/redact`;
@@ -376,7 +376,7 @@ export class Session extends Operators<ApplyOptions> {
   }
 
   /** Deletes the session with its events, its own state and its files, if there is one. App and user state stay. */
-  async delete(options: { ifRevision?: number } & CallOptions = {}): Promise<void> {
+  async delete(options: { ifRevision?: number | undefined } & CallOptions = {}): Promise<void> {
     const { ifRevision, ...call } = options;
     await this.#write("DELETE", "", call, ifRevision);
     this.#revision = undefined;
