@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-ADAPTERS = {"openai": "agents", "claude": "claude_agent_sdk"}
+ADAPTERS = {"openai": "agents", "claude": "claude_agent_sdk", "strands": "strands"}
 
 
 @pytest.mark.parametrize("extra", ADAPTERS)

@@ -1,0 +1,249 @@
+"""Sessions of Strands Agents, kept by sessiond. It takes the extra `strands`.
+
+    from sessiond.strands import SessiondRepository
+
+    repository = SessiondRepository(app="cafe", user="ada")
+    agent = Agent(session_manager=RepositorySessionManager(session_id="s1", session_repository=repository))
+
+Each message is an event: it is kept as it is, and beside it what was said, for the console and for agents of other
+frameworks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _frameworks
+from ._errors import ConflictError, NotFoundError, StaleError
+from ._events import absent, exists
+from ._frameworks import call_part, content, kept, response_part, text_part
+
+try:
+    from strands.session.session_repository import SessionRepository
+    from strands.types.exceptions import SessionException
+    from strands.types.session import Session, SessionAgent, SessionMessage
+except ImportError as error:
+    raise _frameworks.missing("strands", error) from error
+
+if TYPE_CHECKING:
+    from strands.multiagent import MultiAgentBase
+
+    from ._records import Event
+    from ._sync.client import Client
+    from ._sync.session import Session as Handle
+
+# State of a session: what Strands knows of it, of each agent, and of each graph or swarm.
+_SESSION = "strands/session"
+_AGENT = "strands/agent/"
+_MULTI_AGENT = "strands/multi-agent/"
+
+
+class SessiondRepository(SessionRepository):
+    """A repository of Strands. What a method has written is on disk when it returns, once, whatever answers get lost.
+
+    Two processes that run the same agent in one session at a time collide: one of them gets `StaleError`, and nothing
+    of the other's is overwritten. `Session.lease` of the client gives each its turn. Other errors are those of
+    `sessiond`, and `SessionException` of what is not there.
+    """
+
+    def __init__(self, *, app: str, user: str, client: Client | None = None, redact: bool = False) -> None:
+        """Sends nothing.
+
+        Args:
+          app: The app that the sessions are in.
+          user: Whose they are.
+          client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
+          redact: A message that a guardrail redacts is removed from the log for good. It takes the role `operator`. By
+            default its first text stays there, as in the stores of Strands.
+        """
+        self._client = client or _frameworks.shared_sync_client()
+        self._app, self._user, self._redact = app, user, redact
+        # When agents were made, which an update keeps.
+        self._made: dict[tuple[str, str], str] = {}
+
+    def create_session(self, session: Session, **kwargs: Any) -> Session:
+        """Makes a session; returns the one that is there, if there is one."""
+        handle = self._handle(session.session_id)
+        delta = {_SESSION: session.to_dict()}
+        try:
+            handle.append(author="strands", delta=delta, when=[absent(_SESSION)], create=True)
+        except StaleError:
+            return self.read_session(session.session_id) or session
+        return session
+
+    def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
+        """Returns a session; None if there is none."""
+        found = self._state(session_id, _SESSION)
+        return None if found is None else Session.from_dict(found)
+
+    def delete_session(self, session_id: str, **kwargs: Any) -> None:
+        """Deletes a session, if there is one, with all that is in it."""
+        self._handle(session_id).delete()
+
+    def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+        """Stores an agent."""
+        self._made[session_id, session_agent.agent_id] = session_agent.created_at
+        self._set(session_id, _AGENT, session_agent.agent_id, session_agent.to_dict())
+
+    def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
+        """Returns an agent; None if there is none."""
+        found = self._state(session_id, _AGENT + agent_id)
+        if found is None:
+            return None
+        agent = SessionAgent.from_dict(_frameworks.shown("agent", found))
+        self._made[session_id, agent_id] = agent.created_at
+        return agent
+
+    def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+        """Stores an agent in the place of an earlier one. Raises `SessionException` if there is none."""
+        name = (session_id, session_agent.agent_id)
+        if name not in self._made and self.read_agent(*name) is None:
+            raise SessionException(f"There is no agent {session_agent.agent_id} in the session {session_id}.")
+        session_agent.created_at = self._made[name]
+        self._set(session_id, _AGENT, session_agent.agent_id, session_agent.to_dict(), is_new=False)
+
+    def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
+        """Appends a message.
+
+        Raises:
+          StaleError: There is another message of this number, of another process that runs this agent.
+        """
+        try:
+            self._append(session_id, agent_id, session_message, {"id": _id(agent_id, session_message.message_id)})
+        except ConflictError as error:
+            if error.code != "event_id_conflict":
+                raise
+            raise StaleError(
+                f"Another process has added the message {session_message.message_id} of the agent {agent_id}. Begin "
+                "anew with its messages, and take a lease of the session for each turn.",
+                status=error.status,
+                problem=error.problem,
+            ) from error
+
+    def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
+        """Returns a message; None if there is none."""
+        return self._messages(session_id, invocation_id=_id(agent_id, message_id)).get(message_id)
+
+    def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
+        """Stores a message in the place of an earlier one. Raises `SessionException` if there is none."""
+        number = session_message.message_id
+        before = self.read_message(session_id, agent_id, number)
+        if before is None:
+            raise SessionException(f"There is no message {number} of the agent {agent_id} in the session {session_id}.")
+        session_message.created_at = before.created_at
+        hides = self._redact and session_message.redact_message is not None
+        self._append(session_id, agent_id, session_message, {"update": True, "hides": hides})
+        if hides:
+            handle = self._handle(session_id)
+            for event in list(handle.events(invocation_id=_id(agent_id, number)))[:-1]:
+                handle.redact(event.id, reason="guardrail")
+
+    def list_messages(
+        self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **kwargs: Any
+    ) -> list[SessionMessage]:
+        """Returns the messages of an agent in order, but for the first `offset`, and at most `limit` of them."""
+        after = None
+        if offset:
+            try:
+                after = self._handle(session_id).event(_id(agent_id, offset)).sequence - 1
+            except NotFoundError:
+                return []
+        found = self._messages(session_id, branch=agent_id, after=after)
+        numbers = sorted(number for number in found if number >= offset)
+        return [found[number] for number in (numbers if limit is None else numbers[:limit])]
+
+    def create_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
+        """Stores the state of a graph or swarm."""
+        self._set(session_id, _MULTI_AGENT, multi_agent.id, multi_agent.serialize_state())
+
+    def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
+        """Returns the state of a graph or swarm; None if there is none."""
+        found = self._state(session_id, _MULTI_AGENT + multi_agent_id)
+        return None if found is None else _frameworks.shown("agent", found)
+
+    def update_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
+        """Stores the state of a graph or swarm in the place of an earlier one, which there must be."""
+        self._set(session_id, _MULTI_AGENT, multi_agent.id, multi_agent.serialize_state(), is_new=False)
+
+    def _handle(self, session_id: str) -> Handle:
+        return self._client.session(self._app, self._user, session_id)
+
+    def _state(self, session_id: str, key: str) -> Any:
+        try:
+            return self._handle(session_id).state(key)
+        except NotFoundError:
+            return None
+
+    def _set(self, session_id: str, prefix: str, id: str, value: dict[str, Any], *, is_new: bool = True) -> None:
+        key = prefix + id
+        when = [] if is_new else [exists(key)]
+        try:
+            self._handle(session_id).append(
+                author="strands", branch=id, delta={key: kept("agent", value)}, when=when, create=is_new
+            )
+        except (StaleError, NotFoundError) as error:
+            raise SessionException(f"There is no {id} in the session {session_id}.") from error
+
+    def _append(self, session_id: str, agent_id: str, message: SessionMessage, how: Mapping[str, Any]) -> None:
+        data = message.to_dict()
+        said = data["message"]
+        if how.get("hides"):
+            data["message"] = said = data["redact_message"]
+        author = "user" if said["role"] == "user" and not _answers(said) else agent_id
+        event = {
+            **({"id": how["id"]} if "id" in how else {}),
+            "author": author,
+            "branch": agent_id,
+            "invocationId": _id(agent_id, message.message_id),
+            # An update says again what was said, unless that is gone.
+            **(_said(said) if "id" in how or how.get("hides") else {}),
+            "customMetadata": {
+                "strands": {**kept("message", data), "number": message.message_id, "update": "update" in how}
+            },
+        }
+        self._handle(session_id).append(event, create="id" in how)
+
+    def _messages(self, session_id: str, **which: Any) -> dict[int, SessionMessage]:
+        """Returns messages by their numbers, as they were last updated."""
+        found: dict[int, SessionMessage] = {}
+        try:
+            for event in self._handle(session_id).events(page_size=1000, **which):
+                data = _kept(event)
+                if data is not None:
+                    found[data["number"]] = SessionMessage.from_dict(_frameworks.shown("message", data))
+        except NotFoundError:
+            return {}
+        return found
+
+
+def _id(agent_id: str, number: int) -> str:
+    return f"m:{agent_id}:{number}"
+
+
+def _kept(event: Event) -> Any:
+    return event.metadata.get("strands") if isinstance(event.metadata, dict) else None
+
+
+def _answers(message: Mapping[str, Any]) -> bool:
+    return any("toolResult" in block for block in message["content"])
+
+
+def _said(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a message says, for people and agents."""
+    parts = [part for block in message["content"] for part in _parts(block)]
+    return content("user" if message["role"] == "user" else "model", parts)
+
+
+def _parts(block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if "text" in block:
+        return text_part(block["text"])
+    if call := block.get("toolUse"):
+        return [call_part(call["toolUseId"], call["name"], call["input"])]
+    if answer := block.get("toolResult"):
+        said = [part.get("json", part.get("text", f"[{next(iter(part), '')}]")) for part in answer["content"]]
+        return [response_part(answer["toolUseId"], None, said[0] if len(said) == 1 else said)]
+    if thought := (block.get("reasoningContent") or {}).get("reasoningText"):
+        return [{**part, "thought": True} for part in text_part(thought["text"])]
+    # Bytes are in the message.
+    return [part for kind in block if kind != "cachePoint" for part in text_part(f"[{kind}]")]

@@ -1,0 +1,264 @@
+"""Sessions of Strands Agents."""
+
+import os
+import random
+import textwrap
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from strands import Agent, tool
+from strands.models import Model
+from strands.session.repository_session_manager import RepositorySessionManager
+from strands.types.exceptions import SessionException
+from strands.types.session import Session, SessionAgent, SessionMessage, SessionType
+
+from sessiond import Client, InputError, StaleError
+from sessiond.strands import SessiondRepository
+
+from ..support.process import Server
+from . import shown
+from .wire import Wire, forked
+
+
+class Script(Model):
+    """A model that says what it is given: texts, or calls of tools without arguments as `call:NAME`."""
+
+    stateful = False
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.seen: list[Any] = []
+
+    def update_config(self, **config: Any) -> None:
+        pass
+
+    def get_config(self) -> Any:
+        return {}
+
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+        self.seen = [dict(message) for message in messages]
+        text = self.answers.pop(0)
+        name = text.removeprefix("call:")
+        yield {"messageStart": {"role": "assistant"}}
+        if name != text:
+            yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": "t1", "name": name}}}}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": "{}"}}}}
+        else:
+            yield {"contentBlockDelta": {"delta": {"text": text}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use" if name != text else "end_turn"}}
+
+
+def agent(repository: SessiondRepository, model: Script, *tools: Any, id: str = "host") -> Agent:
+    manager = RepositorySessionManager(session_id="s", session_repository=repository)
+    return Agent(model=model, tools=list(tools), agent_id=id, session_manager=manager, callback_handler=None)
+
+
+def message(text: str, number: int, role: Any = "user", **more: Any) -> SessionMessage:
+    return SessionMessage.from_message({"role": role, "content": [{"text": text}, *more.get("blocks", ())]}, number)
+
+
+@pytest.fixture
+def repository(plain_db: Client, app: str) -> SessiondRepository:
+    return SessiondRepository(app=app, user="ada", client=plain_db)
+
+
+@pytest.fixture
+def made(repository: SessiondRepository) -> SessiondRepository:
+    """One that has a session with an agent."""
+    repository.create_session(Session(session_id="s", session_type=SessionType.AGENT))
+    repository.create_agent("s", SessionAgent(agent_id="host", state={}, conversation_manager_state={}))
+    return repository
+
+
+def test_what_was_said_is_there_for_all(repository: SessiondRepository, plain_db: Client, app: str) -> None:
+    @tool
+    def brew() -> str:
+        """Makes a tea."""
+        return "a green tea"
+
+    agent(repository, Script("call:brew", "Coming up."), brew)("A tea")
+    said = [event for event in plain_db.session(app, "ada", "s").events() if event.content]
+    assert [event.author for event in said] == ["user", "host", "host", "host"]
+    assert [event.content["parts"][0] for event in said] == [
+        {"text": "A tea"},
+        {"functionCall": {"id": "t1", "name": "brew", "args": {}}},
+        {"functionResponse": {"id": "t1", "response": {"result": "a green tea"}}},
+        {"text": "Coming up."},
+    ]
+    assert [event.content["role"] for event in said] == ["user", "model", "user", "model"]
+    # Another object, as in another process.
+    model = Script("You are welcome.")
+    other = agent(SessiondRepository(app=app, user="ada", client=plain_db), model)
+    other("Thanks")
+    assert len(model.seen) == 5 and len(other.messages) == 6
+
+
+def test_messages_come_back_as_they_were(made: SessiondRepository) -> None:
+    deep: Any = "bottom"
+    for _ in range(80):
+        deep = [deep]
+    blocks = [
+        {"image": {"format": "png", "source": {"bytes": b"\0\xff"}}},
+        {"toolUse": {"toolUseId": "t", "name": "f", "input": {"deep": deep, "n": 10**400, "half": "\ud83d"}}},
+        {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "x"}}},
+    ]
+    sent = [message("one", 0), message("two", 1, "assistant", blocks=blocks)]
+    for each in sent:
+        made.create_message("s", "host", each)
+    assert made.list_messages("s", "host") == sent and made.read_message("s", "host", 1) == sent[1]
+    assert made.list_messages("s", "host", limit=1) == sent[:1]
+    assert made.list_messages("s", "host", offset=1) == sent[1:] and made.list_messages("s", "host", offset=2) == []
+    with pytest.raises(InputError, match="/customMetadata/strands/message/message/content/1/toolUse/input"):
+        broken = {"toolUse": {"toolUseId": "t", "name": "f", "input": float("nan")}}
+        made.create_message("s", "host", message("x", 2, "assistant", blocks=[broken]))
+
+
+def test_what_is_not_there(repository: SessiondRepository) -> None:
+    assert repository.read_session("s") is None and repository.read_agent("s", "host") is None
+    assert repository.read_message("s", "host", 0) is None and repository.list_messages("s", "host") == []
+    assert repository.read_multi_agent("s", "g") is None
+    session = Session(session_id="s", session_type=SessionType.AGENT)
+    assert repository.create_session(session) == session
+    late = Session(session_id="s", session_type=SessionType.AGENT)
+    assert repository.create_session(late) == session == repository.read_session("s")
+    made = SessionAgent(agent_id="host", state={"k": 1}, conversation_manager_state={})
+    with pytest.raises(SessionException, match="no agent host"):
+        repository.update_agent("s", made)
+    with pytest.raises(SessionException, match="no message 3"):
+        repository.update_message("s", "host", message("x", 3))
+    repository.create_agent("s", made)
+    changed = SessionAgent(agent_id="host", state={"k": "\ud83d"}, conversation_manager_state={})
+    repository.update_agent("s", changed)
+    assert repository.read_agent("s", "host") == changed and changed.created_at == made.created_at
+    repository.delete_session("s")
+    assert repository.read_session("s") is None
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_a_guardrail_redacts(plain_db: Client, app: str, redact: bool) -> None:
+    repository = SessiondRepository(app=app, user="ada", client=plain_db, redact=redact)
+    host = agent(repository, Script("No."))
+    host("a password")
+    manager: Any = host._session_manager
+    manager._latest_agent_message["host"] = repository.read_message("s", "host", 0)
+    manager.redact_latest_message({"role": "user", "content": [{"text": "[redacted]"}]}, host)
+    first, second = repository.list_messages("s", "host")
+    assert first.to_message()["content"] == [{"text": "[redacted]"}] and second.message_id == 1
+    texts = [event.text for event in plain_db.session(app, "ada", "s").events()]
+    assert ("a password" in texts) is not redact
+    assert ("a password" in str(list(plain_db.session(app, "ada", "s").events()))) is not redact
+
+
+def test_nothing_is_lost_or_doubled_whatever_gets_lost(made: SessiondRepository, wire: Wire) -> None:
+    chance = random.Random(3)
+    model: list[SessionMessage] = []
+    state = SessionAgent(agent_id="host", state={}, conversation_manager_state={})
+    wire.loss = 0.3
+    for step in range(120):
+        match chance.choices(("add", "update", "agent", "read", "list"), (50, 15, 15, 10, 10))[0]:
+            case "add":
+                model.append(message(f"{step}", len(model)))
+                made.create_message("s", "host", model[-1])
+            case "update" if model:
+                changed = message(f"{step}", chance.randrange(len(model)))
+                made.update_message("s", "host", changed)
+                model[changed.message_id] = changed
+            case "agent":
+                state = SessionAgent(agent_id="host", state={"step": step}, conversation_manager_state={})
+                made.update_agent("s", state)
+            case "read" if model:
+                number = chance.randrange(len(model))
+                assert made.read_message("s", "host", number) == model[number]
+            case "list":
+                offset = chance.randrange(len(model) + 1)
+                assert made.list_messages("s", "host", limit=5, offset=offset) == model[offset : offset + 5]
+    assert made.list_messages("s", "host") == model and made.read_agent("s", "host").state == state.state
+
+
+def test_processes_share_a_session(server: Server, app: str, tmp_path: Path) -> None:
+    def work(number: int) -> list[str]:
+        # An agent of its own in each process, and one of all.
+        repository = SessiondRepository(app=app, user="ada", client=Client(server.url))
+        agent(repository, Script(*map(str, range(5))), id=f"agent{number}")
+        wrote = []
+        for n in range(5):
+            repository.create_message("s", f"agent{number}", message(f"{n}", n))
+            try:
+                repository.create_message("s", "all", message(f"{number}.{n}", n))
+                wrote.append(f"{number}.{n}")
+            except StaleError as error:
+                assert "lease" in str(error)
+        return wrote
+
+    wrote = sorted(text for each in forked(tmp_path, work) for text in each)
+    repository = SessiondRepository(app=app, user="ada", client=Client(server.url))
+    shared = [each.message["content"][0]["text"] for each in repository.list_messages("s", "all")]
+    # One of each number, which is the one whose process knows it.
+    assert len(shared) == 5 and sorted(shared) == wrote
+    for number in range(4):
+        assert [each.message_id for each in repository.list_messages("s", f"agent{number}")] == [0, 1, 2, 3, 4]
+
+
+def test_another_process_goes_on_after_a_crash(server: Server, app: str, tmp_path: Path) -> None:
+    def host(model: Script, *tools: Any) -> Agent:
+        return agent(SessiondRepository(app=app, user="ada", client=Client(server.url)), model, *tools)
+
+    @tool
+    def brew() -> str:
+        """Ends the process."""
+        os._exit(9)
+
+    assert forked(tmp_path, lambda _: host(Script("call:brew"), brew)("A tea"), 1) == [9]
+    model = Script("Here.")
+    assert str(host(model)("Where is my tea?")).strip() == "Here."
+    # Strands answers the call itself of which there is no result.
+    assert [each["role"] for each in model.seen[:2]] == ["user", "assistant"]
+    assert model.seen[0]["content"] == [{"text": "A tea"}] and "toolResult" in model.seen[2]["content"][0]
+
+
+def test_what_an_operation_costs(made: SessiondRepository, wire: Wire) -> None:
+    for size in (10, 100, 1000):
+        id = f"a{size}"
+        made.create_agent("s", SessionAgent(agent_id=id, state={}, conversation_manager_state={}))
+        session = made._handle("s")
+        data = [(message(f"{n:04}", n), n) for n in range(size)]
+        for begin in range(0, size, 500):
+            session.append(
+                [
+                    {
+                        "id": f"m:{id}:{n}",
+                        "author": "user",
+                        "branch": id,
+                        "invocationId": f"m:{id}:{n}",
+                        "customMetadata": {"strands": {"message": each.to_dict(), "number": n, "update": False}},
+                    }
+                    for each, n in data[begin : begin + 500]
+                ]
+            )
+
+        def cost(operation: Any, *arguments: Any, **more: Any) -> tuple[int, int]:
+            wire.begin()
+            operation("s", *arguments, **more)
+            return wire.requests, wire.bytes
+
+        state = SessionAgent(agent_id=id, state={"k": 1}, conversation_manager_state={})
+        assert cost(made.create_message, id, message("last", size)) < (1, 2000)
+        assert cost(made.read_message, id, 3) < (1, 1000)
+        assert cost(made.update_message, id, message("changed", 3)) < (2, 3000)
+        assert cost(made.update_agent, state) < (1, 2000)
+        assert cost(made.list_messages, id, offset=size - 5) < (2, 7000)
+        assert cost(made.list_messages, id) < (2, 800 * (size + 2))
+
+
+def test_the_documents_show_what_works(server: Server, plain_db: Client, app: str) -> None:
+    code = shown.code("Strands").replace('user="ada"', 'user="ada", client=db').replace('"cafe"', repr(app))
+    names: dict[str, Any] = {"model": Script("Coming up."), "db": plain_db}
+    exec(textwrap.dedent(code), names)
+    assert str(names["result"]).strip() == "Coming up."
+    shown.example_prints_its_transcript("strands_agent.py", server.url)
