@@ -38,6 +38,19 @@ it("the first screen of the README works as printed", async () => {
   assert.deepEqual(lines, printed.trimEnd().split("\n"));
 });
 
+it("has an entry for each framework, and loads none but that of its class", async () => {
+  const script = `
+    const { SessiondStore } = await import("@sessiond/client/claude-agent");
+    const { SessiondSession } = await import("@sessiond/client/openai-agents");
+    new SessiondStore({ app: "a" });
+    console.log(await new SessiondSession("s", { app: "a", user: "u" }).getSessionId());
+    await import("@sessiond/client/langgraph").catch((error) => console.log(error.message.split(" imported")[0]));`;
+  assert.deepEqual(await run("node", "--input-type=module", "--eval", script), [
+    "s",
+    "Cannot find package '@langchain/langgraph-checkpoint'",
+  ]);
+});
+
 it("the example tells the story of its README", async () => {
   assert.deepEqual(await run("node", "order.js", "t1", "A", "soup"), ["Order 1 of table t1: A soup."]);
   assert.deepEqual(await run("node", "order.js", "7", "A", "cake"), ["Order 2 of table 7: A cake."]);
