@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-ADAPTERS = {"openai": "agents", "claude": "claude_agent_sdk", "strands": "strands"}
+ADAPTERS = {"openai": "agents", "claude": "claude_agent_sdk", "strands": "strands", "pydantic-ai": "pydantic_ai"}
 
 
 @pytest.mark.parametrize("extra", ADAPTERS)

@@ -1,0 +1,262 @@
+"""Conversations of Pydantic AI, kept by sessiond. It takes the extra `pydantic-ai`.
+
+    from sessiond.pydantic_ai import SessiondStore
+
+    store = SessiondStore(app="cafe", user="ada")
+    conversation = await store.load("s1") or Conversation(conversation_id="s1")
+    await store.save(await agent.run("Hi", conversation=conversation))
+
+Each message is an event: it is kept as it is, and beside it what was said, for the console and for agents of other
+frameworks. The record of the conversation is state of the session.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _frameworks
+from ._errors import ConflictError, NotFoundError, StaleError
+from ._events import absent, equals
+from ._frameworks import call_part, content, kept, response_part, seen_through, text_part
+from ._paths import new_id
+
+try:
+    from pydantic import ConfigDict, TypeAdapter
+    from pydantic_ai.conversation_store import (
+        ConversationConflict,
+        ConversationEntry,
+        ConversationRecord,
+        ConversationStore,
+    )
+except ImportError as error:
+    raise _frameworks.missing("pydantic-ai", error) from error
+
+if TYPE_CHECKING:
+    from ._async.client import AsyncClient
+    from ._async.session import AsyncSession
+
+# State of a session: the record, and its revision by itself, for preconditions.
+_RECORD, _REVISION = "pydantic/record", "pydantic/revision"
+
+# Lists, since a dataclass takes no configuration. Bytes in base64, as Pydantic AI writes messages.
+_CONFIG = ConfigDict(defer_build=True, ser_json_bytes="base64", val_json_bytes="base64", ser_json_inf_nan="constants")
+_RECORDS: TypeAdapter[list[ConversationRecord]] = TypeAdapter(list[ConversationRecord], config=_CONFIG)
+_ENTRIES: TypeAdapter[list[ConversationEntry]] = TypeAdapter(list[ConversationEntry], config=_CONFIG)
+
+# Entries of which it is remembered in which conversation they are.
+_REMEMBERED = 10_000
+
+
+class SessiondStore(ConversationStore):
+    """A store of Pydantic AI. A conversation is a session, of one user.
+
+    What a method has written is on disk when it returns, once and whole, or not at all, whatever answers get lost. Who
+    saves what another one has saved meanwhile gets `ConversationConflict`. Other errors are those of `sessiond`.
+    """
+
+    def __init__(self, *, app: str, user: str, client: AsyncClient | None = None, author: str = "assistant") -> None:
+        """Sends nothing.
+
+        Args:
+          app: The app that the conversations are in.
+          user: Whose they are. A `scope` is kept, and is no user.
+          client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
+          author: Who says what the model says. An ADK agent of this name takes it for its own words.
+        """
+        self._client = client or _frameworks.shared_client()
+        self._app, self._user, self._author = app, user, author
+        # A call of the interface that reads an entry names no conversation.
+        self._places: OrderedDict[str, str] = OrderedDict()
+
+    async def read_record(self, conversation_id: str) -> ConversationRecord | None:
+        """Returns the record of a conversation; None if there is none."""
+        record, _, _ = await self._read_at(conversation_id)
+        if record is not None:
+            self._learn(conversation_id, record.head_id, *record.branches)
+        return record
+
+    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+        """Returns the records of all conversations, or of a scope, the last saved first. It reads all of the user."""
+        records = []
+        async for session in self._client.sessions(self._app, self._user, include_state=True, page_size=1000):
+            record = _record(session.id, session.state)
+            if record is not None and scope in (None, record.scope):
+                records.append(record)
+        records.sort(key=lambda record: record.updated_at, reverse=True)
+        return records[:limit]
+
+    async def write_record(
+        self,
+        record: ConversationRecord,
+        *,
+        new_entries: Sequence[ConversationEntry] = (),
+        expected_revision: str | None,
+    ) -> None:
+        """Stores a record and its new entries, in one transaction, of up to 1,000 entries and 8 MiB.
+
+        A fork is one of the session: until its record is stored, which is another transaction, it is no conversation.
+
+        Raises:
+          ConversationConflict: The record in the store has another revision, or lacks the entry that this one is of.
+        """
+        await seen_through(self._write(record, new_entries, expected_revision))
+        self._learn(record.conversation_id, record.head_id, *(entry.id for entry in new_entries))
+
+    async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
+        """Deletes the conversation with all of its entries; forks have their own. Raises `ConversationConflict`."""
+        handle = self._handle(conversation_id)
+        while True:
+            record, _, at = await self._read_at(conversation_id)
+            if record is None or record.revision != expected_revision:
+                raise ConversationConflict(conversation_id)
+            try:
+                await seen_through(self._client.request("DELETE", handle._path, headers={"If-Match": f'"{at}"'}))
+            except StaleError:
+                # Somebody has written to it; or an answer got lost, and it is gone.
+                if (await self._read_at(conversation_id))[2] == 0:
+                    return
+                continue
+            except NotFoundError:
+                pass
+            return
+
+    async def read_entry(self, entry_id: str) -> ConversationEntry:
+        """Returns an entry of a conversation that this object has read or written before, else raises LookupError."""
+        return (await self.read_history(entry_id, limit=1))[0]
+
+    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+        """Returns the entries up to this one, or the last `limit` of them; it reads the log from its end."""
+        entries: list[ConversationEntry] = []
+        if head_id is None or limit == 0:
+            return entries
+        if head_id not in self._places:
+            raise LookupError(f"It is not known in which conversation the entry {head_id} is.")
+        wanted: str | None = head_id
+        place = self._places[head_id]
+        size = 1000 if limit is None else min(limit, 1000)
+        try:
+            async for event in self._handle(place).events(reverse=True, page_size=size):
+                found = event.metadata.get("pydantic") if isinstance(event.metadata, dict) else None
+                if found and event.id == wanted:
+                    entry = _ENTRIES.validate_json(json.dumps([_frameworks.shown("entry", found)]))[0]
+                    entries.append(entry)
+                    wanted = entry.parent_id
+                    if wanted is None or len(entries) == limit:
+                        self._learn(place, *(entry.id for entry in entries))
+                        return entries[::-1]
+        except NotFoundError:
+            pass
+        raise LookupError(f"There is no entry {wanted}: it was deleted, trimmed or redacted.")
+
+    async def _read_at(self, conversation_id: str) -> tuple[ConversationRecord | None, Any, int]:
+        """Returns the record, the revision of a record, be it that of the source of a fork, and that of the session."""
+        handle = self._handle(conversation_id)
+        try:
+            state = await handle.state(keys=[_RECORD, _REVISION])
+        except NotFoundError:
+            return None, None, 0
+        return _record(conversation_id, state), state.get(_REVISION), handle.revision
+
+    async def _write(
+        self, record: ConversationRecord, new_entries: Sequence[ConversationEntry], expected: str | None
+    ) -> None:
+        id = record.conversation_id
+        before: Any = expected
+        if expected is None and record.head_id is not None and not new_entries:
+            before = await self._fork(record)
+        group = f"pydantic-{new_id()}"
+        events = [self._event(entry, group) for entry in new_entries]
+        written = json.loads(_RECORDS.dump_json([record]))[0]
+        delta = {_RECORD: kept("record", written), _REVISION: record.revision}
+        when = [absent(_REVISION) if before is None else equals(_REVISION, before)]
+        actions = {"stateDelta": delta, "preconditions": when}
+        if not events:
+            events.append({"id": new_id(), "author": self._author, "invocationId": group})
+        events[-1]["actions"] = actions
+        try:
+            await self._handle(id).append(events, create=True)
+        except (StaleError, ConflictError) as error:
+            if isinstance(error, ConflictError) and error.code != "event_id_conflict":
+                raise
+            raise ConversationConflict(id) from error
+
+    async def _fork(self, record: ConversationRecord) -> Any:
+        """Makes the session of a fork, with the entries; returns the revision of the record in it."""
+        id, head = record.conversation_id, record.head_id
+        if record.forked_from is None or head is None:
+            raise ConversationConflict(id)
+        source = self._handle(record.forked_from)
+        try:
+            await source.fork(at=(await source.event(head)).sequence, id=id)
+        except NotFoundError as error:
+            raise ConversationConflict(id) from error
+        except ConflictError as error:
+            # Unless it is a fork whose record was not stored.
+            if error.code != "session_already_exists" or (await self._read_at(id))[0] is not None:
+                raise ConversationConflict(id) from error
+        return (await self._read_at(id))[1]
+
+    def _handle(self, conversation_id: str) -> AsyncSession:
+        return self._client.session(self._app, self._user, conversation_id)
+
+    def _learn(self, conversation_id: str, *entries: str | None) -> None:
+        for entry in entries:
+            if entry is not None:
+                self._places[entry] = conversation_id
+                self._places.move_to_end(entry)
+        while len(self._places) > _REMEMBERED:
+            self._places.popitem(last=False)
+
+    def _event(self, entry: ConversationEntry, group: str) -> dict[str, Any]:
+        written = json.loads(_ENTRIES.dump_json([entry]))[0]
+        parts = written["message"]["parts"]
+        is_user = any(part.get("part_kind") == "user-prompt" for part in parts)
+        role = "model" if written["message"]["kind"] == "response" else "user"
+        return {
+            "id": entry.id,
+            "author": "user" if is_user else self._author,
+            "invocationId": group,
+            **content(role, [said for part in parts for said in _parts(part)]),
+            "customMetadata": {"pydantic": kept("entry", written)},
+        }
+
+
+def _record(conversation_id: str, state: Mapping[str, Any]) -> ConversationRecord | None:
+    """Returns the record in a state; None if there is none, or it is that of the source of a fork."""
+    if _RECORD not in state:
+        return None
+    record = _RECORDS.validate_json(json.dumps([_frameworks.shown("record", state[_RECORD])]))[0]
+    return record if record.conversation_id == conversation_id else None
+
+
+def _parts(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns what a part of a message says, for people and agents. What systems prompt is of no other agent's."""
+    said = part.get("content")
+    match part.get("part_kind"):
+        case "text":
+            return text_part(str(said))
+        case "user-prompt":
+            texts = [said] if isinstance(said, str) else said or []
+            shown = (each if isinstance(each, str) else each.get("content") for each in texts)
+            return [
+                part
+                for each, text in zip(texts, shown, strict=True)
+                for part in text_part(text if isinstance(text, str) else f"[{each.get('kind')}]")
+            ]
+        case "thinking":
+            return [{**each, "thought": True} for each in text_part(str(said))]
+        case "tool-call":
+            args = part.get("args")
+            try:
+                args = json.loads(args) if isinstance(args, str) else args
+            except (ValueError, RecursionError):
+                args = {}
+            return [call_part(part.get("tool_call_id"), part.get("tool_name"), args)]
+        case "tool-return":
+            return [response_part(part.get("tool_call_id"), part.get("tool_name"), said)]
+        case "retry-prompt" if part.get("tool_name"):
+            return [response_part(part.get("tool_call_id"), part.get("tool_name"), {"error": said})]
+    return []
