@@ -2,17 +2,18 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sessiond_adk import SessiondSessionService, _http
+from sessiond import _times
+from sessiond_adk import SessiondSessionService
 
 from ..support.process import Server
 
-PAUSES = _http._PAUSES
+PAUSES = _times.PAUSES
 
 
 @pytest.fixture(autouse=True)
 def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests are tried again soon: the tests that say how soon take back their pauses."""
-    monkeypatch.setattr(_http, "_PAUSES", (0.01, 0.02, 0.04, 0.08))
+    monkeypatch.setattr(_times, "PAUSES", (0.01, 0.02, 0.04, 0.08))
 
 
 @pytest.fixture

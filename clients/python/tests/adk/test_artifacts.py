@@ -16,7 +16,8 @@ from google.adk.errors.input_validation_error import InputValidationError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.genai import types
 
-from sessiond_adk import SessiondAccessError, SessiondArtifactService, SessiondError, SessiondInputError, _http
+from sessiond import _times
+from sessiond_adk import SessiondAccessError, SessiondArtifactService, SessiondError, SessiondInputError
 
 from ..support.guard import guard
 from ..support.process import Server, free_port
@@ -514,7 +515,7 @@ async def test_a_server_that_is_gone_is_an_error(app: str) -> None:
 async def test_a_server_that_comes_back_is_waited_for(
     own_server: Server, app: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_http, "_PAUSES", (0.5,) * 30)
+    monkeypatch.setattr(_times, "PAUSES", (0.5,) * 30)
     async with SessiondArtifactService(own_server.url) as service:
         drawer = Drawer(service, app, None)
         await drawer.save("a", data(b"0"))
@@ -583,7 +584,7 @@ async def test_a_refused_token_is_asked_for_again(app: str) -> None:
     with guard("new") as guarded:
         async with SessiondArtifactService(guarded.url, token=lambda: next(tokens)) as service:
             drawer = Drawer(service, app)
-            with pytest.raises(KeyError):
+            with pytest.raises(AttributeError):  # `{}` is no version.
                 await drawer.save("a", data(b"abc" * 200_000))
         assert [(token, len(body)) for token, body in guarded.requests] == [("old", 600_000), ("new", 600_000)]
         async with SessiondArtifactService(guarded.url, token="other") as service:

@@ -128,7 +128,7 @@ def test_event_loops_and_threads_share_a_service(strict: SessiondSessionService,
     stored = asyncio.run(get(strict, session))
     assert (len(stored.events), len(stored.state)) == (3, 64)
     # Connections of loops that ended are not kept.
-    assert len(strict._http._pools) <= 2
+    assert len(strict._http._pools._pools) <= 2
 
 
 async def test_a_closed_service_can_be_used_again(service: SessiondSessionService, app: str) -> None:

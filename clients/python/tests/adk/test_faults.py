@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from email.utils import formatdate
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -17,7 +16,9 @@ from google.adk.errors.already_exists_error import AlreadyExistsError
 from opentelemetry import baggage, context
 from opentelemetry.sdk.trace import TracerProvider
 
-from sessiond_adk import SessiondError, SessiondInputError, SessiondSessionService, _http
+from sessiond import _times
+from sessiond._async import io
+from sessiond_adk import SessiondError, SessiondInputError, SessiondSessionService
 
 from ..support.process import Server, free_port
 from ..support.proxy import Proxy, answering, proxy
@@ -37,8 +38,8 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(_http, "_PAUSES", PAUSES)
-    monkeypatch.setattr(_http, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
+    monkeypatch.setattr(_times, "PAUSES", PAUSES)
+    monkeypatch.setattr(io, "sleep", sleep)
     return pauses
 
 
@@ -150,7 +151,7 @@ async def test_what_failed_can_be_appended_again(server: Server, network: Proxy,
 async def test_a_restart_of_the_server_is_not_noticed(
     own_server: Server, app: str, how: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_http, "_PAUSES", PAUSES)
+    monkeypatch.setattr(_times, "PAUSES", PAUSES)
     async with SessiondSessionService(own_server.url) as service:
         sessions = [await service.create_session(app_name=app, user_id=f"u{n}") for n in range(4)]
         stop = asyncio.Event()
@@ -190,7 +191,7 @@ async def test_a_server_that_is_not_there_is_said_to_be(caplog: pytest.LogCaptur
         rf"\(Gave up POST {url}/v1/apps/a%2Fb/users/u/sessions, 5 attempts in \d\.\d s\)$", str(failed.value)
     )
     assert said, failed.value
-    logged = [record for record in caplog.records if record.name == "sessiond_adk"]
+    logged = [record for record in caplog.records if record.name == "sessiond"]
     assert len(logged) == 4
     for attempt, record in enumerate(logged, 1):
         assert record.levelname == "WARNING"
@@ -344,8 +345,8 @@ async def test_the_whole_answer_has_to_come_in_time() -> None:
 
 
 async def test_a_connection_has_to_come_about_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _http._CONNECT == 2.0
-    monkeypatch.setattr(_http, "_CONNECT", 0.2)
+    assert _times.CONNECT == 2.0
+    monkeypatch.setattr(_times, "CONNECT", 0.2)
     with socket.socket() as full, contextlib.ExitStack() as waiting:
         full.bind(("127.0.0.1", 0))
         full.listen(0)

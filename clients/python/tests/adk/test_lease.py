@@ -20,7 +20,8 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
-from sessiond_adk import SessionBusyError, SessiondError, SessiondSessionService, _lease, ops
+from sessiond._paths import process_name
+from sessiond_adk import SessionBusyError, SessiondError, SessiondSessionService, ops
 
 from ..support.process import Server
 from ..support.proxy import answering, proxy
@@ -101,7 +102,7 @@ async def test_a_turn_waits_for_the_one_before(
     # The task that ran it has ended, so its turn has, too.
     await free(plain, session)
     await one.append_event(session, said("i1", actions={"state_delta": {"k": 1, "app:a": 1}}))
-    assert holder(plain, session) == _lease.owner()
+    assert holder(plain, session) == process_name()
     second = asyncio.create_task(other())
     await begun(second)
     await one.append_event(session, said("i1", actions={"state_delta": {"user:u": 1}}))
@@ -151,7 +152,7 @@ async def test_a_session_that_is_busy_is_an_error_if_asked_for(
     assert issubclass(SessionBusyError, StaleSessionError)
     with pytest.raises(SessionBusyError, match="Another turn has the session") as busy:
         await asyncio.create_task(talk.say("Hi"))
-    assert busy.value.owner == _lease.owner()
+    assert busy.value.owner == process_name()
     assert busy.value.expire_time is not None
     assert busy.value.expire_time == plain.get(lease(plain, session)).json()["expireTime"]
     assert (busy.value.status, busy.value.code, busy.value.outcome) == (409, "lease_held", "not_applied")
@@ -236,7 +237,7 @@ async def test_the_server_is_asked_to_hold_its_answer_back() -> None:
         f"DELETE {path}/lease?epoch=7&incarnation=ab",
     ]
     bodies = [json.loads(request.partition("\r\n\r\n")[2]) for request in server.requests[:3]]
-    assert bodies == [{"owner": _lease.owner(), "invocationId": "i1", "ttl": 5}] * 3
+    assert bodies == [{"owner": process_name(), "invocationId": "i1", "ttl": 5}] * 3
     assert "sessiond-lease: 7-ab" in server.requests[3].lower().splitlines()
 
 
@@ -261,7 +262,7 @@ async def test_the_end_of_a_run_ends_its_turn(
     talk = Talk(one, app, made)
     run = talk.runner.run_async(user_id="u", session_id="s", new_message=types.UserContent("Hi"))
     async for _ in run:
-        assert holder(plain, session) == _lease.owner()
+        assert holder(plain, session) == process_name()
         if root == "left":
             break
     await run.aclose()
@@ -393,11 +394,11 @@ async def test_a_session_that_is_gone_has_no_lease(one: SessiondSessionService, 
 
 
 def test_a_process_has_a_name_of_its_own() -> None:
-    mine = _lease.owner()
-    assert mine == _lease.owner() and len(mine.encode()) <= 256
+    mine = process_name()
+    assert mine == process_name() and len(mine.encode()) <= 256
     read, write = os.pipe()
     if not (child := os.fork()):
-        os.write(write, _lease.owner().encode())
+        os.write(write, process_name().encode())
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(read, 999).decode() not in ("", mine)

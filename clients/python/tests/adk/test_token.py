@@ -146,7 +146,7 @@ async def test_a_callback_that_blocks_holds_up_nothing_else(guarded: Guard) -> N
 async def test_a_refused_token_is_replaced_and_the_same_request_sent_again(guarded: Guard) -> None:
     tokens = Tokens("old", "good")
     async with SessiondSessionService(guarded.url, token=tokens) as service:
-        with pytest.raises(KeyError):  # `{}` is no session.
+        with pytest.raises(AttributeError):  # `{}` is no session.
             await service.create_session(app_name="a", user_id="u", session_id="s", state={"k": 1})
         await state(service)
     body = '{"sessionId":"s","state":{"k":1}}'

@@ -7,13 +7,13 @@ from google.adk.cli.utils.service_factory import (
     create_session_service_from_options,
 )
 
+from sessiond._async.token import AsyncBearer
 from sessiond_adk import SessiondArtifactService, SessiondSessionService
-from sessiond_adk._token import Bearer
 
 
 def token(service: SessiondSessionService | SessiondArtifactService) -> str | None:
     shown = service._http._auth
-    return shown._token if isinstance(shown, Bearer) else None
+    return shown._token if isinstance(shown, AsyncBearer) else None
 
 
 @pytest.mark.parametrize(

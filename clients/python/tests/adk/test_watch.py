@@ -14,6 +14,9 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.sessions.session import Session
 
+from sessiond import _times
+from sessiond._async import io
+from sessiond._async import watch as watching
 from sessiond_adk import (
     CaughtUp,
     Deleted,
@@ -26,7 +29,6 @@ from sessiond_adk import (
     SessiondSessionService,
     StateChange,
     WatchItem,
-    _watch,
 )
 
 from ..support.process import Server
@@ -62,11 +64,9 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses of a watch, which are not waited for; those by chance are as long as they can be."""
     paused: list[float] = []
 
-    class Time:
-        @staticmethod
-        async def sleep(seconds: float) -> None:
-            paused.append(round(seconds, 3))
-            await asyncio.sleep(0)
+    async def sleep(seconds: float) -> None:
+        paused.append(round(seconds, 3))
+        await asyncio.sleep(0)
 
     class Chance:
         @staticmethod
@@ -74,8 +74,8 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
             assert low == 0.0
             return high
 
-    monkeypatch.setattr(_watch, "asyncio", Time)
-    monkeypatch.setattr(_watch, "random", Chance)
+    monkeypatch.setattr(io, "sleep", sleep)
+    monkeypatch.setattr(watching, "random", Chance)
     return paused
 
 
@@ -161,7 +161,7 @@ async def test_a_watch_begins_where_it_is_told(
 async def test_nothing_is_lost_nor_doubled_by_a_network_that_breaks(
     server: Server, service: SessiondSessionService, app: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_watch, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(_times, "FIRST_WAIT", 0.01)
     chance = random.Random(15)
     session = await service.create_session(app_name=app, user_id="u")
     before = await appended(service, session, 30)
@@ -182,7 +182,7 @@ async def test_nothing_is_lost_nor_doubled_by_a_network_that_breaks(
 async def test_a_restart_of_the_server_only_pauses_a_watch(
     own_server: Server, app: str, how: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_watch, "_FIRST_WAIT", 0.1)
+    monkeypatch.setattr(_times, "FIRST_WAIT", 0.1)
     async with SessiondSessionService(own_server.url) as service:
         session = await service.create_session(app_name=app, user_id="u")
         async with aclosing(watch(service, session)) as items:
@@ -300,7 +300,7 @@ async def test_the_server_says_when_to_come_back(pauses: list[float]) -> None:
 
 
 async def test_pauses_are_spread(monkeypatch: pytest.MonkeyPatch, pauses: list[float]) -> None:
-    monkeypatch.setattr(_watch, "random", random.Random(5))
+    monkeypatch.setattr(watching, "random", random.Random(5))
     async with scripted(*[b""] * 8, stream(*frame(1))) as server:
         assert await read(server.url, 1) == [1]
     assert len(set(pauses)) == 8
@@ -308,8 +308,8 @@ async def test_pauses_are_spread(monkeypatch: pytest.MonkeyPatch, pauses: list[f
 
 
 async def test_a_connection_that_is_silent_is_given_up(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _watch._SILENCE == 45.0
-    monkeypatch.setattr(_watch, "_SILENCE", 0.2)
+    assert _times.SILENCE == 45.0
+    monkeypatch.setattr(_times, "SILENCE", 0.2)
     async with scripted(stream(*frame(1)), stream(*frame(2)), hang=True) as server:
         assert await read(server.url, 2, timeout=0.1) == [1, 2]
     assert places(server.requests) == ["", "1-a-b"]
@@ -356,9 +356,9 @@ async def test_what_would_be_the_same_again_is_raised(
 
 async def test_the_log_says_why_a_watch_comes_back(pauses: list[float], caplog: pytest.LogCaptureFixture) -> None:
     async with scripted(status(503), stream(*frame(1), *BYE), stream(*frame(2))) as server:
-        with caplog.at_level("INFO", logger="sessiond_adk"):
+        with caplog.at_level("INFO", logger="sessiond"):
             assert await read(server.url, 2, token="secret") == [1, 2]
-    logged = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "sessiond_adk"]
+    logged = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "sessiond"]
     name = f"Watch of {server.url}/v1/apps/a/users/u/sessions/s/watch: coming back in"
     assert [level for level, _ in logged] == ["WARNING", "INFO"]
     assert logged[0][1].startswith(f"{name} 1.0 s: sessiond answered 503")

@@ -13,12 +13,16 @@ Read on: `service` and `artifacts` for what they guarantee, `ops` for counters a
 once.
 """
 
+from sessiond import AccessError as SessiondAccessError
+from sessiond import CaughtUp, Deleted, MetadataChange, SessiondError, StateChange
+from sessiond import GoneError as PositionGoneError
+
 from . import ops
-from ._http import PositionGoneError, SessionBusyError, SessiondAccessError, SessiondError, SessiondInputError
+from ._errors import SessionBusyError, SessiondInputError
 from ._registry import register
 from ._results import ForkedFrom, MintedToken, SessionList, SessionMetadata
 from ._version import __version__
-from ._watch import CaughtUp, Deleted, EventItem, MetadataChange, StateChange, WatchItem
+from ._watch import EventItem, WatchItem
 from .artifacts import SessiondArtifactService
 from .service import SessiondSessionService
 

@@ -4,57 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import random
-import socket
 import time
-import uuid
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 from google.adk.errors import StaleSessionError
-from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.sessions.session import Session
 
-from ._http import Client, Reply, SessionBusyError, SessiondError
+from sessiond import AsyncSession, AsyncTurn, SessiondError, StaleError
+from sessiond._paths import process_name
+
+from ._errors import busy, of_adk
 
 logger = logging.getLogger("sessiond_adk")
 
-# Seconds for which one request waits for the lease, so that a wait survives what closes idle connections.
-_ONE_WAIT = 30
-
-# Seconds until the next attempt, if the server ended a wait early.
+# Seconds until it is looked again whether another turn of this process has ended.
 _PAUSE = 0.2, 0.5
-
-_owner: tuple[int, str] = (0, "")
-
-
-def owner() -> str:
-    """Returns what names this process among those that take leases; another one after a fork."""
-    global _owner
-    if _owner[0] != os.getpid():
-        _owner = os.getpid(), f"{socket.gethostname()[:64]}/{os.getpid()}/{uuid.uuid4().hex[:12]}"
-    return _owner[1]
 
 
 class _Turn:
     """An invocation that runs on a session object."""
 
-    def __init__(self, session: Session, path: str, invocation_id: str) -> None:
+    def __init__(self, session: Session, handle: AsyncSession, invocation_id: str) -> None:
         self.session: weakref.ref[Session] = weakref.ref(session)
         self.name = id(session)
-        self.path = path
+        self.place = (handle.app, handle.user, handle.id)
         self.invocation_id = invocation_id
         self.loop = asyncio.get_running_loop()
         self.task = asyncio.current_task()
-        # Of its lease.
-        self.revision = 0
-        self.epoch = 0
-        self.incarnation = ""
-        self.expire_time = 0.0
+        # Its lease, from when it has one.
+        self.lease: AsyncTurn | None = None
         self.released = False
-        self.superseded: Reply | None = None
+        self.superseded: StaleError | None = None
         # Takes the callback from the task.
         self.forget: Callable[[], object] = lambda: None
 
@@ -75,17 +57,16 @@ class _Turn:
 class Leases:
     """The leases of a service's turns. Safe to use from several event loops and threads."""
 
-    def __init__(self, http: Client, *, wait: float, ttl: float) -> None:
+    def __init__(self, *, wait: float, ttl: float) -> None:
         """Takes the seconds to wait for a turn of others, and those after which a silent turn may be superseded."""
-        self._http = http
         self._wait = wait
         self._ttl = ttl
         # By the id of their session object.
         self._turns: dict[int, _Turn] = {}
         self._releases: set[asyncio.Task[None]] = set()
 
-    async def take(self, session: Session, path: str, invocation_id: str) -> int:
-        """Takes the lease of the session at `path`, unless this turn has it.
+    async def take(self, session: Session, handle: AsyncSession, invocation_id: str) -> int:
+        """Takes the lease of the session, unless this turn has it.
 
         Returns:
           The revision of the session when this turn got the lease.
@@ -95,35 +76,33 @@ class Leases:
           SessionNotFoundError: There is no such session.
         """
         before = self._turns.get(id(session))
-        if before and before.session() is session and before.invocation_id == invocation_id:
-            return before.revision
+        if before and before.lease and before.session() is session and before.invocation_id == invocation_id:
+            return before.lease.began
+        turn = _Turn(session, handle, invocation_id)
         for other in list(self._turns.values()):
-            if other is before or (other.path == path and other.ended()):
+            if other is before or (other.place == turn.place and other.ended()):
                 await self._end(other)
             elif other.loop.is_closed() and not (other.released and other.session()):
                 self._start(asyncio.get_running_loop(), other)
-        turn = _Turn(session, path, invocation_id)
-        granted = await self._granted(turn, session.id)
-        turn.epoch, turn.incarnation = granted["epoch"], granted["incarnation"]
-        turn.expire_time, turn.revision = granted["expireTime"], granted["revision"]
+        turn.lease = await self._granted(turn, handle)
         self._turns[turn.name] = turn
         self._end_with(turn, session)
-        return turn.revision
+        return turn.lease.began
 
-    def headers(self, session: Session) -> dict[str, str]:
-        """Returns what the writes of this turn carry. Raises `StaleSessionError` if it has been superseded."""
+    def handle(self, session: Session) -> AsyncSession | None:
+        """Returns the handle of this turn, if it is one. Raises `StaleSessionError` if it has been superseded."""
         turn = self._turns.get(id(session))
         if turn is None or turn.session() is not session:
-            return {}
+            return None
         if turn.superseded:
             raise self._stale(turn, turn.superseded)
-        return {"Sessiond-Lease": f"{turn.epoch}-{turn.incarnation}"}
+        return turn.lease
 
-    def fenced(self, session: Session, reply: Reply) -> StaleSessionError:
+    def fenced(self, session: Session, error: StaleError) -> StaleSessionError:
         """Notes that the turn was superseded, and returns what it is told, now and at each further write."""
         turn = self._turns[id(session)]
-        turn.superseded = reply
-        return self._stale(turn, reply)
+        turn.superseded = error
+        return self._stale(turn, error)
 
     async def release(self) -> None:
         """Releases the leases of the running event loop, and of loops that ended.
@@ -137,40 +116,24 @@ class Leases:
             if turn.loop is running or turn.loop.is_closed():
                 await self._release(turn)
 
-    async def _granted(self, turn: _Turn, session_id: str) -> dict[str, Any]:
-        asked = {"owner": owner(), "invocationId": turn.invocation_id, "ttl": self._ttl}
+    async def _granted(self, turn: _Turn, handle: AsyncSession) -> AsyncTurn:
         deadline = time.monotonic() + self._wait
-        wait = 0
-        while True:
-            rival = self._rival(turn)
-            if rival:
-                holder, expires = owner(), rival.expire_time
-            else:
-                reply = await self._http.send(
-                    "POST",
-                    f"{turn.path}/lease",
-                    body=asked,
-                    params={"wait": str(wait)} if wait else None,
-                    patience=wait,
-                )
-                if reply.code == "session_not_found":
-                    raise SessionNotFoundError(f"Session {session_id} not found.") from reply.error
-                if reply.code != "lease_held":
-                    granted: dict[str, Any] = reply.success()
-                    return granted
-                holder, expires = reply.body.get("owner"), reply.body.get("expireTime")
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise SessionBusyError(holder, expires)
-            if rival or wait:
-                await asyncio.sleep(min(left, random.uniform(*_PAUSE)))
-            wait = max(1, min(_ONE_WAIT, int(left)))
+        while rival := self._rival(turn):
+            if (left := deadline - time.monotonic()) <= 0:
+                raise busy(process_name(), rival.expire_time)
+            await asyncio.sleep(min(left, random.uniform(*_PAUSE)))
+        with of_adk(handle.id):
+            wait = max(0.0, deadline - time.monotonic())
+            return await handle.acquire(ttl=self._ttl, wait=wait, invocation_id=turn.invocation_id)
 
-    def _rival(self, turn: _Turn) -> _Turn | None:
-        """Returns another turn of this process that runs the same invocation: to the server, they would be one."""
-        same = (turn.path, turn.invocation_id)
-        others = (other for other in list(self._turns.values()) if (other.path, other.invocation_id) == same)
-        return next((other for other in others if not other.ended()), None)
+    def _rival(self, turn: _Turn) -> AsyncTurn | None:
+        """Returns the lease of another turn of this process that runs the same invocation.
+
+        To the server, both would be one.
+        """
+        same = (turn.place, turn.invocation_id)
+        others = (other for other in list(self._turns.values()) if (other.place, other.invocation_id) == same)
+        return next((other.lease for other in others if not other.ended()), None)
 
     def _end_with(self, turn: _Turn, session: Session) -> None:
         """Sees to it that the lease is released when the session object is gone, or the running task has ended."""
@@ -203,22 +166,19 @@ class Leases:
             del self._turns[turn.name]
 
     async def _release(self, turn: _Turn) -> None:
-        if turn.released or turn.superseded:
+        if turn.lease is None or turn.released or turn.superseded:
             return
-        params = {"epoch": str(turn.epoch), "incarnation": turn.incarnation}
         try:
-            reply = await self._http.send("DELETE", f"{turn.path}/lease", params=params)
-            if reply.code != "session_not_found":
-                reply.success()
+            await turn.lease.release()
         except SessiondError as error:
             # It expires.
             logger.warning("The lease of a turn was not released: %s", error)
         turn.released = True
 
-    def _stale(self, turn: _Turn, reply: Reply) -> StaleSessionError:
+    def _stale(self, turn: _Turn, cause: StaleError) -> StaleSessionError:
         error = StaleSessionError(
             f"The invocation {turn.invocation_id} was superseded: another turn has taken the lease of its session. "
             "Load the session again."
         )
-        error.__cause__ = reply.error
+        error.__cause__ = cause
         return error

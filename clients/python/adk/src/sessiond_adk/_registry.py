@@ -8,7 +8,8 @@ from urllib.parse import parse_qsl
 
 from google.adk.cli.service_registry import get_service_registry
 
-from ._connect import split_url
+from sessiond._connect import split_url
+
 from .artifacts import SessiondArtifactService
 from .service import SessiondSessionService
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import ssl
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any
@@ -13,12 +11,15 @@ from urllib.parse import unquote
 from google.adk.artifacts import artifact_util
 from google.adk.artifacts.base_artifact_service import ArtifactVersion, BaseArtifactService, ensure_part
 from google.adk.errors.input_validation_error import InputValidationError
-from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.genai import types
 from pydantic_core import to_jsonable_python
 
-from ._connect import connect
-from ._http import Reply, SessiondError, segments
+from sessiond import NotFoundError, SessiondError
+from sessiond._paths import segments
+from sessiond._reply import Reply
+
+from ._connect import Connection
+from ._errors import of_adk
 
 _USER = "user:"
 
@@ -74,9 +75,10 @@ class SessiondArtifactService(BaseArtifactService):
         Raises:
           ValueError: As `SessiondSessionService` raises it.
         """
-        self._http = connect(
+        self._db = Connection(
             url, token=token, headers=headers, timeout=timeout, retry_for=retry_for, ssl_context=ssl_context
         )
+        self._http = self._db._http
 
     async def save_artifact(
         self,
@@ -107,21 +109,24 @@ class SessiondArtifactService(BaseArtifactService):
           SessiondError: sessiond cannot be reached, or refuses the file.
         """
         part = ensure_part(artifact)
-        place = _place(app_name, user_id, session_id, filename)
-        # By which sessiond knows what an attempt before has saved.
-        headers = {"Idempotency-Key": str(uuid.uuid4())}
-        terms: dict[str, Any] = {} if _is_of_user(filename, session_id) else {"event": "none"}
-        if custom_metadata:
-            terms["metadata"] = to_jsonable_python(custom_metadata)
-        if part.inline_data is not None:
-            reply = await self._save_bytes(place + segments(filename), part.inline_data, terms, headers)
+        if session_id is None or filename.startswith(_USER):
+            files, event = self._db.user(app_name, user_id).artifacts, None
         else:
-            body = {"name": filename, "part": _written(part, app_name, user_id, session_id), **terms}
-            reply = await self._http.send("POST", place, body=body, headers=headers)
-        if reply.code == "session_not_found":
-            raise SessionNotFoundError(f"Session {session_id} not found.") from reply.error
-        version: int = reply.success()["version"]
-        return version
+            files, event = self._db.session(app_name, user_id, session_id).artifacts, False
+        blob = part.inline_data
+        if blob is not None and blob.data is None:
+            raise InputValidationError("The artifact has inline data without bytes.")
+        data = _written(part, app_name, user_id, session_id) if blob is None else blob.data or b""
+        with of_adk(session_id or ""):
+            saved = await files.save(
+                filename,
+                data,
+                content_type=blob.mime_type or None if blob else None,
+                display_name=blob.display_name if blob else None,
+                metadata=to_jsonable_python(custom_metadata) if custom_metadata else None,
+                event=event,
+            )
+        return saved.version
 
     async def load_artifact(
         self,
@@ -216,7 +221,7 @@ class SessiondArtifactService(BaseArtifactService):
 
     async def close(self) -> None:
         """Closes the connections of the running event loop. The service can be used again."""
-        await self._http.close()
+        await self._db.close()
 
     async def __aenter__(self) -> SessiondArtifactService:
         """Returns the service."""
@@ -227,20 +232,6 @@ class SessiondArtifactService(BaseArtifactService):
     ) -> None:
         """Closes the connections."""
         await self.close()
-
-    async def _save_bytes(self, path: str, blob: types.Blob, terms: dict[str, Any], headers: dict[str, str]) -> Reply:
-        if blob.data is None:
-            raise InputValidationError("The artifact has inline data without bytes.")
-        params = dict(terms)
-        if metadata := terms.get("metadata"):
-            params["metadata"] = json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        if blob.display_name is not None:
-            params["displayName"] = blob.display_name
-        if blob.mime_type:
-            if not (blob.mime_type.isascii() and blob.mime_type.isprintable()):
-                raise InputValidationError("The type of the artifact has characters that no type has.")
-            headers = {"Content-Type": blob.mime_type, **headers}
-        return await self._http.send("PUT", path, content=blob.data, params=params, headers=headers)
 
     async def _load(
         self, app_name: str, user_id: str, session_id: str | None, filename: str, version: int | None
@@ -278,24 +269,14 @@ class SessiondArtifactService(BaseArtifactService):
 
     async def _all(self, path: str, field: str) -> list[dict[str, Any]] | None:
         """Returns all of a list; None if there is not what it is of."""
-        params = {"pageSize": _PAGE}
-        found: list[dict[str, Any]] = []
-        while True:
-            page = _found(await self._http.send("GET", path, params=params))
-            if page is None:
-                return None
-            found += page[field]
-            if "nextPageToken" not in page:
-                return found
-            params["pageToken"] = page["nextPageToken"]
+        try:
+            return [each async for page in self._http.pages(path, {"pageSize": _PAGE}, {}) for each in page.body[field]]
+        except NotFoundError:
+            return None
 
 
 def _trimmed(session_id: str | None) -> str | None:
     return None if session_id is None else session_id.strip()
-
-
-def _is_of_user(filename: str, session_id: str | None) -> bool:
-    return session_id is None or filename.startswith(_USER)
 
 
 def _shown(filename: str, session_id: str | None) -> str:

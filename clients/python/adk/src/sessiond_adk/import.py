@@ -29,6 +29,8 @@ from google.adk.cli.service_registry import get_service_registry
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.state import State
 
+from sessiond._async.token import AsyncBearer
+
 from ._databases import Database, NotAdk, is_database, open_database
 from ._lines import (
     SHARED_REVISION,
@@ -44,7 +46,6 @@ from ._lines import (
     shared_line,
     short,
 )
-from ._token import Bearer
 from ._version import __version__
 
 # How much one request brings: a server answers while it reads, and a client that reads nothing meanwhile would fill
@@ -402,7 +403,7 @@ async def _run(source: BaseSessionService | Database, given: argparse.Namespace)
     else:
         raise NotAdk("a session service does not list its apps: name one with --app")
     became: Counter[str] = Counter()
-    auth = Bearer(token) if (token := os.environ.get("SESSIOND_TOKEN")) else None
+    auth = AsyncBearer(token, {}) if (token := os.environ.get("SESSIOND_TOKEN")) else None
     is_file = given.to == "-"
     async with httpx.AsyncClient(base_url="" if is_file else given.to, auth=auth, timeout=None) as client:
         for app in apps:

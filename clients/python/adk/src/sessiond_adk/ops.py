@@ -40,33 +40,14 @@ from typing import Any
 
 from google.adk.agents.readonly_context import ReadonlyContext
 
+from sessiond import absent, equals, exists, unchanged
+
 from .service import SessiondSessionService
+
+__all__ = ["absent", "append", "apply", "equals", "exists", "increment", "remove", "unchanged", "union"]
 
 Preconditions = Sequence[Mapping[str, Any]]
 """What must hold of keys right before a change: what `exists`, `absent`, `equals` and `unchanged` return."""
-
-
-def exists(key: str) -> dict[str, Any]:
-    """The precondition that a key is there, be its value None."""
-    return {"key": key, "exists": True}
-
-
-def absent(key: str) -> dict[str, Any]:
-    """The precondition that a key is not there."""
-    return {"key": key, "exists": False}
-
-
-def equals(key: str, value: Any) -> dict[str, Any]:
-    """The precondition that a key has this value, as JSON compares: 1 and 1.0 are equal."""
-    return {"key": key, "equals": value}
-
-
-def unchanged(key: str, revision: int) -> dict[str, Any]:
-    """The precondition that a key was neither set nor removed since its session was at this revision.
-
-    That of an `app:` or `user:` key is the revision of app or user state.
-    """
-    return {"key": key, "revision": revision}
 
 
 async def increment(

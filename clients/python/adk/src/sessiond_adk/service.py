@@ -5,23 +5,25 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-import uuid
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from types import EllipsisType, TracebackType
 from typing import Any, Literal
 
-from google.adk.errors import InvocationNotFoundError, StaleSessionError
-from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors import StaleSessionError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from google.adk.sessions.session import Session
-from pydantic_core import to_jsonable_python
 
-from ._connect import connect
-from ._http import Reply, SessionBusyError, segments
+import sessiond
+from sessiond import AsyncSession, Snapshot, StaleError
+from sessiond._paths import label_params, params, segments, user_path
+from sessiond._records import incarnation
+
+from ._connect import Connection
+from ._errors import of_adk
 from ._lease import Leases
 from ._results import ForkedFrom, MintedToken, SessionList, SessionMetadata
 from ._watch import WatchItem, watch
@@ -108,10 +110,11 @@ class SessiondSessionService(BaseSessionService):
             raise ValueError('`history` is "full" or "effective".')
         self._if_seen = concurrency == "session"
         self._effective = history == "effective"
-        self._http = connect(
+        self._db = Connection(
             url, token=token, headers=headers, timeout=timeout, retry_for=retry_for, ssl_context=ssl_context
         )
-        self._leases = Leases(self._http, wait=lease_wait, ttl=lease_ttl) if concurrency == "lease" else None
+        self._http = self._db._http
+        self._leases = Leases(wait=lease_wait, ttl=lease_ttl) if concurrency == "lease" else None
         # Whose turn it is to append through a session object. The loop is part of the name because a lock belongs to
         # one; an entry lives as long as somebody holds or awaits its lock.
         self._turns: weakref.WeakValueDictionary[tuple[asyncio.AbstractEventLoop, int], asyncio.Lock] = (
@@ -145,14 +148,18 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: An id or a value breaks a rule of sessiond.
           SessiondError: sessiond cannot be reached.
         """
-        wanted = {"displayName": display_name, "labels": labels and dict(labels), "ttl": ttl}
-        body = {"state": state_to_wire(state or {}), **_given(wanted)}
+        # Nobody else knows an id that is drawn here: what a get-or-create gets can only be what an attempt before made.
         name = (session_id or "").strip()
-        if not name:
-            # Nobody else knows this id: what a get-or-create gets can only be what an attempt before has created.
-            path = _session(app_name, user_id, str(uuid.uuid4()))
-            return session_from_wire((await self._http.send("PUT", path, body=body)).success())
-        return session_from_wire(await self._make(_sessions(app_name, user_id), {"sessionId": name, **body}, name))
+        handle = self._db.session(app_name, user_id, name or None)
+        with of_adk(name, made=name):
+            made = await handle.create(
+                state=state_to_wire(state or {}),
+                display_name=display_name,
+                labels=labels and dict(labels),
+                ttl=ttl,
+                exist_ok=not name,
+            )
+        return session_from_wire(made)
 
     async def get_session(
         self,
@@ -188,8 +195,8 @@ class SessiondSessionService(BaseSessionService):
 
     async def get_metadata(self, *, app_name: str, user_id: str, session_id: str) -> SessionMetadata | None:
         """Returns what is known of a session beside its state and events; None if there is none."""
-        stored, _ = await self._read(_session(app_name, user_id, session_id), {"numRecentEvents": "0"})
-        return None if stored is None else _metadata(stored)
+        stored, _ = await self._read(_path(app_name, user_id, session_id), {"numRecentEvents": "0"})
+        return None if stored is None else _metadata(Snapshot(stored))
 
     async def get_state(
         self,
@@ -213,8 +220,8 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `at_revision` is beyond the last event.
           SessiondError: sessiond cannot be reached.
         """
-        params = _params({"scope": scope, "atRevision": at_revision})
-        state, _ = await self._read(_session(app_name, user_id, session_id) + "/state", params)
+        query = params(scope=scope, atRevision=at_revision)
+        state, _ = await self._read(_path(app_name, user_id, session_id) + "/state", query)
         return state
 
     async def list_sessions(
@@ -242,25 +249,22 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `page_size` or `page_token` is none.
           SessiondError: sessiond cannot be reached.
         """
-        path = "/v1/apps" + segments(app_name) + "/sessions" if user_id is None else _sessions(app_name, user_id)
-        params = {"includeState": "true", **{f"label.{name}": value for name, value in (labels or {}).items()}}
+        path = user_path(app_name, user_id) + "/sessions"
+        query = {"includeState": "true", **label_params(labels)}
         if page_size is not None or page_token is not None:
-            params |= _params({"pageSize": page_size, "pageToken": page_token})
-            page = (await self._http.send("GET", path, params=params)).success()
+            query |= params(pageSize=page_size, pageToken=page_token)
+            page = (await self._http.send("GET", path, params=query)).success()
             found: list[Session] = [session_from_wire(stored) for stored in page["sessions"]]
             return SessionList(sessions=found, next_page_token=page.get("nextPageToken"))
-        params["pageSize"] = "1000"
+        query["pageSize"] = "1000"
         sessions: dict[tuple[str, str], Session] = {}
-        while True:
-            page = (await self._http.send("GET", path, params=params)).success()
-            for stored in page["sessions"]:
+        async for reply in self._http.pages(path, query, {}):
+            for stored in reply.body["sessions"]:
                 session = session_from_wire(stored)
                 # One that was updated between two pages is on both.
                 sessions.pop((session.user_id, session.id), None)
                 sessions[session.user_id, session.id] = session
-            if "nextPageToken" not in page:
-                return SessionList(sessions=list(sessions.values()))
-            params["pageToken"] = page["nextPageToken"]
+        return SessionList(sessions=list(sessions.values()))
 
     async def update_session(
         self,
@@ -282,10 +286,9 @@ class SessiondSessionService(BaseSessionService):
           SessiondError: sessiond cannot be reached.
         """
         replaced = dict(labels) if isinstance(labels, Mapping) else labels
-        given = {"displayName": display_name, "labels": replaced, "ttl": ttl}
-        body = {name: value for name, value in given.items() if value is not ...}
-        reply = await self._http.send("PATCH", _session(app_name, user_id, session_id), body=body)
-        return _metadata(_success(reply, session_id))
+        with of_adk(session_id):
+            handle = self._db.session(app_name, user_id, session_id)
+            return _metadata(await handle.set_metadata(display_name=display_name, labels=replaced, ttl=ttl))
 
     async def fork_session(
         self,
@@ -314,9 +317,11 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `at_revision` is beyond the last event, or an id breaks a rule of sessiond.
           SessiondError: sessiond cannot be reached.
         """
-        body = _given({"atRevision": at_revision, "sessionId": new_session_id})
-        path = _session(app_name, user_id, session_id) + "/fork"
-        return session_from_wire(await self._make(path, body, new_session_id or "", source=session_id))
+        name = (new_session_id or "").strip()
+        with of_adk(session_id, made=name):
+            handle = self._db.session(app_name, user_id, session_id)
+            _, copy = await handle._fork(at=at_revision, id=name or None, limits={})
+        return session_from_wire(copy)
 
     async def redact_event(
         self,
@@ -350,9 +355,9 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: A value breaks a rule of sessiond.
           SessiondError: There is no such event, or sessiond cannot be reached.
         """
-        path = _session(app_name, user_id, session_id) + "/events" + segments(event_id) + "/redact"
-        body = _given({"reason": reason, "state": state})
-        redacted = _success(await self._http.send("POST", path, body=body), session_id)
+        with of_adk(session_id):
+            handle = self._db.session(app_name, user_id, session_id)
+            redacted = await handle.redact(event_id, reason=reason, state=state)
         about = ("forks", "revision")
         return event_from_wire({name: value for name, value in redacted.items() if name not in about}, session_id)
 
@@ -384,21 +389,19 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: Keys are missing, which it names.
           SessiondError: sessiond cannot be reached.
         """
-        body = {"template": template, "braces": braces, "missing": missing}
-        reply = await self._http.send("POST", _session(app_name, user_id, session_id) + "/render", body=body)
-        text: str = _success(reply, session_id)["text"]
-        return text
+        with of_adk(session_id):
+            handle = self._db.session(app_name, user_id, session_id)
+            return await handle.render(template, braces=braces, missing=missing)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Deletes a session with its events and its own state, if there is one. App and user state stay."""
         if name := session_id.strip():
-            _success(await self._http.send("DELETE", _session(app_name, user_id, name)), name)
+            with of_adk(name):
+                await self._db.session(app_name, user_id, name).delete()
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Returns the state of a user in an app, keys without `user:`; needs no session."""
-        path = "/v1/apps" + segments(app_name) + "/users" + segments(user_id) + "/state"
-        state: dict[str, Any] = (await self._http.send("GET", path)).success()
-        return state
+        return await self._db.user(app_name, user_id).state()
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Appends an event and applies its `state_delta`, in the store and in `session`.
@@ -427,10 +430,10 @@ class SessiondSessionService(BaseSessionService):
             )
         async with self._turn(session):
             seen = session.seen if isinstance(session, StoredSession) else 0
-            stored, replayed = await self._append(session, event_to_wire(event), if_seen=self._if_seen)
+            stored = await self._append(session, event_to_wire(event), if_seen=self._if_seen)
             # The object may show the event without having it: a compaction may cover it.
-            shown = stored["sequence"] <= seen or any(known.id == event.id for known in session.events)
-            if not (replayed and shown):
+            shown = stored.sequence <= seen or any(known.id == event.id for known in session.events)
+            if not (stored.replayed and shown):
                 await super().append_event(session, event)
                 session.last_update_time = event.timestamp
         return event
@@ -484,17 +487,11 @@ class SessiondSessionService(BaseSessionService):
         }
         async with self._turn(session):
             seen = session.seen if isinstance(session, StoredSession) else 0
-            try:
-                stored, replayed = await self._append(session, event, if_seen=False)
-            except AlreadyExistsError:
-                made = once and await self._made(session, once, event["actions"])
-                if not made:
-                    raise
-                stored, replayed = made, True
-            values: dict[str, Any] = stored["actions"].get("stateDelta") or {}
+            stored = await self._append(session, event, if_seen=False, is_change=True)
+            values = dict(stored.delta)
             # A session that was read after the change shows what became of it since.
-            shown = stored["sequence"] <= seen or any(known.id == stored["id"] for known in session.events)
-            if not (replayed and shown):
+            shown = stored.sequence <= seen or any(known.id == stored.id for known in session.events)
+            if not (stored.replayed and shown):
                 appended = event_from_wire(stored, session.id)
                 for op in ops:
                     if op["key"] not in values:
@@ -503,14 +500,6 @@ class SessiondSessionService(BaseSessionService):
                 session.events.append(appended)
                 session.last_update_time = appended.timestamp
         return values
-
-    async def _made(self, session: Session, event_id: str, actions: dict[str, Any]) -> dict[str, Any] | None:
-        """Returns the event of a change that was made before, by another agent or in another invocation."""
-        path = _session(session.app_name, session.user_id, session.id) + "/events" + segments(event_id)
-        stored: dict[str, Any] = (await self._http.send("GET", path)).success()
-        said = stored.get("actions") or {}
-        same = all(said.get(name) == to_jsonable_python(actions.get(name)) for name in ("stateOps", "preconditions"))
-        return stored if same else None
 
     async def rewind_session(
         self, session: Session, *, before_invocation_id: str | None = None, to_revision: int | None = None
@@ -533,15 +522,14 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: Not one of the two was given, or `to_revision` is beyond the last event.
           SessiondError: sessiond cannot be reached. It is unknown then whether the session was taken back.
         """
-        body = _given({"beforeInvocationId": before_invocation_id, "toRevision": to_revision})
-        path = _session(session.app_name, session.user_id, session.id) + "/rewind"
         async with self._turn(session):
-            # By which sessiond knows the event that an attempt before has appended: it is its id.
-            headers = {"Idempotency-Key": Event.new_id(), **self._conditions(session, if_seen=self._if_seen)}
-            reply = await self._http.send("POST", path, body=body, headers=headers)
-            if reply.code == "fenced" and self._leases:
-                raise self._leases.fenced(session, reply)
-            await self._show(session, session_from_wire(_success(reply, session.id)))
+            with self._of_turn(session):
+                back = await self._handle(session).rewind(
+                    before_invocation=before_invocation_id,
+                    to_revision=to_revision,
+                    if_revision=_seen(session) if self._if_seen else None,
+                )
+            await self._show(session, session_from_wire(back))
 
     def watch(
         self,
@@ -581,9 +569,8 @@ class SessiondSessionService(BaseSessionService):
           SessiondAccessError: The credential was refused; one from a function was asked for again before.
           SessiondInputError: An argument breaks a rule of sessiond.
         """
-        name = session_id.strip()
-        path = _session(app_name, user_id, name) + "/watch"
-        return watch(self._http, path, name, after=after, include_state=include_state)
+        session = self._db.session(app_name, user_id, session_id)
+        return watch(session, after=after, include_state=include_state)
 
     async def mint_token(
         self, app_name: str, user_id: str, *, role: str | None = None, ttl: float | None = None
@@ -604,9 +591,8 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: A name, the role or `ttl` breaks a rule of sessiond.
           SessiondError: sessiond cannot be reached.
         """
-        wanted = {"app": app_name, "user": user_id, "role": role, "ttl": ttl}
-        minted = (await self._http.send("POST", "/v1/tokens", body=_given(wanted))).success()
-        return MintedToken(token=minted["token"], expire_time=minted["expireTime"])
+        minted = await self._db.mint_token(app_name, user_id, role=role, ttl=ttl)
+        return MintedToken(token=minted.token, expire_time=minted.expire_time)
 
     async def flush(self) -> None:
         """Releases the leases of the running event loop; events are not held back.
@@ -622,7 +608,7 @@ class SessiondSessionService(BaseSessionService):
         The service can be used again.
         """
         await self.flush()
-        await self._http.close()
+        await self._db.close()
 
     async def __aenter__(self) -> SessiondSessionService:
         """Returns the service."""
@@ -634,41 +620,31 @@ class SessiondSessionService(BaseSessionService):
         """Closes the connections."""
         await self.close()
 
-    async def _make(self, path: str, body: dict[str, Any], name: str, *, source: str = "") -> dict[str, Any]:
-        """Makes a session by a POST, once."""
-        # By the key sessiond knows what an attempt before has made.
-        reply = await self._http.send("POST", path, body=body, headers={"Idempotency-Key": str(uuid.uuid4())})
-        if reply.code == "session_already_exists":
-            raise AlreadyExistsError(f"Session with id {name.strip()} already exists.") from reply.error
-        return _success(reply, source)
-
-    async def _read(self, path: str, params: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
+    async def _read(self, path: str, query: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
         """Returns an answer about a session, None if there is no such session; and its incarnation."""
-        reply = await self._http.send("GET", path, params=params)
+        reply = await self._http.send("GET", path, params=query)
         if reply.code == "session_not_found":
             return None, ""
-        # "R.U.A.I", or "R.U.A.I-M".
-        incarnation = reply.headers.get("ETag", "").strip('"').rpartition(".")[2].partition("-")[0]
-        return reply.success(), incarnation
+        return reply.success(), incarnation(reply.headers.get("ETag", ""))
 
     async def _get(
         self, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> StoredSession | None:
-        path = _session(app_name, user_id, session_id)
+        path = _path(app_name, user_id, session_id)
         limits = (
-            {"numRecentEvents": config.num_recent_events, "afterTimestamp": config.after_timestamp} if config else {}
+            params(numRecentEvents=config.num_recent_events, afterTimestamp=config.after_timestamp) if config else {}
         )
         if not self._effective:
-            stored, _ = await self._read(path, _params(limits))
+            stored, _ = await self._read(path, limits)
             return None if stored is None else session_from_wire(stored)
-        stored, incarnation = await self._read(path, _params({"history": "effective", **limits}))
+        stored, mark = await self._read(path, {"history": "effective", **limits})
         if stored is None:
             return None
         if not config:
-            stored["events"] = await self._with_the_last(path, stored, incarnation)
+            stored["events"] = await self._with_the_last(path, stored, mark)
         return session_from_wire(stored, config)
 
-    async def _with_the_last(self, path: str, stored: dict[str, Any], incarnation: str) -> list[dict[str, Any]]:
+    async def _with_the_last(self, path: str, stored: dict[str, Any], mark: str) -> list[dict[str, Any]]:
         """Returns the events of an effective history and the last events of the log, also those that are covered.
 
         Prompts are the same with events that a compaction covers, as long as the compaction is there.
@@ -679,9 +655,9 @@ class SessiondSessionService(BaseSessionService):
         if last == min(_LAST, revision) or not any((event.get("actions") or {}).get("compaction") for event in left):
             return left
         # What was rewound comes without what rewound it.
-        params = {"order": "desc", "excludeRewound": "true", "beforeSequence": str(revision + 1)}
-        page, seen = await self._read(f"{path}/events", {**params, "pageSize": str(_LAST)})
-        if page is None or seen != incarnation:
+        query = {"order": "desc", "excludeRewound": "true", "beforeSequence": str(revision + 1)}
+        page, seen = await self._read(f"{path}/events", {**query, "pageSize": str(_LAST)})
+        if page is None or seen != mark:
             return left
         events = {event["sequence"]: event for event in (*page["events"], *left)}
         return [events[sequence] for sequence in sorted(events)]
@@ -693,27 +669,27 @@ class SessiondSessionService(BaseSessionService):
 
         Unless the session is made anew between them: then it begins anew, too.
         """
-        path = _session(app_name, user_id, session_id)
+        path = _path(app_name, user_id, session_id)
         recent, after = (config.num_recent_events, config.after_timestamp) if config else (None, None)
         # Event `revision` is read in any case, for its time.
         limit = revision if recent is None else min(revision, max(recent, 1))
         while True:
-            stored, incarnation = await self._read(path, {"numRecentEvents": "0"})
+            stored, mark = await self._read(path, {"numRecentEvents": "0"})
             state, seen = await self._read(f"{path}/state", {"atRevision": str(revision)})
             if stored is None or state is None:
                 return None
-            same = seen == incarnation
+            same = seen == mark
             events: list[dict[str, Any]] = []
-            params = {"order": "desc", "beforeSequence": str(revision + 1)}
+            query = {"order": "desc", "beforeSequence": str(revision + 1)}
             while same and len(events) < limit:
-                params["pageSize"] = str(min(limit - len(events), 1000))
-                page, seen = await self._read(f"{path}/events", params)
-                same = page is not None and seen == incarnation
+                query["pageSize"] = str(min(limit - len(events), 1000))
+                page, seen = await self._read(f"{path}/events", query)
+                same = page is not None and seen == mark
                 if page is None or not page["events"]:
                     # Gone; or the events before were trimmed.
                     break
                 events += page["events"]
-                params["beforeSequence"] = str(events[-1]["sequence"])
+                query["beforeSequence"] = str(events[-1]["sequence"])
             if same:
                 break
         stored |= {"state": state, "revision": revision}
@@ -722,36 +698,41 @@ class SessiondSessionService(BaseSessionService):
         stored["events"] = [event for event in reversed(kept) if after is None or event["timestamp"] >= after]
         return session_from_wire(stored)
 
-    def _conditions(self, session: Session, *, if_seen: bool) -> dict[str, str]:
-        """Returns the headers of a write that is refused if another writer came first."""
-        headers = self._leases.headers(session) if self._leases else {}
-        if if_seen:
-            if not isinstance(session, StoredSession):
-                raise StaleSessionError(f"Session {session.id} was not loaded from this service; get it first.")
-            headers["If-Match"] = f'"{session.seen}"'
-        return headers
+    def _handle(self, session: Session) -> AsyncSession:
+        """Returns what writes to a session; the turn of it, if it has one."""
+        turn = self._leases.handle(session) if self._leases else None
+        return turn or self._db.session(session.app_name, session.user_id, session.id)
 
-    async def _append(self, session: Session, event: dict[str, Any], *, if_seen: bool) -> tuple[dict[str, Any], bool]:
-        """Stores an event; returns it as stored, and whether it had been stored before."""
-        path = _session(session.app_name, session.user_id, session.id)
+    @contextmanager
+    def _of_turn(self, session: Session) -> Iterator[None]:
+        """Raises ADK's errors for what a write raises."""
+        try:
+            with of_adk(session.id):
+                yield
+        except StaleError as fenced:
+            raise (self._leases.fenced(session, fenced) if self._leases else fenced) from fenced
+
+    async def _append(
+        self, session: Session, event: dict[str, Any], *, if_seen: bool, is_change: bool = False
+    ) -> sessiond.Event:
+        """Stores an event. Of a change, an earlier event with its id that makes the same change will do."""
         if self._leases and (invocation_id := event.get("invocationId")):
-            await self._take_turn(self._leases, session, path, invocation_id)
-        headers = self._conditions(session, if_seen=if_seen)
-        reply = await self._http.send("POST", f"{path}/events", body=event, headers=headers)
-        if reply.code == "fenced" and self._leases:
-            raise self._leases.fenced(session, reply)
-        if reply.code == "event_id_conflict":
-            raise AlreadyExistsError(
-                f"Session {session.id} has another event with the id {event['id']}."
-            ) from reply.error
-        stored = _success(reply, session.id)
+            await self._take_turn(self._leases, session, invocation_id)
+        with self._of_turn(session):
+            if_revision = _seen(session) if if_seen else None
+            handle = self._handle(session)
+            if is_change:
+                stored = await handle._apply(event, if_revision=if_revision, limits={})
+            else:
+                stored = await handle.append(event, if_revision=if_revision)
         if isinstance(session, StoredSession):
-            session.saw(stored["sequence"])
-        return stored, "Idempotent-Replayed" in reply.headers
+            session.saw(stored.sequence)
+        return stored
 
-    async def _take_turn(self, leases: Leases, session: Session, path: str, invocation_id: str) -> None:
+    async def _take_turn(self, leases: Leases, session: Session, invocation_id: str) -> None:
         """Takes the lease, and shows in `session` what others have appended until then."""
-        revision = await leases.take(session, path, invocation_id)
+        handle = self._db.session(session.app_name, session.user_id, session.id)
+        revision = await leases.take(session, handle, invocation_id)
         while isinstance(session, StoredSession) and (missed := revision - session.seen) > 0:
             if self._effective:
                 await self._reload(session, missed)
@@ -792,49 +773,25 @@ class SessiondSessionService(BaseSessionService):
             yield
 
 
-def _sessions(app_name: str, user_id: str) -> str:
-    return "/v1/apps" + segments(app_name) + "/users" + segments(user_id) + "/sessions"
+def _path(app_name: str, user_id: str, session_id: str) -> str:
+    return user_path(app_name, user_id) + "/sessions" + segments(session_id.strip())
 
 
-def _session(app_name: str, user_id: str, session_id: str) -> str:
-    return _sessions(app_name, user_id) + segments(session_id.strip())
+def _seen(session: Session) -> int:
+    """Returns the revision that a session object shows. Raises StaleSessionError for one that is not of a store."""
+    if not isinstance(session, StoredSession):
+        raise StaleSessionError(f"Session {session.id} was not loaded from this service; get it first.")
+    return session.seen
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _params(fields: dict[str, Any]) -> dict[str, str]:
-    return {name: str(value) for name, value in _given(fields).items()}
-
-
-def _success(reply: Reply, session_id: str) -> dict[str, Any]:
-    """Returns the body of a success about a session, and raises otherwise, ADK's error if it has one."""
-    match reply.code:
-        case "session_not_found":
-            raise SessionNotFoundError(f"Session {session_id} not found.") from reply.error
-        case "event_not_found":
-            raise InvocationNotFoundError(f"Session {session_id} has no event of this invocation.") from reply.error
-        case "revision_mismatch" if "errors" in reply.body:
-            raise StaleSessionError(f"Session {session_id}: {reply.body.get('detail')}.") from reply.error
-        case "revision_mismatch":
-            raise StaleSessionError(
-                f"Session {session_id} has been modified in storage since it was loaded; load it again."
-            ) from reply.error
-        case "lease_held":
-            raise SessionBusyError(reply.body.get("owner"), reply.body.get("expireTime")) from reply.error
-    body: dict[str, Any] = reply.success()
-    return body
-
-
-def _metadata(stored: dict[str, Any]) -> SessionMetadata:
-    source = stored.get("forkedFrom")
+def _metadata(stored: Snapshot) -> SessionMetadata:
+    source = stored.forked_from
     return SessionMetadata(
-        revision=stored["revision"],
-        create_time=stored["createTime"],
-        last_update_time=stored["lastUpdateTime"],
-        display_name=stored.get("displayName"),
-        labels=stored.get("labels") or {},
-        expire_time=stored.get("expireTime"),
-        forked_from=source and ForkedFrom(source["sessionId"], source["revision"]),
+        revision=stored.revision,
+        create_time=stored.create_time,
+        last_update_time=stored.last_update_time,
+        display_name=stored.display_name,
+        labels=stored.labels,
+        expire_time=stored.expire_time,
+        forked_from=ForkedFrom(source["sessionId"], source["revision"]) if source else None,
     )

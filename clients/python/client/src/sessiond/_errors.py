@@ -120,5 +120,11 @@ def error_of(message: str, status: int | None, body: Any, kinds: Kinds) -> Sessi
     return kinds.get(kind, kind)(message, status=status, problem=problem)
 
 
+def refusal(message: str, kinds: Kinds) -> SessiondError:
+    """Returns the error for what is not sent, as it breaks a rule."""
+    problem = {"code": "invalid_argument", "outcome": "not_applied"}
+    return kinds.get(InputError, InputError)(message, problem=problem)
+
+
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None

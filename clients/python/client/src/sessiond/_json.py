@@ -7,9 +7,10 @@ or `1E2`, is read as a `Number`.
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import Any
 
-from ._errors import InputError, SessiondError
+from ._errors import Kinds, refusal
 
 _quoted = json.encoder.encode_basestring
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -54,12 +55,11 @@ def loads(text: bytes | str) -> Any:
     return (_decode_zeros if "-0" in said else _decode)(said)
 
 
-def dumps(value: Any, kind: type[SessiondError] = InputError) -> bytes:
+def dumps(value: Any, kinds: Kinds = MappingProxyType({})) -> bytes:
     """Returns the text of a value.
 
     Raises:
-      InputError: It has a NaN, an infinity, half of a character or what is no JSON; the error says where. (`kind`, if
-        that is another class.)
+      InputError: It has a NaN, an infinity, half of a character or what is no JSON; the error says where.
     """
     try:
         return (_written(value) if _has_number(value) else _encode(value)).encode()
@@ -68,8 +68,7 @@ def dumps(value: Any, kind: type[SessiondError] = InputError) -> bytes:
             what, at = _fault(value, "") or ("what no text says", "")
         except RecursionError:
             what, at = "an object in itself, or nested too deeply", ""
-        problem = {"code": "invalid_argument", "outcome": "not_applied"}
-        raise kind(f"What is to be sent is no JSON: it has {what}{at and f' at {at}'}.", problem=problem) from None
+        raise refusal(f"What is to be sent is no JSON: it has {what}{at and f' at {at}'}.", kinds) from None
 
 
 def _has_number(value: Any) -> bool:

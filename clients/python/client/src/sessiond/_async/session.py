@@ -494,10 +494,14 @@ class AsyncSession(AsyncState):
           ConflictError: There is a session of that id.
           GoneError: What is to be copied was trimmed.
         """
+        copy, _ = await self._fork(at=at, id=id, limits=limits)
+        return copy
+
+    async def _fork(self, *, at: int | None, id: str | None, limits: Limits) -> tuple[AsyncSession, Snapshot]:
         copy = AsyncSession(self._http, self.app, self.user, id)
         body, headers = given(atRevision=at, sessionId=copy.id), {"Idempotency-Key": new_id()}
-        copy._shown(await self._http.send("POST", f"{self._path}/fork", body=body, headers=headers, **limits))
-        return copy
+        reply = await self._http.send("POST", f"{self._path}/fork", body=body, headers=headers, **limits)
+        return copy, copy._shown(reply)
 
     async def rewind(
         self,
@@ -661,7 +665,8 @@ class AsyncTurn(AsyncSession):
     async def _kept(self) -> bool:
         """Renews the lease; returns whether there is still one to be renewed."""
         try:
-            await self.renew()
+            # Once: the next time comes before the lease expires.
+            await self.renew(retry_for=0)
         except (StaleError, NotFoundError):
             # The next write says so.
             return False

@@ -47,13 +47,13 @@ class File:
 
     def __iter__(self) -> Iterator[bytes]:
         """Yields its bytes in pieces. Raises as `read` does."""
-        with self._http.stream(self._path, params=self._query, headers={}, silence=0.0) as response:
-            if response.status_code != 200:
-                raise (self._http.read(response)).error
-            try:
+        try:
+            with self._http.stream(self._path, params=self._query, headers={}, silence=0.0) as response:
+                if response.status_code != 200:
+                    raise (self._http.read(response)).error
                 yield from response.iter_bytes()
-            except httpx.TransportError as error:
-                raise self._http.failed(f"{not_reached(error)} (GET {self._http.url(self._path)})") from error
+        except httpx.TransportError as error:
+            raise self._http.failed(f"{not_reached(error)} (GET {self._http.url(self._path)})") from error
 
 
 class Artifacts:
@@ -72,7 +72,7 @@ class Artifacts:
     def save(
         self,
         name: str,
-        data: bytes | str | BinaryIO,
+        data: bytes | str | BinaryIO | Mapping[str, Any],
         *,
         content_type: str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -88,7 +88,7 @@ class Artifacts:
         Args:
           name: The name.
           data: Bytes; or a binary file, from where it is to its end, which must be one that can be read again; or a
-            text.
+            text; or a part as ADK has it, such as `{"fileData": {"fileUri": ...}}` for what is elsewhere.
           content_type: The type of bytes, kept as it is; by default `application/octet-stream`.
           metadata: An object of up to 8 KiB of JSON.
           display_name: What a download is called.
@@ -107,17 +107,19 @@ class Artifacts:
         headers = {"Idempotency-Key": new_id(), **self._fence}
         if not exist_ok:
             headers["If-None-Match"] = "*"
-        terms = given(
-            event=None if event is None else "append" if event else "none", author=author, invocationId=invocation_id
-        )
-        if isinstance(data, str):
-            body = {"name": name, "part": {"text": data}, **terms, **given(metadata=metadata)}
+        said = None if event is None else "append" if event else "none"
+        terms = given(event=said, author=author, invocationId=invocation_id)
+        if isinstance(data, str | Mapping):
+            part = {"text": data} if isinstance(data, str) else data
+            body = {"name": name, "part": part, **terms, **given(metadata=metadata)}
             reply = self._http.send("POST", self._path, body=body, headers=headers, **limits)
         else:
             if content_type is not None:
+                if not (content_type.isascii() and content_type.isprintable()):
+                    raise self._http.refused("The type of the file has characters that no type has.")
                 headers["Content-Type"] = content_type
             written = None if metadata is None else dumps(metadata).decode()
-            query = params(metadata=written, displayName=display_name, **terms)
+            query = params(**terms, metadata=written, displayName=display_name)
             path = self._path + segments(name)
             reply = self._http.send("PUT", path, content=data, params=query, headers=headers, **limits)
         return Version(reply.success())
@@ -149,7 +151,7 @@ class Artifacts:
         """Yields the latest version of each file, in the order of names."""
         return self.list()
 
-    def __setitem__(self, name: str, data: bytes | str | BinaryIO) -> None:
+    def __setitem__(self, name: str, data: bytes | str | BinaryIO | Mapping[str, Any]) -> None:
         """Saves a version; see `save`."""
         self.save(name, data)
 

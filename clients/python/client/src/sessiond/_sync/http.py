@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import httpx
 
 from .. import _times, _traces
-from .._errors import AccessError, InputError, Kinds, SessiondError, error_of
+from .._errors import AccessError, Kinds, SessiondError, error_of, refusal
 from .._json import dumps
 from .._reply import (
     NOT_SENT,
@@ -113,7 +113,7 @@ class Http:
             written = _Pieces(content, self._kinds)
             sent["Content-Length"] = str(written.size)
         elif body is not None:
-            written = dumps(body, self._kinds.get(InputError, InputError))
+            written = dumps(body, self._kinds)
             sent = {"Content-Type": "application/json", **sent}
         _traces.inject(sent)
         url = self.url(path)
@@ -217,6 +217,10 @@ class Http:
         """Returns the error of a request that got no answer."""
         return error_of(message, None, None, self._kinds)
 
+    def refused(self, message: str) -> SessiondError:
+        """Returns the error of a request that is not sent."""
+        return refusal(message, self._kinds)
+
     def url(self, path: str) -> str:
         """Returns the URL of a path."""
         return self._url + path
@@ -250,8 +254,7 @@ class _Pieces:
     def __init__(self, content: bytes | BinaryIO, kinds: Kinds) -> None:
         self._file = files.BytesIO(content) if isinstance(content, bytes | bytearray | memoryview) else content
         if not self._file.seekable():
-            kind = kinds.get(InputError, InputError)
-            raise kind("The file cannot be read from its beginning again: give its bytes, or one on a disk.")
+            raise refusal("The file cannot be read from its beginning again: give its bytes, or one on a disk.", kinds)
         self._from = self._file.tell()
         self.size = self._file.seek(0, files.SEEK_END) - self._from
 

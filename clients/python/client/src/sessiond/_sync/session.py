@@ -493,10 +493,14 @@ class Session(State):
           ConflictError: There is a session of that id.
           GoneError: What is to be copied was trimmed.
         """
+        copy, _ = self._fork(at=at, id=id, limits=limits)
+        return copy
+
+    def _fork(self, *, at: int | None, id: str | None, limits: Limits) -> tuple[Session, Snapshot]:
         copy = Session(self._http, self.app, self.user, id)
         body, headers = given(atRevision=at, sessionId=copy.id), {"Idempotency-Key": new_id()}
-        copy._shown(self._http.send("POST", f"{self._path}/fork", body=body, headers=headers, **limits))
-        return copy
+        reply = self._http.send("POST", f"{self._path}/fork", body=body, headers=headers, **limits)
+        return copy, copy._shown(reply)
 
     def rewind(
         self,
@@ -658,7 +662,8 @@ class Turn(Session):
     def _kept(self) -> bool:
         """Renews the lease; returns whether there is still one to be renewed."""
         try:
-            self.renew()
+            # Once: the next time comes before the lease expires.
+            self.renew(retry_for=0)
         except (StaleError, NotFoundError):
             # The next write says so.
             return False

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from sessiond_adk._sse import Frame, Parser
+from sessiond._sse import Frame, Parser
 
 
 def parse(*chunks: bytes, last_id: str = "") -> tuple[list[tuple[str, str, str]], str, int | None]:
