@@ -39,6 +39,9 @@ def main():
         *(f"License-File: {path.name}" for path in arguments.license),
         # No code runs in the interpreter; this is the oldest that is maintained.
         "Requires-Python: >=3.10",
+        # `sessiond[client]`: the client in Python, too.
+        "Provides-Extra: client",
+        f"Requires-Dist: sessiond-client=={arguments.version}; extra == \"client\"",
         "Classifier: Environment :: Console",
         "Classifier: Operating System :: POSIX :: Linux",
         "Classifier: Programming Language :: Rust",
