@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from ._errors import Kinds, refusal
 
@@ -20,6 +20,8 @@ class Number(float):
     """A float that is written as it was read: `1.10`, `1E2`, `-0`, or with more digits than a float has."""
 
     __slots__ = ("text",)
+    made: ClassVar[bool] = False
+    """Whether there was one: as a rule there is none, and nothing is searched for them."""
     text: str
     """The number as it was read."""
 
@@ -27,6 +29,7 @@ class Number(float):
         """Takes a number of JSON."""
         number = super().__new__(cls, text)
         number.text = text
+        cls.made = True
         return number
 
     def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]
@@ -62,7 +65,7 @@ def dumps(value: Any, kinds: Kinds = MappingProxyType({})) -> bytes:
       InputError: It has a NaN, an infinity, half of a character or what is no JSON; the error says where.
     """
     try:
-        return (_written(value) if _has_number(value) else _encode(value)).encode()
+        return (_written(value) if Number.made and _has_number(value) else _encode(value)).encode()
     except (ValueError, TypeError, RecursionError):
         try:
             what, at = _fault(value, "") or ("what no text says", "")
