@@ -15,7 +15,7 @@ from agents import Agent, RunConfig, Runner, function_tool
 from agents.testing import ScriptedModel
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from sessiond import AsyncClient, Client, ConflictError, InputError, text
+from sessiond import AsyncClient, Client, ConflictError, InputError, NotFoundError, text
 from sessiond.openai import SessiondSession
 
 from ..support.process import Server
@@ -127,6 +127,23 @@ async def test_others_stay_when_an_item_is_taken_back(s: SessiondSession, db: As
     s.close()
     with pytest.raises(RuntimeError, match="closed"):
         await s.add_items([])
+
+
+@pytest.mark.parametrize("clear", ["rewind", "trim", "delete"])
+async def test_what_is_cleared_is_gone_as_it_is_said(db: AsyncClient, app: str, clear: Any) -> None:
+    s = SessiondSession("s", app=app, user="ada", client=db, clear=clear)
+    await s.clear_session()
+    await s.add_items([user("one")])
+    await db.session(app, "ada", "s").append(author="host", delta={"step": 1})
+    await s.clear_session()
+    assert await s.get_items() == []
+    handle = db.session(app, "ada", "s")
+    if clear == "delete":
+        with pytest.raises(NotFoundError):
+            await handle.get()
+        return
+    assert [event.text async for event in handle.events()] == (["one", "", ""] if clear == "rewind" else [])
+    assert await handle.state() == {"step": 1}
 
 
 async def test_a_suffix_is_replaced_if_nobody_was_faster(s: SessiondSession) -> None:

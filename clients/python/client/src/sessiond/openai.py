@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _frameworks
 from ._errors import ConflictError, InputError, NotFoundError, StaleError
@@ -56,6 +56,7 @@ class SessiondSession(SessionABC):
         user: str,
         client: AsyncClient | None = None,
         author: str = "assistant",
+        clear: Literal["rewind", "trim", "delete"] = "rewind",
         session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         """Sends nothing.
@@ -66,6 +67,8 @@ class SessiondSession(SessionABC):
           user: Whose it is.
           client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
           author: Who says what the model says. An ADK agent of this name takes it for its own words.
+          clear: What `clear_session` does: `"rewind"` leaves what was said in the log, `"trim"` removes it for good,
+            which takes the role `operator`, and `"delete"` removes the session with its state and files.
           session_settings: Those of the SDK: `limit`, how many items a run reads.
         """
         self.session_id = session_id
@@ -74,6 +77,7 @@ class SessiondSession(SessionABC):
         )
         self._client = client or _frameworks.shared_client()
         self._app, self._user, self._author = app, user, author
+        self._clears: Literal["rewind", "trim", "delete"] = clear
         # What the calls of tools are named, which their outputs do not say.
         self._names: dict[str, str] = {}
         self._turn: str | None = None
@@ -131,7 +135,7 @@ class SessiondSession(SessionABC):
         return await seen_through(self._pop())
 
     async def clear_session(self) -> None:
-        """Takes back all from the first item on, also what others have written behind it. The log still has it."""
+        """Takes back all from the first item on, also what others have written behind it; see `clear`."""
         self._check()
         await seen_through(self._clear())
 
@@ -162,6 +166,7 @@ class SessiondSession(SessionABC):
             user=self._user,
             client=self._client,
             author=self._author,
+            clear=self._clears,
             session_settings=self.session_settings,
         )
 
@@ -221,6 +226,12 @@ class SessiondSession(SessionABC):
     async def _clear(self) -> None:
         handle = self._handle()
         try:
+            if self._clears == "delete":
+                await handle.delete()
+                return
+            if self._clears == "trim":
+                await handle.trim(keep_last=0)
+                return
             async for event in handle.events(rewound=False, page_size=1):
                 if _is_item(event):
                     await handle.append([rewind(event.invocation_id)])
