@@ -67,7 +67,7 @@ async def test_what_was_said_is_there_for_all(store: SessiondStore, db: AsyncCli
     await store.append(KEY, entries)
     assert await store.load(KEY) == entries
     events = [event async for event in db.session(app, KEY["project_key"], KEY["session_id"]).events()]
-    assert [event.author for event in events] == ["user", "claude", "user", "claude", "claude"]
+    assert [event.author for event in events] == ["user"] + ["claude"] * 4
     assert [event.content and event.content["parts"] for event in events[:4]] == [
         [{"text": "A tea"}],
         [

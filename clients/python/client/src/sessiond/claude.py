@@ -225,7 +225,7 @@ def _event(key: SessionKey, entry: Any) -> dict[str, Any]:
         sub = {"actions": {"stateDelta": {_SUB + subpath: True}}}
     return {
         "id": id,
-        "author": "user" if entry.get("type") == "user" else "claude",
+        "author": "user" if entry.get("type") == "user" and not _answers(entry) else "claude",
         "branch": subpath or _MAIN,
         **_said(entry),
         "customMetadata": {"claude": _frameworks.kept("entry", entry)},
@@ -244,6 +244,14 @@ def _batches(entries: list[tuple[Any, dict[str, Any]]]) -> Iterator[list[tuple[A
         batch.append(each)
         size += more
     yield batch
+
+
+def _answers(entry: Any) -> bool:
+    """Whether a tool answers, which the SDK has as an entry of the user, and others as one of the agent."""
+    said = entry["message"].get("content") if isinstance(entry.get("message"), Mapping) else None
+    return isinstance(said, list) and any(
+        isinstance(block, Mapping) and block.get("type") == "tool_result" for block in said
+    )
 
 
 def _said(entry: Any) -> dict[str, Any]:

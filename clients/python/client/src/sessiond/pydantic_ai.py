@@ -213,7 +213,9 @@ class SessiondStore(ConversationStore):
     def _event(self, entry: ConversationEntry, group: str) -> dict[str, Any]:
         written = json.loads(_ENTRIES.dump_json([entry]))[0]
         parts = written["message"]["parts"]
-        is_user = any(part.get("part_kind") == "user-prompt" for part in parts)
+        kinds = {part.get("part_kind") for part in parts}
+        # What a tool answers is the agent's.
+        is_user = "user-prompt" in kinds and "tool-return" not in kinds
         role = "model" if written["message"]["kind"] == "response" else "user"
         return {
             "id": entry.id,
