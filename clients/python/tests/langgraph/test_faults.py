@@ -1,0 +1,179 @@
+"""Answers that get lost, processes that share a thread, and processes that die."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.memory import InMemorySaver
+
+from sessiond import SessiondError
+from sessiond.langgraph import SessiondSaver
+
+from ..support.process import Server
+from .conftest import Wire
+from .puts import config, put
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+
+
+async def until_done(do: Callable[[], Awaitable[T]]) -> T:
+    """Does it again if all of its attempts have lost their answer."""
+    while True:
+        try:
+            return await do()
+        except SessiondError as error:
+            assert error.status is None, error
+
+
+def shown(found: CheckpointTuple | None) -> Any:
+    return found and (
+        found.config["configurable"]["checkpoint_id"],
+        found.checkpoint,
+        found.metadata,
+        found.parent_config,
+        found.pending_writes,
+    )
+
+
+async def test_lost_answers_change_nothing(saver: SessiondSaver, thread: str, wire: Wire) -> None:
+    """120 operations of which 30 % of the answers get lost, and the same in memory."""
+    dice, model = random.Random(18), InMemorySaver()
+    wire.lose = lambda: dice.random() < 0.3
+    stored: list[Any] = []
+    for step in range(120):
+        ns = dice.choice(["", "", "child:1", "a/b"])
+        of_ns = [each for each in stored if each["configurable"]["checkpoint_ns"] == ns]
+        match (
+            dice.choice(["put", "put", "put", "writes", "writes", "get", "latest", "list", "aside"]) if of_ns else "put"
+        ):
+            case "put" | "aside" as how:
+                # As a rule after the latest one, else after any.
+                at = (dice.choice(of_ns) if how == "aside" else of_ns[-1]) if of_ns else config(thread, ns)
+                before = await model.aget_tuple(at)
+                values = {name: [step, ("tuple", step)] for name in dice.sample(["x", "y", "z"], 2)}
+                checkpoint = before.checkpoint if before else None
+                done = await until_done(
+                    lambda at=at, values=values, checkpoint=checkpoint, step=step: put(  # type: ignore[misc]
+                        Both(saver, model), at, values, parent=checkpoint, step=step
+                    )
+                )
+                stored.append(done)
+            case "writes":
+                at, task = dice.choice(of_ns), f"task {dice.randrange(3)}"
+                writes = [("x", step), ("y", {"s": [step]}), ("__error__", f"e{step}")]
+                await until_done(lambda at=at, writes=writes, task=task: saver.aput_writes(at, writes, task, "~p"))  # type: ignore[misc]
+                model.put_writes(at, writes, task, "~p")
+            case "get":
+                at = dice.choice(of_ns)
+                found = await until_done(lambda at=at: saver.aget_tuple(at))  # type: ignore[misc]
+                assert shown(found) == shown(model.get_tuple(at))
+            case "latest":
+                found = await until_done(lambda ns=ns: saver.aget_tuple(config(thread, ns)))  # type: ignore[misc]
+                assert shown(found) == shown(model.get_tuple(config(thread, ns)))
+            case "list":
+                limit, before = dice.choice([None, 3]), dice.choice([None, dice.choice(of_ns)])
+
+                async def listed(ns: str = ns, limit: int | None = limit, before: Any = before) -> list[Any]:
+                    found = saver.alist(config(thread, ns), limit=limit, before=before)
+                    return [shown(each) async for each in found]
+
+                expected = model.list(config(thread, ns), limit=limit, before=before)
+                assert await until_done(listed) == [shown(each) for each in expected]
+    wire.lose = lambda: False
+    for at in stored:
+        assert shown(await saver.aget_tuple(at)) == shown(model.get_tuple(at))
+
+
+class Both:
+    """Puts the same checkpoint once into a saver, however often, and then into the model."""
+
+    def __init__(self, saver: SessiondSaver, model: InMemorySaver) -> None:
+        self.saver, self.model = saver, model
+        self.get_next_version = saver.get_next_version
+
+    async def aput(self, *args: Any) -> Any:
+        stored = await until_done(lambda: self.saver.aput(*args))
+        self.model.put(*args)
+        return stored
+
+
+WRITER = """
+import sys
+from sessiond.langgraph import SessiondSaver
+from tests.langgraph.puts import child, config
+
+url, app, thread, name = sys.argv[1:]
+with SessiondSaver(url, app=app) as saver:
+    for step in range(10):
+        found = saver.get_tuple(config(thread))
+        log = found.checkpoint["channel_values"]["log"] if found else []
+        changed = {"log": [*log, [name, step]], name: step}
+        checkpoint, new = child(saver, found and found.checkpoint, changed)
+        at = saver.put(found.config if found else config(thread), checkpoint, {"step": step, "by": name}, new)
+        saver.put_writes(at, [("log", [name, step])], name)
+"""
+
+
+def test_processes_on_one_thread(server: Server, app: str, thread: str) -> None:
+    saver = SessiondSaver(server.url, app=app)
+    programs = [
+        subprocess.Popen([sys.executable, "-c", WRITER, server.url, app, thread, name], cwd=HERE.parents[1])
+        for name in "abcd"
+    ]
+    assert [program.wait(120) for program in programs] == [0, 0, 0, 0]
+    found = {each.checkpoint["id"]: each for each in saver.list(config(thread))}
+    assert len(found) == 40
+    for each in found.values():
+        # What a checkpoint has is what its parent has and what its writer has set, whoever wrote in between.
+        values, (by, step) = each.checkpoint["channel_values"], (each.metadata["by"], each.metadata["step"])  # type: ignore[typeddict-item]
+        parent = found[each.parent_config["configurable"]["checkpoint_id"]] if each.parent_config else None
+        inherited = parent.checkpoint["channel_values"] if parent else {"log": []}
+        assert values == {**inherited, "log": [*inherited["log"], [by, step]], by: step}
+        assert each.pending_writes == [(by, "log", [by, step])]
+        assert shown(saver.get_tuple(each.config)) == shown(each)
+
+
+NODES = """
+import os, sys
+from typing import TypedDict
+from langgraph.graph import StateGraph
+from sessiond.langgraph import SessiondSaver
+
+url, app, thread, dies = sys.argv[1:]
+
+class State(TypedDict):
+    ran: list
+
+def first(state):
+    return {"ran": state["ran"] + ["first"]}
+
+def second(state):
+    if dies == "yes":
+        os._exit(7)
+    return {"ran": state["ran"] + ["second"]}
+
+builder = StateGraph(State)
+builder.add_sequence([first, second])
+builder.set_entry_point("first")
+graph = builder.compile(checkpointer=SessiondSaver(url, app=app))
+input = {"ran": []} if dies == "yes" else None
+print(graph.invoke(input, {"configurable": {"thread_id": thread}}, durability="sync")["ran"])
+"""
+
+
+def test_another_process_goes_on(server: Server, app: str, thread: str) -> None:
+    def run(dies: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", NODES, server.url, app, thread, dies]
+        return subprocess.run(command, capture_output=True, encoding="utf-8", check=False, env={**os.environ})
+
+    assert run("yes").returncode == 7
+    went_on = run("no")
+    assert went_on.returncode == 0, went_on.stderr
+    assert json.loads(went_on.stdout.replace("'", '"')) == ["first", "second"]
