@@ -96,8 +96,9 @@ impl Upload {
             let (now, later) = rest.split_at(PART - self.buffer.len());
             self.buffer.extend_from_slice(now);
             rest = later;
-            let part = mem::replace(&mut self.buffer, BytesMut::with_capacity(PART));
+            let part = mem::take(&mut self.buffer);
             self.write(part.freeze()).await?;
+            self.buffer.reserve(PART);
         }
         self.buffer.extend_from_slice(rest);
         Ok(())
@@ -108,7 +109,7 @@ impl Upload {
         (self.size, self.hash.clone().finalize().into())
     }
 
-    /// Begins to write a part, once the one before is written.
+    /// Begins to write a part, once the one before is written. If too many uploads hold two parts, this one writes it before it takes more.
     async fn write(&mut self, part: Bytes) -> Result<()> {
         self.settle().await?;
         let now = self.service.clock.now();
@@ -123,11 +124,14 @@ impl Upload {
                 self.service.blobs.begin(&self.place, &blob, now).await?
             }
         };
+        let place = self.service.ahead.clone().try_acquire_owned();
+        let goes_on = place.is_ok();
         self.written = Written::Busy(tokio::spawn(async move {
             let written = writing.write(part, now).await;
+            drop(place);
             (writing, written)
         }));
-        Ok(())
+        if goes_on { Ok(()) } else { self.settle().await }
     }
 
     /// Waits for the part that is being written.

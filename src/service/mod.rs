@@ -47,7 +47,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use receipts::Signer;
-use tokio::sync::{Notify, OnceCell};
+use tokio::sync::{Notify, OnceCell, Semaphore};
 use tokio::time::Instant;
 
 use crate::blobs::Blobs;
@@ -216,6 +216,8 @@ pub struct Service {
     signer: OnceCell<Signer>,
     /// Waits for a reader of the file.
     erasures_wait: AtomicBool,
+    /// Places of uploads that take the next part in while one is written.
+    ahead: Arc<Semaphore>,
 }
 
 impl Deref for Service {
@@ -225,6 +227,9 @@ impl Deref for Service {
         &self.reader
     }
 }
+
+/// How many uploads hold a second part while the first is written: enough to keep the disk busy, and little memory however many there are.
+const AHEAD: usize = 8;
 
 /// A change, and the result after it.
 #[derive(Debug)]
@@ -256,7 +261,8 @@ impl Service {
         let now = reader.clock.clone();
         store.set_clock(Arc::new(move || now.now()));
         let (to_sweep, signer, erasures_wait) = (Notify::new(), OnceCell::new(), AtomicBool::new(false));
-        Self { reader, store, to_sweep, signer, erasures_wait }
+        let ahead = Arc::new(Semaphore::new(AHEAD));
+        Self { reader, store, to_sweep, signer, erasures_wait, ahead }
     }
 
     /// Closes the database when nothing uses it any more.
