@@ -159,6 +159,14 @@ impl Inspector {
         })
     }
 
+    /// The first rows of a query, in a snapshot of their own: a page.
+    async fn page<R: Row, T>(&self, query: Query<'_>, of: impl FnMut(R) -> T) -> Result<Vec<T>> {
+        let mut snapshot = self.snapshot().await?;
+        let rows = snapshot.rows(query.sql(" limit ").arg(PAGE_ROWS)).await?;
+        snapshot.end().await?;
+        Ok(rows.into_iter().map(of).collect())
+    }
+
     /// The next sessions after this one, in key order; those that have expired, too.
     ///
     /// # Errors
@@ -166,12 +174,8 @@ impl Inspector {
     pub async fn sessions(&self, after: &SessionName) -> Result<Vec<SessionName>> {
         let query = Query::new("select app_name, user_id, id from sessions where (id, user_id, app_name) > ")
             .row(&[&after.session, &after.user, &after.app])
-            .sql(" order by id, user_id, app_name limit ")
-            .arg(PAGE_ROWS);
-        let mut snapshot = self.snapshot().await?;
-        let rows: Vec<(String, String, String)> = snapshot.rows(query).await?;
-        snapshot.end().await?;
-        Ok(rows.into_iter().map(|(app, user, session)| SessionName { app, user, session }).collect())
+            .sql(" order by id, user_id, app_name");
+        self.page(query, |(app, user, session)| SessionName { app, user, session }).await
     }
 
     /// Recomputes a session from its events and compares; `None` if it is gone.
@@ -313,12 +317,8 @@ impl Inspector {
         .artifact(after)
         .sql(", ")
         .arg(version)
-        .sql(&format!(") order by {KEY} limit "))
-        .arg(PAGE_ROWS);
-        let mut snapshot = self.snapshot().await?;
-        let rows: Vec<ArtifactRow> = snapshot.rows(query).await?;
-        snapshot.end().await?;
-        Ok(rows.into_iter().map(ArtifactRow::decode).collect())
+        .sql(&format!(") order by {KEY}"));
+        self.page(query, ArtifactRow::decode).await
     }
 
     /// The next artifacts after this one, in key order, and what there is of their versions.
@@ -338,12 +338,8 @@ impl Inspector {
             owner("n")
         ))
         .artifact(after)
-        .sql(&format!(") order by {KEY} limit "))
-        .arg(PAGE_ROWS);
-        let mut snapshot = self.snapshot().await?;
-        let rows: Vec<ArtifactNameRow> = snapshot.rows(query).await?;
-        snapshot.end().await?;
-        Ok(rows.into_iter().map(ArtifactNameRow::decode).collect())
+        .sql(&format!(") order by {KEY}"));
+        self.page(query, ArtifactNameRow::decode).await
     }
 
     /// The next sessions and users whose versions of artifacts are counted, in key order, and how many versions there are.
@@ -359,15 +355,11 @@ impl Inspector {
             owner("p")
         ))
         .row(&[&after.app, &after.user, &after.session])
-        .sql(&format!(" order by {KEY} limit "))
-        .arg(PAGE_ROWS);
-        let mut snapshot = self.snapshot().await?;
-        let rows: Vec<(String, String, String, i64, i64, i64)> = snapshot.rows(query).await?;
-        snapshot.end().await?;
+        .sql(&format!(" order by {KEY}"));
         let place = |(app, user, session, owner, versions, found)| {
             (SessionName { app, user, session }, PlaceRow { owner: owned(owner), versions, found })
         };
-        Ok(rows.into_iter().map(place).collect())
+        self.page(query, place).await
     }
 
     /// The next blobs after this one, in key order, of one user, and what there is of them.
@@ -432,12 +424,9 @@ impl Inspector {
              where (c.app_name, c.user_id, c.blob) > ",
         )
         .row(&[&after.app, &after.user, &after.id])
-        .sql(" group by c.app_name, c.user_id, c.blob order by c.app_name, c.user_id, c.blob limit ")
-        .arg(PAGE_ROWS);
-        let mut snapshot = self.snapshot().await?;
-        let rows: Vec<(String, String, String, i64)> = snapshot.rows(query).await?;
-        snapshot.end().await?;
-        Ok(rows.into_iter().map(|(app, user, id, known)| (BlobName { app, user, id }, known > 0)).collect())
+        .sql(" group by c.app_name, c.user_id, c.blob order by c.app_name, c.user_id, c.blob");
+        let blob = |(app, user, id, known): (_, _, _, i64)| (BlobName { app, user, id }, known > 0);
+        self.page(query, blob).await
     }
 
     /// The next places in the list by last update, in key order.
@@ -459,17 +448,13 @@ impl Inspector {
         .arg(after.bucket)
         .sql(", ")
         .arg(&after.name.session)
-        .sql(") order by o.app_name, o.user_id, o.bucket, o.id limit ")
-        .arg(PAGE_ROWS);
-        let mut snapshot = self.snapshot().await?;
-        let rows: Vec<(String, String, i64, String, i64)> = snapshot.rows(query).await?;
-        snapshot.end().await?;
-        let place = |(app, user, bucket, session, right)| Place {
+        .sql(") order by o.app_name, o.user_id, o.bucket, o.id");
+        let place = |(app, user, bucket, session, right): (_, _, _, _, i64)| Place {
             name: SessionName { app, user, session },
             bucket,
             right: right == 1,
         };
-        Ok(rows.into_iter().map(place).collect())
+        self.page(query, place).await
     }
 }
 

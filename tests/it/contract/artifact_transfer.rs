@@ -14,26 +14,17 @@ use sessiond::service::{ImportOptions, Service, SystemClock};
 use sessiond::store::limits::{PostgresOptions, StoreLimits};
 use sessiond::store::open;
 
-use super::transfer::{assert_all, body, exported, import, results, sealed, without_cursors};
+use super::artifacts::bytes;
+use super::transfer::{EXPORT, assert_all, body, exported, import, results, sealed, without_cursors};
 use crate::support::client::{Client, segment};
 use crate::support::databases::{Fixture as _, on_both_databases};
 use crate::support::process::Sessiond;
 use crate::support::server::TestServer;
 
-const EXPORT: &str = "/v1/apps/app/export";
 const USERS: &str = "/v1/apps/app/users";
 
 /// The bytes of one line.
 const LINE: usize = 1 << 20;
-
-fn bytes(length: usize) -> Vec<u8> {
-    let mut state = length as u64 + 1;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as u8
-    };
-    (0..length).map(|_| next()).collect()
-}
 
 /// A name that says little, metadata that must stay as it is, a name for people.
 fn described() -> String {

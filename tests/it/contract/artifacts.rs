@@ -20,7 +20,7 @@ const OF_USER: &str = "/v1/apps/app/users/user/artifacts";
 const PART: usize = 256 << 10;
 
 /// Bytes that repeat nowhere within them.
-fn bytes(length: usize) -> Vec<u8> {
+pub(super) fn bytes(length: usize) -> Vec<u8> {
     let mut state = length as u64 + 1;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -22,7 +22,7 @@ use crate::support::process::Sessiond;
 use crate::support::server::TestServer;
 use crate::support::state::ODD_KEYS;
 
-const EXPORT: &str = "/v1/apps/app/export";
+pub(super) const EXPORT: &str = "/v1/apps/app/export";
 pub(super) const NDJSON: &str = "application/x-ndjson";
 
 /// Sessions of two users with much of what there can be: values that are hard to keep, all scopes, operators, a rewind, a fork, a
