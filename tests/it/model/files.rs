@@ -1,13 +1,16 @@
-//! Artifacts against a model: random saves, deletions, events that name versions, rewinds, forks, trims and moves to another app, of few
-//! sessions of one user and few names. The model keeps what events named at each revision, and all versions.
+//! Artifacts against a model: random saves, deletions, events that name versions, rewinds, forks, trims, policies and moves to another app,
+//! of few sessions of one user and few names. The model keeps what events named at each revision, and all versions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 
 use super::run::{Checked, equal, status};
-use crate::support::client::{Answer, Client, segment};
+use crate::support::client::{Answer, PATIENCE, segment};
+use crate::support::server::TestServer;
 
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -40,8 +43,14 @@ enum Action {
     Fork {
         back: i64,
     },
+    /// `sweep`: what is trimmed is emptied before the next step.
     Trim {
         keep: i64,
+        sweep: bool,
+    },
+    /// A policy keeps the last versions of each. On in a copy of the app, which has no policy.
+    Policy {
+        keep: usize,
     },
     /// On in a copy of the whole app.
     Move {
@@ -62,7 +71,8 @@ pub fn sequences() -> impl Strategy<Value = Vec<Step>> {
         4 => vec((name(), 0..6_i64), 0..3).prop_map(|delta| Action::Append { delta }),
         4 => (0..8_i64).prop_map(|back| Action::Rewind { back }),
         3 => (-1..8_i64).prop_map(|back| Action::Fork { back }),
-        2 => (0..8_i64).prop_map(|keep| Action::Trim { keep }),
+        2 => (0..8_i64, any::<bool>()).prop_map(|(keep, sweep)| Action::Trim { keep, sweep }),
+        1 => (1..4_usize).prop_map(|keep| Action::Policy { keep }),
         2 => any::<bool>().prop_map(|sweep| Action::Move { sweep }),
         1 => Just(Action::DeleteSession),
     ];
@@ -165,7 +175,7 @@ fn is_of_user(name: &str) -> bool {
 }
 
 /// Takes all steps, on apps whose names begin with `case`.
-pub async fn run(client: &Client, case: &str, steps: &[Step]) -> Checked {
+pub async fn run(client: &TestServer, case: &str, steps: &[Step]) -> Checked {
     let mut run = Run {
         client,
         case: case.to_owned(),
@@ -182,7 +192,7 @@ pub async fn run(client: &Client, case: &str, steps: &[Step]) -> Checked {
 }
 
 struct Run<'a> {
-    client: &'a Client,
+    client: &'a TestServer,
     case: String,
     moves: usize,
     saves: usize,
@@ -224,7 +234,8 @@ impl Run<'_> {
             Action::Append { delta } => self.append(&id, delta).await?,
             Action::Rewind { back } => return self.rewind(&id, *back).await,
             Action::Fork { back } => return self.fork(&id, *back).await,
-            Action::Trim { keep } => return self.trim(&id, *keep).await,
+            Action::Trim { keep, sweep } => return self.trim(&id, *keep, *sweep).await,
+            Action::Policy { keep } => return self.policy(*keep).await,
             Action::Move { sweep } => return self.moves(*sweep).await,
             Action::DeleteSession => {
                 status(self.client.delete(self.path(&id)).await, 204)?;
@@ -330,13 +341,46 @@ impl Run<'_> {
         self.compare_past(&to).await
     }
 
-    async fn trim(&mut self, id: &str, keep: i64) -> Checked {
+    async fn trim(&mut self, id: &str, keep: i64, sweep: bool) -> Checked {
         let answer = self.client.post(format!("{}/trim", self.path(id))).json(json!({"keepLast": keep})).await;
         let session = self.session(id);
         session.base = session.base.max(usize::try_from(session.revision() as i64 - keep).unwrap_or(0));
         let base = session.base as u64;
         equal("the base", status(answer, 200)?.json()["baseRevision"].as_u64(), Some(base))?;
+        if sweep {
+            self.client.until_swept().await;
+        }
         self.compare_past(id).await
+    }
+
+    async fn policy(&mut self, keep: usize) -> Checked {
+        for files in self.sessions.values_mut().map(|session| &mut session.files).chain([&mut self.user]) {
+            for versions in files.versions.values_mut() {
+                while versions.len() > keep {
+                    versions.pop_first();
+                }
+            }
+        }
+        let path = format!("{}/policy", self.app());
+        let policy = json!({"artifacts": {"keepVersions": keep}});
+        status(self.client.put(&path).json(policy).await, 200)?;
+        let left = format!("select count(*) from artifacts where app_name = '{}-{}'", self.case, self.moves);
+        let expected = self.versions() as i64;
+        let applied = async {
+            while self.client.number(&left).await != expected {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(PATIENCE, applied).await.map_err(|_| "the policy is not applied".to_owned())?;
+        status(self.client.delete(&path).await, 204)?;
+        self.compare_all().await?;
+        self.moves(false).await
+    }
+
+    /// How many versions there are.
+    fn versions(&self) -> usize {
+        let of_sessions = self.sessions.values().map(|session| &session.files);
+        of_sessions.chain([&self.user]).flat_map(|files| files.versions.values()).map(BTreeMap::len).sum()
     }
 
     /// Goes on in a copy. What it was is there, too, until it is deleted.
@@ -359,9 +403,7 @@ impl Run<'_> {
         if became != only("created") {
             return Err(format!("not created: {answer}"));
         }
-        let of_sessions = self.sessions.values().map(|session| &session.files).chain([&self.user]);
-        let versions: usize = of_sessions.flat_map(|files| files.versions.values()).map(BTreeMap::len).sum();
-        equal("the versions that were moved", counts["artifacts"].as_u64().unwrap_or(0), versions as u64)?;
+        equal("the versions that were moved", counts["artifacts"].as_u64().unwrap_or(0), self.versions() as u64)?;
         let (became, _, answer) = import(self).await?;
         if became != only("unchanged") {
             return Err(format!("not unchanged: {answer}"));

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::support::{
     databases::{on_both_databases, verify},
+    process::Sessiond,
     server::TestServer,
 };
 
@@ -34,13 +35,14 @@ on_both_databases! {
         verify(&server.database_url()).await;
     }
 
-    async fn artifacts_do_what_their_model_does(server: &TestServer) {
+    async fn artifacts_do_what_their_model_does(server: &TestServer) with ["--sweep-interval=1s"] {
         let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
         let cases = setting("TEST_CASES").unwrap_or(8);
         tokio::task::block_in_place(|| {
             explore(seed, cases, &files::sequences(), async |case, steps| files::run(server, case, steps).await);
         });
-        verify(&server.database_url()).await;
+        let output = Sessiond::run(&["verify", "--artifacts"], &[("DATABASE_URL", &*server.database_url())]).await;
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
     }
 }
 
