@@ -1,4 +1,4 @@
-"""Agents of all frameworks in one session, each with its framework in an environment of its own: run-adapter-tests."""
+"""Agents of all frameworks, and a graph, in one session, each with its framework in an environment of its own: run-adapter-tests."""
 
 import os
 import subprocess
@@ -13,11 +13,29 @@ from ..adk.test_runner import Talk, agent, requests
 from ..support.process import Server
 from .shown import EXAMPLES
 
+GRAPH = """
+import sys
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from sessiond.langgraph import SessiondSaver
+
+thread, message = sys.argv[1:]
+builder = StateGraph(MessagesState)
+builder.add_node("serve", lambda state: {"messages": [AIMessage("Here is tea number 1.")]})
+builder.add_edge(START, "serve")
+with SessiondSaver(app="cafe", user="ada", messages="messages") as saver:
+    graph = builder.compile(checkpointer=saver)
+    said = graph.invoke({"messages": [HumanMessage(message)]}, {"configurable": {"thread_id": thread}})
+    print(said["messages"][-1].content)
+"""
+
+# The examples, and one more, whose graph has messages.
 SCRIPTS = {
-    "openai": "openai_agents.py",
-    "claude": "claude_agent.py",
-    "strands": "strands_agent.py",
-    "pydantic-ai": "pydantic_ai_agent.py",
+    "langgraph": ["-c", GRAPH],
+    "openai": ["openai_agents.py"],
+    "claude": ["claude_agent.py"],
+    "strands": ["strands_agent.py"],
+    "pydantic-ai": ["pydantic_ai_agent.py"],
 }
 
 
@@ -31,7 +49,7 @@ async def test_an_agent_of_adk_reads_what_all_have_said(server: Server) -> None:
 
     def say(framework: str, message: str) -> str:
         ran = subprocess.run(
-            [Path(os.environ["ADAPTERS"], framework, "bin/python"), SCRIPTS[framework], session_id, message],
+            [Path(os.environ["ADAPTERS"], framework, "bin/python"), *SCRIPTS[framework], session_id, message],
             cwd=EXAMPLES,
             env={**os.environ, "SESSIOND_URL": server.url},
             capture_output=True,
