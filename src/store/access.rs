@@ -1,7 +1,6 @@
 //! Keys, and what tokens are signed and revoked by.
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Grant, Names, Role, TokenEpoch};
@@ -13,7 +12,7 @@ use crate::store::backend::{Backend, Tx};
 use crate::store::error::{Cause, StoreError};
 use crate::store::run::End;
 use crate::store::sql::filter::{filter_text, plain_text};
-use crate::store::sql::query::{Query, at_most_one, one};
+use crate::store::sql::query::{Query, at_most_one, one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 
@@ -348,17 +347,18 @@ statements! { words,
                     on conflict (subject, app_name) do update set epoch = token_epochs.epoch + 1 returning epoch",
 }
 
-#[derive(FromRow)]
-struct ApiKeyRow {
-    id: String,
-    name: String,
-    digest: Option<Vec<u8>>,
-    role: String,
-    apps: String,
-    users: String,
-    create_time: i64,
-    expire_time: Option<i64>,
-    last_used_time: Option<i64>,
+row! {
+    struct ApiKeyRow {
+        id: String,
+        name: String,
+        digest: Option<Vec<u8>>,
+        role: String,
+        apps: String,
+        users: String,
+        create_time: i64,
+        expire_time: Option<i64>,
+        last_used_time: Option<i64>,
+    }
 }
 
 impl TryFrom<ApiKeyRow> for ApiKey {

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::command::Made;
@@ -20,7 +19,7 @@ use crate::store::artifacts::remove::erase_artifacts;
 use crate::store::backend::{Backend, Database as _, Scrubbed, Tx, UserLock};
 use crate::store::error::{Cause, Decided, StoreError, corrupt};
 use crate::store::run::{Call, End};
-use crate::store::sql::query::{Query, at_most_one, one};
+use crate::store::sql::query::{Query, at_most_one, one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 use crate::store::{access, feed};
@@ -416,23 +415,24 @@ fn of_user(table: &str) -> String {
     format!("delete from {table} where app_name = $1 and user_id = $2")
 }
 
-#[derive(FromRow)]
-struct ErasureRow {
-    id: String,
-    app_name: String,
-    subject: Vec<u8>,
-    request: Option<Vec<u8>>,
-    reference: Option<String>,
-    block: Option<bool>,
-    blocked: bool,
-    request_time: i64,
-    done_time: Option<i64>,
-    sessions: i64,
-    events: i64,
-    state_keys: i64,
-    changes: i64,
-    artifacts: i64,
-    receipt: Option<String>,
+row! {
+    struct ErasureRow {
+        id: String,
+        app_name: String,
+        subject: Vec<u8>,
+        request: Option<Vec<u8>>,
+        reference: Option<String>,
+        block: Option<bool>,
+        blocked: bool,
+        request_time: i64,
+        done_time: Option<i64>,
+        sessions: i64,
+        events: i64,
+        state_keys: i64,
+        changes: i64,
+        artifacts: i64,
+        receipt: Option<String>,
+    }
 }
 
 impl TryFrom<ErasureRow> for Erasure {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::event::StoredEvent;
@@ -16,7 +15,7 @@ use crate::store::backend::{Backend, Database as _, Tx};
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
-use crate::store::sql::query::{Query, at_most_one};
+use crate::store::sql::query::{Query, at_most_one, row};
 use crate::store::sql::rows::EventRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
@@ -340,11 +339,12 @@ fn tick_column(words: &Words) -> &'static str {
     if words.feed.is_row { "id" } else { "tick" }
 }
 
-#[derive(FromRow)]
-struct TickRow {
-    tick: i64,
-    time: i64,
-    snapshot: String,
+row! {
+    struct TickRow {
+        tick: i64,
+        time: i64,
+        snapshot: String,
+    }
 }
 
 impl From<TickRow> for Tick {
@@ -353,21 +353,22 @@ impl From<TickRow> for Tick {
     }
 }
 
-#[derive(FromRow)]
-struct FeedRow {
-    tick: i64,
-    tick_time: i64,
-    snapshot: String,
-    id: i64,
-    kind: i64,
-    app_name: String,
-    user_id: Option<String>,
-    session_id: Option<String>,
-    incarnation: Option<i64>,
-    first_revision: i64,
-    last_revision: i64,
-    detail: Option<String>,
-    time: i64,
+row! {
+    struct FeedRow {
+        tick: i64,
+        tick_time: i64,
+        snapshot: String,
+        id: i64,
+        kind: i64,
+        app_name: String,
+        user_id: Option<String>,
+        session_id: Option<String>,
+        incarnation: Option<i64>,
+        first_revision: i64,
+        last_revision: i64,
+        detail: Option<String>,
+        time: i64,
+    }
 }
 
 impl FeedRow {

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use sqlx::FromRow;
 use tokio::time::timeout;
 
 use super::backend::Tx as _;
@@ -15,7 +14,7 @@ use super::limits::{PostgresOptions, StoreLimits};
 use super::migrations::{POSTGRES, SQLITE, all_applied};
 use super::postgres::{self, PgTx};
 use super::sql::filter::plain_text;
-use super::sql::query::{Query, Row, Sql as _};
+use super::sql::query::{Query, Row, Sql as _, row};
 use super::sqlite::{self, SqliteTx};
 use super::url::DatabaseUrl;
 use crate::domain::query::UPDATE_BUCKET;
@@ -844,23 +843,24 @@ impl Snapshot {
     }
 }
 
-#[derive(FromRow)]
-struct ArtifactRow {
-    app_name: String,
-    user_id: String,
-    session_id: String,
-    incarnation: i64,
-    name: String,
-    version: i64,
-    owner: i64,
-    kind: String,
-    size: Option<i64>,
-    sha256: Option<Vec<u8>>,
-    blob: Option<String>,
-    blob_size: Option<i64>,
-    store: Option<String>,
-    object: Option<String>,
-    has_name: i64,
+row! {
+    struct ArtifactRow {
+        app_name: String,
+        user_id: String,
+        session_id: String,
+        incarnation: i64,
+        name: String,
+        version: i64,
+        owner: i64,
+        kind: String,
+        size: Option<i64>,
+        sha256: Option<Vec<u8>>,
+        blob: Option<String>,
+        blob_size: Option<i64>,
+        store: Option<String>,
+        object: Option<String>,
+        has_name: i64,
+    }
 }
 
 impl ArtifactRow {
@@ -885,20 +885,21 @@ impl ArtifactRow {
     }
 }
 
-#[derive(FromRow)]
-struct ArtifactNameRow {
-    app_name: String,
-    user_id: String,
-    session_id: String,
-    incarnation: i64,
-    name: String,
-    owner: i64,
-    next: i64,
-    latest: Option<i64>,
-    versions: i64,
-    found: i64,
-    found_latest: Option<i64>,
-    is_counted: i64,
+row! {
+    struct ArtifactNameRow {
+        app_name: String,
+        user_id: String,
+        session_id: String,
+        incarnation: i64,
+        name: String,
+        owner: i64,
+        next: i64,
+        latest: Option<i64>,
+        versions: i64,
+        found: i64,
+        found_latest: Option<i64>,
+        is_counted: i64,
+    }
 }
 
 impl ArtifactNameRow {

@@ -2,7 +2,6 @@
 //! takes as well: a write is before a grant, or is judged by it.
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::command::LeaseCommand;
@@ -17,7 +16,7 @@ use crate::store::run::End;
 use crate::store::sessions::change::locked_live;
 use crate::store::sql::columns::{HEAD_COLUMNS, of_session};
 use crate::store::sql::filter::{filter_text, plain_text};
-use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::query::{Query, Sql, at_most_one, row};
 use crate::store::sql::rows::HeadRow;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
@@ -107,18 +106,18 @@ statements! { words,
                   lease_ttl = $8, lease_all = $9 where app_name = $1 and user_id = $2 and id = $3",
 }
 
-/// A session with its lease, and the time now.
-#[derive(FromRow)]
-struct LeaseRow {
-    #[sqlx(flatten)]
-    head: HeadRow,
-    lease_epoch: i64,
-    lease_owner: Option<String>,
-    lease_invocation: Option<String>,
-    lease_expire: Option<i64>,
-    lease_ttl: Option<i64>,
-    lease_all: bool,
-    now: i64,
+row! {
+    /// A session with its lease, and the time now.
+    struct LeaseRow {
+        head: HeadRow,
+        lease_epoch: i64,
+        lease_owner: Option<String>,
+        lease_invocation: Option<String>,
+        lease_expire: Option<i64>,
+        lease_ttl: Option<i64>,
+        lease_all: bool,
+        now: i64,
+    }
 }
 
 impl TryFrom<LeaseRow> for LeaseView {

@@ -1,22 +1,37 @@
 //! Migrations, and whose a database is, as far as both databases share that. Nothing of a database is changed before it is known.
 
-use sqlx::FromRow;
-use sqlx::migrate::Migrator;
+use std::sync::LazyLock;
+
+use sqlx::SqlStr;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 use super::error::StoreError;
+use super::sql::query::row;
 
 /// Where a database notes its migrations. Other programs have `_sqlx_migrations`, which is the name that sqlx gives.
 pub const TABLE: &str = "sessiond_migrations";
 
-pub static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
-pub static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+pub static POSTGRES: LazyLock<Migrator> =
+    LazyLock::new(|| migrator(&[("sessions", include_str!("../../migrations/postgres/0001_sessions.sql"))]));
+pub static SQLITE: LazyLock<Migrator> =
+    LazyLock::new(|| migrator(&[("sessions", include_str!("../../migrations/sqlite/0001_sessions.sql"))]));
 
-/// A migration as the database has it.
-#[derive(Debug, FromRow)]
-pub struct Applied {
-    pub version: i64,
-    pub checksum: Vec<u8>,
-    pub success: bool,
+/// Of the names and texts of all migrations, from number 1 on.
+fn migrator(migrations: &[(&'static str, &'static str)]) -> Migrator {
+    let numbered = (1..).zip(migrations).map(|(number, (name, sql))| {
+        Migration::new(number, (*name).into(), MigrationType::Simple, SqlStr::from_static(sql), false)
+    });
+    Migrator::with_migrations(numbered.collect())
+}
+
+row! {
+    /// A migration as the database has it.
+    #[derive(Debug)]
+    pub struct Applied {
+        pub version: i64,
+        pub checksum: Vec<u8>,
+        pub success: bool,
+    }
 }
 
 /// Reads every [`Applied`].
@@ -134,7 +149,22 @@ fn dollar_quote(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    #[tokio::test]
+    async fn all_migrations_are_listed_as_sqlx_finds_them() {
+        for (folder, listed) in [("postgres", &POSTGRES), ("sqlite", &SQLITE)] {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(folder);
+            let found = Migrator::new(folder).await.unwrap();
+            let shown = |migrator: &Migrator| -> Vec<_> {
+                let all = migrator.iter().map(|it| (it.version, it.description.clone(), it.no_tx, it.checksum.clone()));
+                all.collect()
+            };
+            assert_eq!(shown(listed), shown(&found));
+        }
+    }
 
     #[test]
     fn statements_end_where_postgresql_ends_them() {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::append::{Append, decide, needs};
@@ -27,7 +26,7 @@ use crate::store::sessions::change::judge;
 use crate::store::sessions::read::{head, not_there};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_SESSION};
-use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::query::{Query, Sql, at_most_one, row};
 use crate::store::sql::rows::LostRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
@@ -441,21 +440,21 @@ statements! { words, ScopeTables { name, of, params: [p, q, r, ..], .. },
     ),
 }
 
-/// An event, and its session.
-#[derive(FromRow)]
-struct Held {
-    id: String,
-    sequence: i64,
-    commit_time: i64,
-    user_revision: i64,
-    app_revision: i64,
-    effect: Option<i64>,
-    digest: Vec<u8>,
-    body: String,
-    base_revision: i64,
-    forked_revision: Option<i64>,
-    #[sqlx(flatten)]
-    lost: LostRow,
+row! {
+    /// An event, and its session.
+    struct Held {
+        id: String,
+        sequence: i64,
+        commit_time: i64,
+        user_revision: i64,
+        app_revision: i64,
+        effect: Option<i64>,
+        digest: Vec<u8>,
+        body: String,
+        base_revision: i64,
+        forked_revision: Option<i64>,
+        lost: LostRow,
+    }
 }
 
 impl Held {
@@ -466,10 +465,11 @@ impl Held {
     }
 }
 
-#[derive(FromRow)]
-struct RedactedRow {
-    redaction: i64,
-    sequence: i64,
-    commit_time: i64,
-    body: String,
+row! {
+    struct RedactedRow {
+        redaction: i64,
+        sequence: i64,
+        commit_time: i64,
+        body: String,
+    }
 }

@@ -1,7 +1,6 @@
 //! Cuts sessions, and empties what was trimmed.
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::history;
@@ -20,7 +19,7 @@ use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OWNER};
-use crate::store::sql::query::{Query, Sql, at_most_one, one};
+use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
@@ -239,10 +238,10 @@ statements! { words,
     purge_stubs: format!("delete from events where {OF_INCARNATION} and sequence <= $5"),
 }
 
-/// A session whose trimmed events are to be emptied.
-#[derive(FromRow)]
-struct TrimRow {
-    #[sqlx(flatten)]
-    session: IncarnationRow,
-    emptied: i64,
+row! {
+    /// A session whose trimmed events are to be emptied.
+    struct TrimRow {
+        session: IncarnationRow,
+        emptied: i64,
+    }
 }

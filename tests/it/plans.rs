@@ -8,7 +8,7 @@ use std::str::FromStr as _;
 
 use serde_json::Value;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
 use crate::support::postgres;
 
@@ -191,6 +191,12 @@ fn words(line: &str) -> Vec<&str> {
     words
 }
 
+async fn plan(conn: &mut PgConnection, explain: String) -> Value {
+    let row = sqlx::query(AssertSqlSafe(explain)).persistent(false).fetch_one(conn).await.unwrap();
+    // Its type is json, whose form on the wire is the text.
+    serde_json::from_str(row.try_get_unchecked(0).unwrap()).unwrap()
+}
+
 /// The faults of a plan's node and of those below it.
 fn faults(name: &str, node: &Value, faults: &mut String) {
     if let Some(table) = node["Relation Name"].as_str() {
@@ -286,9 +292,7 @@ async fn every_statement_is_planned_within_one_app() {
         }
         let nulls = vec!["null"; types.len()].join(", ");
         let arguments = if nulls.is_empty() { nulls } else { format!("({nulls})") };
-        let explain = format!("explain (format json) execute p{arguments}");
-        let plan: Value =
-            sqlx::query_scalar(AssertSqlSafe(explain)).persistent(false).fetch_one(&mut conn).await.unwrap();
+        let plan = plan(&mut conn, format!("explain (format json) execute p{arguments}")).await;
         faults(name, &plan[0]["Plan"], &mut found);
         sqlx::raw_sql("deallocate p").execute(&mut conn).await.unwrap();
     }
@@ -340,9 +344,7 @@ async fn a_page_of_a_list_by_last_update_reads_no_more_than_its_buckets() {
                 types[n] = if value.starts_with('\'') { "text" } else { "bigint" };
             }
             prepare(&mut conn, &statement.text, &types).await.unwrap();
-            let explain = format!("explain (analyze, format json) execute p({arguments})");
-            let plan: Value =
-                sqlx::query_scalar(AssertSqlSafe(explain)).persistent(false).fetch_one(&mut conn).await.unwrap();
+            let plan = plan(&mut conn, format!("explain (analyze, format json) execute p({arguments})")).await;
             let mut conditions = Vec::new();
             let read = read_of("session_updates", &plan[0]["Plan"], &mut conditions);
             assert!((101.0..=142.0).contains(&read), "{name}: {read} rows: {conditions:?}");

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::FromRow;
-
 use crate::domain::artifact::{Blob, BlobKey, LooseBlob, SavedBlob};
 use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::refusal::Refusal;
@@ -11,7 +9,7 @@ use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::End;
-use crate::store::sql::query::{Query, Sql, Value, at_most_one};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transfer::insert::{in_sizes, rows_of};
 
@@ -252,15 +250,16 @@ statements! { words,
     forget_blob: format!("delete from blobs where {OF_BLOB} and versions = -1"),
 }
 
-#[derive(FromRow)]
-struct LooseRow {
-    app_name: String,
-    user_id: String,
-    id: String,
-    size: i64,
-    store: Option<String>,
-    object: Option<String>,
-    upload: Option<String>,
+row! {
+    struct LooseRow {
+        app_name: String,
+        user_id: String,
+        id: String,
+        size: i64,
+        store: Option<String>,
+        object: Option<String>,
+        upload: Option<String>,
+    }
 }
 
 impl LooseRow {

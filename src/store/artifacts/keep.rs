@@ -1,7 +1,5 @@
 //! What a policy leaves of artifacts: the last versions of each.
 
-use sqlx::FromRow;
-
 use super::blobs;
 use super::read::Holder;
 use super::remove::{forget, hold};
@@ -12,7 +10,7 @@ use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql};
+use crate::store::sql::query::{Query, Sql, row};
 use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -102,14 +100,15 @@ statements! { _words,
     ),
 }
 
-/// An artifact, and how many versions it has.
-#[derive(FromRow)]
-struct NameRow {
-    user_id: String,
-    session_id: String,
-    incarnation: i64,
-    name: String,
-    versions: i64,
+row! {
+    /// An artifact, and how many versions it has.
+    struct NameRow {
+        user_id: String,
+        session_id: String,
+        incarnation: i64,
+        name: String,
+        versions: i64,
+    }
 }
 
 impl NameRow {

@@ -3,15 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::FromRow;
-
 use crate::domain::access::NameRange;
 use crate::domain::history;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey};
 use crate::domain::writes::{EventWrite, Writes};
 use crate::store::error::{StoreError, corrupt};
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
-use crate::store::sql::query::{Query, Sql, Value, at_most_one};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transfer::insert::{CHUNK, in_sizes, rows_of};
 
@@ -151,16 +149,18 @@ pub async fn all_then(db: &mut impl Sql, moment: Moment<'_>) -> Result<Vec<(Arti
     versions_then(db, moment, &NameRange::of_prefix(""), "", i64::MAX).await
 }
 
-/// An artifact of which the events up to a moment name another version than those up to now.
-#[derive(Debug, FromRow)]
-pub struct Differs {
-    pub name: String,
-    pub was: Option<i64>,
-    pub now: i64,
-    /// The next version of the artifact, if it has had one here.
-    pub next: Option<i64>,
-    /// How many versions of the number `was` are here: one or none.
-    pub versions: i64,
+row! {
+    /// An artifact of which the events up to a moment name another version than those up to now.
+    #[derive(Debug)]
+    pub struct Differs {
+        pub name: String,
+        pub was: Option<i64>,
+        pub now: i64,
+        /// The next version of the artifact, if it has had one here.
+        pub next: Option<i64>,
+        /// How many versions of the number `was` are here: one or none.
+        pub versions: i64,
+    }
 }
 
 /// In byte order of names.

@@ -1,7 +1,5 @@
 //! Reads of artifacts.
 
-use sqlx::FromRow;
-
 use super::named;
 use super::named::Moment;
 use crate::domain::access::NameRange;
@@ -17,7 +15,7 @@ use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::sessions::read::{head, session};
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::query::{Query, Sql, at_most_one, row};
 use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -263,20 +261,21 @@ statements! { words,
     ),
 }
 
-/// A version.
-#[derive(FromRow)]
-pub struct VersionRow {
-    name: String,
-    version: i64,
-    kind: String,
-    mime_type: Option<String>,
-    size: Option<i64>,
-    sha256: Option<Vec<u8>>,
-    create_time: i64,
-    metadata: Option<String>,
-    display_name: Option<String>,
-    file_uri: Option<String>,
-    revision: Option<i64>,
+row! {
+    /// A version.
+    pub struct VersionRow {
+        name: String,
+        version: i64,
+        kind: String,
+        mime_type: Option<String>,
+        size: Option<i64>,
+        sha256: Option<Vec<u8>>,
+        create_time: i64,
+        metadata: Option<String>,
+        display_name: Option<String>,
+        file_uri: Option<String>,
+        revision: Option<i64>,
+    }
 }
 
 impl VersionRow {
@@ -303,14 +302,14 @@ pub fn digest(bytes: Vec<u8>) -> Result<[u8; 32]> {
     bytes.try_into().map_err(|_| StoreError::new(Cause::Internal, "a digest of an artifact does not have 32 bytes"))
 }
 
-/// A version, and where its bytes are.
-#[derive(FromRow)]
-pub struct PlacedRow {
-    #[sqlx(flatten)]
-    version: VersionRow,
-    blob: Option<String>,
-    store: Option<String>,
-    object: Option<String>,
+row! {
+    /// A version, and where its bytes are.
+    pub struct PlacedRow {
+        version: VersionRow,
+        blob: Option<String>,
+        store: Option<String>,
+        object: Option<String>,
+    }
 }
 
 impl PlacedRow {

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use sqlx::FromRow;
-
 use super::blobs;
 use super::blobs::WithVersion;
 use super::read::{Holder, VERSION, VersionRow, digest};
@@ -26,7 +24,7 @@ use crate::store::erasures::{admit, admit_all};
 use crate::store::error::{Cause, Decided, Failure, StoreError};
 use crate::store::run::{Call, End, Written, apply};
 use crate::store::sessions::read::head;
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, one};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Saving;
 use crate::store::transfer::insert::{in_sizes, rows_of};
@@ -559,26 +557,27 @@ statements! { words,
     set_latest: format!("insert into artifact_names ({NAME_COLUMNS}) values ($1, $2, $3, $4, $5, $6 + 1, $6, 1){NAMED}"),
 }
 
-/// What an artifact has, and its session or user.
-#[derive(FromRow)]
-struct HeldRow {
-    user_id: String,
-    session_id: String,
-    name: String,
-    /// Of all its artifacts.
-    versions: Option<i64>,
-    next: Option<i64>,
-    latest: Option<i64>,
-    sha256: Option<Vec<u8>>,
-    present: i64,
+row! {
+    /// What an artifact has, and its session or user.
+    struct HeldRow {
+        user_id: String,
+        session_id: String,
+        name: String,
+        /// Of all its artifacts.
+        versions: Option<i64>,
+        next: Option<i64>,
+        latest: Option<i64>,
+        sha256: Option<Vec<u8>>,
+        present: i64,
+    }
 }
 
-/// A version that an Idempotency-Key saved.
-#[derive(FromRow)]
-struct KeyedRow {
-    #[sqlx(flatten)]
-    version: VersionRow,
-    request_digest: Vec<u8>,
+row! {
+    /// A version that an Idempotency-Key saved.
+    struct KeyedRow {
+        version: VersionRow,
+        request_digest: Vec<u8>,
+    }
 }
 
 /// The insertions, of one row and of two.

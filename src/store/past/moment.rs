@@ -1,7 +1,5 @@
 //! The state of a session as it was.
 
-use sqlx::FromRow;
-
 use crate::domain::history;
 use crate::domain::ids::SessionKey;
 use crate::domain::query::{Moment, MomentQuery, StateFilter};
@@ -12,7 +10,7 @@ use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
-use crate::store::sql::query::{Query, Sql, at_most_one, one};
+use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::rows::{LostRow, StateRow};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -132,14 +130,14 @@ fn state_then_text(words: &Words) -> String {
     )
 }
 
-/// The revisions of shared scopes that an event saw, from when on these are known, and how often values were taken from them.
-#[derive(FromRow)]
-struct SeenRow {
-    user_revision: i64,
-    app_revision: i64,
-    user_floor: i64,
-    app_floor: i64,
-    redacted: i64,
-    #[sqlx(flatten)]
-    lost: LostRow,
+row! {
+    /// The revisions of shared scopes that an event saw, from when on these are known, and how often values were taken from them.
+    struct SeenRow {
+        user_revision: i64,
+        app_revision: i64,
+        user_floor: i64,
+        app_floor: i64,
+        redacted: i64,
+        lost: LostRow,
+    }
 }

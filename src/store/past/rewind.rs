@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::FromRow;
-
 use crate::domain::append::decide;
 use crate::domain::effective;
 use crate::domain::event::{StoredEvent, cost};
@@ -25,7 +23,7 @@ use crate::store::run::{End, apply};
 use crate::store::sessions::change::locked_live;
 use crate::store::sessions::read::{event_at, head, not_there, view, whole_session};
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql};
+use crate::store::sql::query::{Query, Sql, row};
 use crate::store::sql::statements::statements;
 use crate::store::sql::view::{events, rewinds};
 
@@ -153,11 +151,12 @@ statements! { words,
     ),
 }
 
-#[derive(FromRow)]
-struct DifferenceRow {
-    key: String,
-    was: Option<String>,
-    now: Option<String>,
+row! {
+    struct DifferenceRow {
+        key: String,
+        was: Option<String>,
+        now: Option<String>,
+    }
 }
 
 impl From<DifferenceRow> for Difference {

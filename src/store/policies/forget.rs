@@ -1,13 +1,11 @@
 //! Forgets what shared scopes were: raises their floors, and removes what is below.
 
-use sqlx::FromRow;
-
 use crate::domain::ids::{ScopeKey, UserId, UserKey};
 use crate::domain::policy::{Forget, Scopes};
 use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::run::End;
-use crate::store::sql::query::{Query, Sql, at_most_one, one};
+use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -210,16 +208,17 @@ fn history(words: &Words, name: &str, of: &str, [most, age, now]: [&str; 3], use
     )
 }
 
-/// The history of a shared scope, from which its new floor follows.
-#[derive(FromRow)]
-struct HistoryRow {
-    /// Of one of many users.
-    user_id: String,
-    floor: i64,
-    emptied: i64,
-    /// Of the first changes after the floor: the first one that is to stay, and the last.
-    young: Option<i64>,
-    last: Option<i64>,
+row! {
+    /// The history of a shared scope, from which its new floor follows.
+    struct HistoryRow {
+        /// Of one of many users.
+        user_id: String,
+        floor: i64,
+        emptied: i64,
+        /// Of the first changes after the floor: the first one that is to stay, and the last.
+        young: Option<i64>,
+        last: Option<i64>,
+    }
 }
 
 impl HistoryRow {

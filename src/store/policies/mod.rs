@@ -5,7 +5,6 @@ pub mod forget;
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use tokio::time::Instant;
 
 use crate::domain::ids::{AppName, SessionKey};
@@ -22,7 +21,7 @@ use crate::store::error::{Cause, Decided, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sessions::bury::bury;
 use crate::store::sessions::read::head;
-use crate::store::sql::query::{Query, at_most_one};
+use crate::store::sql::query::{Query, at_most_one, row};
 use crate::store::sql::rows::session_key;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -286,19 +285,20 @@ fn kept_text(words: &Words, [now, with_event, with_stub]: [&str; 3], which: &str
     )
 }
 
-/// What a policy judges a session by, and its names within its app.
-#[derive(FromRow)]
-struct KeptRow {
-    user_id: String,
-    id: String,
-    create_time: i64,
-    active_day: i64,
-    expire_time: Option<i64>,
-    revision: i64,
-    base_revision: i64,
-    first_commit: Option<i64>,
-    first_stub: Option<i64>,
-    now: i64,
+row! {
+    /// What a policy judges a session by, and its names within its app.
+    struct KeptRow {
+        user_id: String,
+        id: String,
+        create_time: i64,
+        active_day: i64,
+        expire_time: Option<i64>,
+        revision: i64,
+        base_revision: i64,
+        first_commit: Option<i64>,
+        first_stub: Option<i64>,
+        now: i64,
+    }
 }
 
 impl KeptRow {

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::QueryAs;
-use sqlx::{AssertSqlSafe, FromRow, Postgres};
+use sqlx::{AssertSqlSafe, Decode, FromRow, Postgres, Row as _, Type};
 
 use super::words::{clock, pinned};
 use crate::domain::event::StoredEvent;
@@ -260,26 +260,45 @@ pub fn read_statement<'q>(
 }
 
 /// A row of the statement.
-#[derive(FromRow)]
 pub struct ReadRow {
     /// Which of several queries it answers, from 1 on.
-    #[sqlx(default)]
     n: i64,
-    #[sqlx(flatten)]
     head: HeadRow,
     app_state: Option<String>,
     user_state: Option<String>,
     session_state: Option<String>,
     /// Of the events: the first sequence, and of each the commit time and the bytes of its body in `bodies`. Null if there
     /// are none.
-    #[sqlx(default)]
     first: Option<i64>,
-    #[sqlx(default)]
     commit_times: Option<Vec<i64>>,
-    #[sqlx(default)]
     sizes: Option<Vec<i32>>,
-    #[sqlx(default)]
     bodies: Option<String>,
+}
+
+impl FromRow<'_, PgRow> for ReadRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        /// The default in a statement without the column.
+        fn shown<'r, T: Default + Decode<'r, Postgres> + Type<Postgres>>(
+            row: &'r PgRow,
+            column: &str,
+        ) -> sqlx::Result<T> {
+            match row.try_get(column) {
+                Err(sqlx::Error::ColumnNotFound(_)) => Ok(T::default()),
+                read => read,
+            }
+        }
+        Ok(Self {
+            n: shown(row, "n")?,
+            head: HeadRow::from_row(row)?,
+            app_state: row.try_get("app_state")?,
+            user_state: row.try_get("user_state")?,
+            session_state: row.try_get("session_state")?,
+            first: shown(row, "first")?,
+            commit_times: shown(row, "commit_times")?,
+            sizes: shown(row, "sizes")?,
+            bodies: shown(row, "bodies")?,
+        })
+    }
 }
 
 impl ReadRow {

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sqlx::Postgres;
 use sqlx::postgres::PgArguments;
 use sqlx::query::{Query, QueryAs};
 use sqlx::query_builder::QueryBuilder;
-use sqlx::{FromRow, Postgres};
 
 use super::statement::Statement;
 use super::statements::LIST_SESSIONS;
@@ -26,6 +26,7 @@ use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{EVENT, HEAD_COLUMNS, Part, SESSION_COLUMNS};
+use crate::store::sql::query::row;
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::words::ttl_correction;
 
@@ -40,15 +41,16 @@ const CALL_FOR_ONE: &str = "select verdict, array[$4] as incarnations, array[coa
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, \
      $28, $29, $30, $31, $32, $33, $34)";
 
-/// The result of a call: the verdict, and for each stored event the incarnation of its session, the revisions of user and app that
-/// it records, and when it was committed.
-#[derive(FromRow)]
-pub struct VerdictRow {
-    verdict: String,
-    incarnations: Vec<i64>,
-    user_revisions: Vec<i64>,
-    app_revisions: Vec<i64>,
-    commit_times: Vec<i64>,
+row! {
+    /// The result of a call: the verdict, and for each stored event the incarnation of its session, the revisions of user and app that
+    /// it records, and when it was committed.
+    pub struct VerdictRow {
+        verdict: String,
+        incarnations: Vec<i64>,
+        user_revisions: Vec<i64>,
+        app_revisions: Vec<i64>,
+        commit_times: Vec<i64>,
+    }
 }
 
 impl VerdictRow {

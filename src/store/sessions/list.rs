@@ -2,8 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use sqlx::FromRow;
-
 use crate::domain::access::NameRange;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -15,7 +13,7 @@ use crate::domain::time::{Micros, Timestamp};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::sql::columns::state_columns;
-use crate::store::sql::query::Query;
+use crate::store::sql::query::{Query, row};
 use crate::store::sql::rows::StateRow;
 use crate::store::sql::words::Words;
 
@@ -172,12 +170,12 @@ fn listed_column(words: &Words) -> String {
     format!("concat_ws({}, {}) as listed", words.unit_separator, columns.join(", "))
 }
 
-/// A session of a list with its state.
-#[derive(FromRow)]
-struct ListedRow {
-    listed: String,
-    #[sqlx(flatten)]
-    state: StateRow,
+row! {
+    /// A session of a list with its state.
+    struct ListedRow {
+        listed: String,
+        state: StateRow,
+    }
 }
 
 /// A session of the app of a list, from [`listed_column`]. Its revisions of shared scopes are

@@ -1,14 +1,12 @@
 //! The statements of app and user state.
 
-use sqlx::FromRow;
-
 use crate::domain::ids::{IdempotencyKey, ScopeKey};
 use crate::domain::query::ScopeView;
 use crate::domain::request_key::RequestKey;
 use crate::domain::scope::join;
 use crate::domain::time::Micros;
 use crate::store::error::StoreError;
-use crate::store::sql::query::{Query, Sql, at_most_one, one};
+use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 
@@ -71,8 +69,9 @@ statements! { words, ScopeTables { name, owner, values, of, t_of, params: [p, q,
     ),
 }
 
-#[derive(FromRow)]
-struct ScopeRow {
-    revision: i64,
-    state: Option<String>,
+row! {
+    struct ScopeRow {
+        revision: i64,
+        state: Option<String>,
+    }
 }

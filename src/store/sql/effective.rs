@@ -2,10 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use sqlx::FromRow;
-
 use super::columns::{OF_INCARNATION, OF_L};
-use super::query::{Query, Sql, at_most_one};
+use super::query::{Query, Sql, at_most_one, row};
 use super::statements::statements;
 use crate::domain::effective::{Advance, COMPACTION, Mention, Record, Step, View};
 use crate::domain::ids::SessionKey;
@@ -118,10 +116,11 @@ pub async fn records(
     Ok(records)
 }
 
-#[derive(FromRow)]
-struct RecordRow {
-    sequence: i64,
-    body: String,
+row! {
+    struct RecordRow {
+        sequence: i64,
+        body: String,
+    }
 }
 
 statements! { words,

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::FromRow;
-
 use crate::domain::event::{Remains, StoredEvent, redaction_of};
 use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey};
 use crate::domain::loaded::{Known, Loaded, Needs, SessionHead};
 use crate::domain::time::Micros;
 use crate::store::error::{StoreError, corrupt};
+use crate::store::sql::query::row;
 use crate::store::sql::rows::lease_head;
 
 /// The keys to look for.
@@ -69,27 +68,28 @@ impl<'a> HeadsQuery<'a> {
     }
 }
 
-/// Kind 0: a session, with its event of one id if there is one. Kind 1: the revision of a shared scope. Kind 2: the highest of the
-/// erased users of an app. `n` counts the keys of a kind from 1.
-#[derive(FromRow)]
-pub struct HeadsRow {
-    kind: i32,
-    n: i64,
-    revision: i64,
-    incarnation: Option<i64>,
-    metadata_revision: Option<i64>,
-    update_time: Option<i64>,
-    expire_time: Option<i64>,
-    lease_epoch: Option<i64>,
-    lease_owner: Option<String>,
-    lease_expire: Option<i64>,
-    lease_now: Option<i64>,
-    most_revision: Option<i64>,
-    sequence: Option<i64>,
-    event_time: Option<i64>,
-    commit_time: Option<i64>,
-    digest: Option<Vec<u8>>,
-    body: Option<String>,
+row! {
+    /// Kind 0: a session, with its event of one id if there is one. Kind 1: the revision of a shared scope. Kind 2: the highest of the
+    /// erased users of an app. `n` counts the keys of a kind from 1.
+    pub struct HeadsRow {
+        kind: i32,
+        n: i64,
+        revision: i64,
+        incarnation: Option<i64>,
+        metadata_revision: Option<i64>,
+        update_time: Option<i64>,
+        expire_time: Option<i64>,
+        lease_epoch: Option<i64>,
+        lease_owner: Option<String>,
+        lease_expire: Option<i64>,
+        lease_now: Option<i64>,
+        most_revision: Option<i64>,
+        sequence: Option<i64>,
+        event_time: Option<i64>,
+        commit_time: Option<i64>,
+        digest: Option<Vec<u8>>,
+        body: Option<String>,
+    }
 }
 
 impl HeadsRow {

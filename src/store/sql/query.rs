@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, FromRow, SqlSafeStr as _, SqlStr};
+use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, SqlSafeStr as _, SqlStr, Type};
 
 use super::words::Words;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserKey};
@@ -18,6 +18,61 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// A row that both databases give.
 pub trait Row: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> {}
 impl<T: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow>> Row for T {}
+
+/// What a field of a `row!` is read from: the column of its name, or, if it is a row itself, the columns of its own fields.
+pub trait Field<'r, R>: Sized {
+    fn read(row: &'r R, name: &'static str) -> sqlx::Result<Self>;
+}
+
+macro_rules! columns {
+    ($($type:ty,)*) => {$(
+        impl<'r, R: sqlx::Row> Field<'r, R> for $type
+        where
+            Self: Decode<'r, R::Database> + Type<R::Database>,
+            &'static str: ColumnIndex<R>,
+        {
+            fn read(row: &'r R, name: &'static str) -> sqlx::Result<Self> {
+                row.try_get(name)
+            }
+        }
+    )*};
+}
+columns! {
+    i32, i64, bool, String, Vec<u8>, Vec<i64>,
+    Option<i64>, Option<bool>, Option<String>, Option<Vec<u8>>,
+}
+
+/// Makes a struct a row, by [`Field`]. With sqlx's derive, both drivers would be compiled a second time, to run in the compiler.
+macro_rules! row {
+    ($(#[$meta:meta])* $vis:vis struct $row:ident {
+        $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty,)*
+    }) => {
+        $(#[$meta])*
+        $vis struct $row {
+            $($(#[$field_meta])* $field_vis $field: $type,)*
+        }
+
+        impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $row
+        where
+            $($type: $crate::store::sql::query::Field<'r, R>,)*
+        {
+            fn from_row(row: &'r R) -> sqlx::Result<Self> {
+                Ok(Self { $($field: $crate::store::sql::query::Field::read(row, stringify!($field))?,)* })
+            }
+        }
+
+        impl<'r, R> $crate::store::sql::query::Field<'r, R> for $row
+        where
+            Self: sqlx::FromRow<'r, R>,
+            R: sqlx::Row,
+        {
+            fn read(row: &'r R, _name: &'static str) -> sqlx::Result<Self> {
+                sqlx::FromRow::from_row(row)
+            }
+        }
+    };
+}
+pub(crate) use row;
 
 /// What runs statements: a transaction of one of the databases.
 pub trait Sql: Send {

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use sqlx::FromRow;
-
 use super::filter::plain_text;
+use super::query::row;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
@@ -18,25 +17,26 @@ use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::Lost;
 use crate::store::error::{StoreError, corrupt};
 
-#[derive(FromRow)]
-pub struct HeadRow {
-    app_name: String,
-    user_id: String,
-    id: String,
-    incarnation: i64,
-    revision: i64,
-    metadata_revision: i64,
-    base_revision: i64,
-    create_time: i64,
-    update_time: i64,
-    update_time_number: String,
-    display_name: Option<String>,
-    labels: Option<String>,
-    expire_time: Option<i64>,
-    forked_from: Option<String>,
-    forked_revision: Option<i64>,
-    user_revision: i64,
-    app_revision: i64,
+row! {
+    pub struct HeadRow {
+        app_name: String,
+        user_id: String,
+        id: String,
+        incarnation: i64,
+        revision: i64,
+        metadata_revision: i64,
+        base_revision: i64,
+        create_time: i64,
+        update_time: i64,
+        update_time_number: String,
+        display_name: Option<String>,
+        labels: Option<String>,
+        expire_time: Option<i64>,
+        forked_from: Option<String>,
+        forked_revision: Option<i64>,
+        user_revision: i64,
+        app_revision: i64,
+    }
 }
 
 impl HeadRow {
@@ -92,12 +92,11 @@ impl TryFrom<HeadRow> for SessionInfo {
     }
 }
 
-#[derive(FromRow)]
-pub struct ViewRow {
-    #[sqlx(flatten)]
-    pub head: HeadRow,
-    #[sqlx(flatten)]
-    pub state: StateRow,
+row! {
+    pub struct ViewRow {
+        pub head: HeadRow,
+        pub state: StateRow,
+    }
 }
 
 impl ViewRow {
@@ -108,11 +107,12 @@ impl ViewRow {
     }
 }
 
-#[derive(FromRow)]
-pub struct StateRow {
-    app_state: Option<String>,
-    user_state: Option<String>,
-    session_state: Option<String>,
+row! {
+    pub struct StateRow {
+        app_state: Option<String>,
+        user_state: Option<String>,
+        session_state: Option<String>,
+    }
 }
 
 impl StateRow {
@@ -121,11 +121,12 @@ impl StateRow {
     }
 }
 
-#[derive(FromRow)]
-pub struct EventRow {
-    sequence: i64,
-    commit_time: i64,
-    body: String,
+row! {
+    pub struct EventRow {
+        sequence: i64,
+        commit_time: i64,
+        body: String,
+    }
 }
 
 impl From<EventRow> for StoredEvent {
@@ -134,21 +135,22 @@ impl From<EventRow> for StoredEvent {
     }
 }
 
-/// A session with the head that an append locks.
-#[derive(FromRow)]
-pub struct LockedRow {
-    pub app_name: String,
-    pub user_id: String,
-    pub id: String,
-    pub incarnation: i64,
-    pub revision: i64,
-    pub metadata_revision: i64,
-    pub update_time: i64,
-    pub expire_time: Option<i64>,
-    lease_epoch: i64,
-    lease_owner: Option<String>,
-    lease_expire: Option<i64>,
-    lease_now: Option<i64>,
+row! {
+    /// A session with the head that an append locks.
+    pub struct LockedRow {
+        pub app_name: String,
+        pub user_id: String,
+        pub id: String,
+        pub incarnation: i64,
+        pub revision: i64,
+        pub metadata_revision: i64,
+        pub update_time: i64,
+        pub expire_time: Option<i64>,
+        lease_epoch: i64,
+        lease_owner: Option<String>,
+        lease_expire: Option<i64>,
+        lease_now: Option<i64>,
+    }
 }
 
 impl TryFrom<LockedRow> for LockedSession {
@@ -178,13 +180,14 @@ pub fn lease_head(epoch: i64, owner: Option<&str>, expire: Option<i64>, now: Opt
     LeaseHead { epoch, all }
 }
 
-/// A session's key and incarnation.
-#[derive(FromRow)]
-pub struct IncarnationRow {
-    app_name: String,
-    user_id: String,
-    session_id: String,
-    incarnation: i64,
+row! {
+    /// A session's key and incarnation.
+    pub struct IncarnationRow {
+        app_name: String,
+        user_id: String,
+        session_id: String,
+        incarnation: i64,
+    }
 }
 
 impl IncarnationRow {
@@ -201,11 +204,11 @@ pub struct Buried {
     pub erasure: Option<String>,
 }
 
-#[derive(FromRow)]
-pub struct BuriedRow {
-    #[sqlx(flatten)]
-    session: IncarnationRow,
-    erasure: Option<String>,
+row! {
+    pub struct BuriedRow {
+        session: IncarnationRow,
+        erasure: Option<String>,
+    }
 }
 
 impl BuriedRow {
@@ -215,13 +218,15 @@ impl BuriedRow {
     }
 }
 
-/// Where an imported session lost what shared scopes were.
-#[derive(Clone, Copy, FromRow)]
-pub struct LostRow {
-    lost_user_from: Option<i64>,
-    lost_user_through: Option<i64>,
-    lost_app_from: Option<i64>,
-    lost_app_through: Option<i64>,
+row! {
+    /// Where an imported session lost what shared scopes were.
+    #[derive(Clone, Copy)]
+    pub struct LostRow {
+        lost_user_from: Option<i64>,
+        lost_user_through: Option<i64>,
+        lost_app_from: Option<i64>,
+        lost_app_through: Option<i64>,
+    }
 }
 
 impl From<LostRow> for Lost {

@@ -1,12 +1,10 @@
 //! A session by several statements: its head, its merged state, a page of its events. What both databases do for queries that are
 //! not [plain](SessionQuery::is_plain).
 
-use sqlx::FromRow;
-
 use super::columns::{HEAD_COLUMNS, OF_INCARNATION, OF_L, of_session, state_columns};
 use super::effective::{self, Log};
 use super::filter::filter_text;
-use super::query::{Query, Sql, Value, at_most_one};
+use super::query::{Query, Sql, Value, at_most_one, row};
 use super::rows::{EventRow, HeadRow, ViewRow};
 use super::statements::statements;
 use super::words::Words;
@@ -18,12 +16,12 @@ use crate::store::error::StoreError;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-#[derive(FromRow)]
-pub struct PagedEventRow {
-    #[sqlx(flatten)]
-    event: EventRow,
-    /// Rows that the filters found, up to one more than the page holds.
-    total: i64,
+row! {
+    pub struct PagedEventRow {
+        event: EventRow,
+        /// Rows that the filters found, up to one more than the page holds.
+        total: i64,
+    }
 }
 
 /// Up to `max_rows` of the rows, and how many the filters found, of which the last may be one more.

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::FromRow;
-
 use crate::domain::artifact::{Content, MAX_VERSIONS, Version};
 use crate::domain::ids::{ArtifactName, SessionKey};
 use crate::domain::json::RawJson;
@@ -21,7 +19,7 @@ use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql, Value, at_most_one};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transfer::insert::{CHUNK, rows_of};
 
@@ -247,12 +245,12 @@ statements! { words,
     ),
 }
 
-/// A version, where its bytes are, and the number of the next one.
-#[derive(FromRow)]
-struct ExportedVersionRow {
-    #[sqlx(flatten)]
-    placed: PlacedRow,
-    next: i64,
+row! {
+    /// A version, where its bytes are, and the number of the next one.
+    struct ExportedVersionRow {
+        placed: PlacedRow,
+        next: i64,
+    }
 }
 
 impl ExportedVersionRow {

@@ -1,7 +1,5 @@
 //! A session as exports show it.
 
-use sqlx::FromRow;
-
 use crate::domain::ids::EventId;
 use crate::domain::json::RawJson;
 use crate::domain::query::{SessionQuery, StateFilter};
@@ -14,7 +12,7 @@ use crate::store::error::{StoreError, corrupt};
 use crate::store::sessions::read::session;
 use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::filter::plain_text;
-use crate::store::sql::query::{Query, Sql, one};
+use crate::store::sql::query::{Query, Sql, one, row};
 use crate::store::sql::rows::LostRow;
 use crate::store::sql::statements::statements;
 
@@ -95,31 +93,32 @@ statements! { _words,
     ),
 }
 
-/// What of a session only exports show.
-#[derive(FromRow)]
-struct ExportedRow {
-    initial_state: String,
-    created_user_revision: i64,
-    created_app_revision: i64,
-    imported_mark: Option<String>,
-    imported_digest: Option<Vec<u8>>,
-    #[sqlx(flatten)]
-    lost: LostRow,
-    redacted: i64,
-    has_artifacts: i64,
+row! {
+    /// What of a session only exports show.
+    struct ExportedRow {
+        initial_state: String,
+        created_user_revision: i64,
+        created_app_revision: i64,
+        imported_mark: Option<String>,
+        imported_digest: Option<Vec<u8>>,
+        lost: LostRow,
+        redacted: i64,
+        has_artifacts: i64,
+    }
 }
 
-#[derive(FromRow)]
-struct ExportedEventRow {
-    sequence: i64,
-    id: String,
-    invocation_id: String,
-    event_time: i64,
-    commit_time: i64,
-    user_revision: i64,
-    app_revision: i64,
-    digest: Vec<u8>,
-    body: Option<String>,
+row! {
+    struct ExportedEventRow {
+        sequence: i64,
+        id: String,
+        invocation_id: String,
+        event_time: i64,
+        commit_time: i64,
+        user_revision: i64,
+        app_revision: i64,
+        digest: Vec<u8>,
+        body: Option<String>,
+    }
 }
 
 impl TryFrom<ExportedEventRow> for LogRow {

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use sqlx::FromRow;
-
 use crate::domain::erasure::Subject;
 use crate::domain::history;
 use crate::domain::ids::ScopeKey;
@@ -20,7 +18,7 @@ use crate::store::error::{Decided, StoreError};
 use crate::store::policies::forget::purge_log;
 use crate::store::run::End;
 use crate::store::shared::statements::scope;
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, one};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::scope::{SCOPES, ScopeTables, of_scope};
 use crate::store::sql::statements::statements;
 use crate::store::transfer::insert::{CHUNK, rows_of};
@@ -318,12 +316,13 @@ statements! { words, ScopeTables { name, owner, values, of, l_of, params: [p, q,
     settle_past: format!("update {name}_scopes set floor = {p}, emptied = {p}, imported = 0 where {of}"),
 }
 
-/// A row of the log of a shared scope, and how many there are in a page.
-#[derive(FromRow)]
-struct PastRow {
-    revision: i64,
-    key: String,
-    value: Option<String>,
-    time: i64,
-    total: i64,
+row! {
+    /// A row of the log of a shared scope, and how many there are in a page.
+    struct PastRow {
+        revision: i64,
+        key: String,
+        value: Option<String>,
+        time: i64,
+        total: i64,
+    }
 }

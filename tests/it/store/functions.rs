@@ -85,7 +85,7 @@ const FAULTS: [Fault; 11] = [
 ];
 
 /// A session as the database has it, and after the batch.
-#[derive(Clone, sqlx::FromRow)]
+#[derive(Clone)]
 struct Head {
     user_id: String,
     id: String,
@@ -180,12 +180,21 @@ async fn batch(
     round: u64,
     fault: Option<Fault>,
 ) -> (String, Option<String>) {
-    let heads: Vec<Head> = sqlx::query_as(
+    let heads: Vec<(String, String, i64, i64, i64, i64)> = sqlx::query_as(
         "select user_id, id, incarnation, revision, update_time, lease_epoch from sessions where id like 's%' order by user_id, id",
     )
     .fetch_all(&mut *conn)
     .await
     .unwrap();
+    let head = |(user_id, id, incarnation, revision, update_time, lease_epoch)| Head {
+        user_id,
+        id,
+        incarnation,
+        revision,
+        update_time,
+        lease_epoch,
+    };
+    let heads: Vec<Head> = heads.into_iter().map(head).collect();
     let users: Vec<(String, i64)> =
         sqlx::query_as("select user_id, revision from user_scopes").fetch_all(&mut *conn).await.unwrap();
     let users: HashMap<String, i64> = users.into_iter().collect();
