@@ -15,6 +15,7 @@
 //! - `allowance`: how long a peer may keep the server waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: running the service
 //! - [`commands`]: the other commands
+//! - `program`: what `main` runs
 //!
 //! Only what `main` and the integration tests need is public.
 
@@ -28,6 +29,7 @@ mod http;
 pub mod metrics;
 mod origin;
 mod outgoing;
+mod program;
 mod server;
 pub mod service;
 pub mod startup;
@@ -36,3 +38,4 @@ pub mod telemetry;
 mod traces;
 
 pub use http::{openapi_adk_yaml, openapi_yaml};
+pub use program::main;
