@@ -1,6 +1,6 @@
 //! Where logs go, in which format, and which data they never contain.
 
-use std::fmt;
+use std::fmt::Debug;
 use std::io::{self, IsTerminal as _};
 use std::panic::{self, PanicHookInfo};
 use std::time::SystemTime;
@@ -8,11 +8,12 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::fmt::{self, FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::domain::json::ObjectText;
 
@@ -31,9 +32,11 @@ pub enum LogFormat {
 ///
 /// # Errors
 /// The directives are invalid.
-pub fn filter(directives: &str) -> Result<EnvFilter, ParseError> {
+pub fn filter(directives: &str) -> Result<Targets, ParseError> {
+    // Nothing between two commas would be a target that all others begin with.
+    let directives = directives.split(',').map(str::trim).filter(|directive| !directive.is_empty());
     // The last directive of a target wins. sqlx logs statements, slow ones too, under this target.
-    EnvFilter::try_new(format!("{directives},sqlx::query=off"))
+    directives.chain(["sqlx::query=off"]).collect::<Vec<_>>().join(",").parse()
 }
 
 /// Sends log events of this process to stderr, panics included. Call it once, at start.
@@ -41,14 +44,12 @@ pub fn filter(directives: &str) -> Result<EnvFilter, ParseError> {
 /// # Errors
 /// The directives are invalid, or a subscriber is installed already.
 pub fn init(format: LogFormat, directives: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter(directives)?)
-        .with_writer(io::stderr)
-        // It would report a broken stderr on stderr, and panic.
-        .log_internal_errors(false);
+    let filtered = tracing_subscriber::registry().with(filter(directives)?);
+    // It would report a broken stderr on stderr, and panic.
+    let lines = fmt::layer().with_writer(io::stderr).log_internal_errors(false);
     match format {
-        LogFormat::Json => subscriber.event_format(JsonLine).try_init()?,
-        LogFormat::Pretty => subscriber.compact().with_ansi(io::stderr().is_terminal()).try_init()?,
+        LogFormat::Json => filtered.with(lines.event_format(JsonLine)).try_init()?,
+        LogFormat::Pretty => filtered.with(lines.compact().with_ansi(io::stderr().is_terminal())).try_init()?,
     }
     panic::set_hook(Box::new(log_panic));
     Ok(())
@@ -65,7 +66,7 @@ where
     N: for<'a> FormatFields<'a> + 'static,
 {
     #[expect(clippy::disallowed_methods, reason = "when something is logged is no rule")]
-    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> std::fmt::Result {
         let metadata = event.metadata();
         let mut line = Fields(ObjectText::with_capacity(512));
         line.0.push("timestamp", &quoted_time(SystemTime::now().into()));
@@ -101,7 +102,7 @@ impl Visit for Fields {
         self.0.push(field.name(), &serde_json::to_string(&value).unwrap_or_default());
     }
 
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.0.push_str(field.name(), &format!("{value:?}"));
     }
 }
@@ -218,8 +219,10 @@ mod tests {
     fn statements_stay_out_of_every_filter() {
         for directives in [DEFAULT_FILTER, "trace", "sqlx=trace", "sqlx::query=trace", "", "off", "info,"] {
             let filter = filter(directives).unwrap();
-            tracing::subscriber::with_default(tracing_subscriber::fmt().with_env_filter(filter).finish(), || {
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(filter), || {
                 assert!(!tracing::enabled!(target: "sqlx::query", tracing::Level::ERROR), "{directives}");
+                let is_off = ["sqlx=trace", "sqlx::query=trace", "", "off"].contains(&directives);
+                assert_eq!(tracing::enabled!(target: "sessiond", tracing::Level::INFO), !is_off, "{directives}");
             });
         }
     }
