@@ -1,4 +1,4 @@
-"""Agents of all frameworks, and a graph, in one session, each with its framework in an environment of its own: run-adapter-tests."""
+"""Agents of all frameworks in one session, and a graph: see run-adapter-tests, which makes an environment for each."""
 
 import os
 import subprocess
