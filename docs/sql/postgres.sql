@@ -104,6 +104,13 @@ select sequence, commit_time, body from events where app_name = $1 and user_id =
 select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
     and key = $5;
 
+-- session_range
+select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
+    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select key,
+    value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    key >= $5 and key < $6 order by key limit 0 + $7) as page) as sized where size_so_far <= $8 or place = 1
+    order by key;
+
 -- apps
 with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
     union all select min(app_name) from app_scopes where app_name >= $1 union all select min(app_name) from
@@ -209,6 +216,18 @@ select coalesce((select revision from user_scopes where app_name = $1 and user_i
 select coalesce((select revision from app_scopes where app_name = $1), 0) as revision, (select
     string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from app_state t where t.app_name =
     $1) as state;
+
+-- user_range
+select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
+    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select key,
+    value from user_state where app_name = $1 and user_id = $2 and key >= $3 and key < $4 order by key limit 0
+    + $5) as page) as sized where size_so_far <= $6 or place = 1 order by key;
+
+-- app_range
+select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
+    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select key,
+    value from app_state where app_name = $1 and key >= $2 and key < $3 order by key limit 0 + $4) as page) as
+    sized where size_so_far <= $5 or place = 1 order by key;
 
 -- user_keys_changed
 select p.text, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
@@ -403,6 +422,36 @@ select (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' 
     app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t
     where t.valid_from <= $5 and t.valid_to > $5 and ($13::text[] is null or t.key = any($13))) as t) as
     session_state;
+
+-- session_range_then
+select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
+    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select
+    t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and
+    t.incarnation = $4 and t.revision <= $5 and t.key >= $7 and t.key < $8 union all select t.key, t.value from
+    unnest($6::bigint[]) as n(node) cross join lateral (select * from session_spans s where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from
+    <= $5 and t.valid_to > $5 and t.key >= $7 and t.key < $8 order by key limit 0 + $9) as page) as sized where
+    size_so_far <= $10 or place = 1 order by key;
+
+-- user_range_then
+select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
+    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select
+    t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 and t.revision <= $3 and t.key >=
+    $5 and t.key < $6 union all select t.key, (select l.value from user_log l where l.app_name = $1 and
+    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from unnest($4::bigint[]) as n(node) cross
+    join lateral (select * from user_spans s where app_name = $1 and user_id = $2 and s.node = n.node offset 0)
+    as t where t.valid_from <= $3 and t.valid_to > $3 and t.key >= $5 and t.key < $6 order by key limit 0 + $7)
+    as page) as sized where size_so_far <= $8 or place = 1 order by key;
+
+-- app_range_then
+select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
+    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select
+    t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $2 and t.key >= $4 and t.key < $5
+    union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key = t.key and
+    l.revision = t.valid_from) from unnest($3::bigint[]) as n(node) cross join lateral (select * from app_spans
+    s where app_name = $1 and s.node = n.node offset 0) as t where t.valid_from <= $2 and t.valid_to > $2 and
+    t.key >= $4 and t.key < $5 order by key limit 0 + $6) as page) as sized where size_so_far <= $7 or place =
+    1 order by key;
 
 -- cut
 update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||

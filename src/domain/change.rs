@@ -178,7 +178,10 @@ pub enum Keys {
 
 impl Keys {
     /// The scope and the key as stored; `None` for a `temp:` key.
-    fn read(self, key: &str) -> Result<Option<(Scope, &str)>, &'static str> {
+    ///
+    /// # Errors
+    /// The broken rule, in words for a client.
+    pub fn read(self, key: &str) -> Result<Option<(Scope, &str)>, &'static str> {
         let split = split(key);
         check_key(split.map_or(key, |(_, stored)| stored))?;
         match (self, split) {

@@ -29,6 +29,7 @@
 //! - [`scope_write`]: changes of app or user state on their own
 //! - [`access`]: who may do what
 //! - `limits`, `writer`: how much a request may carry, and who writes
+//! - [`state_range`]: the keys of a state with a prefix, and pages of them
 //! - [`query`], [`command`]: requests of readers and writers, and their results
 //! - [`trim`]: where a session begins; [`redact`]: what of an event must not be read again
 //! - [`policy`]: how long the data of an app is kept
@@ -71,6 +72,7 @@ pub mod scope;
 pub mod scope_write;
 pub mod session;
 pub mod shape;
+pub mod state_range;
 pub mod tag;
 pub(crate) mod template;
 pub mod time;

@@ -6,6 +6,7 @@ use super::ids::{AppName, SessionId, SessionKey, UserId};
 use super::json::RawJson;
 use super::scope::{Scope, split};
 use super::session::SessionInfo;
+use super::state_range::{StatePage, StateRange};
 use super::tag::{Tag, Timeline};
 use super::time::Micros;
 
@@ -83,6 +84,15 @@ pub struct StateFilter {
 }
 
 impl StateFilter {
+    /// The keys of one scope.
+    pub fn of(&self, scope: Scope) -> &Option<Vec<String>> {
+        match scope {
+            Scope::App => &self.app,
+            Scope::User => &self.user,
+            Scope::Session => &self.session,
+        }
+    }
+
     pub fn is_whole(&self) -> bool {
         self.app.is_none() && self.user.is_none() && self.session.is_none()
     }
@@ -185,8 +195,25 @@ pub struct RedactedQuery {
 pub struct MomentQuery {
     pub key: SessionKey,
     pub revision: i64,
-    pub filter: StateFilter,
+    pub part: StatePart,
     pub now: Micros,
+}
+
+/// What is asked of a merged state.
+#[derive(Debug)]
+pub enum StatePart {
+    Keys(StateFilter),
+    Range(StateRange),
+}
+
+impl StatePart {
+    /// Whether it may show a key of the scope.
+    pub fn asks_for(&self, scope: Scope) -> bool {
+        match self {
+            Self::Keys(filter) => filter.of(scope).as_ref().is_none_or(|keys| !keys.is_empty()),
+            Self::Range(range) => range.of_scope(scope).is_some(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -194,7 +221,7 @@ pub enum Moment {
     /// The merged state and the tag of that moment.
     Then {
         tag: Tag,
-        state: String,
+        state: StatePage,
     },
     SessionNotFound,
     /// The session has not reached that revision; this is its current one.
@@ -205,11 +232,28 @@ pub enum Moment {
     Forgotten(i64),
 }
 
+/// What is asked of app or user state on its own.
+#[derive(Debug, Clone)]
+pub enum ScopePart {
+    Whole,
+    /// Those of these keys that are there, in byte order.
+    Keys(Vec<String>),
+    Range(StateRange),
+}
+
 #[derive(Debug)]
 pub struct ScopeView {
     pub revision: i64,
     /// A JSON object, keys without prefix.
     pub state: String,
+    /// Its last key, if it is a page and there are more.
+    pub next: Option<String>,
+}
+
+impl ScopeView {
+    pub fn of_page(revision: i64, StatePage { state, next }: StatePage) -> Self {
+        Self { revision, state, next }
+    }
 }
 
 /// A page of an app's sessions, or of one user's: of those, the sessions of `users`.

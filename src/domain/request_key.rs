@@ -24,6 +24,17 @@ impl RequestKey {
         for member in members {
             fields.add(to_camel(&member.key).into_owned(), member.value);
         }
+        Self::of(key, place, fields)
+    }
+
+    /// As [`RequestKey::new`], of a body that is one value.
+    pub fn of_value<'a>(key: IdempotencyKey, place: impl Iterator<Item = &'a str>, value: Json<'_>) -> Self {
+        let mut fields = Content::default();
+        fields.add("value".to_owned(), value);
+        Self::of(key, place, fields)
+    }
+
+    fn of<'a>(key: IdempotencyKey, place: impl Iterator<Item = &'a str>, fields: Content<'_>) -> Self {
         let mut hash = Sha256::new();
         for part in place {
             hash.update((part.len() as u64).to_be_bytes());
@@ -67,6 +78,20 @@ mod tests {
             assert_ne!(body(other), base, "{other}");
         }
         assert_eq!(body("{}"), of(&["createSession", "app", "user"], None));
+    }
+
+    #[test]
+    fn the_digest_of_a_value_sees_all_of_it() {
+        let of = |value| {
+            let key = IdempotencyKey::parse("k").unwrap();
+            RequestKey::of_value(key, ["putAppStateKey", "app", "k"].into_iter(), Json::trusted(value)).digest
+        };
+        assert_eq!(of(r#"{"a_b":1,"c":null}"#), of(r#"{ "c": null, "a_b": 1.0 }"#));
+        for other in [r#"{"aB":1,"c":null}"#, r#"{"a_b":1}"#, "{}", "null", "1", "[]"] {
+            assert_ne!(of(r#"{"a_b":1,"c":null}"#), of(other), "{other}");
+        }
+        assert_ne!(of("1"), of("2"));
+        assert_ne!(of("null"), of("{}"));
     }
 
     #[test]

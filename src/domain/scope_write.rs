@@ -6,6 +6,7 @@ use super::Limits;
 use super::change::{Edit, Keys};
 use super::ids::{ScopeKey, StateAddress};
 use super::loaded::{KeyNeeds, StateEntry, need_key};
+use super::query::ScopePart;
 use super::refusal::{Mismatch, Refusal};
 use super::request_key::RequestKey;
 use super::resolve::{Resolved, Working};
@@ -22,6 +23,8 @@ pub struct ScopeWrite {
     pub if_match: Option<IfMatch>,
     /// Stored beside the scope, so that a retry changes nothing twice.
     pub request: Option<RequestKey>,
+    /// What the answer shows of it afterwards.
+    pub shows: ScopePart,
     pub limits: Limits,
     pub now: Micros,
 }
@@ -89,7 +92,8 @@ mod tests {
             sets: parse_delta(Json::trusted(sets), keys, "", &limits).unwrap(),
             ops: parse_ops(Json::trusted(ops), keys, "", &limits).unwrap(),
         };
-        ScopeWrite { scope, edit, if_match: None, request: None, limits, now: Micros(0) }
+        let shows = ScopePart::Whole;
+        ScopeWrite { scope, edit, if_match: None, request: None, shows, limits, now: Micros(0) }
     }
 
     fn values(scope: &ScopeKey, keys: &[(&str, &str)]) -> HashMap<StateAddress, StateEntry> {

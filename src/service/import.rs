@@ -21,6 +21,7 @@ use crate::domain::event::{Rewind, cost, cost_beside};
 use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
+use crate::domain::query::ScopePart;
 use crate::domain::refusal::Refusal;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Micros, Timestamp};
@@ -882,7 +883,7 @@ impl Import {
         let deadline = self.deadline();
         let store = &self.service.store;
         let taken = if self.options.dry_run {
-            let found = self.service.read(deadline, || store.scope(&import.scope, deadline)).await;
+            let found = self.service.read(deadline, || store.scope(&import.scope, &ScopePart::Whole, deadline)).await;
             import.beside(&found.map_err(Failed::Service)?).map(drop)
         } else {
             let write = |_| store.import_scope(&import, deadline);

@@ -6,10 +6,11 @@ use super::retry::{Repeat, Tried};
 use super::{Changed, Error, Guard, Made, Reader, Result, Service};
 use crate::domain::command::Fork;
 use crate::domain::ids::{EventId, SessionId, SessionKey};
-use crate::domain::query::{Moment, MomentQuery, SessionView, StateFilter};
+use crate::domain::query::{Moment, MomentQuery, SessionView, StatePart};
 use crate::domain::refusal::Refusal;
 use crate::domain::request_key::RequestKey;
 use crate::domain::rewind::{RewindRequest, RewindTarget, Rewound};
+use crate::domain::state_range::StatePage;
 use crate::domain::tag::Tag;
 
 impl Reader {
@@ -21,10 +22,10 @@ impl Reader {
         &self,
         key: SessionKey,
         revision: i64,
-        filter: StateFilter,
+        part: StatePart,
         deadline: Instant,
-    ) -> Result<(Tag, String)> {
-        let query = MomentQuery { key, revision, filter, now: self.clock.now() };
+    ) -> Result<(Tag, StatePage)> {
+        let query = MomentQuery { key, revision, part, now: self.clock.now() };
         match self.read(deadline, || self.reads.moment(&query, deadline)).await? {
             Moment::Then { tag, state } => Ok((tag, state)),
             Moment::SessionNotFound => Err(Error::SessionNotFound),

@@ -10,11 +10,12 @@ use crate::domain::change::{Condition, Edit, Keys, Precondition, WrittenEdit};
 use crate::domain::event::{EventDraft, cost_beside};
 use crate::domain::ids::{EventId, ScopeKey, SessionKey};
 use crate::domain::json::{Json, RawJson};
-use crate::domain::query::{ScopeView, SessionView, StateFilter};
+use crate::domain::query::{ScopePart, ScopeView, SessionView, StateFilter, StatePart};
 use crate::domain::request_key::RequestKey;
 use crate::domain::scope::{self, Scope};
 use crate::domain::scope_write::ScopeWrite;
 use crate::domain::session::SessionInfo;
+use crate::domain::state_range::StatePage;
 use crate::domain::tag::{IfMatch, Tag};
 use crate::domain::template::{Missing, Template, Texts};
 
@@ -72,9 +73,40 @@ impl Reader {
         Ok((view.head.tag(), text))
     }
 
-    /// App or user state on its own.
-    pub async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
-        self.read(deadline, || self.reads.scope(scope, deadline)).await
+    /// A part of the merged state as it is now.
+    ///
+    /// # Errors
+    /// `SessionNotFound`.
+    pub async fn state(&self, key: SessionKey, part: StatePart, deadline: Instant) -> Result<(Tag, StatePage)> {
+        match part {
+            StatePart::Keys(filter) => {
+                let view = self.session(key, Some(filter), None, deadline).await?;
+                Ok((view.head.tag(), StatePage { state: view.state.unwrap_or_default(), next: None }))
+            }
+            StatePart::Range(range) => {
+                let now = self.clock.now();
+                let found = self.read(deadline, || self.reads.state_range(&key, &range, now, deadline)).await?;
+                let (head, page) = found.ok_or(Error::SessionNotFound)?;
+                Ok((head.tag(), page))
+            }
+        }
+    }
+
+    /// App or user state on its own, or a part of it.
+    pub async fn scope(&self, scope: &ScopeKey, part: ScopePart, deadline: Instant) -> Result<ScopeView> {
+        self.read(deadline, || self.reads.scope(scope, &part, deadline)).await
+    }
+}
+
+impl Reader {
+    /// One value of app or user state, and the scope's revision.
+    ///
+    /// # Errors
+    /// `StateKeyNotFound`.
+    pub async fn scope_value(&self, scope: &ScopeKey, key: String, deadline: Instant) -> Result<(i64, RawJson)> {
+        let view = self.scope(scope, ScopePart::Keys(vec![key.clone()]), deadline).await?;
+        let value = Json::trusted(&view.state).get(&key).ok_or(Error::StateKeyNotFound)?;
+        Ok((view.revision, value.to_raw()))
     }
 }
 
@@ -142,7 +174,7 @@ impl Service {
         Append { key, events, guard, only_if_present: None, limits, now, with_state: false, creates: None }
     }
 
-    /// Changes app or user state on its own, and returns it afterwards. There is no event id to recognise a retry by. So without
+    /// Changes app or user state on its own, and returns what `shows` says of it afterwards. There is no event id to recognise a retry by. So without
     /// a `request`, the error after a lost commit says that the outcome is unknown, and the client decides.
     ///
     /// # Errors
@@ -153,11 +185,12 @@ impl Service {
         edit: Edit,
         if_match: Option<IfMatch>,
         request: Option<RequestKey>,
+        shows: ScopePart,
         deadline: Instant,
     ) -> Result<Changed<ScopeView>> {
         let cost = 1 + cost_beside(edit.sets.iter().map(|change| change.value.text().len()).sum());
         let repeat = if request.is_some() { Repeat::Safe } else { Repeat::UnlessUnclear };
-        let write = ScopeWrite { scope, edit, if_match, request, limits: self.limits, now: self.clock.now() };
+        let write = ScopeWrite { scope, edit, if_match, request, shows, limits: self.limits, now: self.clock.now() };
         let write = |_| self.store.write_scope(&write, deadline);
         let Tried { value: (made, view), unclear } = self.transact(repeat, deadline, write).await?;
         // Made by an earlier try of this request, whose answer was lost: for the client, it is new.

@@ -83,6 +83,7 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         sql::effective::Statements::named(words),
         effective::Statements::named(words),
         past::moment::Statements::named(words),
+        past::moment::ScopeStatements::named(words),
         trim::Statements::named(words),
         redact::Statements::named(words),
         redact::ScopeStatements::named(words),

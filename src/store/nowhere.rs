@@ -16,9 +16,12 @@ use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
 use crate::domain::policy::{Policy, StoredPolicy};
-use crate::domain::query::{ListQuery, Moment, MomentQuery, Page, RedactedQuery, ScopeView, SessionQuery, SessionView};
+use crate::domain::query::{
+    ListQuery, Moment, MomentQuery, Page, RedactedQuery, ScopePart, ScopeView, SessionQuery, SessionView,
+};
 use crate::domain::scope::{Scope, join};
 use crate::domain::session::SessionInfo;
+use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
@@ -79,6 +82,16 @@ impl sessions::Reads for Nowhere {
         Ok(None)
     }
 
+    async fn state_range(
+        &self,
+        _: &SessionKey,
+        _: &StateRange,
+        _: Micros,
+        _: Instant,
+    ) -> Result<Option<(SessionInfo, StatePage)>> {
+        Ok(None)
+    }
+
     async fn apps(&self, _: &str, _: usize, _: &Names, _: Instant) -> Result<Vec<AppName>> {
         Ok(Vec::new())
     }
@@ -90,8 +103,8 @@ impl sessions::Reads for Nowhere {
 
 #[async_trait]
 impl shared::Reads for Nowhere {
-    async fn scope(&self, _: &ScopeKey, _: Instant) -> Result<ScopeView> {
-        Ok(ScopeView { revision: 0, state: join([None]) })
+    async fn scope(&self, _: &ScopeKey, _: &ScopePart, _: Instant) -> Result<ScopeView> {
+        Ok(ScopeView { revision: 0, state: join([None]), next: None })
     }
 
     async fn scope_revisions(&self, _: &[ScopeKey], _: Instant) -> Result<Vec<(ScopeKey, i64)>> {

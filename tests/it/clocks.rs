@@ -13,7 +13,7 @@ use sessiond::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId, Use
 use sessiond::domain::json::Json;
 use sessiond::domain::lease::{LeaseDraft, LeaseMark, LeaseRefusal};
 use sessiond::domain::policy::{Policy, PolicyWrite};
-use sessiond::domain::query::{EventQuery, ListQuery, OrderBy, StateFilter};
+use sessiond::domain::query::{EventQuery, ListQuery, OrderBy, StateFilter, StatePart};
 use sessiond::domain::rewind::RewindTarget;
 use sessiond::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use sessiond::domain::time::Micros;
@@ -145,7 +145,8 @@ impl Replica {
         let whole = service.session(key.clone(), Some(StateFilter::default()), None, deadline()).await.map(drop);
         let event = service.event(&key, &EventId::parse("e").unwrap(), deadline()).await.map(drop);
         let value = service.value(&key, "k", deadline()).await.map(drop);
-        let then = service.state_at(key.clone(), 0, StateFilter::default(), deadline()).await.map(drop);
+        let then =
+            service.state_at(key.clone(), 0, StatePart::Keys(StateFilter::default()), deadline()).await.map(drop);
         let fork = service.fork(key.clone(), None, None, None, deadline()).await;
         let forked = fork.as_ref().ok().map(|(_, view)| view.head.key.clone());
         let metadata = self.patch(id, r#"{"displayName":"n"}"#).await.map(drop);
@@ -357,7 +358,7 @@ async fn a_replica_whose_clock_is_behind_loses_nothing_to_a_policy() {
     for id in ["s", "s-right"] {
         let (.., committed) = right.times(id).await;
         assert_eq!(committed.len(), 3, "{id}");
-        right.service.state_at(key(id), 1, StateFilter::default(), deadline()).await.unwrap();
+        right.service.state_at(key(id), 1, StatePart::Keys(StateFilter::default()), deadline()).await.unwrap();
     }
     verify(&database.url).await;
 }

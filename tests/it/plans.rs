@@ -354,3 +354,46 @@ async fn a_page_of_a_list_by_last_update_reads_no_more_than_its_buckets() {
     }
     conn.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_prefix_of_keys_is_a_range_of_an_index() {
+    let database = postgres::migrated().await;
+    let settings = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
+    let options = PgConnectOptions::from_str(&database.url).unwrap().options(settings);
+    let mut conn = PgConnection::connect_with(&options).await.unwrap();
+    let rows = "insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) \
+         select 'a', 'u', 's', 1, 'k' || lpad(n::text, 5, '0'), '1', 0 from generate_series(1, 10000) as n; \
+         insert into user_state (app_name, user_id, key, value, revision) \
+         select 'a', 'u', 'k' || lpad(n::text, 5, '0'), '1', 0 from generate_series(1, 10000) as n; \
+         insert into app_state (app_name, key, value, revision) \
+         select 'a', 'k' || lpad(n::text, 5, '0'), '1', 0 from generate_series(1, 10000) as n";
+    sqlx::raw_sql(rows).execute(&mut conn).await.unwrap();
+    for is_analysed in [false, true] {
+        if is_analysed {
+            sqlx::raw_sql("analyze").execute(&mut conn).await.unwrap();
+        }
+        for (name, table, owner) in [
+            ("session_range", "session_state", "'a', 'u', 's', 1"),
+            ("user_range", "user_state", "'a', 'u'"),
+            ("app_range", "app_state", "'a'"),
+        ] {
+            // The end of the prefix, or of the page.
+            for (range, limit, shown) in [("'k0010', 'k0011'", 1000, 10.0), ("'k', 'l'", 20, 20.0)] {
+                let statement = statements().into_iter().find(|statement| statement.name == name).unwrap();
+                let arguments = format!("{owner}, {range}, {limit}, 1000000");
+                let kind = |value: &str| if value.starts_with('\'') { "text" } else { "bigint" };
+                let types: Vec<&str> = arguments.split(", ").map(kind).collect();
+                prepare(&mut conn, &statement.text, &types).await.unwrap();
+                let explain = format!("explain (analyze, format json) execute p({arguments})");
+                let plan: Value =
+                    sqlx::query_scalar(AssertSqlSafe(explain)).persistent(false).fetch_one(&mut conn).await.unwrap();
+                let mut conditions = Vec::new();
+                let read = read_of(table, &plan[0]["Plan"], &mut conditions);
+                assert!((shown..=shown + 1.0).contains(&read), "{name}: {read} rows: {conditions:?}");
+                assert_eq!(plan[0]["Plan"]["Actual Rows"].as_f64(), Some(shown), "{name}");
+                sqlx::raw_sql("deallocate p").execute(&mut conn).await.unwrap();
+            }
+        }
+    }
+    conn.close().await.unwrap();
+}

@@ -265,6 +265,13 @@ impl Call {
         Ok(key.map(|key| RequestKey::new(key, iter::once(self.operation.id).chain(path), body)))
     }
 
+    /// As [`Call::request_key`], of a body that is one value.
+    pub fn request_key_of_value(&self, value: Json<'_>) -> Result<Option<RequestKey>, Problem> {
+        let path = self.path.iter().map(|(_, segment)| segment.as_str());
+        let key = self.headers.request_key()?;
+        Ok(key.map(|key| RequestKey::of_value(key, iter::once(self.operation.id).chain(path), value)))
+    }
+
     /// Reads the whole body. `None` if it is empty, even if a chunked one was announced, of whatever type. If it took
     /// long, the client is authorized again.
     ///

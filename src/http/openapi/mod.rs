@@ -263,6 +263,10 @@ fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
             "artifact" => "ArtifactSegment",
             "*artifact" => "ArtifactSegments",
             "version" => "VersionSegment",
+            "key" if !endpoint.path.contains("/{session}/") => match endpoint.method {
+                Method::GET => "ScopeKeySegment",
+                _ => "StoredScopeKeySegment",
+            },
             "key" if endpoint.method == Method::GET => "KeySegment",
             "key" => "StoredKeySegment",
             _ if endpoint.path.starts_with("/v1/erasures") => "ErasureSegment",

@@ -3,17 +3,19 @@
 use axum::http::StatusCode;
 
 use crate::domain::access::Role;
-use crate::domain::change::{Keys, WrittenEdit, check_value};
+use crate::domain::change::{Condition, Keys, Precondition, WrittenEdit, check_value};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{EventId, ScopeKey};
-use crate::domain::query::{ScopeView, StateFilter};
+use crate::domain::json::ObjectText;
+use crate::domain::query::{ScopePart, ScopeView, StateFilter, StatePart};
 use crate::domain::refusal::Mismatch;
 use crate::domain::scope::{Scope, split};
+use crate::domain::state_range::{PageLimit, StatePage, StateRange};
 use crate::domain::{FieldError, Limits, Rejected};
 use crate::http::call::{Call, Query};
-use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving, WAIT};
+use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_TOKEN, Param, Reply, Serving, WAIT};
 use crate::http::live::wait::current;
-use crate::http::reply::{Answer, Code, Problem};
+use crate::http::reply::{Answer, Binding, Code, Problem};
 use crate::http::resources::events::APPEND_ERRORS;
 use crate::service::{Changed, Error, StateChange, StoredValue};
 
@@ -26,6 +28,19 @@ const KEYS: Param = Param {
     name: "keys",
     kind: Kind::StateKeys,
     about: "Only these keys, separated by commas, with their prefixes. Missing keys are omitted.",
+};
+
+const PREFIX: Param = Param {
+    name: "prefix",
+    kind: Kind::StateKey,
+    about: "Only the keys that begin with this, byte by byte, as they are shown.",
+};
+const PAGE_KEYS: Param = Param {
+    name: "pageSize",
+    kind: Kind::Integer { min: 1, max: i64::MAX },
+    about: "Keys of a page, 1 to 1000: the answer is then `{state, nextPageToken?}`, in byte order of the keys as they are shown. \
+            A page also ends at 8 MiB. Each page is of its own moment, the `ETag`'s: a key that stays is on one page, whatever else \
+            changes between them. With `atRevision` all pages are of one moment.",
 };
 
 const AT_REVISION: Param = Param {
@@ -42,12 +57,12 @@ pub const GET: Operation = Operation {
     access: Access::Read(Role::Reader),
     summary: "Read the merged state",
     description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object; a snapshot.",
-    query: &[SCOPE, KEYS, AT_REVISION, WAIT],
+    query: &[SCOPE, KEYS, PREFIX, PAGE_KEYS, PAGE_TOKEN, AT_REVISION, WAIT],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: &[Reply {
         status: StatusCode::OK,
-        about: "The merged state, or the requested part.",
+        about: "The merged state, or the requested part; with `pageSize` a page: `{state, nextPageToken?}`.",
         schema: Some("State"),
         headers: &["ETag"],
     }],
@@ -57,23 +72,99 @@ pub const GET: Operation = Operation {
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let key = call.names.session()?;
-    let filter = filter(&query, &call.limits())?;
-    if let Some(revision) = query.integer(&AT_REVISION) {
-        if query.wait().is_some() {
-            return Err(Problem::field(WAIT.name, "excludes `atRevision`: the past does not change"));
+    let at = query.integer(&AT_REVISION);
+    for (param, why) in [(&AT_REVISION, "the past does not change"), (&PAGE_TOKEN, "the first page has waited")] {
+        if query.wait().is_some() && query.text(param).is_some() {
+            return Err(Problem::field(WAIT.name, format!("excludes `{}`: {why}", param.name)));
         }
-        let (tag, state) = call.service.state_at(key, revision, filter, call.deadline).await?;
-        let tag = tag.to_string();
-        if call.headers.has_current(&tag)? {
-            return Ok(Answer::not_modified(tag));
+    }
+    let scope = query.text(&SCOPE);
+    let binding = call.binding("state").with(key.app().as_str()).with(key.user.user.as_str());
+    let binding =
+        binding.with(key.session.as_str()).with(scope.unwrap_or("")).with(query.text(&AT_REVISION).unwrap_or(""));
+    let pages = Pages::of(&query, binding, &call.limits())?;
+    // A page goes on in the same session, and not in one that was made anew.
+    let go_on = match pages.as_ref().and_then(|pages| pages.token) {
+        Some(_) => Some(call.service.head(&key, call.deadline).await?.mark()),
+        None => None,
+    };
+    let part = match &pages {
+        Some(pages) => StatePart::Range(pages.range(go_on, scope.and_then(named_scope))?),
+        None => StatePart::Keys(filter(&query, &call.limits())?),
+    };
+    let (tag, page) = match at {
+        Some(revision) => call.service.state_at(key, revision, part, call.deadline).await?,
+        None => {
+            if let Some(answer) = current(&mut call, &key, query.wait()).await? {
+                return Ok(answer);
+            }
+            call.service.state(key, part, call.deadline).await?
         }
-        return Ok(Answer::ok().tag(tag).json(state));
+    };
+    if go_on.is_some_and(|mark| mark != tag.mark()) {
+        return Err(Error::SessionNotFound.into());
     }
-    if let Some(answer) = current(&mut call, &key, query.wait()).await? {
-        return Ok(answer);
+    if call.headers.has_current(&tag.to_string())? {
+        return Ok(Answer::not_modified(tag));
     }
-    let view = call.service.session(key, Some(filter), None, call.deadline).await?;
-    Ok(Answer::ok().tag(view.head.tag()).json(view.state.unwrap_or_default()))
+    Ok(Answer::ok().tag(tag).json(shown(pages.as_ref(), Some(tag.mark()), page)))
+}
+
+fn named_scope(name: &str) -> Option<Scope> {
+    [("app", Scope::App), ("user", Scope::User), ("session", Scope::Session)]
+        .into_iter()
+        .find_map(|(known, scope)| (known == name).then_some(scope))
+}
+
+/// What asks for a range of keys, perhaps in pages.
+struct Pages<'q> {
+    prefix: &'q str,
+    limit: Option<PageLimit>,
+    token: Option<&'q str>,
+    /// Of its page tokens.
+    binding: Binding,
+}
+
+impl<'q> Pages<'q> {
+    /// `None` if neither a prefix nor pages are asked for.
+    fn of(query: &'q Query, binding: Binding, limits: &Limits) -> Result<Option<Self>, Problem> {
+        let [prefix, size, token] = [&PREFIX, &PAGE_KEYS, &PAGE_TOKEN].map(|param| query.text(param));
+        if prefix.is_none() && size.is_none() && token.is_none() {
+            return Ok(None);
+        }
+        if query.text(&KEYS).is_some() {
+            return Err(Problem::field(KEYS.name, "excludes `prefix`, `pageSize` and `pageToken`"));
+        }
+        let rows = query.page_rows(limits)?;
+        let limit = (size.is_some() || token.is_some()).then_some(PageLimit { rows, bytes: limits.page_bytes });
+        let prefix = prefix.unwrap_or("");
+        Ok(Some(Self { prefix, limit, token, binding: binding.with(prefix) }))
+    }
+
+    /// `mark`: of the session.
+    fn range(&self, mark: Option<i64>, scope: Option<Scope>) -> Result<StateRange, Problem> {
+        let after: Option<String> = self.token.map(|token| self.bound(mark).position(token)).transpose()?;
+        // Anybody can write a token, and no database takes this in a text.
+        if after.as_ref().is_some_and(|after| after.contains('\0')) {
+            return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
+        }
+        Ok(StateRange::new(self.prefix, scope, self.limit, after.as_deref()))
+    }
+
+    fn bound(&self, mark: Option<i64>) -> Binding {
+        self.binding.clone().with(&mark.map(|mark| mark.to_string()).unwrap_or_default())
+    }
+}
+
+/// The body of an answer: the state, or a page of it.
+fn shown(pages: Option<&Pages<'_>>, mark: Option<i64>, StatePage { state, next }: StatePage) -> String {
+    let Some(pages) = pages.filter(|pages| pages.limit.is_some()) else { return state };
+    let mut page = ObjectText::default();
+    page.push("state", &state);
+    if let Some(last) = next {
+        page.push_str("nextPageToken", &pages.bound(mark).token(&last));
+    }
+    page.close()
 }
 
 fn filter(query: &Query, limits: &Limits) -> Result<StateFilter, Rejected> {
@@ -208,16 +299,20 @@ pub async fn put_key(mut call: Call) -> Result<Answer, Problem> {
     let if_absent = call.headers.is_create_only()?;
     call.charge(body.cost())?;
     let put = call.writer()?.put_value((scope, &state_key), value, if_absent, change, call.deadline).await;
-    let Changed { replayed, cost, after: StoredValue { tag, value } } = put.map_err(|error| match error {
-        // The header is the only precondition on the key.
+    let Changed { replayed, cost, after: StoredValue { tag, value } } = put.map_err(has_key)?;
+    call.costs(cost);
+    Ok(Answer::ok().tag(tag).replayed(replayed).json(value.into_string()))
+}
+
+/// The error of a write of one key, of which `If-None-Match: *` is the only precondition on it.
+fn has_key(error: Error) -> Error {
+    match error {
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
             let failed = vec![FieldError::new(Header::CreateOnly.title(), "the state has the key")];
             Error::RevisionMismatch(Mismatch { failed, ..mismatch })
         }
         error => error,
-    })?;
-    call.costs(cost);
-    Ok(Answer::ok().tag(tag).replayed(replayed).json(value.into_string()))
+    }
 }
 
 pub const DELETE_KEY: Operation = Operation {
@@ -271,9 +366,15 @@ fn stored_key(call: &Call) -> Result<(Scope, String), Problem> {
     }
 }
 
+const KEYS_OF_SCOPE: Param = Param {
+    name: "keys",
+    kind: Kind::StateKeys,
+    about: "Only these keys, separated by commas, without prefixes. Missing keys are omitted.",
+};
+
 const SCOPE_ANSWERS: &[Reply] = &[Reply {
     status: StatusCode::OK,
-    about: "The state of this scope, keys without prefix.",
+    about: "The state of this scope, or the requested part, keys without prefix; with `pageSize` a page: `{state, nextPageToken?}`.",
     schema: Some("State"),
     headers: &["ETag"],
 }];
@@ -285,11 +386,11 @@ pub const GET_APP: Operation = Operation {
     access: Access::ReadShared(Role::Reader),
     summary: "Read app state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the app's state.",
-    query: &[],
+    query: &[KEYS_OF_SCOPE, PREFIX, PAGE_KEYS, PAGE_TOKEN],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: SCOPE_ANSWERS,
-    errors: &[],
+    errors: &[Code::PayloadTooLarge],
 };
 
 pub async fn get_app(call: Call) -> Result<Answer, Problem> {
@@ -304,11 +405,11 @@ pub const GET_USER: Operation = Operation {
     access: Access::Read(Role::Reader),
     summary: "Read user state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the user's state.",
-    query: &[],
+    query: &[KEYS_OF_SCOPE, PREFIX, PAGE_KEYS, PAGE_TOKEN],
     headers: &[Header::IfNoneMatch],
     body: None,
     answers: SCOPE_ANSWERS,
-    errors: &[],
+    errors: &[Code::PayloadTooLarge],
 };
 
 pub async fn get_user(call: Call) -> Result<Answer, Problem> {
@@ -316,16 +417,33 @@ pub async fn get_user(call: Call) -> Result<Answer, Problem> {
     get_scope(call, scope).await
 }
 
-async fn get_scope(call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
-    let view = call.service.scope(&scope, call.deadline).await?;
-    let tag = scope_tag(&view);
+async fn get_scope(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let user = scope.borrowed().user().map_or("", |user| user.user.as_str());
+    let binding = call.binding(scope.scope().prefix()).with(scope.app().as_str()).with(user);
+    let pages = Pages::of(&query, binding, &call.limits())?;
+    let part = match (&pages, query.text(&KEYS_OF_SCOPE)) {
+        (Some(pages), _) => ScopePart::Range(pages.range(None, None)?),
+        (None, Some(keys)) => {
+            call.limits().check_keys(keys.split(',').count())?;
+            ScopePart::Keys(keys.split(',').map(str::to_owned).collect())
+        }
+        (None, None) => ScopePart::Whole,
+    };
+    let ScopeView { revision, state, next } = call.service.scope(&scope, part, call.deadline).await?;
+    let tag = scope_tag(revision);
     if call.headers.has_current(&tag)? {
         return Ok(Answer::not_modified(tag));
     }
-    Ok(Answer::ok().tag(tag).json(view.state))
+    Ok(Answer::ok().tag(tag).json(shown(pages.as_ref(), None, StatePage { state, next })))
 }
 
-const PATCHED_SCOPE: &[Reply] = &[Reply { headers: &["ETag", "Idempotent-Replayed"], ..SCOPE_ANSWERS[0] }];
+const PATCHED_SCOPE: &[Reply] = &[Reply {
+    status: StatusCode::OK,
+    about: "The state of this scope, keys without prefix.",
+    schema: Some("State"),
+    headers: &["ETag", "Idempotent-Replayed"],
+}];
 
 pub const PATCH_APP: Operation = Operation {
     id: "patchAppState",
@@ -378,11 +496,170 @@ async fn patch_scope(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem>
     let request = call.request_key(Some(json))?;
     call.charge(body.cost())?;
     let Changed { replayed, cost, after: view } =
-        call.writer()?.write_scope(scope, edit, if_match, request, call.deadline).await?;
+        call.writer()?.write_scope(scope, edit, if_match, request, ScopePart::Whole, call.deadline).await?;
     call.costs(cost);
-    Ok(Answer::ok().tag(scope_tag(&view)).replayed(replayed).json(view.state))
+    Ok(Answer::ok().tag(scope_tag(view.revision)).replayed(replayed).json(view.state))
 }
 
-fn scope_tag(view: &ScopeView) -> String {
-    format!("\"{}\"", view.revision)
+fn scope_tag(revision: i64) -> String {
+    format!("\"{revision}\"")
+}
+
+const VALUE: &[Reply] =
+    &[Reply { status: StatusCode::OK, about: "The value.", schema: Some("Value"), headers: &["ETag"] }];
+
+pub const GET_APP_KEY: Operation = Operation {
+    id: "getAppStateKey",
+    tag: "State",
+    serving: Serving::NATIVE,
+    access: Access::ReadShared(Role::Reader),
+    summary: "Read one key of app state",
+    description: "The bare JSON value, byte for byte as it was written. The key has no prefix. The ETag is the revision of the scope.",
+    query: &[],
+    headers: &[Header::IfNoneMatch],
+    body: None,
+    answers: VALUE,
+    errors: &[Code::StateKeyNotFound],
+};
+
+pub async fn get_app_key(call: Call) -> Result<Answer, Problem> {
+    let scope = ScopeKey::App(call.names.app()?);
+    get_scope_key(call, scope).await
+}
+
+pub const GET_USER_KEY: Operation = Operation {
+    id: "getUserStateKey",
+    access: Access::Read(Role::Reader),
+    summary: "Read one key of user state",
+    ..GET_APP_KEY
+};
+
+pub async fn get_user_key(call: Call) -> Result<Answer, Problem> {
+    let scope = ScopeKey::User(call.names.user()?);
+    get_scope_key(call, scope).await
+}
+
+async fn get_scope_key(call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+    let key = call.names.state_key()?;
+    let (revision, value) = call.service.scope_value(&scope, key, call.deadline).await?;
+    let tag = scope_tag(revision);
+    if call.headers.has_current(&tag)? {
+        return Ok(Answer::not_modified(tag));
+    }
+    Ok(Answer::ok().tag(tag).json(value.into_string()))
+}
+
+pub const PUT_APP_KEY: Operation = Operation {
+    id: "putAppStateKey",
+    tag: "State",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Agent),
+    summary: "Set one key of app state",
+    description: "Needs no session. The key has no prefix. With `If-None-Match: *` only if the scope has no such key. The scope \
+                  remembers an `Idempotency-Key` for a day: then the same request with the same key changes nothing. Without one \
+                  a lost answer is told as `outcome: unknown`.",
+    query: &[],
+    headers: &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
+    body: Some(Body { schema: "Value", required: true }),
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The value, as it was sent.",
+        schema: Some("Value"),
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
+    errors: PATCH_APP.errors,
+};
+
+pub async fn put_app_key(call: Call) -> Result<Answer, Problem> {
+    let scope = ScopeKey::App(call.names.app()?);
+    put_scope_key(call, scope).await
+}
+
+pub const PUT_USER_KEY: Operation = Operation {
+    id: "putUserStateKey",
+    access: Access::Write(Role::User),
+    summary: "Set one key of user state",
+    errors: PATCH_USER.errors,
+    ..PUT_APP_KEY
+};
+
+pub async fn put_user_key(call: Call) -> Result<Answer, Problem> {
+    let scope = ScopeKey::User(call.names.user()?);
+    put_scope_key(call, scope).await
+}
+
+async fn put_scope_key(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+    let key = scope_key(&call, &scope)?;
+    let (if_match, if_absent) = (call.headers.if_match()?, call.headers.is_create_only()?);
+    let body = call.required_body().await?;
+    let value = body.json()?;
+    check_value(value, String::new, &call.limits())?;
+    let mut edit = WrittenEdit::set(scope.scope(), &key, value.to_raw()).edit;
+    if if_absent {
+        let condition = Condition::Exists(false);
+        edit.preconditions.push(Precondition { scope: scope.scope(), key: key.into(), condition });
+    }
+    let request = call.request_key_of_value(value)?;
+    call.charge(body.cost())?;
+    let put = call.writer()?.write_scope(scope, edit, if_match, request, NOTHING, call.deadline).await;
+    let Changed { replayed, cost, after: view } = put.map_err(has_key)?;
+    call.costs(cost);
+    Ok(Answer::ok().tag(scope_tag(view.revision)).replayed(replayed).json(value.text()))
+}
+
+/// The revision alone.
+const NOTHING: ScopePart = ScopePart::Keys(Vec::new());
+
+pub const DELETE_APP_KEY: Operation = Operation {
+    id: "deleteAppStateKey",
+    tag: "State",
+    serving: Serving::NATIVE,
+    access: Access::Write(Role::Agent),
+    summary: "Remove one key of app state",
+    description: "Changes nothing if there is no such key. `Idempotency-Key` works as for setting it.",
+    query: &[],
+    headers: &[Header::IfMatch, Header::IdempotencyKey],
+    body: None,
+    answers: &[Reply {
+        status: StatusCode::NO_CONTENT,
+        about: "The scope has no such key now.",
+        schema: None,
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
+    errors: PATCH_APP.errors,
+};
+
+pub async fn delete_app_key(call: Call) -> Result<Answer, Problem> {
+    let scope = ScopeKey::App(call.names.app()?);
+    delete_scope_key(call, scope).await
+}
+
+pub const DELETE_USER_KEY: Operation = Operation {
+    id: "deleteUserStateKey",
+    access: Access::Write(Role::User),
+    summary: "Remove one key of user state",
+    errors: PATCH_USER.errors,
+    ..DELETE_APP_KEY
+};
+
+pub async fn delete_user_key(call: Call) -> Result<Answer, Problem> {
+    let scope = ScopeKey::User(call.names.user()?);
+    delete_scope_key(call, scope).await
+}
+
+async fn delete_scope_key(call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+    let key = scope_key(&call, &scope)?;
+    let (if_match, request) = (call.headers.if_match()?, call.request_key(None)?);
+    let edit = WrittenEdit::remove(scope.scope(), &key).edit;
+    let delete = call.writer()?.write_scope(scope, edit, if_match, request, NOTHING, call.deadline);
+    let Changed { replayed, cost, after: view } = delete.await?;
+    call.costs(cost);
+    Ok(Answer::new(StatusCode::NO_CONTENT).tag(scope_tag(view.revision)).replayed(replayed))
+}
+
+/// The path's key of a scope on its own, to be written: it has no prefix.
+fn scope_key(call: &Call, scope: &ScopeKey) -> Result<String, Problem> {
+    let key = call.names.state_key()?;
+    Keys::Of(scope.scope()).read(&key).map_err(|message| Problem::field("key", message))?;
+    Ok(key)
 }

@@ -1,17 +1,21 @@
 //! The state of a session as it was.
 
 use crate::domain::history;
-use crate::domain::ids::SessionKey;
-use crate::domain::query::{Moment, MomentQuery, StateFilter};
+use crate::domain::ids::{ScopeRef, SessionKey};
+use crate::domain::query::{Moment, MomentQuery, StateFilter, StatePart};
+use crate::domain::scope::Scope;
 use crate::domain::session::SessionInfo;
+use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Tag;
 use crate::domain::transfer::Lost;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
+use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::rows::{LostRow, StateRow};
+use crate::store::sql::scope::{SCOPES, SHOWN_STATES, ScopeTables, ShownState};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 
@@ -31,11 +35,10 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
     let (user, app) = (seen.user_revision, seen.app_revision);
     let (user_lost, app_lost) = Lost::from(seen.lost).at(query.revision);
     // A scope without a revision never had a key.
-    let forgotten = |wanted: &Option<Vec<String>>, lost: bool, revision: i64, floor: i64| {
-        wanted.as_ref().is_none_or(|keys| !keys.is_empty()) && (lost || (1..floor).contains(&revision))
+    let forgotten = |scope: Scope, lost: bool, revision: i64, floor: i64| {
+        query.part.asks_for(scope) && (lost || (1..floor).contains(&revision))
     };
-    if forgotten(&query.filter.user, user_lost, user, seen.user_floor)
-        || forgotten(&query.filter.app, app_lost, app, seen.app_floor)
+    if forgotten(Scope::User, user_lost, user, seen.user_floor) || forgotten(Scope::App, app_lost, app, seen.app_floor)
     {
         return Ok(Moment::Forgotten(head.base_revision));
     }
@@ -48,7 +51,10 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
         // A redaction takes values from states that are past.
         metadata: head.metadata_revision + seen.redacted,
     };
-    let state = state_then(tx, &head, &tag, &query.filter).await?;
+    let state = match &query.part {
+        StatePart::Keys(filter) => StatePage { state: state_then(tx, &head, &tag, filter).await?, next: None },
+        StatePart::Range(range) => range_then(tx, &head, &tag, range).await?,
+    };
     Ok(Moment::Then { tag, state })
 }
 
@@ -79,6 +85,28 @@ async fn state_then(db: &mut impl Sql, head: &SessionInfo, then: &Tag, filter: &
     Ok(one::<StateRow>(db, query).await?.merged())
 }
 
+/// A range of the merged state as it was at a moment.
+async fn range_then(db: &mut impl Sql, head: &SessionInfo, then: &Tag, range: &StateRange) -> Result<StatePage> {
+    let now = head.tag();
+    let mut parts = Vec::new();
+    for ShownState { scope, .. } in &SHOWN_STATES {
+        let Some((begin, end)) = range.of_scope(*scope) else { continue };
+        let shared = head.key.shared(*scope).map(ScopeRef::to_key);
+        let query = match &shared {
+            Some(shared) => Query::new(&ScopeStatements::of(db, shared).range_then).owner(shared),
+            None => Query::of(&Statements::of(db).session_range_then, &head.key, head.incarnation),
+        };
+        let query = query.bind(then.of(*scope)).bind(history::path(then.of(*scope), now.of(*scope)));
+        parts.push((scope.prefix(), keys::part(db, query.bind(begin).bind(end), range.page()).await?));
+    }
+    Ok(range.join(parts))
+}
+
+statements! { words, tables @ ScopeTables { params: [p, q, r, s, t, u], .. },
+    /// The keys from `r` up to `s` as they were at the revision `p`, whose spans may be filed at the nodes `q`.
+    range_then: page_of_keys(&shared_then(words, tables, p, q, &in_range("t.key", r, s)), t, u),
+}
+
 statements! { words,
     /// The app and user revisions that event `$5` recorded or, if `$5` is the base, those recorded for the base; the floors of the
     /// scopes, and how often values of their past were taken; and where an import lost them.
@@ -99,34 +127,47 @@ statements! { words,
     /// `$7` are the revisions of session, user and app then; `$8`, `$9`, `$10` the nodes where their spans may be filed;
     /// `$11`, `$12`, `$13` the keys wanted of app, user and session, or null.
     state_then: state_then_text(words),
+    /// The session keys from `$7` up to `$8` as they were at the revision `$5`, whose spans may be filed at the nodes `$6`.
+    session_range_then: page_of_keys(&session_then(words, "$5", "$6", &in_range("t.key", "$7", "$8")), "$9", "$10"),
 }
 
 fn state_then_text(words: &Words) -> String {
-    let Words { member, wanted, filed, .. } = words;
+    let Words { member, wanted, .. } = words;
+    let [users, apps] = &SCOPES;
     format!(
-        "select (select {app_member} from (select t.key, t.value from app_state t where t.app_name = $1 \
-             and t.revision <= $7{app_wanted} \
-           union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key = t.key \
-             and l.revision = t.valid_from) from {app_filed} \
-             where t.valid_from <= $7 and t.valid_to > $7{app_wanted}) as t) as app_state, \
-         (select {user_member} from (select t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 \
-             and t.revision <= $6{user_wanted} \
-           union all select t.key, (select l.value from user_log l where l.app_name = $1 \
-             and l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from {user_filed} \
-             where t.valid_from <= $6 and t.valid_to > $6{user_wanted}) as t) as user_state, \
-         (select {session_member} from (select t.key, t.value from session_state t where t.app_name = $1 \
-             and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4 and t.revision <= $5{session_wanted} \
-           union all select t.key, t.value from {session_filed} \
-             where t.valid_from <= $5 and t.valid_to > $5{session_wanted}) as t) as session_state",
+        "select (select {app_member} from ({app}) as t) as app_state, \
+         (select {user_member} from ({user}) as t) as user_state, \
+         (select {session_member} from ({session}) as t) as session_state",
         app_member = member("'app:' || t.key"),
         user_member = member("'user:' || t.key"),
         session_member = member("t.key"),
-        app_wanted = wanted("$11"),
-        user_wanted = wanted("$12"),
-        session_wanted = wanted("$13"),
-        app_filed = filed("app_spans", "app_name = $1", "$10"),
-        user_filed = filed("user_spans", "app_name = $1 and user_id = $2", "$9"),
-        session_filed = filed("session_spans", OF_INCARNATION, "$8"),
+        app = shared_then(words, apps, "$7", "$10", &wanted("$11")),
+        user = shared_then(words, users, "$6", "$9", &wanted("$12")),
+        session = session_then(words, "$5", "$8", &wanted("$13")),
+    )
+}
+
+/// The keys and values of a shared scope at the revision `then`: values that still hold, and spans that held then, of those filed at
+/// `nodes`; narrowed by a condition.
+fn shared_then(words: &Words, tables: &ScopeTables, then: &str, nodes: &str, narrowed: &str) -> String {
+    let ScopeTables { name, of, t_of, l_of, .. } = tables;
+    format!(
+        "select t.key, t.value from {name}_state t where {t_of} and t.revision <= {then}{narrowed} \
+         union all select t.key, (select l.value from {name}_log l where {l_of} and l.key = t.key \
+           and l.revision = t.valid_from) from {} \
+           where t.valid_from <= {then} and t.valid_to > {then}{narrowed}",
+        (words.filed)(&format!("{name}_spans"), of, nodes)
+    )
+}
+
+/// As [`shared_then`], of a session.
+fn session_then(words: &Words, then: &str, nodes: &str, narrowed: &str) -> String {
+    format!(
+        "select t.key, t.value from session_state t where t.app_name = $1 \
+           and t.user_id = $2 and t.session_id = $3 and t.incarnation = $4 and t.revision <= {then}{narrowed} \
+         union all select t.key, t.value from {} \
+           where t.valid_from <= {then} and t.valid_to > {then}{narrowed}",
+        (words.filed)("session_spans", OF_INCARNATION, nodes)
     )
 }
 

@@ -20,6 +20,7 @@ use crate::domain::loaded::Revisions;
 use crate::domain::query::{ListQuery, Page, SessionQuery, SessionView};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, SessionInfo};
+use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database as _, Tx};
@@ -64,6 +65,15 @@ pub trait Reads: Send + Sync {
         now: Micros,
         deadline: Instant,
     ) -> Result<Option<(SessionInfo, Option<RawJson>)>>;
+
+    /// Reads a range of the merged state with its session's head.
+    async fn state_range(
+        &self,
+        key: &SessionKey,
+        range: &StateRange,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Option<(SessionInfo, StatePage)>>;
 
     /// Up to `limit` names in byte order, after `after`, all of them `within`. Fewer than
     /// `limit` only if there are no more.
@@ -157,6 +167,21 @@ impl<B: Backend> Reads for Transactions<B> {
             Ok(Some((head, value)))
         };
         self.runner.of(key.app(), deadline).read(value).await
+    }
+
+    async fn state_range(
+        &self,
+        key: &SessionKey,
+        range: &StateRange,
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<Option<(SessionInfo, StatePage)>> {
+        let state = async |tx: &mut B::Tx| {
+            let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
+            let state = read::state_range(tx, key, head.incarnation, range).await?;
+            Ok(Some((head, state)))
+        };
+        self.runner.of(key.app(), deadline).read(state).await
     }
 
     async fn apps(&self, after: &str, limit: usize, within: &Names, deadline: Instant) -> Result<Vec<AppName>> {

@@ -7,14 +7,17 @@ use crate::domain::json::RawJson;
 use crate::domain::loaded::LockedSession;
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::session::SessionInfo;
+use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
-use crate::store::shared::statements::ScopeStatements;
+use crate::store::shared::statements::{self as scopes, ScopeStatements};
 use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::rows::EventRow;
+use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 
@@ -121,12 +124,41 @@ pub async fn value(db: &mut impl Sql, address: &StateAddress, incarnation: i64) 
     Ok(value.map(|(text,)| RawJson::trusted(text)))
 }
 
+/// A range of the merged state.
+pub async fn state_range(
+    db: &mut impl Sql,
+    key: &SessionKey,
+    incarnation: i64,
+    range: &StateRange,
+) -> Result<StatePage> {
+    let mut parts = Vec::new();
+    for ShownState { scope, .. } in &SHOWN_STATES {
+        let Some(keys) = range.of_scope(*scope) else { continue };
+        let part = match key.shared(*scope) {
+            Some(shared) => scopes::range(db, &shared.to_key(), &keys, range.page()).await?,
+            None => {
+                let (begin, end) = &keys;
+                let query = Query::of(&Statements::of(db).session_range, key, incarnation).bind(begin).bind(end);
+                keys::part(db, query, range.page()).await?
+            }
+        };
+        parts.push((scope.prefix(), part));
+    }
+    Ok(range.join(parts))
+}
+
 statements! { words,
     /// The event of the id `$5`.
     event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
     /// The event of the sequence `$5`.
     event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
     session_value: format!("select value from session_state where {OF_INCARNATION} and key = $5"),
+    /// The session keys from `$5` up to `$6`.
+    session_range: page_of_keys(
+        &format!("select key, value from session_state where {OF_INCARNATION}{}", in_range("key", "$5", "$6")),
+        "$7",
+        "$8",
+    ),
     /// Names of apps from `$1` on, up to `$2` of them, those before `$3`, or all if that is null.
     apps: apps(words),
     /// Names of the users of the app `$4`, in the same way.

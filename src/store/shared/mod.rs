@@ -2,18 +2,20 @@
 
 pub mod statements;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::command::Made;
 use crate::domain::erasure::Subject;
-use crate::domain::ids::ScopeKey;
-use crate::domain::loaded::Needs;
-use crate::domain::query::ScopeView;
+use crate::domain::ids::{ScopeKey, StateAddress};
+use crate::domain::json::ObjectText;
+use crate::domain::loaded::{Needs, StateEntry};
+use crate::domain::query::{ScopePart, ScopeView};
 use crate::domain::refusal::Refusal;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
+use crate::domain::state_range::StatePage;
 use crate::store::appends::load::values;
 use crate::store::backend::{Backend, Tx};
 use crate::store::erasures::admit;
@@ -25,8 +27,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
-    /// Reads app or user state on its own: revision 0 and `{}` if there is none.
-    async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView>;
+    /// Reads app or user state on its own, or a part of it: revision 0 and `{}` if there is none.
+    async fn scope(&self, scope: &ScopeKey, part: &ScopePart, deadline: Instant) -> Result<ScopeView>;
 
     /// Reads the revisions of app and user state, of those that have one.
     async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>>;
@@ -40,8 +42,13 @@ pub trait Writes: Send + Sync {
 
 #[async_trait]
 impl<B: Backend> Reads for Transactions<B> {
-    async fn scope(&self, scope: &ScopeKey, deadline: Instant) -> Result<ScopeView> {
-        self.runner.of(scope.app(), deadline).one_statement(async |tx| statements::scope(tx, scope).await).await
+    async fn scope(&self, scope: &ScopeKey, part: &ScopePart, deadline: Instant) -> Result<ScopeView> {
+        let call = self.runner.of(scope.app(), deadline);
+        let show = async |tx: &mut B::Tx| show(tx, scope, part).await;
+        match part {
+            ScopePart::Whole => call.one_statement(show).await,
+            ScopePart::Keys(_) | ScopePart::Range(_) => call.read(show).await,
+        }
     }
 
     async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>> {
@@ -62,6 +69,29 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 }
 
+/// A scope as this transaction sees it.
+async fn show<X: Tx>(tx: &mut X, scope: &ScopeKey, part: &ScopePart) -> Result<ScopeView> {
+    let page = match part {
+        ScopePart::Whole => return statements::scope(tx, scope).await,
+        ScopePart::Keys(keys) => {
+            let addresses: BTreeSet<StateAddress> = keys.iter().map(|key| scope.address(key)).collect();
+            let asked: Vec<_> = addresses.iter().map(|address| (address, 0)).collect();
+            let found: BTreeMap<StateAddress, StateEntry> = tx.values(&asked).await?.into_iter().collect();
+            let mut state = ObjectText::default();
+            for (address, StateEntry { value, .. }) in &found {
+                value.iter().for_each(|value| state.push(address.key(), value.text()));
+            }
+            StatePage { state: state.close(), next: None }
+        }
+        ScopePart::Range(range) => match range.behind("") {
+            Some(keys) => range.join(vec![("", statements::range(tx, scope, &keys, range.page()).await?)]),
+            None => range.join(Vec::new()),
+        },
+    };
+    let heads = tx.read_heads(&Needs::of_scope(scope)).await?;
+    Ok(ScopeView::of_page(heads.revision(scope.borrowed()), page))
+}
+
 pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite) -> Decided<((Made, ScopeView), End)> {
     if let ScopeKey::User(user) = &write.scope
         && !admit(tx, &user.app, &Subject::of(salt, user)).await?
@@ -79,7 +109,7 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
         if !request.is_retry_of(&digest) {
             return Err(Refusal::PatchKeyConflict.into());
         }
-        return Ok(((Made::Before, statements::scope(tx, &write.scope).await?), End::Release));
+        return Ok(((Made::Before, show(tx, &write.scope, &write.shows).await?), End::Release));
     }
     let values = values(tx, &write.needs(), &HashMap::new()).await?;
     let writes = decide_scope(&values, write, (revision, next))?;
@@ -90,5 +120,5 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
     if let Some(request) = &write.request {
         statements::remember_patch(tx, &write.scope, request, write.now).await?;
     }
-    Ok(((Made::New, statements::scope(tx, &write.scope).await?), end))
+    Ok(((Made::New, show(tx, &write.scope, &write.shows).await?), end))
 }

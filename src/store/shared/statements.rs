@@ -4,8 +4,10 @@ use crate::domain::ids::{IdempotencyKey, ScopeKey};
 use crate::domain::query::ScopeView;
 use crate::domain::request_key::RequestKey;
 use crate::domain::scope::join;
+use crate::domain::state_range::{PageLimit, Part};
 use crate::domain::time::Micros;
 use crate::store::error::StoreError;
+use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
@@ -14,7 +16,18 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 pub async fn scope(db: &mut impl Sql, scope: &ScopeKey) -> Result<ScopeView> {
     let row: ScopeRow = one(db, Query::new(&ScopeStatements::of(db, scope).scope).owner(scope)).await?;
-    Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]) })
+    Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]), next: None })
+}
+
+/// A range of the keys.
+pub async fn range(
+    db: &mut impl Sql,
+    scope: &ScopeKey,
+    (begin, end): &(String, String),
+    limit: PageLimit,
+) -> Result<Part> {
+    let query = Query::new(&ScopeStatements::of(db, scope).range).owner(scope).bind(begin).bind(end);
+    keys::part(db, query, limit).await
 }
 
 /// The digest of the request of this key that changed the scope.
@@ -38,7 +51,7 @@ pub async fn forget_patches(db: &mut impl Sql, now: Micros, age: i64, limit: i64
     Ok(forgotten)
 }
 
-statements! { words, ScopeTables { name, owner, values, of, t_of, params: [p, q, r, ..], began, .. },
+statements! { words, ScopeTables { name, owner, values, of, t_of, params: [p, q, r, s, ..], began, .. },
     /// The value of the key `p`.
     value: format!("select value from {name}_state where {of} and key = {p}"),
     scope: format!(
@@ -46,6 +59,8 @@ statements! { words, ScopeTables { name, owner, values, of, t_of, params: [p, q,
            (select {} from {name}_state t where {t_of}) as state",
         (words.member)("t.key")
     ),
+    /// The keys from `p` up to `q`.
+    range: page_of_keys(&format!("select key, value from {name}_state where {of}{}", in_range("key", p, q)), r, s),
     /// The last changes of the keys `p`, their removals included, given the revisions `q` since which they matter. What was before the
     /// floor is not known, so each may have changed there; but where the scope began, there was nothing, as at revision 0.
     keys_changed: format!(

@@ -12,6 +12,7 @@ pub mod columns;
 pub mod effective;
 pub mod filter;
 pub mod heads;
+pub mod keys;
 pub mod query;
 pub mod rows;
 pub mod scope;

@@ -16,7 +16,7 @@ pub struct ScopeTables {
     pub s_of: &'static str,
     pub t_of: &'static str,
     /// The parameters after those of the owner.
-    pub params: [&'static str; 4],
+    pub params: [&'static str; 6],
     /// The column with the revision behind which the scope began, or the revision if all begin at one.
     pub began: &'static str,
 }
@@ -32,7 +32,7 @@ const USERS: ScopeTables = ScopeTables {
     l_of: "l.app_name = $1 and l.user_id = $2",
     s_of: "s.app_name = $1 and s.user_id = $2",
     t_of: "t.app_name = $1 and t.user_id = $2",
-    params: ["$3", "$4", "$5", "$6"],
+    params: ["$3", "$4", "$5", "$6", "$7", "$8"],
     began: "began",
 };
 
@@ -44,7 +44,7 @@ const APPS: ScopeTables = ScopeTables {
     l_of: "l.app_name = $1",
     s_of: "s.app_name = $1",
     t_of: "t.app_name = $1",
-    params: ["$2", "$3", "$4", "$5"],
+    params: ["$2", "$3", "$4", "$5", "$6", "$7"],
     began: "0",
 };
 

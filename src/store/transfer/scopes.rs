@@ -272,7 +272,7 @@ fn of_owner<'a, R>(
     })
 }
 
-statements! { words, ScopeTables { name, owner, values, of, l_of, params: [p, q, r, s], began, .. },
+statements! { words, ScopeTables { name, owner, values, of, l_of, params: [p, q, r, s, ..], began, .. },
     /// Begins a scope at the revision `p`; `q` is the revision behind which a user's began.
     take: {
         let (column, value, set) = match *began {

@@ -64,7 +64,7 @@ impl Guarded {
     }
 
     /// A session `s` with an event `e`, state in all scopes and metadata, of each of these users.
-    async fn fill(&self, users: &[(&str, &str)]) {
+    pub async fn fill(&self, users: &[(&str, &str)]) {
         for (app, user) in users {
             let body = json!({
                 "sessionId": "s", "state": {"k": 1, "user:k": 2, "app:k": 3}, "events": [{"id": "e", "author": "agent"}],
@@ -309,6 +309,7 @@ on_both_databases! {
             ("/v1/keys" | "/v1/keys/{id}", _) => 4,
             (path, _) if path.starts_with("/v1/erasures") || path.ends_with("/erasure") => 3,
             ("/v1/tokens" | "/v1/tokens/revoke", _) | ("/v1/apps/{app}/state", "PATCH") => 2,
+            ("/v1/apps/{app}/state/{key}", "PUT" | "DELETE") => 2,
             ("/v1/import" | "/v1/apps/{app}/policy", _) => 3,
             (path, _) if ["/export", "/trim", "/redact"].iter().any(|end| path.ends_with(end)) => 3,
             (path, _) if path.ends_with("/lease") && !reads => 2,

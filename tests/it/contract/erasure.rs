@@ -321,6 +321,7 @@ on_both_databases! {
             }
             server.post(format!("{ONE}/events?create=true")).json("{}").await.problem(410, "user_erased");
             server.patch(USER_STATE).json(json!({"stateDelta": {"k": 1}})).await.problem(410, "user_erased");
+            server.put(format!("{USER_STATE}/k")).json("1").await.problem(410, "user_erased");
             server.post(format!("{ONE}/fork")).json(json!({})).await.problem(404, "session_not_found");
             assert_eq!(server.get(USER_STATE).await.expect(200).text().trim(), "{}");
         };

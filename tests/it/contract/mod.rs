@@ -39,6 +39,7 @@ mod sessions;
 mod snapshots;
 mod spoken;
 mod state;
+mod state_range;
 mod time_travel;
 pub mod transfer;
 mod trim;

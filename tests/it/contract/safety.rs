@@ -100,6 +100,10 @@ fn writes(app: &str) -> Vec<Write> {
             r#"{"stateOps":[{"op":"increment","key":"n","value":1}]}"#,
             r#"{"stateDelta":{"n":1}}"#,
         ),
+        write("putAppStateKey", Method::PUT, format!("/v1/apps/{app}/state/new"), r#"{"a_b":1}"#, r#"{"aB":1}"#),
+        write("deleteAppStateKey", Method::DELETE, format!("/v1/apps/{app}/state/k"), "", ""),
+        write("putUserStateKey", Method::PUT, format!("{user}/state/new"), "1", "2"),
+        write("deleteUserStateKey", Method::DELETE, format!("{user}/state/k"), "", ""),
         write(
             "putPolicy",
             Method::PUT,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use sessiond::domain::access::{ApiKey, Grant, Names, Role};
-use sessiond::domain::query::{ListQuery, MomentQuery, OrderBy};
+use sessiond::domain::query::{ListQuery, MomentQuery, OrderBy, StatePart};
 use sessiond::store::Reads;
 use sessiond::store::error::Cause;
 use sessiond::store::nowhere::Nowhere;
@@ -48,7 +48,8 @@ async fn reads(store: &dyn Reads) -> Vec<String> {
     fn shown(answer: Result<impl Debug, StoreError>) -> String {
         format!("{:?}", answer.unwrap())
     }
-    let moment = |revision| MomentQuery { key: key("s"), revision, filter: StateFilter::default(), now: now() };
+    let moment =
+        |revision| MomentQuery { key: key("s"), revision, part: StatePart::Keys(StateFilter::default()), now: now() };
     let (event, app_name) = (EventId::parse("e").unwrap(), user().app);
     let of_user = ListQuery { user: Some(user().user), with_state: true, ..list(OrderBy::CreateTime) };
     let all = Names::all();
@@ -60,8 +61,8 @@ async fn reads(store: &dyn Reads) -> Vec<String> {
         shown(store.session(&head_alone("s"), deadline()).await),
         shown(store.event(&key("s"), &event, now(), deadline()).await),
         shown(store.value(&key("s"), Scope::App, "k", now(), deadline()).await),
-        shown(store.scope(&app(), deadline()).await),
-        shown(store.scope(&ScopeKey::User(user()), deadline()).await),
+        shown(store.scope(&app(), &ScopePart::Whole, deadline()).await),
+        shown(store.scope(&ScopeKey::User(user()), &ScopePart::Whole, deadline()).await),
         shown(store.sessions(&list(OrderBy::LastUpdateTime), now(), deadline()).await),
         shown(store.sessions(&of_user, now(), deadline()).await),
         shown(store.apps("", 9, &all, deadline()).await),

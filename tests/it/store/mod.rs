@@ -30,7 +30,7 @@ use sessiond::domain::event::{EventDraft, NewEvent};
 use sessiond::domain::guard::Guard;
 use sessiond::domain::ids::{AppName, EventId, IdempotencyKey, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use sessiond::domain::json::Json;
-use sessiond::domain::query::{EventQuery, ScopeView, SessionQuery, SessionView, StateFilter};
+use sessiond::domain::query::{EventQuery, ScopePart, ScopeView, SessionQuery, SessionView, StateFilter};
 use sessiond::domain::refusal::{Mismatch, Refusal};
 use sessiond::domain::request_key::RequestKey;
 use sessiond::domain::scope::Scope;
@@ -127,7 +127,7 @@ impl TestStore {
     }
 
     async fn scope_of(&self, scope: &ScopeKey) -> ScopeView {
-        self.scope(scope, deadline()).await.unwrap()
+        self.scope(scope, &ScopePart::Whole, deadline()).await.unwrap()
     }
 }
 
@@ -217,7 +217,7 @@ fn scope_write(scope: ScopeKey, body: &str) -> ScopeWrite {
         sets: parse_delta(field("stateDelta", "{}"), keys, "", &limits).unwrap(),
         ops: parse_ops(field("stateOps", "[]"), keys, "", &limits).unwrap(),
     };
-    ScopeWrite { scope, edit, if_match: None, request: None, limits, now: now() }
+    ScopeWrite { scope, edit, if_match: None, request: None, shows: ScopePart::Whole, limits, now: now() }
 }
 
 /// The `Idempotency-Key` of a request that asks for `asks`.

@@ -2,8 +2,9 @@
 
 use futures_util::future::join_all;
 use sessiond::domain::command::Fork;
-use sessiond::domain::query::{History, Moment, MomentQuery};
+use sessiond::domain::query::{History, Moment, MomentQuery, StatePart};
 use sessiond::domain::rewind::{RewindRequest, RewindTarget};
+use sessiond::domain::state_range::StatePage;
 
 use super::*;
 use crate::support::databases::on_both_databases;
@@ -36,9 +37,9 @@ async fn rewound(store: &TestStore, request: &RewindRequest) -> (SessionView, bo
 
 /// The state then, and the revisions of session, user and app.
 async fn moment(store: &TestStore, revision: i64) -> (Value, (i64, i64, i64)) {
-    let query = MomentQuery { key: key("s"), revision, filter: StateFilter::default(), now: now() };
+    let query = MomentQuery { key: key("s"), revision, part: StatePart::Keys(StateFilter::default()), now: now() };
     match store.moment(&query, deadline()).await.unwrap() {
-        Moment::Then { tag, state } => (json(&state), (tag.revision, tag.user, tag.app)),
+        Moment::Then { tag, state } => (json(&state.state), (tag.revision, tag.user, tag.app)),
         other => panic!("{other:?}"),
     }
 }
@@ -66,14 +67,14 @@ on_both_databases! {
         ] {
             assert_eq!(moment(store, revision).await, (json(state), revisions), "{revision}");
         }
-        let at = |id: &str, revision| MomentQuery { key: key(id), revision, filter: StateFilter::default(), now: now() };
+        let at = |id: &str, revision| MomentQuery { key: key(id), revision, part: StatePart::Keys(StateFilter::default()), now: now() };
         let beyond = store.moment(&at("s", 5), deadline()).await.unwrap();
         assert!(matches!(beyond, Moment::Beyond(4)), "{beyond:?}");
         let none = store.moment(&at("none", 0), deadline()).await.unwrap();
         assert!(matches!(none, Moment::SessionNotFound), "{none:?}");
         let keys = StateFilter::keys(["k", "app:k", "none"].into_iter());
-        let some = store.moment(&MomentQuery { filter: keys, ..at("s", 3) }, deadline()).await.unwrap();
-        let Moment::Then { state, .. } = some else { panic!("{some:?}") };
+        let some = store.moment(&MomentQuery { part: StatePart::Keys(keys), ..at("s", 3) }, deadline()).await.unwrap();
+        let Moment::Then { state: StatePage { state, .. }, .. } = some else { panic!("{some:?}") };
         assert_eq!(json(&state), json(r#"{"k":2,"app:k":3}"#));
     }
 
