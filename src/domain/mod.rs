@@ -30,6 +30,7 @@
 //! - [`access`]: who may do what
 //! - `limits`, `writer`: how much a request may carry, and who writes
 //! - [`state_range`]: the keys of a state with a prefix, and pages of them
+//! - [`find`]: whether a text holds words
 //! - [`query`], [`command`]: requests of readers and writers, and their results
 //! - [`trim`]: where a session begins; [`redact`]: what of an event must not be read again
 //! - [`policy`]: how long the data of an app is kept
@@ -51,6 +52,7 @@ pub mod erasure;
 pub mod event;
 mod fault;
 pub mod feed;
+pub mod find;
 pub mod guard;
 pub(crate) mod history;
 pub mod ids;

@@ -2,6 +2,7 @@
 
 use super::access::{NameRange, Names};
 use super::event::StoredEvent;
+use super::find::Words;
 use super::ids::{AppName, SessionId, SessionKey, UserId};
 use super::json::RawJson;
 use super::scope::{Scope, split};
@@ -23,8 +24,10 @@ pub struct SessionView {
 #[derive(Debug, Clone, Default)]
 pub struct EventPage {
     pub events: Vec<StoredEvent>,
-    /// More events match the query, after the last one here.
+    /// More events match the query, after the last one here; of those that are looked through for a text, more may.
     pub more: bool,
+    /// If there are more of these: the sequence of the last one that was looked at, behind which to go on.
+    pub looked_at: Option<i64>,
     /// The view of the effective history that is kept is far behind the log.
     pub is_behind: bool,
 }
@@ -49,6 +52,8 @@ pub struct Page<T> {
     pub more: bool,
     /// The page ended because of its size, before the last row of the statement.
     pub cut: bool,
+    /// If the sessions were looked through for a title, and there are more: the last one that was.
+    pub looked_at: Option<ListPosition>,
 }
 
 /// A time before any expiry: finds expired sessions, too.
@@ -132,6 +137,9 @@ impl History {
     }
 }
 
+/// How many events, or sessions, one request looks through for words.
+pub const LOOKED_AT: usize = 10_000;
+
 #[derive(Debug, Clone)]
 pub struct EventQuery {
     /// Exclusive bounds on the sequence.
@@ -142,6 +150,9 @@ pub struct EventQuery {
     pub author: Option<String>,
     pub invocation_id: Option<String>,
     pub branch: Option<String>,
+    /// Only events that hold these. Up to [`LOOKED_AT`] of those that the rest of the query finds, and `max_bytes` of them, are looked
+    /// through.
+    pub text: Option<Words>,
     pub history: History,
     /// Only among the last so many: of the log, or of an effective history.
     pub last: Option<i64>,
@@ -153,8 +164,9 @@ pub struct EventQuery {
 impl EventQuery {
     /// Whether it selects by sequence alone, in ascending order.
     pub fn is_range(&self) -> bool {
-        let Self { since, author, invocation_id, branch, history, descending, .. } = self;
+        let Self { since, author, invocation_id, branch, text, history, descending, .. } = self;
         since.is_none()
+            && text.is_none()
             && (author, invocation_id, branch) == (&None, &None, &None)
             && *history == History::Whole
             && !descending
@@ -169,6 +181,7 @@ impl EventQuery {
             author: None,
             invocation_id: None,
             branch: None,
+            text: None,
             history: History::Whole,
             last: None,
             descending: false,
@@ -271,6 +284,9 @@ pub struct ListQuery {
     pub id_range: Option<NameRange>,
     /// Only forks of this session. Of one user.
     pub forked_from: Option<SessionId>,
+    /// Only sessions with these in the display name or the id. Up to [`LOOKED_AT`] of those that the rest of the query finds, and
+    /// `max_bytes` of them, are looked through.
+    pub title: Option<Words>,
     pub after: Option<ListPosition>,
     pub with_state: bool,
     pub max_rows: usize,
@@ -290,6 +306,17 @@ pub fn update_bucket(time: Micros) -> i64 {
 pub enum OrderBy {
     LastUpdateTime,
     CreateTime,
+}
+
+impl OrderBy {
+    /// The sort key of a session.
+    pub fn position(self, head: &SessionInfo) -> ListPosition {
+        let time = match self {
+            Self::LastUpdateTime => head.update_time.micros,
+            Self::CreateTime => head.create_time,
+        };
+        ListPosition { time, user: head.key.user.user.clone(), session: head.key.session.clone() }
+    }
 }
 
 /// The sort key of the last row of a page.

@@ -49,7 +49,7 @@ impl sessions::Reads for Nowhere {
     }
 
     async fn sessions(&self, _: &ListQuery, _: Micros, _: Instant) -> Result<Page<SessionView>> {
-        Ok(Page { items: Vec::new(), more: false, cut: false })
+        Ok(Page { items: Vec::new(), more: false, cut: false, looked_at: None })
     }
 
     async fn revisions(

@@ -130,6 +130,7 @@ impl Replica {
             user_range: None,
             id_range: None,
             forked_from: None,
+            title: None,
             after: None,
             with_state: false,
             max_rows: 100,

@@ -111,6 +111,15 @@ impl<'a> Json<'a> {
         memchr2_iter(b'{', b'[', self.0.as_bytes()).nth(depth).is_some()
     }
 
+    /// The scalars within, in written order, and the keys: a string as it is meant, any other as it was written.
+    pub fn scalars(self) -> impl Iterator<Item = (Kind, Cow<'a, str>)> {
+        Tokens::of(self.0).filter_map(|(_, token)| {
+            let Token::Scalar(text) = token else { return None };
+            let kind = Json(text).kind();
+            Some((kind, if kind == Kind::String { unescape(text) } else { Cow::Borrowed(text) }))
+        })
+    }
+
     pub fn to_raw(self) -> RawJson {
         RawJson(self.0.into())
     }

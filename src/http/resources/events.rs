@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 
 use crate::domain::access::Role;
 use crate::domain::event::EventDraft;
+use crate::domain::find::Words;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::{EventQuery, History};
@@ -176,6 +177,16 @@ const AFTER_TIMESTAMP: Param =
 const AUTHOR: Param = Param { name: "author", kind: Kind::Text, about: "Only events of this author." };
 const INVOCATION_ID: Param = Param { name: "invocationId", kind: Kind::Text, about: "Only events of this invocation." };
 const BRANCH: Param = Param { name: "branch", kind: Kind::Text, about: "Only events of exactly this branch." };
+const TEXT: Param = Param {
+    name: "text",
+    kind: Kind::Text,
+    about: "Only events that hold all these words, which white space separates: up to 16 in 256 bytes. Each may be a part of a longer \
+            one, and anywhere in what was said (the parts' `text`), in the `name` of a call or a response, or in the keys, strings \
+            and numbers (as written) of `args` and `response`. Case (Unicode's full case folding) and combining marks (after NFD) \
+            make no difference. A request looks through up to 10,000 events and 8 MiB (the bytes of a page) of those that the \
+            other parameters select; if there are more, it answers with `nextPageToken`, also without an event. Redacted and trimmed \
+            events hold nothing.",
+};
 const EXCLUDE_REWOUND: Param = Param {
     name: "excludeRewound",
     kind: Kind::Boolean,
@@ -195,8 +206,8 @@ pub const LIST: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "Read the event log",
-    description: "In sequence order, whatever the clients' clocks say. With `wait`, a page that would be empty waits for its \
-                  first event; it is empty after the wait, and when the server stops.",
+    description: "In sequence order, whatever the clients' clocks say. With `wait`, a page that would be empty, and the last, waits \
+                  for its first event; it is empty after the wait, and when the server stops.",
     query: &[
         PAGE_SIZE,
         PAGE_TOKEN,
@@ -207,6 +218,7 @@ pub const LIST: Operation = Operation {
         AUTHOR,
         INVOCATION_ID,
         BRANCH,
+        TEXT,
         EXCLUDE_REWOUND,
         HISTORY,
         WAIT,
@@ -237,7 +249,10 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
             .with(key.session.as_str())
             .with(&head.mark().to_string())
             .with(if descending { "desc" } else { "asc" });
-        for param in LIST.query.iter().filter(|param| !matches!(param.name, "pageSize" | "pageToken" | "order")) {
+        // Without `wait`: it excludes tokens, and what waits may end with one.
+        for param in
+            LIST.query.iter().filter(|param| !matches!(param.name, "pageSize" | "pageToken" | "order" | "wait"))
+        {
             // A present but empty parameter is not the same query as an absent one.
             binding = binding.with(param.name).with(&query.text(param).map(|v| format!("={v}")).unwrap_or_default());
         }
@@ -249,6 +264,8 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
             return Err(Problem::field(WAIT.name, format!("excludes `{}`: it waits for what comes", param.name)));
         }
     }
+    let words =
+        query.text(&TEXT).map(Words::parse).transpose().map_err(|message| Problem::field(TEXT.name, message))?;
     let service = call.service.clone();
     let go_on = match query.text(&PAGE_TOKEN) {
         Some(token) => {
@@ -272,6 +289,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         author: query.text(&AUTHOR).map(str::to_owned),
         invocation_id: query.text(&INVOCATION_ID).map(str::to_owned),
         branch: query.text(&BRANCH).map(str::to_owned),
+        text: words,
         history: match query.text(&HISTORY) {
             Some("effective") => History::Effective(None),
             _ if query.boolean(&EXCLUDE_REWOUND) => History::NotRewound,
@@ -295,7 +313,13 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
                 let SessionInfo { base_revision: base, revision, .. } = view.head;
                 return Err(Error::PositionGone { base, revision }.into());
             }
-            let Some(wait) = wait.as_mut().filter(|_| view.events.events.is_empty()) else { break view };
+            let Some(wait) = wait.as_mut().filter(|_| view.events.events.is_empty() && !view.events.more) else {
+                break view;
+            };
+            if events.text.is_some() && events.history == History::Whole {
+                // These were looked through, and do not change.
+                events.after = view.head.revision;
+            }
             match wait.changed(view.head.expire_time).await? {
                 Some(deadline) => call.deadline = deadline,
                 None => break view,
@@ -303,8 +327,8 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         },
     };
     let page = view.events;
-    let next = page.events.last().filter(|_| page.more);
-    let next = next.map(|last| binding(&view.head).token(&(last.sequence, as_of.unwrap_or(view.head.revision))));
+    let last = page.looked_at.or(page.events.last().map(|event| event.sequence)).filter(|_| page.more);
+    let next = last.map(|last| binding(&view.head).token(&(last, as_of.unwrap_or(view.head.revision))));
     let mut text = String::new();
     reply::push_events(&mut text, &page.events);
     let mut page = reply::open_page("events", &[text], next);

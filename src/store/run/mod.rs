@@ -178,7 +178,7 @@ impl<'r, B: Backend> Call<'r, B> {
     /// # Errors
     /// Those of `work`, and of the database.
     pub async fn read<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>) -> Result<T> {
-        self.read_then(false, work, |_| false).await
+        self.part_of_read(false, work, |_| false).await
     }
 
     /// Reads with one statement.
@@ -186,23 +186,15 @@ impl<'r, B: Backend> Call<'r, B> {
     /// # Errors
     /// As of [`Call::read`].
     pub async fn one_statement<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>) -> Result<T> {
-        self.read_then(true, work, |_| false).await
+        self.part_of_read(true, work, |_| false).await
     }
 
-    /// Reads with one statement, of which rows may be left unread. These are of unknown size, so the connection is closed then
-    /// rather than drained.
+    /// Reads with one statement or several, of the last of which rows may be left unread. These are of unknown size, so the connection
+    /// is closed then rather than drained.
     ///
     /// # Errors
     /// As of [`Call::read`].
-    pub async fn part_of_statement<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>,
-        is_cut: impl FnOnce(&T) -> bool,
-    ) -> Result<T> {
-        self.read_then(true, work, is_cut).await
-    }
-
-    async fn read_then<T>(
+    pub async fn part_of_read<T>(
         &self,
         single: bool,
         work: impl AsyncFnOnce(&mut B::Tx) -> Result<T>,

@@ -57,7 +57,7 @@ impl HeadRow {
         // Sequences are dense, so nothing has to be counted.
         let end = query.events.as_ref().map_or(0, |events| events.before);
         let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
-        Ok(Some(SessionView { head, state: Some(state), events: EventPage { events, more, is_behind: false } }))
+        Ok(Some(SessionView { head, state: Some(state), events: EventPage { events, more, ..EventPage::default() } }))
     }
 }
 

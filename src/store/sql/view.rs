@@ -10,7 +10,8 @@ use super::statements::statements;
 use super::words::Words;
 use crate::domain::effective::{View, hidden};
 use crate::domain::event::StoredEvent;
-use crate::domain::query::{EventPage, EventQuery, History, SessionQuery, SessionView};
+use crate::domain::find;
+use crate::domain::query::{EventPage, EventQuery, History, LOOKED_AT, SessionQuery, SessionView};
 use crate::domain::session::SessionInfo;
 use crate::store::error::StoreError;
 
@@ -87,25 +88,85 @@ pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -
     if let Some(last) = query.last {
         keep_last(&mut left, last);
     }
-    if let Some((_, is_behind)) = view {
-        return Ok(EventPage { is_behind, ..chosen_events(db, head, query, left).await? });
+    let of = Selected { end, hidden, left, is_view: view.is_some() };
+    let page = match &query.text {
+        Some(words) => holding(db, head, query, &of, words).await?,
+        None => page(db, head, query, &of).await?,
+    };
+    Ok(EventPage { is_behind: view.is_some_and(|(_, is_behind)| is_behind), ..page })
+}
+
+/// The events of a log of which a query has pages.
+struct Selected {
+    /// The sequence of the last one.
+    end: i64,
+    /// What readers skip, as [`hidden`] has it.
+    hidden: Vec<(i64, i64)>,
+    /// Their sequences: ascending ranges.
+    left: Vec<(i64, i64)>,
+    /// Compactions cover some.
+    is_view: bool,
+}
+
+/// How many events one statement reads that are looked through, and how many bytes of them.
+const LOOKED_AT_ONCE: (usize, usize) = (1000, 1 << 20);
+
+/// A page of the events that hold these words.
+async fn holding(
+    db: &mut impl Sql,
+    head: &SessionInfo,
+    query: &EventQuery,
+    of: &Selected,
+    words: &find::Words,
+) -> Result<EventPage> {
+    let mut found = EventPage::default();
+    let (mut rows, mut bytes) = (LOOKED_AT, query.max_bytes);
+    let mut next = query.clone();
+    loop {
+        (next.max_rows, next.max_bytes) = (rows.min(LOOKED_AT_ONCE.0), bytes.min(LOOKED_AT_ONCE.1));
+        let page = page(db, head, &next, of).await?;
+        let at = if query.descending { &mut next.before } else { &mut next.after };
+        let mut events = page.events.into_iter();
+        for event in events.by_ref() {
+            rows -= 1;
+            bytes = bytes.saturating_sub(event.weight());
+            *at = event.sequence;
+            if words.are_in_event(&event.body) {
+                found.events.push(event);
+                if found.events.len() == query.max_rows {
+                    break;
+                }
+            }
+        }
+        found.more = page.more || events.len() > 0;
+        if found.events.len() == query.max_rows || rows == 0 || bytes == 0 || !found.more {
+            found.looked_at = Some(*at).filter(|_| found.more);
+            return Ok(found);
+        }
     }
-    let after = query.after.max(left.first().map_or(end, |(first, _)| first - 1));
-    let before = query.before.min(end + 1);
+}
+
+/// A page of the events that the query finds without a text.
+async fn page(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery, of: &Selected) -> Result<EventPage> {
+    if of.is_view {
+        return chosen_events(db, head, query, of.left.clone()).await;
+    }
+    let after = query.after.max(of.left.first().map_or(of.end, |(first, _)| first - 1));
+    let before = query.before.min(of.end + 1);
     let statements = Statements::of(db);
-    let text = match (query.descending, hidden.is_empty()) {
+    let text = match (query.descending, of.hidden.is_empty()) {
         (false, true) => &statements.events_ascending,
         (true, true) => &statements.events_descending,
         (false, false) => &statements.visible_ascending,
         (true, false) => &statements.visible_descending,
     };
     let mut statement = page_query(text, head, query, (after, before), query.max_rows, query.max_bytes);
-    if !hidden.is_empty() {
-        let (first, last): (Vec<i64>, Vec<i64>) = hidden.into_iter().unzip();
+    if !of.hidden.is_empty() {
+        let (first, last): (Vec<i64>, Vec<i64>) = of.hidden.iter().copied().unzip();
         statement = statement.bind(first).bind(last);
     }
     let (events, total) = found(db.fetch(statement).await?, query.max_rows);
-    Ok(EventPage { more: events.len() < total, events, is_behind: false })
+    Ok(EventPage { more: events.len() < total, events, ..EventPage::default() })
 }
 
 /// The statement of a page of up to `rows` events, and one more, and `bytes`.

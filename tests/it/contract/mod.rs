@@ -16,6 +16,7 @@ mod events;
 mod expiry;
 mod feed;
 mod fidelity;
+mod find;
 mod first_append;
 mod fork;
 mod idempotency;

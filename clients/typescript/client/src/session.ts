@@ -76,6 +76,8 @@ export interface EventsOptions extends GetOptions {
   author?: string | undefined;
   invocationId?: string | undefined;
   branch?: string | undefined;
+  /** Only those with all of these words in what was said, called or answered. */
+  text?: string | undefined;
   /** Without what was rewound, and the rewinds. */
   excludeRewound?: boolean | undefined;
   /** By number: ascending by default. */
@@ -254,7 +256,7 @@ export class Session extends Operators<ApplyOptions> {
    */
   async *events(options: EventsOptions = {}): AsyncGenerator<StoredEvent, void, undefined> {
     const { last, order = "asc", ...rest } = options;
-    const { since, effective, after, before, author, invocationId, branch, excludeRewound, pageSize, ...call } = rest;
+    const { since, effective, after, before, author, invocationId, branch, text, excludeRewound, pageSize, ...call } = rest;
     const query = {
       order: last === undefined ? order : "desc",
       pageSize: pageSize ?? Math.max(1, Math.min(last ?? 1000, 1000)),
@@ -265,6 +267,7 @@ export class Session extends Operators<ApplyOptions> {
       author,
       invocationId,
       branch,
+      text,
       excludeRewound,
     };
     const path = `${this.#path}/events`;

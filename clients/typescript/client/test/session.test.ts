@@ -86,6 +86,7 @@ it("events are appended one by one or all at once, and come back as they were", 
   await assert.rejects(session.append({ id: "c", n: Number.NaN }), InputError);
   await assert.rejects(session.append({ id: "c", stateDelta: {} }), (error: InputError) => error.status === 422);
   assert.deepEqual(ids(await all(session.events({ after: 1 }))), ["a", "b"]);
+  assert.deepEqual(ids(await all(session.events({ text: "UP coming" }))), [stored.id]);
   assert.equal((await session.append({ partial: true, author: "model" })).sequence, undefined);
   assert.equal((await session.event("b")).sequence, 3);
   await assert.rejects(session.event("c"), NotFoundError);
