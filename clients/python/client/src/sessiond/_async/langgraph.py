@@ -443,8 +443,7 @@ class AsyncThread:
 
     async def _state(self, prefix: str, at: int | None = None) -> dict[str, Any]:
         """Returns the keys of the session that begin so, now or at a revision."""
-        state = await self._session.state(at=at, scope="session")
-        return {key: value for key, value in state.items() if key.startswith(prefix)}
+        return await self._session.state(at=at, prefix=prefix)
 
     def _metadata(self, event: Event) -> Any:
         return self._codec.unpack(lg.mark(event)["metadata"], {})
