@@ -384,9 +384,7 @@ async fn a_prefix_of_keys_is_a_range_of_an_index() {
                 let kind = |value: &str| if value.starts_with('\'') { "text" } else { "bigint" };
                 let types: Vec<&str> = arguments.split(", ").map(kind).collect();
                 prepare(&mut conn, &statement.text, &types).await.unwrap();
-                let explain = format!("explain (analyze, format json) execute p({arguments})");
-                let plan: Value =
-                    sqlx::query_scalar(AssertSqlSafe(explain)).persistent(false).fetch_one(&mut conn).await.unwrap();
+                let plan = plan(&mut conn, format!("explain (analyze, format json) execute p({arguments})")).await;
                 let mut conditions = Vec::new();
                 let read = read_of(table, &plan[0]["Plan"], &mut conditions);
                 assert!((shown..=shown + 1.0).contains(&read), "{name}: {read} rows: {conditions:?}");
