@@ -256,7 +256,8 @@ export class Session extends Operators<ApplyOptions> {
    */
   async *events(options: EventsOptions = {}): AsyncGenerator<StoredEvent, void, undefined> {
     const { last, order = "asc", ...rest } = options;
-    const { since, effective, after, before, author, invocationId, branch, text, excludeRewound, pageSize, ...call } = rest;
+    const { since, effective, after, before, author, invocationId, branch, text, excludeRewound, pageSize, ...call } =
+      rest;
     const query = {
       order: last === undefined ? order : "desc",
       pageSize: pageSize ?? Math.max(1, Math.min(last ?? 1000, 1000)),
