@@ -233,7 +233,7 @@ export class SessiondStore {
     }
     return {
       id: subpath === undefined ? id : `${id}/${digest(subpath)}`,
-      author: entry.type === "user" ? "user" : "claude",
+      author: entry.type === "user" && !answers(entry) ? "user" : "claude",
       branch: subpath ?? MAIN,
       content: contentOf(entry),
       customMetadata: { claude: packed(entry, "entry") },
@@ -289,6 +289,12 @@ function* batches(
 function kepts({ customMetadata }: StoredEvent): JsonObject | undefined {
   const kept = isObject(customMetadata) ? customMetadata["claude"] : undefined;
   return isObject(kept) ? kept : undefined;
+}
+
+/** Whether a tool answers, which the SDK has as an entry of the user, and others as one of the agent. */
+function answers({ message }: SessionStoreEntry): boolean {
+  const content = isObject(message) ? message["content"] : undefined;
+  return Array.isArray(content) && content.some((block) => isObject(block) && block["type"] === "tool_result");
 }
 
 /** Returns what an entry says as a content that other readers know; undefined if it says nothing. */

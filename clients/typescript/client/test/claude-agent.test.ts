@@ -156,7 +156,7 @@ it("what was said can be read in the session", async () => {
   const events = await all(db.session(app, KEY.projectKey, KEY.sessionId).events({ branch: "main" }));
   assert.deepEqual(
     events.map(({ author }) => author),
-    ["claude", "claude", "claude", "user", "claude", "user"],
+    ["claude", "claude", "claude", "user", "claude", "claude"],
   );
   assert.deepEqual(events.slice(3).map(textOf), ["A tea", "Coming \ufffd", "[image]"]);
   assert.deepEqual(events[4]?.content?.parts?.[2]?.functionCall, { id: "t", name: "brew", args: { what: "tea" } });
