@@ -102,25 +102,7 @@ async function google(): Promise<Framework> {
     name: "google",
     ...wire(new SessiondSessionService("http://127.0.0.1:1").sessiond),
     ticks: 1000,
-    service: (options) => {
-      const service = new SessiondSessionService(options);
-      return {
-        sessiond: service.sessiond as Any,
-        create: async (appName, userId, state, sessionId) =>
-          (await service.createSession({
-            appName,
-            userId,
-            ...(state ? { state } : {}),
-            ...(sessionId === undefined ? {} : { sessionId }),
-          })) as Any,
-        get: async (appName, userId, sessionId, config) =>
-          (await service.getSession({ appName, userId, sessionId, ...(config ? { config } : {}) })) as Any,
-        list: async (appName, userId) => (await service.listSessions({ appName, userId })).sessions as Any,
-        remove: (appName, userId, sessionId) => service.deleteSession({ appName, userId, sessionId }),
-        append: async (session, event) =>
-          (await service.appendEvent({ session: session as Any, event: event as Any })) as Any,
-      };
-    },
+    service: (options) => named(new SessiondSessionService(options)),
     files: (options) => filesOf(new SessiondArtifactService(options)),
     event: (fields) =>
       createEvent({
@@ -164,29 +146,37 @@ async function adkTypescript(): Promise<Framework> {
     name: "adk-typescript",
     ...wire(new SessiondSessionService("http://127.0.0.1:1").sessiond),
     ticks: 1,
-    service: (options) => {
-      const service = new SessiondSessionService(options);
-      return {
-        sessiond: service.sessiond as Any,
-        create: async (appName, userId, state, sessionId) =>
-          (await service.createSession({
-            appName,
-            userId,
-            ...(state ? { state } : {}),
-            ...(sessionId === undefined ? {} : { sessionId }),
-          })) as Any,
-        get: async (appName, userId, sessionId, config) =>
-          ((await service.getSession({ appName, userId, sessionId, ...(config ? { config } : {}) })) ??
-            undefined) as Any,
-        list: async (appName, userId) => (await service.listSessions({ appName, userId })).sessions as Any,
-        remove: (appName, userId, sessionId) => service.deleteSession({ appName, userId, sessionId }),
-        append: async (session, event) =>
-          (await service.appendEvent({ session: session as Any, event: event as Any })) as Any,
-      };
-    },
+    service: (options) => named(new SessiondSessionService(options)),
     files: (options) => filesOf(new SessiondArtifactService(options)),
     event: (fields) => new Event({ ...common(fields, 1), actions: new EventActions(deltas(fields)) }) as Any,
     state: (session) => plain((session as Any as { state: { getAll(): object } }).state.getAll()),
+  };
+}
+
+/** What the session services of two frameworks can do, which take what they are given by name. */
+interface SessionService {
+  sessiond: unknown;
+  createSession(request: Any): Promise<unknown>;
+  getSession(request: Any): Promise<unknown>;
+  listSessions(request: Any): Promise<{ sessions: unknown }>;
+  deleteSession(request: Any): Promise<void>;
+  appendEvent(request: Any): Promise<unknown>;
+}
+
+function named(service: SessionService): Service {
+  return {
+    sessiond: service.sessiond as Any,
+    create: async (appName, userId, state, sessionId) => {
+      const more = { ...(state ? { state } : {}), ...(sessionId === undefined ? {} : { sessionId }) };
+      return (await service.createSession({ appName, userId, ...more } as Any)) as Any;
+    },
+    get: async (appName, userId, sessionId, config) => {
+      const more = config ? { config } : {};
+      return ((await service.getSession({ appName, userId, sessionId, ...more } as Any)) ?? undefined) as Any;
+    },
+    list: async (appName, userId) => (await service.listSessions({ appName, userId } as Any)).sessions as Any,
+    remove: (appName, userId, sessionId) => service.deleteSession({ appName, userId, sessionId } as Any),
+    append: async (session, event) => (await service.appendEvent({ session, event } as Any)) as Any,
   };
 }
 
