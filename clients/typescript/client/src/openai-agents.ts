@@ -15,7 +15,19 @@ import { isObject, type JsonObject } from "./json.js";
 import { pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
-import { clientOf, digest, objectOf, packed, shown, textPart, unpacked, type Where } from "./verbatim.js";
+import {
+  again,
+  clientOf,
+  digest,
+  objectOf,
+  packed,
+  rewind,
+  shown,
+  textPart,
+  unlessAbsent,
+  unpacked,
+  type Where,
+} from "./verbatim.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: the SDK's `AgentInputItem`, of which this module needs no field
 type Item = any;
@@ -55,6 +67,28 @@ export interface HistoryMutation {
   replacement: Item;
 }
 
+/** What runs have spent. */
+export interface RunUsage {
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+}
+
+/** A result of the SDK's runner, as far as it is read here. */
+export interface RunResult {
+  runContext: { usage: RunUsage };
+}
+
+/** A session that began with what another one had. */
+export interface Branch {
+  /** The id of its session. */
+  id: string;
+  name: string;
+  /** In Unix seconds. */
+  createTime: number;
+}
+
 /** The end of a history, latest first, with what others have written, and the revision at which it was read. */
 interface Tail {
   events: StoredEvent[];
@@ -66,6 +100,19 @@ const FEW = 20;
 
 // Beside the item in the metadata of an event: of which change of the history it is.
 const OPERATION = "openaiOperation";
+
+// State of a session: what its runs have spent, by these names; they are those of the SDK in Python, as its adapter counts, too.
+const USAGE = "oai/usage/";
+const COUNTERS = {
+  requests: "requests",
+  inputTokens: "input_tokens",
+  outputTokens: "output_tokens",
+  totalTokens: "total_tokens",
+} as const;
+const TURNS = "total_turns";
+
+// The label of a branch: its name.
+const BRANCH = "oai.branch";
 
 /**
  * A session of the OpenAI Agents SDK on sessiond: an item is an event with the item as it is, and with what was said as the content of
@@ -80,6 +127,8 @@ export class SessiondSession {
   readonly #id: string;
   readonly #session: Session;
   #turn: string | undefined;
+  /** The group of what was added last. */
+  #group: string | undefined;
 
   /** Opens no connection yet. Throws `InputError` if the id is blank. */
   constructor(id: string, options: SessiondSessionOptions) {
@@ -118,7 +167,8 @@ export class SessiondSession {
     if (items.length === 0) return;
     const key = this.#turn;
     this.#turn = undefined;
-    await this.#append(this.#events(items, key ?? `oai-${randomUUID()}`, key !== undefined));
+    this.#group = key ?? `oai-${randomUUID()}`;
+    await this.#append(this.#events(items, this.#group, key !== undefined));
   }
 
   /** Takes the last item back and returns it; undefined if there is none. Two callers at once get two items. */
@@ -204,6 +254,68 @@ export class SessiondSession {
         throw new ConflictError(`The operation ${operationId} was another change of the history.`);
       }
     });
+  }
+
+  /**
+   * Returns a new session that begins with what this one has, or had before the turn of the key `beforeTurn`. Its name, by default its
+   * id, is the label `oai.branch`.
+   *
+   * @throws NotFoundError if there is no such session or turn.
+   * @throws ConflictError if there is a session of the id of the branch.
+   */
+  async branch(
+    id?: string,
+    { beforeTurn, name }: { beforeTurn?: string | undefined; name?: string | undefined } = {},
+  ): Promise<SessiondSession> {
+    const first = beforeTurn === undefined ? undefined : await this.#session.event(`turn:${digest(beforeTurn)}:0`);
+    const fork = await this.#session.fork({ id, at: first && first.sequence - 1 });
+    const { labels } = await fork.get({ last: 0 });
+    await fork.update({ labels: { ...labels, [BRANCH]: name ?? fork.id } });
+    return new SessiondSession(fork.id, this.#options);
+  }
+
+  /** Returns the branches of this session, oldest first. */
+  async listBranches(): Promise<Branch[]> {
+    const { app, user } = this.#options;
+    const forks = this.#client.sessions(app, user, { forkedFrom: this.#id, orderBy: "createTime" });
+    const branches: Branch[] = [];
+    for await (const { id, labels, createTime } of forks) {
+      const name = labels?.[BRANCH];
+      if (name !== undefined) branches.push({ id, name, createTime });
+    }
+    return branches;
+  }
+
+  /**
+   * Adds what a run has spent to the counters of the session, when it has ended. It is one event, by the group of the items that this
+   * object has added last: called again, it counts nothing twice. What is taken back later has been spent all the same.
+   */
+  async storeRunUsage({ runContext: { usage } }: RunResult): Promise<void> {
+    const spent = Object.entries(COUNTERS).map(([ours, name]): [string, number] => [
+      name,
+      usage[ours as keyof RunUsage],
+    ]);
+    const counted: [string, number][] = [...spent, [TURNS, 1]];
+    const group = this.#group ?? `oai-${randomUUID()}`;
+    const stateOps = counted.map(([name, value]) => ({ op: "increment" as const, key: USAGE + name, value }));
+    await this.#append([
+      {
+        id: `usage:${group}`,
+        invocationId: group,
+        author: this.#options.author ?? "assistant",
+        actions: { stateOps },
+        customMetadata: { openai_usage: Object.fromEntries(spent) },
+      },
+    ]);
+  }
+
+  /** Returns what all runs have spent, and how many they were; undefined if nothing was stored. A branch begins with what its source had. */
+  async getSessionUsage(): Promise<(RunUsage & { totalTurns: number }) | undefined> {
+    const keys = [...Object.values(COUNTERS), TURNS].map((name) => USAGE + name);
+    const state = await unlessAbsent(this.#session.state({ keys }));
+    if (state?.[USAGE + TURNS] === undefined) return undefined;
+    const usage = Object.entries(COUNTERS).map(([ours, name]) => [ours, Number(state[USAGE + name])]);
+    return { ...(Object.fromEntries(usage) as RunUsage), totalTurns: Number(state[USAGE + TURNS]) };
   }
 
   /** Closes the connections of its client, which can be used again. */
@@ -306,17 +418,6 @@ export class SessiondSession {
   }
 }
 
-/** Returns the event that takes back all from the first event of a group on. */
-function rewind(key: string, group: string): NewEvent {
-  return { id: key, author: "user", invocationId: `rewind-${key}`, actions: { rewindBeforeInvocationId: group } };
-}
-
-/** Returns an event as it is appended once more behind a rewind: it says the same, and changes no state. */
-function again({ sequence: _, commitTime: __, redacted: ___, ...event }: StoredEvent, id: string): NewEvent {
-  const { stateDelta: _1, stateOps: _2, preconditions: _3, artifactDelta: _4, ...actions } = event.actions ?? {};
-  return { ...event, id, actions, customMetadata: { ...event.customMetadata, rewindCopyOf: event.id } };
-}
-
 /** Returns events that say of which change they are; the first one has the id by which it is found. */
 function marked(events: NewEvent[], key: string, mark: string): NewEvent[] {
   const nothing: NewEvent = { author: "user", invocationId: key };
@@ -335,15 +436,6 @@ function kepts({ customMetadata }: StoredEvent): JsonObject | undefined {
 /** Returns a value as it is after it was stored. */
 function plain(value: unknown): unknown {
   return unpacked(packed(value, "value"), "value");
-}
-
-async function unlessAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined;
-    throw error;
-  }
 }
 
 /** Returns who said an item, and what, as other readers know it. */

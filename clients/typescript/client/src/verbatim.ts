@@ -1,8 +1,8 @@
 // What the adapters of frameworks share: a framework's object, kept as it is within an event.
 import { createHash } from "node:crypto";
 import { Sessiond } from "./client.js";
-import { InputError } from "./errors.js";
-import type { Content, Part } from "./events.js";
+import { InputError, NotFoundError } from "./errors.js";
+import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
 import type { HttpOptions } from "./http.js";
 import { isObject, type JsonObject, toJson } from "./json.js";
 
@@ -10,7 +10,7 @@ import { isObject, type JsonObject, toJson } from "./json.js";
 export type Where = Sessiond | HttpOptions | string;
 
 // sessiond takes 64 levels, of which an event uses some for itself.
-const DEEPEST = 56;
+const DEEPEST = 50;
 
 // Bytes of what is said beside the object that has it, too: an event has 4 MiB.
 const MOST_SHOWN = 1 << 20;
@@ -30,8 +30,12 @@ export function clientOf(where: Where | undefined): Sessiond {
 export function packed(value: unknown, field: string): JsonObject {
   const json = toJson(value);
   if (json === undefined) throw new InputError("What is to be kept is no value of JSON.");
-  const refused = /\\u(?:d[89a-f]|0000)/.test(json) || depth(json) > DEEPEST;
-  return refused ? { json } : { [field]: JSON.parse(json) as unknown };
+  return fits(json) ? { [field]: JSON.parse(json) as unknown } : { json };
+}
+
+/** Whether sessiond takes a text of JSON as a value of an event or of state. */
+export function fits(json: string): boolean {
+  return !/\\u(?:d[89a-f]|0000)/.test(json) && depth(json) <= DEEPEST;
 }
 
 /** Returns what was packed; undefined if it is not there. */
@@ -69,6 +73,27 @@ export function objectOf(value: unknown): JsonObject {
   const plain = isObject(parsed) ? parsed : { result: value ?? null };
   const kept = packed(plain, "value");
   return isObject(kept["value"]) ? kept["value"] : { result: "[not shown]" };
+}
+
+/** Returns the event that takes back all from the first event of a group on. */
+export function rewind(key: string, group: string): NewEvent {
+  return { id: key, author: "user", invocationId: `rewind-${key}`, actions: { rewindBeforeInvocationId: group } };
+}
+
+/** Returns an event as it is appended once more behind a rewind: it says the same, and changes no state. */
+export function again({ sequence: _, commitTime: __, redacted: ___, ...event }: StoredEvent, id: string): NewEvent {
+  const { stateDelta: _1, stateOps: _2, preconditions: _3, artifactDelta: _4, ...actions } = event.actions ?? {};
+  return { ...event, id, actions, customMetadata: { ...event.customMetadata, rewindCopyOf: event.id } };
+}
+
+/** Returns an answer; undefined if what it is about is not there. */
+export async function unlessAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
 }
 
 function depth(json: string): number {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, it } from "node:test";
 import { FaultyProxy } from "../../support/proxy.js";
 import { Server } from "../../support/server.js";
-import { ConflictError, InputError, Sessiond, StaleError, textOf } from "../src/index.js";
+import { ConflictError, InputError, NotFoundError, Sessiond, StaleError, textOf } from "../src/index.js";
 import { SessiondSession, type SessiondSessionOptions } from "../src/openai-agents.js";
 import { all } from "../src/pages.js";
 import type {
@@ -192,6 +192,45 @@ it("an input with a key is stored once", async () => {
   await assert.rejects(session.turn("message 7").addItems([said("tea"), said("cake")]), ConflictError);
 });
 
+it("branches before a turn, and counts what runs have spent once", async () => {
+  const session = opened("trunk");
+  assert.equal(await session.getSessionUsage(), undefined);
+  assert.deepEqual(await session.listBranches(), []);
+  await session.addItems([said("1"), answered("one")]);
+  const turn = session.turn("m2");
+  await turn.addItems([said("2")]);
+  await turn.addItems([answered("two")]);
+  const usage = { requests: 1, inputTokens: 10, outputTokens: 5, totalTokens: 15 };
+  for (let times = 0; times < 2; times += 1) await turn.storeRunUsage({ runContext: { usage } });
+  assert.deepEqual(await session.getSessionUsage(), { ...usage, totalTurns: 1 });
+  const [whole, before] = [
+    await session.branch("twig"),
+    await session.branch(undefined, { beforeTurn: "m2", name: "Again" }),
+  ];
+  assert.equal((await whole.getItems()).length, 4);
+  assert.deepEqual(texts(await before.getItems()).length, 2);
+  await before.addItems([said("other")]);
+  await before.storeRunUsage({ runContext: { usage } });
+  assert.deepEqual(
+    [await before.getSessionUsage(), await session.getSessionUsage()],
+    [
+      { ...usage, totalTurns: 1 },
+      { ...usage, totalTurns: 1 },
+    ],
+  );
+  assert.equal((await session.getItems()).length, 4);
+  const branches = await session.listBranches();
+  assert.deepEqual(
+    branches.map(({ id, name }) => [id, name]),
+    [
+      ["twig", "twig"],
+      [await before.getSessionId(), "Again"],
+    ],
+  );
+  await assert.rejects(session.branch("twig"), ConflictError);
+  await assert.rejects(session.branch(undefined, { beforeTurn: "m9" }), NotFoundError);
+});
+
 it("what was said can be read in the session, and what it is cleared with", async () => {
   const items: AgentInputItem[] = [
     said("half \ud800"),
@@ -262,7 +301,11 @@ it("the SDK's runner goes on in another process with what was said, also streame
     model: scripted(call("c1", '{"what":"tea"}'), answered("Tea.")),
   });
   const runner = new sdk.Runner();
-  assert.equal((await runner.run(first, "A tea", { session: opened(id) })).finalOutput, "Tea.");
+  const session = opened(id);
+  const result = await runner.run(first, "A tea", { session });
+  assert.equal(result.finalOutput, "Tea.");
+  await session.storeRunUsage(result);
+  assert.equal((await session.getSessionUsage())?.totalTurns, 1);
   assert.equal((await opened(id).getItems()).length, 4);
   const second = new sdk.Agent({ name: "waiter", model: scripted(answered("Again.")) });
   const streamed = await runner.run(second, "Another", { session: opened(id).turn("m2"), stream: true });
