@@ -8,6 +8,8 @@ export class FaultyProxy {
   refused = 0;
   /** Connections that were made. */
   connections = 0;
+  /** Requests that were forwarded. */
+  requests = 0;
   /** Bytes of answers that were forwarded. */
   answered = 0;
   readonly #target: number;
@@ -58,7 +60,10 @@ export class FaultyProxy {
         other.destroy();
       });
     }
-    client.on("data", (chunk) => server.write(chunk));
+    client.on("data", (chunk: Buffer) => {
+      if (/^[A-Z]+ \//.test(chunk.toString("latin1", 0, 10))) this.requests += 1;
+      server.write(chunk);
+    });
     server.on("data", (chunk) => {
       if (this.lost > 0) {
         this.lost -= 1;

@@ -92,6 +92,8 @@ export interface StateOptions extends CallOptions {
   at?: number | undefined;
   /** Only these keys. */
   keys?: readonly string[] | undefined;
+  /** Only the keys that begin so; not together with `keys`. */
+  prefix?: string | undefined;
   /** Only that of the app, of the user, or of the session itself. */
   scope?: "app" | "user" | "session" | undefined;
 }
@@ -225,11 +227,11 @@ export class Session extends Operators<ApplyOptions> {
   async state(key: string, options?: Pick<StateOptions, "at"> & CallOptions): Promise<unknown>;
   async state(first?: string | StateOptions, second?: StateOptions): Promise<unknown> {
     const key = typeof first === "string" ? first : undefined;
-    const { at, keys, scope, ...call } = (typeof first === "string" ? second : first) ?? {};
+    const { at, keys, prefix, scope, ...call } = (typeof first === "string" ? second : first) ?? {};
     const asked = key === undefined ? keys : [key];
     // A list of keys has commas between them; one that has a comma itself is picked here.
     const listed = asked?.every((one) => /^[^\s,]+$/.test(one)) ? asked.join(",") : undefined;
-    const query = texts({ atRevision: at, keys: listed, scope });
+    const query = texts({ atRevision: at, keys: listed, prefix, scope });
     const state = (await this.#send("GET", "/state", { ...call, query })).body as JsonObject;
     if (key !== undefined) return Object.hasOwn(state, key) ? state[key] : undefined;
     return asked ? Object.fromEntries(Object.entries(state).filter(([name]) => asked.includes(name))) : state;

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, it } from "node:test";
 import { promisify } from "node:util";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -9,7 +11,7 @@ import { Annotation, Command, END, interrupt, MessagesAnnotation, START, StateGr
 import { emptyCheckpoint, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { FaultyProxy } from "../../support/proxy.js";
 import { Server } from "../../support/server.js";
-import { Sessiond, textOf } from "../src/index.js";
+import { type NewEvent, NotFoundError, Sessiond, textOf } from "../src/index.js";
 import { SessiondSaver } from "../src/langgraph.js";
 import { all } from "../src/pages.js";
 
@@ -26,7 +28,7 @@ after(async () => {
 });
 
 function saver(app: string, client: Sessiond | string = db): SessiondSaver {
-  return new SessiondSaver({ app, user: "ada", client });
+  return new SessiondSaver({ app, user: "ada", client, messages: "messages" });
 }
 
 it("passes LangGraph's own suite", async () => {
@@ -145,20 +147,20 @@ it("does what the saver in memory does, with branches, two writers and lost answ
 });
 
 /** Puts checkpoints one after the other, each of which changes one of two channels, and returns their ids and values. */
-async function chain(saver: SessiondSaver, count: number, first = 0, parent?: string): Promise<[string, object][]> {
+async function chain(saver: SessiondSaver, count: number, first = 0): Promise<[string, object][]> {
   const put: [string, object][] = [];
-  let before = parent;
+  let parent: string | undefined;
   for (let n = first; n < first + count; n += 1) {
     const checkpoint = {
       ...emptyCheckpoint(),
       id: uuid6(n),
-      channel_values: { step: n, large: "x".repeat(500) },
-      channel_versions: { step: n + 1, large: 1 },
+      channel_values: { step: n, messages: [new HumanMessage({ id: "m", content: "x".repeat(2000) })] },
+      channel_versions: { step: n + 1, messages: 1 },
     };
-    const news: Record<string, number> = before === undefined ? checkpoint.channel_versions : { step: n + 1 };
+    const news: Record<string, number> = parent === undefined ? checkpoint.channel_versions : { step: n + 1 };
     const metadata = { source: "loop" as const, step: n, parents: {} };
-    await saver.put({ configurable: { thread_id: "t", checkpoint_id: before } }, checkpoint, metadata, news);
-    before = checkpoint.id;
+    await saver.put({ configurable: { thread_id: "t", checkpoint_id: parent } }, checkpoint, metadata, news);
+    parent = checkpoint.id;
     put.push([checkpoint.id, checkpoint.channel_values]);
   }
   return put;
@@ -167,19 +169,161 @@ async function chain(saver: SessiondSaver, count: number, first = 0, parent?: st
 it("reads no more of a long thread than of a short one", async () => {
   const [app, proxy] = [randomUUID(), await FaultyProxy.start(server.port)];
   const counted = saver(app, proxy.url);
-  const read = async (): Promise<number> => {
-    const before = proxy.answered;
-    await counted.getTuple({ configurable: { thread_id: "t" } });
-    await all(counted.list({ configurable: { thread_id: "t" } }, { limit: 3 }));
-    return proxy.answered - before;
+  const config = (id?: string) => ({ configurable: { thread_id: "t", ...(id ? { checkpoint_id: id } : {}) } });
+  const spent = async (most: number, run: () => Promise<unknown>): Promise<void> => {
+    const [requests, bytes] = [proxy.requests, proxy.answered];
+    await run();
+    assert.ok(proxy.requests - requests <= most);
+    // The messages are in the state, and in the event that has set them.
+    assert.ok(proxy.answered - bytes <= 8192 + 2 * messages, `${proxy.answered - bytes} bytes`);
   };
-  const short = await chain(counted, 10);
-  const bytes = await read();
-  await chain(counted, 140, 10, short.at(-1)?.[0]);
-  // Numbers have more digits there.
-  assert.ok((await read()) < bytes + 300);
+  const put = await chain(counted, 10);
+  const session = db.session(app, "ada", "t");
+  const messages = JSON.stringify(await session.state("lg//messages")).length;
+  let [last] = await all(session.events({ last: 1 }));
+  for (const count of [10, 90, 900]) {
+    if (count > 10) {
+      // As they would be put, one after the other.
+      const events = Array.from({ length: count }, (_, n) => {
+        const [id, said] = [
+          `${String(n).padStart(6, "1")}-${randomUUID()}`,
+          last?.customMetadata?.["langgraph"] as object,
+        ];
+        const checkpoint = {
+          json: { ...emptyCheckpoint(), id, channel_versions: { step: `${count}.${n}`, messages: 1 } },
+        };
+        const stateDelta = { "lg//": id, "lg//step": { v: `${count}.${n}`, json: n } };
+        const customMetadata = { langgraph: { ...said, id, parent: last?.invocationId?.slice(1), checkpoint } };
+        last = { ...last!, id, invocationId: `@${id}`, customMetadata, actions: { stateDelta } };
+        return { ...last, sequence: undefined, commitTime: undefined };
+      });
+      await session.append(events);
+    }
+    await spent(2, async () => {
+      const tuple = await counted.getTuple(config());
+      assert.equal(tuple?.checkpoint.channel_values["step"], count === 10 ? 9 : count - 1);
+      assert.equal((tuple?.checkpoint.channel_values["messages"] as unknown[]).length, 1);
+    });
+    await spent(2, async () => {
+      const tuple = await counted.getTuple(config(put[0]![0]));
+      assert.deepEqual(tuple?.checkpoint.channel_values, put[0]![1]);
+    });
+    await spent(4, async () => assert.equal((await all(counted.list(config(), { limit: 3 }))).length, 3));
+    const before = config(put[4]![0]);
+    await spent(4 + 3, async () => {
+      const listed = await all(counted.list(config(), { limit: 3, before }));
+      assert.deepEqual(
+        listed.map(({ metadata }) => metadata?.step),
+        [3, 2, 1],
+      );
+    });
+  }
   counted.close();
   await proxy.close();
+});
+
+it("a value that is too large for an event is a file, which goes with the last checkpoint that has it", async () => {
+  const app = randomUUID();
+  const [one, two] = ["1".repeat(3 << 20), "2".repeat(3 << 20)];
+  const config = { configurable: { thread_id: "t" } };
+  const metadata = { source: "loop" as const, step: 0, parents: {} };
+  const writer = saver(app);
+  const put = async (value: unknown, version: number, parent?: string) => {
+    const values = { large: value, small: version };
+    const versions = { large: version, small: version };
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(version), channel_values: values, channel_versions: versions };
+    const of = { configurable: { thread_id: "t", checkpoint_id: parent } };
+    return (await writer.put(of, checkpoint, metadata, versions)).configurable?.["checkpoint_id"] as string;
+  };
+  const first = await put(one, 1);
+  await writer.putWrites({ configurable: { thread_id: "t", checkpoint_id: first } }, [["large", two]], "task");
+  const second = await put(two, 2, first);
+  const third = await put(two, 3, second);
+  const largeOf = async (id?: string): Promise<unknown> =>
+    (await saver(app).getTuple({ configurable: { thread_id: "t", checkpoint_id: id } }))?.checkpoint.channel_values[
+      "large"
+    ];
+  assert.ok((await largeOf(first)) === one && (await largeOf(second)) === two && (await largeOf()) === two);
+  const listed = await all(saver(app).list(config));
+  assert.ok(listed.length === 3 && listed[2]?.pendingWrites?.[0]?.[2] === two);
+  const session = db.session(app, "ada", "t");
+  const names = async (): Promise<number> => (await all(session.artifacts.list())).length;
+  assert.equal(await names(), 4);
+
+  await saver(app).prune(["t", "not there"]);
+  assert.ok((await largeOf()) === two && (await names()) === 1);
+  assert.deepEqual([await largeOf(first), await largeOf(second)], [undefined, undefined]);
+  assert.equal((await all(saver(app).list(config))).length, 1);
+  assert.equal((await session.get({ last: 0 })).baseRevision, 3);
+  await put(one, 4, third);
+  assert.equal((await all(saver(app).list(config))).length, 2);
+  await saver(app).prune(["t"], { strategy: "delete" });
+  await assert.rejects(session.get(), NotFoundError);
+  await assert.rejects(saver(app).prune(["t"], { strategy: "other" as "delete" }), TypeError);
+});
+
+it("reads what the adapter in Python has written, and goes on with it", async () => {
+  // A graph with the channels `messages`, `total`, `drink` and `odd`, which has asked after the first four events.
+  const { asked, events } = JSON.parse(readFileSync(join(root, "client/test/langgraph/python.json"), "utf8")) as {
+    asked: number;
+    events: NewEvent[];
+  };
+  const app = randomUUID();
+  const config = (thread: string) => ({ configurable: { thread_id: thread } });
+  await db.session(app, "ada", "whole").append(events, { create: true });
+  const { checkpoint, metadata, pendingWrites = [] } = (await saver(app).getTuple(config("whole")))!;
+  const { messages, ...values } = checkpoint.channel_values as { messages: AIMessage[] };
+  assert.deepEqual(values, {
+    total: 2 ** 40 + 1,
+    drink: "two",
+    odd: {
+      set: new Set([1]),
+      when: "2026-01-02T00:00:00",
+      bytes: new Uint8Array([0, 255]),
+      id: "00000000-0000-0000-0000-000000000001",
+    },
+  });
+  assert.deepEqual(
+    messages.map(({ type, id, text }) => [type, id, text]),
+    [
+      ["human", "1", "Tea \u{1f375}"],
+      ["ai", "2", ""],
+      ["tool", "3", "hot"],
+      ["ai", "4", "Here you are."],
+    ],
+  );
+  assert.deepEqual(messages[1]?.tool_calls, [{ name: "brew", args: { tea: "green" }, id: "c1", type: "tool_call" }]);
+  assert.deepEqual([metadata?.source, metadata?.step, pendingWrites], ["loop", 2, []]);
+  const listed = await all(saver(app).list(config("whole")));
+  assert.deepEqual(
+    listed.map((tuple) => [tuple.metadata?.step, tuple.pendingWrites?.map(([, channel]) => channel)]),
+    [
+      [2, []],
+      [1, ["messages", "total"]],
+      [0, ["__resume__", "__resume__", "__interrupt__", "drink", "odd", "branch:to:serve"]],
+      [-1, ["messages", "total", "branch:to:ask"]],
+    ],
+  );
+
+  await db.session(app, "ada", "half").append(events.slice(0, asked), { create: true });
+  const state = Annotation.Root({
+    ...MessagesAnnotation.spec,
+    total: Annotation<number>({ reducer: (one, other) => one + other, default: () => 0 }),
+    drink: Annotation<string>,
+  });
+  const graph = new StateGraph(state)
+    .addNode("ask", () => ({ drink: interrupt("How many?") as string }))
+    .addNode("serve", () => ({ messages: [new AIMessage({ id: "2", content: "Here you are." })], total: 1 }))
+    .addEdge(START, "ask")
+    .addEdge("ask", "serve")
+    .addEdge("serve", END)
+    .compile({ checkpointer: saver(app) });
+  assert.deepEqual((await graph.getState(config("half"))).next, ["ask"]);
+  const done = await graph.invoke(new Command({ resume: "three" }), config("half"));
+  assert.deepEqual(
+    [done.messages.map(({ text }) => text), done.total, done.drink],
+    [["Tea \u{1f375}", "Here you are."], 2 ** 40 + 1, "three"],
+  );
 });
 
 it("graphs that run on one thread at once read what they have put, each of its own", async () => {
