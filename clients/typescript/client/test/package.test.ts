@@ -42,10 +42,13 @@ it("has an entry for each framework, and loads none but that of its class", asyn
   const script = `
     const { SessiondStore } = await import("@sessiond/client/claude-agent");
     const { SessiondSession } = await import("@sessiond/client/openai-agents");
+    const { SessiondChat } = await import("@sessiond/client/ai-sdk");
     new SessiondStore({ app: "a" });
+    console.log(new SessiondChat("c", { app: "a", user: "u" }).id);
     console.log(await new SessiondSession("s", { app: "a", user: "u" }).getSessionId());
     await import("@sessiond/client/langgraph").catch((error) => console.log(error.message.split(" imported")[0]));`;
   assert.deepEqual(await run("node", "--input-type=module", "--eval", script), [
+    "c",
     "s",
     "Cannot find package '@langchain/langgraph-checkpoint'",
   ]);

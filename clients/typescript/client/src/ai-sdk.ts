@@ -1,0 +1,343 @@
+/**
+ * Keeps the chats of Vercel's AI SDK in sessiond, so that any machine goes on with what another one began.
+ *
+ * ```ts
+ * const chat = new SessiondChat<UIMessage>("s1", { app: "cafe", user: "ada" });
+ * const originalMessages = withMessage(await chat.loadMessages(), message);
+ * await chat.saveMessages(originalMessages);
+ * const result = streamText({ model, messages: await convertToModelMessages(originalMessages) });
+ * const onFinish = ({ messages }) => chat.saveMessages(messages);
+ * return result.toUIMessageStreamResponse({ originalMessages, generateMessageId: generateId, onFinish });
+ * ```
+ */
+import { randomUUID } from "node:crypto";
+import type { Sessiond } from "./client.js";
+import { InputError, NotFoundError, StaleError } from "./errors.js";
+import type { NewEvent, Part, StoredEvent } from "./events.js";
+import { isObject, type JsonObject } from "./json.js";
+import { pages } from "./pages.js";
+import { sessionPath } from "./paths.js";
+import type { Session } from "./session.js";
+import {
+  again,
+  clientOf,
+  digest,
+  objectOf,
+  packed,
+  rewind,
+  shown,
+  textPart,
+  unpacked,
+  type Where,
+} from "./verbatim.js";
+
+/** How a chat is kept. */
+export interface SessiondChatOptions {
+  /** The app in sessiond. */
+  app: string;
+  /** The user in sessiond. */
+  user: string;
+  /** Where sessiond is: by default at the variable `SESSIOND_URL`, or `http://127.0.0.1:8080`. */
+  client?: Where | undefined;
+  /**
+   * The author of what is not the user's: `assistant` by default. An ADK agent of this name takes the answers for its own; one of
+   * another name quotes them as another agent's.
+   */
+  author?: string | undefined;
+}
+
+/** A message, and the history that ends with it, as short texts: equal ones have the same. */
+interface Link {
+  message: string;
+  history: string;
+}
+
+/** What an object knows of the history: how it was when it was last loaded or saved. */
+interface Known {
+  /** The history before the first of `links`. */
+  before: string;
+  links: Link[];
+  revision: number;
+}
+
+/** Where the stored history goes over into the one that is wanted. */
+interface Fork {
+  /** How many messages of the wanted one are stored. */
+  count: number;
+  /** The events from the first message on that is to be taken back, latest first, and those of others behind it. */
+  events: StoredEvent[];
+  /** Of `events`, the groups that are messages. */
+  groups: string[];
+  revision: number;
+}
+
+// Mostly, the last message is the one that is sought.
+const FEW = 8;
+
+/**
+ * A chat of the AI SDK on sessiond: messages of its interface (`UIMessage`), or of its models (`ModelMessage`). A message is an event with
+ * the message as it is, and with what was said as the content, so that the console and agents of other frameworks read it; behind calls of
+ * tools it goes on in further events.
+ *
+ * A save is one transaction, stored once, also if its answer gets lost, or if it is called again. What is taken back stays in the log.
+ * Messages are JSON: bytes are given in base64, and what JSON does not have is an `InputError`.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the SDK's types, of which this module needs none
+export class SessiondChat<Message extends object = any> {
+  /** The id of the session. */
+  readonly id: string;
+  readonly #client: Sessiond;
+  readonly #session: Session;
+  readonly #path: string;
+  readonly #author: string;
+  #known: Known | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  /** Opens no connection yet. Throws `InputError` if the id is blank. */
+  constructor(id: string, { app, user, client, author = "assistant" }: SessiondChatOptions) {
+    this.#client = clientOf(client);
+    this.#session = this.#client.session(app, user, id);
+    this.#path = `${sessionPath(app, user, id)}/events`;
+    this.#author = author;
+    this.id = this.#session.id;
+  }
+
+  /** Returns the messages in order, or the last `limit` of them. Who has loaded the last ones saves these, with what is new. */
+  async loadMessages(limit = Number.POSITIVE_INFINITY): Promise<Message[]> {
+    if (limit <= 0) return [];
+    const loaded: (Link & { after: string; value: Message })[] = [];
+    const revision = await this.#read(Math.min(limit, 1000), (event) => {
+      const kept = kepts(event);
+      if (kept === undefined) return false;
+      const value = unpacked(kept, "message") as Message;
+      const message = markOf(value);
+      loaded.push({ value, after: kept.after, message, history: digest(kept.after, message) });
+      return loaded.length >= limit;
+    });
+    loaded.reverse();
+    this.#known = { before: loaded[0]?.after ?? "", links: loaded, revision };
+    return loaded.map(({ value }) => value);
+  }
+
+  /**
+   * Makes these the messages of the chat: stores those at the end that are new, and takes back those that are not among them any more, or
+   * have changed. It reads and writes no more than these, however long the chat is.
+   *
+   * Of what is there, only what this object has loaded or saved is taken back: so two processes lose nothing of each other's. With
+   * `replace`, all else is taken back, too.
+   *
+   * @throws StaleError if there are other messages than this object knows. Nothing is changed: load again, and decide again.
+   */
+  async saveMessages(messages: readonly Message[], { replace = false }: { replace?: boolean } = {}): Promise<void> {
+    // Of one object, one after the other.
+    const mine = this.#last.then(() => this.#save(messages, replace));
+    this.#last = mine.catch(() => {});
+    await mine;
+  }
+
+  /** Closes the connections of its client, which can be used again. */
+  close(): void {
+    this.#client.close();
+  }
+
+  async #save(messages: readonly Message[], replace: boolean): Promise<void> {
+    const { before = "", links: known = [], revision } = this.#known ?? {};
+    const last = this.#known && (known.at(-1)?.history ?? before);
+    const wanted: Link[] = [];
+    let same = 0;
+    for (const [n, value] of messages.entries()) {
+      const message = markOf(value);
+      if (same === n && known[n]?.message === message) same += 1;
+      const history = same > n ? known[n]?.history : undefined;
+      wanted.push({ message, history: history ?? digest(wanted.at(-1)?.history ?? before, message) });
+    }
+    const histories = [before, ...wanted.map(({ history }) => history)];
+    const allows = (stored: string, count: number): boolean =>
+      replace || stored === last || (histories[count] === stored && count >= same);
+    // As it was left, it needs no look, unless something is to be taken back.
+    const left = revision !== undefined && same === known.length && !replace;
+    let fork: Fork = { count: same, events: [], groups: [], revision: revision ?? 0 };
+    for (let looked = false; ; looked = true) {
+      if (looked || !left) fork = await this.#fork(histories, allows);
+      const key = `ai-${randomUUID()}`;
+      const events: NewEvent[] = [];
+      const first = fork.groups.at(-1);
+      if (first !== undefined) {
+        events.push(rewind(`${key}:r`, first));
+        const stay = fork.events.filter(({ invocationId = "" }) => !fork.groups.includes(invocationId));
+        for (const [n, event] of stay.reverse().entries()) events.push(again(event, `${key}:k${n}`));
+      }
+      for (const [n, message] of messages.entries()) {
+        if (n < fork.count) continue;
+        events.push(...eventsOf(message, this.#author, `${key}:${n}`, histories[n] ?? ""));
+      }
+      let written = fork.revision;
+      try {
+        if (events.length > 0) {
+          const stored = await this.#session.append(events, { ifRevision: fork.revision, create: true });
+          written = stored.at(-1)?.sequence ?? written;
+        }
+      } catch (error) {
+        // Somebody was faster, maybe with something else than messages.
+        if (error instanceof StaleError) continue;
+        throw error;
+      }
+      this.#known = { before, links: wanted, revision: written };
+      return;
+    }
+  }
+
+  /** Looks from the end for the last message of the stored history that is one of the wanted histories, too. */
+  async #fork(histories: string[], allows: (stored: string, count: number) => boolean): Promise<Fork> {
+    const events: StoredEvent[] = [];
+    const groups: string[] = [];
+    let stored: string | undefined;
+    let count: number | undefined;
+    const revision = await this.#read(FEW, (event) => {
+      const kept = kepts(event);
+      if (kept !== undefined) {
+        const history = digest(kept.after, markOf(unpacked(kept, "message")));
+        stored ??= history;
+        const [here, earlier] = [histories.lastIndexOf(history), histories.lastIndexOf(kept.after)];
+        if (here >= 0) count = here;
+        else {
+          groups.push(event.invocationId ?? "");
+          if (earlier >= 0) count = earlier;
+        }
+      }
+      if (groups.length > 0 || kept === undefined) events.push(event);
+      return count !== undefined;
+    });
+    count ??= 0;
+    if (!allows(stored ?? "", count)) {
+      throw new StaleError("The chat has other messages than were loaded. Nothing was saved: load them again.");
+    }
+    return { count, events, groups, revision };
+  }
+
+  /** Reads the events, latest first, that were not taken back, until `take` says that it is enough; returns the revision. */
+  async #read(pageSize: number, take: (event: StoredEvent) => boolean): Promise<number> {
+    let revision: number | undefined;
+    try {
+      for await (const page of pages(this.#client.http, this.#path, {
+        excludeRewound: true,
+        order: "desc",
+        pageSize,
+      })) {
+        // The later pages are about what was there at the first one.
+        revision ??= Number(page["revision"]);
+        for (const event of page["events"] as StoredEvent[]) if (take(event)) return revision;
+      }
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    return revision ?? 0;
+  }
+}
+
+/**
+ * Returns messages with this one at the end. If one of its id is there, it takes its place and that of all behind it: so the message of a
+ * request that is sent again, or that a person has changed, is there once.
+ */
+export function withMessage<Message extends { id: string }>(messages: readonly Message[], message: Message): Message[] {
+  const at = messages.findIndex(({ id }) => id === message.id);
+  return [...(at < 0 ? messages : messages.slice(0, at)), message];
+}
+
+/** Returns what an event keeps of a message: the message, and the history that is before it. */
+function kepts({ customMetadata }: StoredEvent): (JsonObject & { after: string }) | undefined {
+  const kept = isObject(customMetadata) ? customMetadata["aiSdk"] : undefined;
+  return isObject(kept) && typeof kept["after"] === "string" ? { ...kept, after: kept["after"] } : undefined;
+}
+
+/** Returns a short text that is the same for messages with the same fields and values. */
+function markOf(message: unknown): string {
+  JSON.stringify(message, function (this: JsonObject, field: string, value: unknown) {
+    if (ArrayBuffer.isView(this[field]) || this[field] instanceof ArrayBuffer) {
+      throw new InputError(`\`${field}\` of a message is bytes: give them in base64.`);
+    }
+    return value;
+  });
+  const plain = unpacked(packed(message, "message"), "message");
+  const sorted = (_: string, value: unknown): unknown =>
+    isObject(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  return digest(JSON.stringify(plain, sorted));
+}
+
+/** Returns the events of a message, one group, of which the last one has the message itself. */
+function eventsOf(message: object, author: string, group: string, after: string): NewEvent[] {
+  const said = saidBy(message as JsonObject, author);
+  return said.map((event, n) => ({
+    id: `${group}:${n}`,
+    invocationId: group,
+    ...event,
+    ...(n < said.length - 1 ? {} : { customMetadata: { aiSdk: { ...packed(message, "message"), after } } }),
+  }));
+}
+
+/** Returns who said a message, and what, as other readers know it: what a model said, then what its tools answered, step by step. */
+function saidBy(message: JsonObject, author: string): Pick<NewEvent, "author" | "content">[] {
+  const { role, content } = message;
+  const given = message["parts"] ?? (typeof content === "string" ? [{ type: "text", text: content }] : content);
+  const parts = Array.isArray(given) ? given.filter(isObject) : [];
+  if (role === "user" || role === "system") {
+    return [
+      {
+        author: role,
+        content: shown(
+          "user",
+          parts.flatMap((part) => partsOf(part)[0]),
+        ),
+      },
+    ];
+  }
+  const said: Pick<NewEvent, "author" | "content">[] = [];
+  const [calls, answers]: [Part[], Part[]] = [[], []];
+  const flush = (): void => {
+    for (const [by, list] of [["model", calls] as const, ["user", answers] as const]) {
+      const shownParts = shown(by, list.splice(0));
+      if (shownParts !== undefined) said.push({ author, content: shownParts });
+    }
+  };
+  for (const part of parts) {
+    const [call, answer] = partsOf(part);
+    if (part["type"] === "step-start" || (answers.length > 0 && answer.length === 0)) flush();
+    calls.push(...call);
+    answers.push(...answer);
+  }
+  flush();
+  return said.length > 0 ? said : [{ author }];
+}
+
+/** Returns what a part of a message says, and what a tool has answered in it. */
+function partsOf(part: JsonObject): [said: Part[], answered: Part[]] {
+  const type = String(part["type"]);
+  const { text, state, toolCallId: id, toolName: name = type.slice("tool-".length), input = {}, output } = part;
+  if (type === "text" || type === "reasoning") {
+    if (typeof text !== "string" || text === "") return [[], []];
+    return [[{ ...textPart(text), ...(type === "reasoning" ? { thought: true } : {}) }], []];
+  }
+  // Bytes are in the message.
+  if (type === "file" || type === "image")
+    return [[textPart(`[${part["filename"] ?? part["mediaType"] ?? type}]`)], []];
+  if (typeof id !== "string") return [[], []];
+  const called = (): Part[] => [{ functionCall: { id, name, args: objectOf(input) } } as Part];
+  const answered = (response: unknown): Part[] => [
+    { functionResponse: { id, name, response: objectOf(response) } } as Part,
+  ];
+  if (typeof state !== "string") {
+    // Of a message of models; a request for approval has no tool's name.
+    if (!("toolName" in part)) return [[], []];
+    if (type === "tool-call") return [called(), []];
+    const { type: kind, value } = isObject(output) ? output : {};
+    return [[], answered(String(kind).startsWith("error") ? { error: value } : value)];
+  }
+  const answers: Record<string, () => Part[]> = {
+    "output-available": () => answered(output),
+    "output-error": () => answered({ error: part["errorText"] }),
+    "output-denied": () => answered({ error: "denied" }),
+  };
+  return [called(), answers[state]?.() ?? []];
+}
