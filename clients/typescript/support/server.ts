@@ -49,7 +49,8 @@ export class Server {
     let log = "";
     const { SESSIOND_TOKEN: _, ...env } = process.env;
     const child = spawn("sh", ["-c", GUARD, "guard", ...command], {
-      env,
+      // A busy machine may take longer to open a file than a server should.
+      env: { SESSIOND_ACQUIRE_TIMEOUT: "20s", ...env },
       stdio: ["pipe", "pipe", "pipe"],
     });
     child.stdout.on("data", (chunk) => {
