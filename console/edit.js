@@ -5,7 +5,7 @@ import { fill, field, h, wordInput } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { inline } from './jsonview.js';
 import { ask, newKey } from './request.js';
-import { compare, SIGNS } from './states.js';
+import { changes, compare } from './states.js';
 
 const OPERATORS = {
 	set: ['Replaces the value.', '"value"'],
@@ -71,8 +71,7 @@ export async function editState({ path, title, key = '', signal, done }) {
 		fill(trouble, h('div.meanwhile',
 			h('p', h('b', 'Somebody changed it meanwhile. Nothing of yours was written.'), ' The request now starts from the new state; apply again if it is still what you want.'),
 			rows.length === 0 ? h('p', 'The state has the same values as before; the session has new events.')
-				: h('ul.keys', rows.map((row) => h(`li.${row.change}`, h('span.sign', { 'aria-hidden': 'true' }, SIGNS[row.change]), h('bdi.name', row.key), ' ',
-					row.old && h('del', inline(row.old, 80)), row.old && row.value && ' → ', row.value && h('ins', inline(row.value, 80)))))));
+				: changes(rows)));
 		build();
 	}
 }

@@ -1,26 +1,32 @@
 // One event: what it says, cut out of its text; and its view: its content, its actions, and its text as it is stored.
 
 import { copyButton, facts, fill, h } from './dom.js';
+import { recordOf, usageOf } from './frameworks.js';
 import { longer, tree } from './jsonview.js';
 import { sessionAddress } from './router.js';
 import { exact } from './times.js';
+import { costText } from './turns.js';
 
 const WORDS = 160;
 
 /** Both spellings of a field below `content`. */
 const either = (json, camel, snake) => json?.get(camel) ?? json?.get(snake);
 
-export function describe(json) {
+/** `calls` has the names of calls by their ids, which some responses do not say; it takes those of this event. */
+export function describe(json, calls = new Map()) {
 	const text = (name) => json.string(name) ?? '';
 	const actions = json.get('actions');
 	const delta = actions?.get('stateDelta')?.names() ?? [];
 	const removed = (actions?.get('stateOps')?.items ?? [])
 		.filter((op) => op.string('op') === 'remove').map((op) => op.string('key'));
 	const rewinds = actions?.string('rewindBeforeInvocationId');
+	const record = recordOf(json);
+	const parts = (json.at('content', 'parts')?.items ?? []).map((one) => part(one, calls));
 	const event = {
 		json,
 		id: text('id'),
 		author: text('author'),
+		speaker: speaker(text('author'), json, parts),
 		invocation: text('invocationId'),
 		branch: text('branch'),
 		sequence: json.number('sequence') ?? 0,
@@ -30,11 +36,20 @@ export function describe(json) {
 		redacted: json.get('redacted'),
 		rewinds,
 		rewindsTo: json.number('customMetadata', 'rewindToRevision'),
-		parts: (json.at('content', 'parts')?.items ?? []).map(part),
+		parts,
+		record,
+		isStep: parts.length === 0 && record?.isStep === true,
+		usage: usageOf(json),
 		error: [text('errorCode'), text('errorMessage')].filter(Boolean).join(': '),
+		get line() { return line(event); },
 	};
-	event.line = line(event);
 	return event;
+}
+
+/** Who speaks: of a checkpoint of LangGraph, which has another author, the user or the graph. */
+function speaker(author, json, parts) {
+	if (!author.startsWith('langgraph.')) return author;
+	return json.string('content', 'role') === 'user' && parts.every((one) => one.kind === 'text') ? 'user' : 'langgraph';
 }
 
 /** Whether the event says a text somewhere, in whatever case. */
@@ -45,12 +60,16 @@ export function says(event, text) {
 }
 
 /** { kind: text|thought|call|result|other, ... } */
-function part(json) {
+function part(json, calls) {
 	const call = either(json, 'functionCall', 'function_call');
 	const response = either(json, 'functionResponse', 'function_response');
 	const text = json.string('text');
-	if (call) return { kind: 'call', name: call.string('name') ?? '?', value: call.get('args'), json };
-	if (response) return { kind: 'result', name: response.string('name') ?? '?', value: response.get('response'), json };
+	if (call) {
+		calls.set(call.string('id'), call.string('name'));
+		return { kind: 'call', name: call.string('name') ?? '?', value: call.get('args'), json };
+	}
+	// Its call may be described after it.
+	if (response) return { kind: 'result', get name() { return response.string('name') || calls.get(response.string('id')) || '?'; }, value: response.get('response'), json };
 	if (text !== undefined) return { kind: json.get('thought')?.text === 'true' ? 'thought' : 'text', text, json };
 	return { kind: 'other', name: json.names()[0] ?? '', value: json, json };
 }
@@ -65,7 +84,7 @@ function line(event) {
 	if (event.redacted) return { kind: 'empty', text: ['redacted', event.redacted.string('reason')].filter(Boolean).join(': ') };
 	const first = ['call', 'text', 'result', 'thought', 'other'].map((kind) => event.parts.find((one) => one.kind === kind))
 		.find(Boolean);
-	if (!first) return { kind: 'empty', text: [...event.changed, ...event.files.map(([name]) => name)].join(', ') || 'no content' };
+	if (!first) return { kind: 'empty', text: event.record?.text ?? ([...event.changed, ...event.files.map(([name]) => name)].join(', ') || 'no content') };
 	if (first.kind === 'call') return { kind: 'call', text: `${first.name}(${brief(first.value)})` };
 	if (first.kind === 'result') return { kind: 'result', text: `${first.name} → ${brief(first.value)}` };
 	return { kind: first.kind, text: shorten(first.text ?? first.name) };
@@ -86,10 +105,18 @@ function shorten(text) {
 const agents = [];
 
 /** One of four colours: users have the first, agents the others as they are seen. */
-export function hueOf(author) {
+function hueOf(author) {
 	if (author === 'user') return 0;
 	if (!agents.includes(author)) agents.push(author);
 	return 1 + (agents.indexOf(author) % 3);
+}
+
+const author = ({ speaker }) => h(`bdi.author.hue${hueOf(speaker)}`, speaker || '–');
+
+/** Its number, who, and what. */
+export function eventLine(event) {
+	const { kind, text } = event.line;
+	return [h('span.sequence', event.sequence), author(event), h(`bdi.line.${kind}`, text)];
 }
 
 const VIEWS = ['content', 'actions', 'raw'];
@@ -140,11 +167,12 @@ function head(event, session) {
 	const [app, user, id] = ['appName', 'userId', 'id'].map((name) => session?.string(name));
 	const fileLink = ([file, version]) => h('div', h('a', { href: sessionAddress(app, user, id, { at: event.sequence, file, version }) }, h('bdi', file), ` version ${version}`));
 	return facts([
-		['Author', h(`bdi.author.hue${hueOf(event.author)}`, event.author || '–')],
+		['Author', [author(event), event.speaker !== event.author && [' ', h('bdi.dim', event.author)]]],
 		['Time', exact(event.time)],
 		event.redacted && ['Redacted', [exact(event.redacted.number('time')), h('div', h('bdi', event.redacted.string('reason')))]],
 		event.invocation && ['Invocation', h('bdi', event.invocation)],
 		event.branch && ['Branch', h('bdi', event.branch)],
+		event.usage && ['Tokens', [costText({ events: [event] }), event.usage.model && [', ', h('bdi', event.usage.model)]]],
 		event.files.length > 0 && ['Files', event.files.map(fileLink)],
 		['Id', h('span.id', h('bdi', event.id), copyButton('Copy', event.id, { 'aria-label': 'Copy the event id' }))],
 	]);
@@ -158,6 +186,7 @@ function content(event) {
 		return h(`div.part.${part.kind}`, h('h3', h('span.tag', title), h('bdi', part.name)), part.value && tree(part.value));
 	});
 	if (event.error) parts.push(h('p.failure', event.error));
+	if (!parts.length && event.record) return h('div.part', h('h3', h('span.tag', event.record.title), h('bdi', event.record.step ?? event.record.text)), tree(event.record.json));
 	return parts.length ? parts : h('p.empty', 'This event has no content.');
 }
 

@@ -2,6 +2,7 @@
 
 import { get, withQuery } from './api.js';
 import { describe } from './event.js';
+import { turnsOf } from './turns.js';
 
 const PAGE = 100;
 const MOST = 500; // rows that are kept at once
@@ -14,6 +15,7 @@ export class History {
 	left = new Set(); // those of which the model reads
 	asked = new Set();
 	asModel = false; // only what the model reads is wanted
+	#calls = new Map(); // names of calls by their ids
 	#opening;
 
 	constructor(path, signal) {
@@ -26,6 +28,10 @@ export class History {
 	get hasOlder() { return this.first > this.base + 1; }
 	get hasNewer() { return this.last < this.revision; }
 
+	get turns() { return turnsOf(this.events); }
+	/** Which events are loaded, if not all are. */
+	get some() { return this.hasOlder || this.hasNewer ? `the events ${this.first} to ${this.last} of ${this.revision}` : undefined; }
+
 	has(sequence) { return sequence >= this.first && sequence <= this.last && this.events.length > 0; }
 	find(sequence) { return this.events[sequence - this.first]; }
 	isWanted(event) { return !this.asModel || !this.asked.has(event.sequence) || this.left.has(event.sequence); }
@@ -35,8 +41,10 @@ export class History {
 		const { json } = await get(withQuery(`${this.path}/events`, { pageSize: PAGE, ...query }), this.signal);
 		this.revision = Math.max(this.revision, json.number('revision'));
 		this.base = json.number('trimmedThrough') ?? this.base;
-		return json.get('events').items.map(describe);
+		return json.get('events').items.map((event) => this.describe(event));
 	}
+
+	describe(json) { return describe(json, this.#calls); }
 
 	openAtEnd() {
 		return this.#open({ order: 'desc' });

@@ -4,6 +4,7 @@ import { hasFeature, hasRole, who } from './access.js';
 import { credential, get, whenUnauthenticated } from './api.js';
 import { openApp } from './app.js';
 import { openApps } from './apps.js';
+import { openCompare } from './compare.js';
 import { closeDialogs, fill, h } from './dom.js';
 import { listen } from './keyboard.js';
 import { openErasures } from './erasures.js';
@@ -28,6 +29,7 @@ const PAGES = [
 	{ form: ['app', '*'], open: openApp },
 	{ form: ['app', '*', 'user', '*'], open: openUser },
 	{ form: ['app', '*', 'user', '*', 'session', '*'], open: openSession },
+	{ form: ['app', '*', 'user', '*', 'session', '*', 'compare'], open: openCompare },
 ];
 
 function find(names) {

@@ -20,6 +20,8 @@ export const userAddress = (app, user, query) => href(['app', app, 'user', user]
 export const sessionAddress = (app, user, session, query) =>
 	href(['app', app, 'user', user, 'session', session], query);
 
+export const compareAddress = (app, user, session, query) => href(['app', app, 'user', user, 'session', session, 'compare'], query);
+
 export function go(address) {
 	location.hash = address;
 }

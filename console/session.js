@@ -3,19 +3,22 @@
 import { curl, get, path, sessionPath, withQuery } from './api.js';
 import { copy, facts, field, fill, h, toast, wordInput } from './dom.js';
 import { editState } from './edit.js';
-import { describe, EventView } from './event.js';
+import { EventView } from './event.js';
 import { Files } from './files.js';
+import { Finder } from './find.js';
 import { History } from './history.js';
 import { compose, quote, read } from './json.js';
 import { mayOperate, mayWrite } from './access.js';
 import { remember } from './recent.js';
 import { ask, complain, exportButton, newKey } from './request.js';
-import { appAddress, go, note, sessionAddress, userAddress } from './router.js';
+import { appAddress, compareAddress, go, note, sessionAddress, userAddress } from './router.js';
 import { followShared } from './shared.js';
 import { Slider } from './slider.js';
 import { compare, States, StateView } from './states.js';
+import { preview } from './takeback.js';
 import { Timeline } from './timeline.js';
 import { clock } from './times.js';
+import { Cost } from './turns.js';
 
 const DEBOUNCE = 60; // before events are loaded for a slider that moves
 const PANES = ['left', 'middle', 'right'];
@@ -32,6 +35,7 @@ class SessionPage {
 	against = 'previous';
 	place; // undefined: the end, wherever that is
 	status = 'waiting';
+	mayWrite = mayWrite();
 	scroll = ''; // what the next drawing calls of the timeline: toEnd, reveal or focus
 
 	constructor({ root, app, user, id, signal, setTitle }) {
@@ -39,10 +43,12 @@ class SessionPage {
 		this.path = sessionPath(app, user, id);
 		this.history = new History(this.path, signal);
 		this.states = new States(this.path, signal);
-		this.timeline = new Timeline(this.history, (sequence) => this.goTo(sequence), (side) => this.#page(side), () => this.draw(), () => this.#askRewound());
+		this.finder = new Finder(this);
+		this.timeline = new Timeline(this);
+		this.cost = new Cost();
 		this.eventView = new EventView((view) => { this.view = view; this.draw(); });
-		this.files = new Files({ of: this.path, title: 'Files', mayEdit: mayWrite(), signal });
-		this.stateView = new StateView((against) => { this.against = against; this.draw(); }, (key) => this.edit(key), this.files.element);
+		this.files = new Files({ of: this.path, title: 'Files', mayEdit: this.mayWrite, signal });
+		this.stateView = new StateView(this);
 		this.slider = new Slider((revision) => this.goTo(revision));
 		this.head = h('header.head');
 		this.gone = h('div.gone', { role: 'alert' });
@@ -65,7 +71,7 @@ class SessionPage {
 		remember({ app: this.app, user: this.user, id: this.id, title: json.string('displayName') });
 		this.#drawHead();
 		await this.update(query);
-		this.#askRewound();
+		this.askRewound();
 		this.#follow();
 		this.#askForks().catch(() => {});
 	}
@@ -83,8 +89,13 @@ class SessionPage {
 	}
 
 	/** Takes what an address says. A `file` with its `version` is shown once. */
-	async update({ at, event, view, against, filter = '', file, version }) {
+	async update({ at, event, view, against, filter = '', find = '', file, version }) {
 		this.timeline.filter.value = filter;
+		if (this.finder.input.value.trim() !== find) {
+			this.finder.input.value = find;
+			this.finder.forget();
+			this.finder.look().catch(complain);
+		}
 		if (['content', 'actions', 'raw'].includes(view)) this.view = view;
 		if (['previous', 'start', 'now'].includes(against)) this.against = against;
 		let place = /^\d+$/.test(at ?? '') ? Number(at) : undefined;
@@ -108,7 +119,7 @@ class SessionPage {
 		if (this.history.has(this.at) || this.at === base) return;
 		this.loading = setTimeout(() => this.#load().then(() => {
 			this.draw(scroll);
-			this.#askRewound();
+			this.askRewound();
 		}).catch(complain), DEBOUNCE);
 	}
 
@@ -128,7 +139,8 @@ class SessionPage {
 		if (!history.has(at)) await (this.isAtEnd ? history.openAtEnd() : history.openAround(at));
 	}
 
-	async #page(side) {
+	/** Reads on at a `side` of the window, older or newer. */
+	async more(side) {
 		if (this.paging) return;
 		this.paging = true;
 		try {
@@ -143,7 +155,7 @@ class SessionPage {
 		}
 	}
 
-	#askRewound() {
+	askRewound() {
 		this.history.askRewound().then(() => this.draw()).catch(() => {});
 	}
 
@@ -165,16 +177,19 @@ class SessionPage {
 	#drawNow() {
 		const { history, at } = this;
 		const event = history.find(at);
+		this.timeline.hits = new Set(this.finder.hits);
 		this.timeline.draw(at);
+		this.finder.draw();
+		this.cost.draw(history.turns, history.some);
 		this.timeline[this.scroll]?.();
 		this.scroll = '';
 		if (event || at === history.base) this.eventView.draw(event, this.view, this.session);
-		const text = event ? `event ${at} of ${history.revision}, ${event.author || 'no author'}, ${clock(event.time)}` : `revision ${at} of ${history.revision}`;
+		const text = event ? `event ${at} of ${history.revision}, ${event.speaker || 'no author'}, ${clock(event.time)}` : `revision ${at} of ${history.revision}`;
 		this.slider.draw({ base: history.base, revision: history.revision, at, text, starts: this.#starts() });
 		this.#drawLive();
 		note(sessionAddress(this.app, this.user, this.id, {
 			at: this.place, view: this.view === 'content' ? undefined : this.view,
-			against: this.against === 'previous' ? undefined : this.against, filter: this.timeline.filter.value,
+			against: this.against === 'previous' ? undefined : this.against, filter: this.timeline.filter.value, find: this.finder.words,
 		}));
 		if (this.isAtEnd && history.hasNewer && this.timeline.isAtEnd) this.#catchUp();
 		this.#keepState();
@@ -184,7 +199,7 @@ class SessionPage {
 	async #catchUp() {
 		if (this.isCatching) return;
 		this.isCatching = true;
-		await this.history.openAtEnd().then(() => this.#askRewound()).catch(complain);
+		await this.history.openAtEnd().then(() => this.askRewound()).catch(complain);
 		this.isCatching = false;
 		if (this.isAtEnd) this.draw('toEnd');
 		else this.goTo(this.at, ''); // one went elsewhere meanwhile
@@ -213,7 +228,7 @@ class SessionPage {
 			if (place !== this.place || against !== this.against || this.signal.aborted) return;
 			const rows = against === 'now' ? compare(shown, compared) : compare(compared, shown);
 			const title = isAtEnd ? 'State now' : against === 'now' ? `State ${at} → now` : `State at ${at}`;
-			this.stateView.draw({ rows, title, against, mayEdit: mayWrite(), text: shown.text });
+			this.stateView.draw({ rows, title, text: shown.text });
 			if (at > base) this.states.prefetch(at - 1);
 			if (at < revision) this.states.prefetch(at + 1);
 		} catch (error) {
@@ -236,13 +251,13 @@ class SessionPage {
 				labels.map(({ key, value }) => h('bdi.label', `${key.string()}=${value.string()}`)),
 				from && h('a.label', { href: sessionAddress(this.app, this.user, from.string('sessionId'), { at: from.get('revision').text }) },
 					'fork of ', h('bdi', from.string('sessionId')), ` at ${from.get('revision').text}`)),
-			this.live);
+			this.cost.element, this.live);
 	}
 
 	#foot() {
 		const button = (label, action, title, key) =>
 			h('button', { title: title + (key ? ` (${key})` : ''), 'aria-keyshortcuts': key, click: action }, label);
-		this.writing = mayWrite() ? [
+		this.writing = this.mayWrite ? [
 			button('Edit state', () => this.edit(), 'Change state by operators', 'e'),
 			button('Fork here', () => this.fork(), 'A new session with the events up to here', 'f'),
 			button('Rewind to here', () => this.rewind(), 'One more event restores the session state of here'),
@@ -287,7 +302,7 @@ class SessionPage {
 	}
 
 	/** Asks for what is refused (412) while there are events that were not seen. Told of them, one may ask again. */
-	#ask({ path, headers, body, past, ...rest }) {
+	#ask({ path, headers, body, past, news, ...rest }) {
 		let seen = this.history.revision;
 		ask({
 			...rest,
@@ -299,6 +314,7 @@ class SessionPage {
 				fill(trouble, h('p', h('b', `Nothing was ${past}: event${revision > seen + 1 ? `s ${seen + 1} to` : ''} ${revision} came meanwhile.`),
 					` Look at what is new first, or press ${rest.action} again.`));
 				seen = revision;
+				news?.();
 				build();
 				return true;
 			},
@@ -307,13 +323,40 @@ class SessionPage {
 
 	rewind() {
 		const { at } = this;
-		this.#ask({
-			title: `Rewind to event ${at}`,
+		this.#rewind(at, {
+			title: `Rewind to event ${at}`, action: 'Rewind', past: 'rewound', body: compose({ toRevision: String(at) }),
 			about: `Appends one event that restores the session's own state as it was after event ${at}. Nothing is removed; app and user state stay as they are.`,
-			action: 'Rewind', past: 'rewound', said: 'Rewound',
-			path: '/rewind', headers: { 'Idempotency-Key': newKey() }, body: compose({ toRevision: String(at) }),
-			done: () => this.tail(),
 		});
+	}
+
+	/** A turn, or a rewind, with all that came after it. */
+	async takeBack({ invocation, events: [{ sequence, rewinds }] }) {
+		if (rewinds !== undefined) {
+			return this.#rewind(sequence - 1, {
+				title: `Undo the rewind of event ${sequence}`, action: 'Undo', past: 'undone', body: compose({ toRevision: String(sequence - 1) }),
+				about: 'Appends one event that takes back the rewind and what came after it. What it had taken back is there again.',
+			});
+		}
+		const { json } = await get(withQuery(`${this.path}/events`, { invocationId: invocation, pageSize: 1 }), this.signal);
+		const first = json.get('events').items[0]?.number('sequence') ?? sequence; // it may have begun before what is loaded
+		return this.#rewind(first - 1, {
+			title: `Take back from event ${first} on`, action: 'Take back', past: 'taken back', body: compose({ beforeInvocationId: quote(invocation) }),
+			about: 'Appends one event that takes back this turn and what came after it. Nothing is removed; app and user state stay as they are.',
+		});
+	}
+
+	#rewind(to, rest) {
+		const fields = h('div', preview(this, to));
+		this.#ask({
+			...rest, fields, said: `It was ${rest.past}`, news: () => fill(fields, preview(this, to)),
+			path: '/rewind', headers: { 'Idempotency-Key': newKey() }, done: () => this.tail(),
+		});
+	}
+
+	/** Of a fork, with its source; else with the present. */
+	compare() {
+		const source = this.session.get('forkedFrom')?.string('sessionId');
+		go(compareAddress(this.app, this.user, this.id, { at: source || !this.isAtEnd ? this.place : Math.max(this.history.base, this.at - 1), with: source }));
 	}
 
 	redact() {
@@ -333,7 +376,7 @@ class SessionPage {
 			action: 'Redact', past: 'redacted', said: 'Redacted',
 			path: `/events/${encodeURIComponent(event.id)}/redact`,
 			body: () => compose({ reason: reason.value ? quote(reason.value) : undefined, state: state.value === 'remove' ? quote('remove') : undefined }),
-			done: ({ json }) => this.#redacted(describe(json)),
+			done: ({ json }) => this.#redacted(this.history.describe(json)),
 		});
 	}
 
@@ -383,7 +426,7 @@ class SessionPage {
 			position: () => position,
 			onFrame: ({ event: kind, data, id }) => {
 				if (kind === 'event') {
-					const event = describe(read(data));
+					const event = this.history.describe(read(data));
 					if (id && event.sequence >= parseInt(position, 10)) position = id;
 					this.#arrived(event);
 				} else if (kind === 'state') {
@@ -394,7 +437,7 @@ class SessionPage {
 					position = read(data).get('baseRevision').text;
 					this.#trimmed(Number(position));
 				} else if (kind === 'redacted') {
-					this.#redacted(describe(read(data)));
+					this.#redacted(this.history.describe(read(data)));
 				} else if (kind === 'deleted') {
 					end(read(data).string('reason') ?? 'deleted');
 				}
@@ -412,10 +455,10 @@ class SessionPage {
 		const { history, timeline } = this;
 		if (event.sequence <= history.last) return;
 		history.add(event);
-		if (event.rewinds !== undefined || history.asModel) this.#askRewound();
+		if (event.rewinds !== undefined || history.asModel) this.askRewound();
 		if (event.files.length > 0) this.files.at = null;
 		this.draw(this.isAtEnd && timeline.isAtEnd && !this.scroll ? 'toEnd' : undefined);
-		announce(`Event ${event.sequence}, ${event.author}: ${event.line.text}`);
+		announce(`Event ${event.sequence}, ${event.speaker}: ${event.line.text}`);
 	}
 
 	#ended(word) {
@@ -423,7 +466,8 @@ class SessionPage {
 		this.#drawLive();
 		if (!ENDS[word]) return;
 		for (const button of [...this.writing, this.files.button]) button.disabled = true;
-		this.isGone = true;
+		this.mayWrite = false;
+		this.draw();
 		fill(this.gone, `This session was ${this.status}. What is shown here is how it was.`);
 	}
 
@@ -438,11 +482,11 @@ class SessionPage {
 	keys() {
 		const move = (distance) => () => this.goTo(this.timeline.next(this.at, distance), 'focus');
 		const slide = (distance) => () => this.goTo(this.at + distance);
-		const filter = () => { this.#showPane(PANES[0]); this.timeline.filter.focus(); };
+		const find = () => { this.#showPane(PANES[0]); this.finder.input.focus(); };
 		return {
 			j: move(1), k: move(-1), '[': slide(-1), ']': slide(1), '{': () => this.step(-1), '}': () => this.step(1),
-			t: () => this.tail(), y: () => this.copyCurl(), '/': filter,
-			...(mayWrite() && !this.isGone && { e: () => this.edit(), f: () => this.fork() }),
+			t: () => this.tail(), y: () => this.copyCurl(), '/': find, c: () => this.compare(),
+			...(this.mayWrite && { e: () => this.edit(), f: () => this.fork() }),
 		};
 	}
 }

@@ -2,6 +2,7 @@
 
 import { get, withQuery } from './api.js';
 import { copyButton, fill, h } from './dom.js';
+import { glance } from './frameworks.js';
 import { inline, tree } from './jsonview.js';
 
 const MOST = 50;
@@ -69,13 +70,17 @@ export function compare(before, after) {
 	return [...rows, ...removed];
 }
 
+/** A list of rows that differ; nothing if there are none. */
+export const changes = (rows) => rows.length > 0 && h('ul.keys', rows.map((row) => h(`li.${row.change}`, h('span.sign', { 'aria-hidden': 'true' }, SIGNS[row.change]), h('bdi.name', row.key), ' ',
+	row.old && h('del', inline(row.old, 80)), row.old && row.value && ' → ', row.value && h('ins', inline(row.value, 80)))));
+
 export class StateView {
 	#opened = new Set();
 
-	/** `against` hears 'previous', 'start' or 'now'; `edit` a key, if there is one. `files` are below the state. */
-	constructor(against, edit, files) {
-		this.edit = edit;
-		this.choice = h('select', { 'aria-label': 'Mark changes since', change: () => against(this.choice.value) },
+	/** Of the page of a session. */
+	constructor(page) {
+		this.page = page;
+		this.choice = h('select', { 'aria-label': 'Mark changes since', change: () => { page.against = this.choice.value; page.draw(); } },
 			h('option', { value: 'previous' }, 'since the previous event'),
 			h('option', { value: 'start' }, 'since the start'),
 			h('option', { value: 'now' }, 'until now'));
@@ -84,17 +89,17 @@ export class StateView {
 		this.title = h('h2', 'State');
 		this.element = h('section.pane.right', { 'aria-label': 'State' },
 			h('header', this.title, h('label.check', this.only, 'changes'), this.choice),
-			h('div.scroller', { tabindex: 0, role: 'region', 'aria-label': 'State' }, this.body, files));
+			h('div.scroller', { tabindex: 0, role: 'region', 'aria-label': 'State' }, this.body, page.files.element));
 	}
 
-	draw({ rows, title, against, mayEdit, text }) {
+	draw({ rows, title, text }) {
 		this.title.textContent = title;
-		this.choice.value = against;
+		this.choice.value = this.page.against;
 		// The same is left as it is, with what is open and selected.
 		const content = JSON.stringify([text, rows.map((row) => [row.change, row.old?.text])]);
 		if (content === this.content) return;
 		this.content = content;
-		this.shown = { rows, mayEdit, text };
+		this.shown = { rows, text };
 		this.#show();
 	}
 
@@ -105,7 +110,7 @@ export class StateView {
 
 	#show() {
 		if (!this.shown) return;
-		const { rows, mayEdit, text } = this.shown;
+		const { rows, text } = this.shown;
 		const sections = SCOPES.map((scope) => {
 			const own = rows.filter((row) => row.scope === scope.name);
 			const there = own.filter((row) => row.change !== 'removed').length;
@@ -113,14 +118,15 @@ export class StateView {
 			const visible = this.only.checked ? own.filter((row) => row.change) : own;
 			return h('section.scope',
 				h('h3', scope.title, h('span.count', there), changes > 0 && h('span.changes', `${changes} changed`)),
-				visible.length ? h('ul.keys', visible.map((row) => this.#row(row, mayEdit))) : h('p.empty', this.only.checked ? 'No changes.' : 'Empty.'));
+				visible.length ? h('ul.keys', visible.map((row) => this.#row(row))) : h('p.empty', this.only.checked ? 'No changes.' : 'Empty.'));
 		});
 		const focused = document.activeElement?.dataset.key;
-		fill(this.body, sections, h('div.bar', copyButton('Copy state as stored', text)));
+		fill(this.body, sections, h('div.bar', copyButton('Copy state as stored', text),
+			h('button.quiet', { title: 'Beside another place, or the source of a fork (c)', 'aria-keyshortcuts': 'c', click: () => this.page.compare() }, 'Compare…')));
 		if (focused !== undefined) this.body.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 	}
 
-	#row(row, mayEdit) {
+	#row(row) {
 		const isOpen = this.#opened.has(row.key);
 		const toggle = () => {
 			if (isOpen) this.#opened.delete(row.key);
@@ -128,9 +134,10 @@ export class StateView {
 			this.#show();
 		};
 		const value = row.value ?? row.old;
+		const brief = (one, room) => inline(glance(row.key, one), room);
 		const line = row.change === 'changed'
-			? [h('del', inline(row.old, 80)), h('span.to', { 'aria-label': 'became' }, '→'), h('ins', inline(row.value, 200))]
-			: row.change === 'removed' ? h('del', inline(value)) : inline(value);
+			? [h('del', brief(row.old, 80)), h('span.to', { 'aria-label': 'became' }, '→'), h('ins', brief(row.value))]
+			: row.change === 'removed' ? h('del', brief(value)) : brief(value);
 		return h(`li${row.change ? `.${row.change}` : ''}`,
 			h('button.key', {
 				'aria-expanded': String(isOpen), 'data-key': row.key, click: toggle,
@@ -140,6 +147,6 @@ export class StateView {
 				row.change === 'changed' && [h('h4', 'Before'), tree(row.old), h('h4', 'After')],
 				tree(value),
 				h('div.bar', copyButton('Copy value', value.text),
-					mayEdit && h('button.quiet', { click: () => this.edit(row.key) }, 'Edit…'))));
+					this.page.mayWrite && h('button.quiet', { click: () => this.page.edit(row.key) }, 'Edit…'))));
 	}
 }

@@ -1,27 +1,30 @@
 // The timeline: one line an event, in groups by invocation. Rows are kept between drawings.
 
-import { h, wordInput } from './dom.js';
-import { hueOf, says } from './event.js';
+import { fill, h, wordInput } from './dom.js';
+import { eventLine, says } from './event.js';
+import { complain } from './request.js';
 import { exact, span } from './times.js';
+import { costText } from './turns.js';
 
 export class Timeline {
 	forks = []; // { revision, link } of the sessions that begin there
+	hits = new Set(); // sequences of events that are marked
 	#rows = new Map(); // event -> element
-	#folded = new Set(); // first sequence of a group
+	#heads = new Map(); // first sequence of a turn -> elements
+	#turned = new Set(); // first sequence of a turn that is folded, or open, as it is not by itself
 
-	/** `choose(sequence)` hears of a row that was pressed, `page('older'|'newer')` of the window's end, `typed()` of a filter, `asked()` of the switch. */
-	constructor(history, choose, page, typed, asked) {
-		this.history = history;
-		this.choose = choose;
-		this.filter = wordInput({ type: 'search', placeholder: 'Filter', 'aria-label': 'Filter the loaded events', 'data-filter': true, input: typed });
-		const asModel = h('input', { type: 'checkbox', change: () => { history.asModel = asModel.checked; asked(); } });
+	/** Of the page of a session. */
+	constructor(page) {
+		const { history } = page;
+		Object.assign(this, { page, history });
+		this.filter = wordInput({ type: 'search', placeholder: 'Filter', 'aria-label': 'Filter the loaded events', 'data-filter': true, input: () => page.draw() });
+		const asModel = h('input', { type: 'checkbox', change: () => { history.asModel = asModel.checked; page.finder.forget(); page.askRewound(); } });
 		const label = h('label.check', { title: 'Without events that were rewound, and without those that a compaction covers' }, asModel, 'As the model sees it');
 		this.list = h('ol.timeline', { 'aria-label': 'Events' });
-		this.older = h('button.quiet.page', { hidden: true, click: () => page('older') }, 'Older events');
-		this.newer = h('button.quiet.page', { hidden: true, click: () => page('newer') }, 'Newer events');
+		this.older = h('button.quiet.page', { hidden: true, click: () => page.more('older') }, 'Older events');
+		this.newer = h('button.quiet.page', { hidden: true, click: () => page.more('newer') }, 'Newer events');
 		this.scroller = h('div.scroller', this.older, this.list, this.newer);
-		this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.filter, label), this.scroller);
-		this.page = page;
+		this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.filter, label), page.finder.element, this.scroller);
 		this.scroller.addEventListener('scroll', () => this.#more());
 	}
 
@@ -30,7 +33,7 @@ export class Timeline {
 		const { scrollTop, scrollHeight, clientHeight } = this.scroller;
 		const [isUp, isDown] = [scrollTop < 200, scrollHeight - scrollTop - clientHeight < 200];
 		if (isUp === isDown) return;
-		if (!(isUp ? this.older : this.newer).hidden) this.page(isUp ? 'older' : 'newer');
+		if (!(isUp ? this.older : this.newer).hidden) this.page.more(isUp ? 'older' : 'newer');
 	}
 
 	draw(selected) {
@@ -40,23 +43,34 @@ export class Timeline {
 		const content = [];
 		const rows = new Map();
 		if (!history.hasOlder) content.push(this.#start(selected), ...this.#forks(history.base));
-		let group;
-		const events = history.events.filter((event) => event.sequence === selected || this.#fits(event));
-		for (const [index, event] of events.entries()) {
-			if (events[index - 1]?.invocation !== event.invocation) {
-				group = { first: event.sequence, size: groupSize(events, index) };
-				if (event.invocation) content.push(this.#head(event, group));
+		const heads = new Map();
+		for (const turn of history.turns) {
+			const events = turn.events.filter((event) => event.sequence === selected || this.#fits(event));
+			if (events.length === 0) continue;
+			// What a graph keeps of its steps is folded; what was said stays.
+			const hasSteps = turn.events.some((event) => event.isStep);
+			const isFolded = hasSteps !== this.#turned.has(turn.first);
+			if (turn.invocation) {
+				const head = this.#heads.get(turn.first) ?? this.#head();
+				heads.set(turn.first, head);
+				this.#drawHead(head, turn, { isFolded, count: events.length, isChosen: events.some((event) => event.sequence === selected) });
+				content.push(head.item);
 			}
-			if (this.#folded.has(group.first) && event.sequence !== selected) continue;
-			const row = this.#rows.get(event) ?? this.#row(event, history.find(event.sequence - 1));
-			rows.set(event, row);
-			mark(row, event.sequence === selected, history.isRewound(event));
-			content.push(row, ...this.#forks(event.sequence));
+			for (const event of events) {
+				if (isFolded && turn.invocation && (event.isStep || !hasSteps) && event.sequence !== selected) continue;
+				const row = this.#rows.get(event) ?? this.#row(event, history.find(event.sequence - 1));
+				rows.set(event, row);
+				mark(row, event.sequence === selected, history.isRewound(event));
+				row.classList.toggle('hit', this.hits.has(event.sequence));
+				row.classList.toggle('apart', !turn.invocation && event === events[0]);
+				content.push(row, ...this.#forks(event.sequence));
+			}
 		}
 		this.#rows = rows;
+		this.#heads = heads;
 		this.older.hidden = !history.hasOlder;
 		this.newer.hidden = !history.hasNewer;
-		if (events.length === 0) content.push(h('li.empty', history.events.length ? 'No loaded event has this.' : 'No event yet.'));
+		if (rows.size + heads.size === 0) content.push(h('li.empty', history.events.length ? 'No loaded event has this.' : 'No event yet.'));
 		reconcile(this.list, content);
 		this.#restore(anchor);
 		queueMicrotask(() => this.#more()); // once its caller has scrolled
@@ -104,7 +118,7 @@ export class Timeline {
 	#start(selected) {
 		const { base } = this.history;
 		const text = base ? `Events 1–${base} were trimmed` : 'Created';
-		const button = h('button.row.start', { click: () => this.choose(base) },
+		const button = h('button.row.start', { click: () => this.page.goTo(base) },
 			h('span.sequence', base), h('span.line', text));
 		const row = h('li', button);
 		mark(row, selected === base, false);
@@ -115,23 +129,39 @@ export class Timeline {
 		return this.forks.filter((fork) => fork.revision === revision).map(({ link }) => h('li.fork', '↳ fork ', link));
 	}
 
-	#head(event, group) {
-		const isFolded = this.#folded.has(group.first);
+	#head() {
+		const head = {};
 		const toggle = () => {
-			if (isFolded) this.#folded.delete(group.first);
-			else this.#folded.add(group.first);
+			if (!this.#turned.delete(head.turn.first)) this.#turned.add(head.turn.first);
 			this.draw(this.selected);
 		};
-		return h('li', h('button.group', { 'aria-expanded': String(!isFolded), click: toggle, tabindex: -1 },
-			h('span.arrow', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'), h('bdi.name', event.invocation),
-			h('span.count', group.size)));
+		head.fold = h('button.group', { click: toggle });
+		head.back = h('button.quiet.back', { click: () => this.page.takeBack(head.turn).catch(complain) });
+		head.item = h('li.turn', head.fold, head.back);
+		return head;
+	}
+
+	/** Buttons of the chosen turn alone are reached by Tab, as its row is. */
+	#drawHead(head, turn, { isFolded, count, isChosen }) {
+		const { history } = this;
+		const [first] = turn.events;
+		const isWhole = (first.sequence > history.first || !history.hasOlder) && (turn.events.at(-1).sequence < history.last || !history.hasNewer);
+		const cost = costText(turn);
+		const name = (first.record && history.events.find((event) => event.record?.step && event.invocation === turn.invocation)?.record.step) ?? turn.invocation;
+		head.turn = turn;
+		head.fold.setAttribute('aria-expanded', String(!isFolded));
+		fill(head.fold, h('span.arrow', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'), h('bdi.name', { title: turn.invocation }, name),
+			cost && h('span.count', `${isWhole ? '' : '≥ '}${cost}`), h('span.count', count));
+		head.back.textContent = first.rewinds === undefined ? 'Take back…' : 'Undo…';
+		head.back.hidden = !this.page.mayWrite || history.isRewound(first);
+		head.back.setAttribute('aria-label', `${head.back.textContent} ${name}`);
+		head.fold.tabIndex = head.back.tabIndex = isChosen ? 0 : -1;
+		head.item.classList.toggle('chosen', isChosen);
 	}
 
 	#row(event, previous) {
-		const button = h('button.row', { title: exact(event.time), click: () => this.choose(event.sequence) },
-			h('span.sequence', event.sequence),
-			h(`bdi.author.hue${hueOf(event.author)}`, event.author || '–'),
-			h(`bdi.line.${event.line.kind}`, event.line.text),
+		const button = h('button.row', { title: exact(event.time), click: () => this.page.goTo(event.sequence) },
+			eventLine(event),
 			event.changed.length > 0 && h('span.keys', { title: event.changed.join('\n') }, `±${event.changed.length}`),
 			h('span.gap', previous ? span(event.time - previous.time) : ''));
 		return h('li', button);
@@ -156,10 +186,4 @@ function mark(row, isSelected, isRewound) {
 	row.classList.toggle('rewound', isRewound);
 	if (isRewound) button.setAttribute('aria-description', 'rewound');
 	else button.removeAttribute('aria-description');
-}
-
-function groupSize(events, from) {
-	let end = from;
-	while (end < events.length && events[end].invocation === events[from].invocation) end += 1;
-	return end - from;
 }

@@ -44,7 +44,7 @@ session() {
 
 # event AUTHOR PARTS [ACTIONS]: a little later than the one before; users take longer than agents, agents than tools.
 event() {
-    local role=model wait=1400 time
+    local role=model wait=1400 time usage=''
     number=$((number + 1))
     case $1 in
         user)
@@ -53,10 +53,11 @@ event() {
             ;;
     esac
     case $2 in *functionResponse*) role=user wait=180 ;; esac
+    [ "$role" = user ] || usage=",\"modelVersion\":\"gemini-2.5-flash\",\"usageMetadata\":{\"promptTokenCount\":$((310 + 95 * number)),\"cachedContentTokenCount\":$((number / 5 * 256)),\"candidatesTokenCount\":$((${#2} / 4)),\"totalTokenCount\":$((310 + 95 * number + ${#2} / 4))}"
     clock=$((clock + wait + wait * (number * 37 % 50) / 50))
     printf -v time '%d.%03d' $((clock / 1000)) $((clock % 1000))
     events+="${events:+,}{\"id\":\"$id-$number\",\"author\":\"$1\",\"invocationId\":\"$id-turn-$turn\",\"timestamp\":$time,"
-    events+="\"content\":{\"role\":\"$role\",\"parts\":[$2]}${3:+,\"actions\":{$3\}}}"
+    events+="\"content\":{\"role\":\"$role\",\"parts\":[$2]}$usage${3:+,\"actions\":{$3\}}}"
     [ -z "$one_by_one" ] || commit
 }
 

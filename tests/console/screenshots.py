@@ -7,6 +7,7 @@ import pytest
 
 from demo import ROOT
 from test_accessibility import REFUND
+from test_turns import FRAMEWORKS
 
 PICTURES = ROOT / "docs/console"
 KEYS = [
@@ -47,8 +48,23 @@ def test_pictures(browser, shop, dark):
     page.find("#nav [aria-current]")
     PICTURES.mkdir(exist_ok=True)
     for name in pages(page):
-        page.js("document.activeElement.blur()")
-        file = PICTURES / f"{name}-{'dark' if dark else 'light'}.png"
-        page.screenshot(file)
-        subprocess.run(["pngquant", "40", "--force", "--skip-if-larger", "--speed=1", "--strip", f"--output={file}", file], check=False)
-        assert os.path.getsize(file) < 64 << 10
+        save(page, name, dark)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_picture_of_frameworks(browser, server, api, app, dark):
+    api.append(api.session("cafe", id=app), *FRAMEWORKS)
+    page = browser.page(server, dark=dark)
+    page.open(f"#/app/cafe/user/ada/session/{app}?at=8")
+    page.find(".row[aria-current=true]", "a green tea")
+    page.find(".live[data-status=live]")
+    page.find(".right .keys")
+    save(page, "frameworks", dark)
+
+
+def save(page, name, dark):
+    page.js("document.activeElement.blur()")
+    file = PICTURES / f"{name}-{'dark' if dark else 'light'}.png"
+    page.screenshot(file)
+    subprocess.run(["pngquant", "40", "--force", "--skip-if-larger", "--speed=1", "--strip", f"--output={file}", file], check=False)
+    assert os.path.getsize(file) < 64 << 10

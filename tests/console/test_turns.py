@@ -1,0 +1,151 @@
+"""Turns of a session: taken back and brought back, what they cost, found by words, compared, and of other frameworks."""
+
+import json
+import pathlib
+
+from browser import Keys
+from server import event, path
+from test_session import address, filled, opened, wait_at, wait_state
+
+# A session that the examples of examples/frameworks-python have written in turn, and a graph with messages.
+FRAMEWORKS = json.loads(pathlib.Path(__file__).with_name("frameworks.json").read_text())
+HEADS = "[...document.querySelectorAll('.turn')].map((head) => head.innerText.replace(/\\s+/g, ' ').trim())"
+
+
+def test_what_frameworks_write_reads_as_a_conversation(api, app, page):
+    api.append(api.session(app), *FRAMEWORKS)
+    opened(page, app)
+    wait_at(page, 23, 23)
+    rows = "[...document.querySelectorAll('.timeline .row:not(.start)')].map((row) => [...row.querySelectorAll('.author, .line')].map((cell) => cell.textContent).join(': '))"
+    assert page.value(rows) == [
+        "user: A tea, please.", "langgraph: Here is tea number 1.",
+        "user: openai, a tea, please.", 'assistant: brew("green")', 'assistant: brew → "a green tea"', "assistant: Here is tea number 1.",
+        "user: claude, a tea, please.", "claude: Here is tea number 1.", "claude: claude/summary",
+        "strands: strands/session", "strands: strands/agent/host", "user: strands, a tea, please.", "strands: strands/agent/host", "host: Here is tea number 1.",
+        "user: pydantic, a tea, please.", "assistant: Here is tea number 1.",
+        "user: openai, another one.", 'assistant: brew("green")', 'assistant: brew → "a green tea"', "assistant: Here is tea number 2.",
+    ]
+    assert page.value("[...document.querySelectorAll('.group .name')].slice(0, 3).map((name) => name.textContent)") == [
+        "checkpoint -1, 0 channels", "checkpoint 0, 1 channel", "checkpoint 1, 1 channel",
+    ]
+    page.click(".group", "checkpoint -1")
+    page.wait(f"{rows}[1] === 'langgraph: wrote messages'")
+    page.click(".row", "wrote messages")
+    page.find(".middle .part h3", "LangGraph")
+    page.wait("document.querySelector('.keys [data-key=\"lg//__start__\"] .value')?.textContent === '\"msgpack\"'")
+
+
+def test_a_turn_is_taken_back_and_brought_back(api, app, page):
+    session = filled(api, app, 3)
+    name = f"{session}/artifacts/plan"
+    for turn, text in [("i2", b"first"), ("i3", b"second")]:
+        api.ask("PUT", f"{name}?author=agent&invocationId={turn}", text, {"content-type": "text/plain"})
+    api.append(session, event("last", text="Last", delta={"n": 9, "new": True}, invocationId="i3"))
+    opened(page, app)
+    wait_at(page, 6, 6)
+    # By keyboard: from the chosen row back to the buttons of its turn.
+    page.js("document.querySelector('.row[aria-current=true]').focus()")
+    page.chord(Keys.SHIFT, Keys.TAB)
+    assert page.value("document.activeElement.textContent") == "Take back…"
+    page.press(Keys.ENTER)
+    page.wait_text("dialog .meanwhile", "It restores")
+    shown = page.value("[...document.querySelectorAll('dialog .meanwhile li')].map((line) => line.textContent)")
+    assert shown == ["~n 9 → 3", "−new true", "~file plan: v1 → v0"]
+    assert '{"beforeInvocationId":"i3"}' in page.text("dialog pre")
+    assert page.value("document.activeElement.textContent") == "Cancel"
+    assert api.get(session).json["revision"] == 6
+    page.click("dialog button[type=submit]", "Take back")
+    wait_at(page, 7, 7)
+    wait_state(page, "State now", n="3")
+    assert api.get(name).text == "first"
+    page.find(".turn.chosen .back", "Undo…").click()
+    page.find("dialog .meanwhile li", "new true")
+    assert '{"toRevision":6}' in page.text("dialog pre")
+    page.click("dialog button[type=submit]", "Undo")
+    wait_at(page, 8, 8)
+    wait_state(page, "State now", n="9", new="true")
+    assert api.get(name).text == "second"
+    kept = api.get(f"{session}/events?excludeRewound=true").json["events"]
+    assert [one["sequence"] for one in kept] == [1, 2, 3, 4, 5, 6]
+
+
+def usage(prompt, cached, output, **fields):
+    counts = {"promptTokenCount": prompt, "cachedContentTokenCount": cached, "candidatesTokenCount": output}
+    return {"usageMetadata": {**counts, "totalTokenCount": prompt + output}, **fields}
+
+
+def test_what_turns_cost(api, app, page):
+    session = filled(api, app, 2)
+    answers = [usage(1000, 0, 20, modelVersion="small"), usage(2000, 500, 30, modelVersion="large"), usage(100, 0, 7, modelVersion="small")]
+    api.append(session, *[
+        event(f"t{number}", text="Answer", invocationId="i2" if number < 2 else "i3", timestamp=1_700_000_000 + 2 * number, **answer)
+        for number, answer in enumerate(answers)
+    ])
+    opened(page, app)
+    wait_at(page, 5, 5)
+    page.wait(f"{HEADS}[1].includes('3K in, 50 out, 2.0s')")
+    heads = page.value(HEADS)
+    assert " in" not in heads[0].removeprefix("▾ i1") and "100 in, 7 out" in heads[2]
+    page.find(".cost", "3.1K in, 57 out").click()
+    rows = page.value("[...document.querySelectorAll('dialog tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    assert rows == [["small", "1,100", "0", "27"], ["large", "2,000", "500", "30"], ["All", "3,100", "500", "57"]]
+    page.find("dialog p", "Of all events")
+    page.press(Keys.ESCAPE)
+    # Of a session without tokens there is nothing to say.
+    filled(api, app, id="s2")
+    page.go(address(app, id="s2"))
+    page.wait_text(".place", "5 of 5")
+    assert not page.value("document.querySelector('.cost').checkVisibility()")
+
+
+def test_words_are_found_in_the_whole_session(api, app, page):
+    session = filled(api, app, 3)
+    call = {"functionCall": {"id": "c", "name": "look_up", "args": {"dish": "Brulee"}}}
+    api.append(session, {"id": "call", "author": "agent", "content": {"parts": [call]}})
+    api.append(session, *[event(f"m{n}", text="more") for n in range(200)], event("last", text="The CRÈME BRÛLÉE is here"))
+    opened(page, app)
+    wait_at(page, 205, 205)
+    assert page.value("document.querySelector('.timeline .sequence').textContent") == "106"
+    page.press("/", *"brulee", Keys.ENTER)
+    page.wait_text(".find .count", "1 of 2")
+    wait_at(page, 205, 205)
+    page.press(Keys.ENTER)
+    wait_at(page, 4, 205)
+    page.wait_text(".find .count", "2 of 2")
+    assert page.value("[...document.querySelectorAll('.hit .line')].map((line) => line.textContent)") == ['look_up("Brulee")']
+    assert page.address().endswith("?at=4&find=brulee")
+    page.click(".find button", "↓")
+    wait_at(page, 205, 205)
+    page.click(".find button", "↑")
+    page.wait_text(".find .count", "2 of 2")
+    page.fill(".find input", "nothing has this")
+    page.press(Keys.ENTER)
+    page.wait_text(".find .count", "0 found")
+    wait_at(page, 4, 205)
+    page.open(address(app, "?at=7&find=text"))
+    page.wait_text(".find .count", "3 found")
+    wait_at(page, 7, 205)
+
+
+def test_a_fork_is_compared_with_its_source(api, app, page):
+    session = filled(api, app, 4)
+    fork = api.post(f"{session}/fork", {"sessionId": "fork", "atRevision": 2}).json["id"]
+    api.append(path("apps", app, "users", "ada", "sessions", fork), event("f3", text="Another way", delta={"n": 7, "only": "here"}))
+    opened(page, app, id="fork")
+    wait_at(page, 3, 3)
+    page.press("c")
+    page.find("h1", "Compare fork")
+    page.find("h2", "Events after 2, which both have")
+    pairs = "[...document.querySelectorAll('summary.pair')].filter((row) => row.checkVisibility()).map((row) => row.innerText.split(/\\s+/))"
+    page.wait(f"{pairs}.length === 2")
+    assert sorted(page.value(pairs)) == [["~", "n", "7", "4"], ["−", "only", '"here"', "none"]]
+    lines = "[...document.querySelectorAll('.twins section')].map((side) => [...side.querySelectorAll('.line')].map((line) => line.textContent))"
+    page.wait(f"{lines}.length === 2")
+    assert page.value(lines) == [["Another way"], ["Text 3", "Text 4"]]
+    # Two places of one session.
+    page.go(f"{address(app)}/compare?at=1&to=3")
+    page.find("h2", "Events after 1, which both have")
+    page.wait(f"{lines}.length === 1")
+    assert page.value(lines) == [["Text 2", "Text 3"]]
+    page.click(".twins a", "Text 2")
+    wait_at(page, 2, 4)
