@@ -4,7 +4,10 @@
 has an `app` of its own there. `@pytest.mark.page(width=360, dark=True)` is for the `page`.
 """
 
+import fcntl
 import itertools
+import os
+import pickle
 
 import pytest
 
@@ -41,10 +44,18 @@ def server(request):
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory):
-    """A server that asks for a credential, with the week of the demo and a file. It is only looked at."""
-    server = Server(tmp_path_factory.mktemp("shop"), "--require-auth")
-    demo.fill(server)
-    server.api.save(path("apps", "shop", "users", "zoe", "sessions", "voucher-1093"), "voucher.txt", b"A voucher\n" * 99, "text/plain", event="none")
+    """A server that asks for a credential, with the week of the demo and a file. It is only looked at. The first process fills one for all."""
+    folder = tmp_path_factory.mktemp("shop")
+    common = tmp_path_factory.getbasetemp()
+    filled = (common if "PYTEST_XDIST_WORKER" not in os.environ else common.parent) / "shop"
+    with filled.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not filled.exists():
+            server = Server(folder, "--require-auth")
+            demo.fill(server)
+            server.api.save(path("apps", "shop", "users", "zoe", "sessions", "voucher-1093"), "voucher.txt", b"A voucher\n" * 99, "text/plain", event="none")
+            filled.write_bytes(pickle.dumps(server.keyed()))
+    server = Server(folder, "--require-auth", keyed=pickle.loads(filled.read_bytes()))
     yield server
     server.stop()
 

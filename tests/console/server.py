@@ -102,19 +102,41 @@ def event(id, author="agent", text=None, delta=None, ops=None, **fields):
 
 
 class Server:
-    """Its flags are those of `sessiond serve`. With `--require-auth`, `api` has a key of role admin."""
+    """Its flags are those of `sessiond serve`. With `--require-auth`, `api` has a key of role admin. `keyed`: a database and its key, to begin with."""
 
-    def __init__(self, folder, *flags):
+    def __init__(self, folder, *flags, keyed=None):
         self.folder, self.flags, self.key = folder, flags, ""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         if "--require-auth" in flags:
-            # A command for keys makes no database.
-            subprocess.run([*self._command, "migrate"], env=self._environment, check=True, capture_output=True)
-            self.key = self.new_key("--role=admin")
+            self._copy(keyed or self._new_keyed())
         self.api = Api(self.port, self.key)
         self.start()
+
+    def _copy(self, keyed):
+        content, self.key = keyed
+        (self.folder / "data.db").touch(0o600)  # it has secrets
+        (self.folder / "data.db").write_bytes(content)
+
+    def keyed(self):
+        """Its database, and its key. It is stopped."""
+        self.stop()
+        return self._content(), self.key
+
+    def _content(self):
+        assert not list(self.folder.glob("data.db-*")), "what has stopped leaves one file"
+        return (self.folder / "data.db").read_bytes()
+
+    first = None  # an empty database and its key: to make these takes longer than all the rest
+
+    def _new_keyed(self):
+        if Server.first is None:
+            # A command for keys makes no database.
+            subprocess.run([*self._command, "migrate"], env=self._environment, check=True, capture_output=True)
+            key = self.new_key("--role=admin")
+            Server.first = self._content(), key
+        return Server.first
 
     @property
     def url(self):
