@@ -25,6 +25,7 @@ export async function freePort(): Promise<number> {
 export class Server {
   readonly folder = mkdtempSync(join(tmpdir(), "sessiond-ts-"));
   readonly port: number;
+  static #shared: Promise<Server> | undefined;
   readonly #options: string[];
   #process: ChildProcess | undefined;
 
@@ -37,6 +38,12 @@ export class Server {
     const server = new Server(await freePort(), options);
     await server.start();
     return server;
+  }
+
+  /** The server that all suites of a process share. */
+  static async shared(): Promise<Server> {
+    Server.#shared ??= Server.start();
+    return await Server.#shared;
   }
 
   get url(): string {

@@ -2,15 +2,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { Server } from "../../support/server.js";
-import { StaleSessionError } from "../src/core/index.js";
-import { type AnySession, type Framework, load, NAMES, type Service } from "./support/frameworks.js";
+import { Server } from "../../../support/server.js";
+import { StaleSessionError } from "../../src/core/index.js";
+import { type AnySession, type Framework, load, NAMES, type Service } from "../support/frameworks.js";
 
 let server: Server;
 before(async () => {
-  server = await Server.start();
+  server = await Server.shared();
 });
-after(async () => await server.remove());
 
 const user = { author: "user" };
 

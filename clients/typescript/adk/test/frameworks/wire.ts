@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@sessiond/client";
 import { isObject } from "@sessiond/client/internal";
-import { type AnyEvent, type Framework, load, NAMES } from "./support/frameworks.js";
+import { type AnyEvent, type Framework, load, NAMES } from "../support/frameworks.js";
 
 interface Case {
   name: string;
@@ -14,7 +14,7 @@ interface Case {
   texts?: string[];
 }
 
-const wire = new URL("../../../../wire/", import.meta.url);
+const wire = new URL("../../../../../wire/", import.meta.url);
 const golden = (JSON.parse(readFileSync(new URL("events.json", wire), "utf8")) as { events: Case[] }).events;
 
 function named(id: string): JsonObject {

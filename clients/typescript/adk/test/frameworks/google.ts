@@ -10,18 +10,17 @@ import {
   type ListSessionsRequest,
   State,
 } from "@google/adk";
-import { Server } from "../../support/server.js";
-import { SessiondSessionService } from "../src/index.js";
+import { Server } from "../../../support/server.js";
+import { SessiondSessionService } from "../../src/index.js";
 
 let server: Server;
 let service: SessiondSessionService;
 before(async () => {
-  server = await Server.start();
+  server = await Server.shared();
   service = new SessiondSessionService(server.url);
 });
 after(async () => {
   await service.sessiond.close();
-  await server.remove();
 });
 
 describe("getOrCreateSession", () => {

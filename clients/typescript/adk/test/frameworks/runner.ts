@@ -5,23 +5,22 @@ import { after, before, describe, it } from "node:test";
 import * as google from "@google/adk";
 import * as iqai from "@iqai/adk";
 import adk from "adk-typescript";
-import { Server } from "../../support/server.js";
-import * as onAdk from "../src/adk-typescript.js";
-import * as onGoogle from "../src/index.js";
-import * as onIqai from "../src/iqai.js";
-import { type Plain, plain } from "./support/plain.js";
+import { Server } from "../../../support/server.js";
+import * as onAdk from "../../src/adk-typescript.js";
+import * as onGoogle from "../../src/index.js";
+import * as onIqai from "../../src/iqai.js";
+import { type Plain, plain } from "../support/plain.js";
 
 let server: Server;
 let sessions: Plain;
 before(async () => {
   // adk-typescript tells the console whatever it does.
   console.log = () => {};
-  server = await Server.start();
+  server = await Server.shared();
   sessions = plain(server.url);
 });
 after(async () => {
   await sessions.close();
-  await server.remove();
 });
 
 interface Part {

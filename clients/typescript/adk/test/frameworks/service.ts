@@ -2,15 +2,19 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { Server } from "../../support/server.js";
-import { AlreadyExistsError, SessiondInputError, SessionNotFoundError, StaleSessionError } from "../src/core/index.js";
-import { type Framework, load, NAMES, type Service } from "./support/frameworks.js";
+import { Server } from "../../../support/server.js";
+import {
+  AlreadyExistsError,
+  SessiondInputError,
+  SessionNotFoundError,
+  StaleSessionError,
+} from "../../src/core/index.js";
+import { type Framework, load, NAMES, type Service } from "../support/frameworks.js";
 
 let server: Server;
 before(async () => {
-  server = await Server.start();
+  server = await Server.shared();
 });
-after(() => server.remove());
 
 /** What the server has, as it has it. */
 async function raw(path: string, init?: RequestInit): Promise<string> {

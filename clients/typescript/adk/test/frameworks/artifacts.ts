@@ -5,25 +5,25 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as listen } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { FaultyProxy } from "../../support/proxy.js";
-import { Server } from "../../support/server.js";
+import { FaultyProxy } from "../../../support/proxy.js";
+import { Server } from "../../../support/server.js";
 import {
   Artifacts,
   type PartShape,
   SessiondError,
   SessiondInputError,
   SessionNotFoundError,
-} from "../src/core/index.js";
-import { SessiondArtifactService as GoogleFiles } from "../src/index.js";
-import { SessiondArtifactService as IqaiFiles } from "../src/iqai.js";
-import { type Files, load, NAMES } from "./support/frameworks.js";
-import { type Plain, plain } from "./support/plain.js";
+} from "../../src/core/index.js";
+import { SessiondArtifactService as GoogleFiles } from "../../src/index.js";
+import { SessiondArtifactService as IqaiFiles } from "../../src/iqai.js";
+import { type Files, load, NAMES } from "../support/frameworks.js";
+import { type Plain, plain } from "../support/plain.js";
 
 let server: Server;
 let sessions: Plain;
 let proxy: FaultyProxy;
 before(async () => {
-  server = await Server.start();
+  server = await Server.shared();
   sessions = plain(server.url);
   proxy = await FaultyProxy.start(server.port);
 });
@@ -32,7 +32,6 @@ after(async () => {
   for (const close of closing) await close();
   await sessions.close();
   await proxy.close();
-  await server.remove();
 });
 
 const bytes = (text: string, mimeType = "text/plain"): PartShape => ({
