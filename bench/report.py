@@ -176,10 +176,10 @@ class Target:
 
 
 class Report:
-    def __init__(self, data: dict, size: dict | None, files: dict | None, effective: dict | None):
-        """What bench/size.py, bench/artifacts.py and bench/effective.py found, if they were run."""
+    def __init__(self, data: dict, size: dict | None, files: dict | None, effective: dict | None, frameworks: dict | None):
+        """What bench/size.py, bench/artifacts.py, bench/effective.py and bench/frameworks.py found, if they were run."""
         self.facts, self.results = data["facts"], data["results"]
-        self.size, self.files, self.effective = size, files, effective
+        self.size, self.files, self.effective, self.frameworks = size, files, effective, frameworks
         effort = self.facts["effort"]
         self.histories, self.states, self.lists = effort["histories"], effort["states"], effort["lists"]
 
@@ -561,6 +561,44 @@ class Report:
             *table(["", "events of the session", "effective, median ms", "the whole log, median ms"], rows),
         ]
 
+    def frameworks_section(self) -> list[str]:
+        if not self.frameworks:
+            return []
+        known, results = self.frameworks["facts"], self.frameworks["results"]
+        measures: dict[tuple, dict[str, list[float]]] = {}
+        for each in results:
+            measure = measures.setdefault((each["operation"], each["database"], each["size"]), {})
+            measure.setdefault(each["store"], []).append(each["p50"])
+        rows, ratios = [], []
+        for (operation, database, size), measure in sorted(measures.items()):
+            # The adapters' names begin with Sessiond.
+            (ours, one), (theirs, other) = sorted(measure.items(), key=lambda store: not store[0].startswith("Sessiond"))
+            ratios.append(statistics.median(one) / statistics.median(other))
+            ranges = [f"{millis(statistics.median(p50))} ({millis(min(p50))} to {millis(max(p50))})" for p50 in (one, other)]
+            title = f"{operation} on {database}, {size:,}: {ours} : {theirs}"
+            rows.append([title, *ranges, f"{ratios[-1]:.2f}", "faster" if ratios[-1] < 1 else "**slower**"])
+        slower = sum(ratio >= 1 for ratio in ratios)
+        packages = ", ".join(f"{name} {number}" for name, number in known["packages"].items())
+        files = "; ".join(f"{name}: {said}" for name, said in known["durability"].items())
+        return [
+            "## Stores of other frameworks",
+            "",
+            *prose(
+                f"""The adapters of the Python client beside the stores that their frameworks ship, in one run, in turns; one caller.
+                The number is that of the checkpoints of a thread, or of the items of a session, at the beginning; a round adds a
+                twentieth. A checkpoint changes ten messages of 200 characters and a number, and leaves 2,000 characters as they are;
+                a turn is four items. The adapters ask a server over HTTP, the stores of the frameworks are in the process of the
+                caller. A ratio below 1 means that the adapter takes less time: of {len(ratios)} measures, sessiond is faster in
+                {len(ratios) - slower}, and slower in {slower}."""
+            ),
+            *table(["median ms (range over rounds)", "sessiond", "the framework's store", "ratio", ""], rows),
+            *prose(
+                f"""{known["sessiond"]}; {packages}; PostgreSQL {known["postgresql"]} with fsync, SQLite {known["sqlite"]}. The files of the frameworks have {files} (2 is
+                FULL). {known["rounds"]} rounds; the load average just before was {known["load"]:.2f}. Of `scripts/bench --frameworks`; raw
+                figures in [frameworks.json](benchmarks/frameworks.json)."""
+            ),
+        ]
+
     def contention(self) -> list[str]:
         names = {
             "append": "sessions at random",
@@ -722,13 +760,14 @@ class Report:
             self.sqlite(),
             self.files_section(),
             self.effective_section(),
+            self.frameworks_section(),
         ]
         return "\n".join(line for section in sections for line in section).rstrip() + "\n"
 
 
 def write(data: dict, folder: Path) -> None:
     plots = folder / "benchmarks"
-    others = [plots / f"{name}.json" for name in ("size", "artifacts", "effective")]
+    others = [plots / f"{name}.json" for name in ("size", "artifacts", "effective", "frameworks")]
     report = Report(data, *(json.loads(other.read_text()) if other.is_file() else None for other in others))
     plots.mkdir(parents=True, exist_ok=True)
     for name, text in report.plots().items():
