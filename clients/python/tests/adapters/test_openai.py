@@ -5,13 +5,12 @@ import os
 import random
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, RunConfig, Runner, function_tool
+from agents import Agent, RunConfig, Runner, Usage, function_tool
 from agents.testing import ScriptedModel
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
@@ -19,7 +18,6 @@ from sessiond import AsyncClient, Client, ConflictError, InputError, NotFoundErr
 from sessiond.openai import SessiondSession
 
 from ..support.process import Server
-from . import shown
 from .wire import Wire, forked
 
 UNTRACED = RunConfig(tracing_disabled=True)
@@ -269,6 +267,60 @@ async def test_the_input_of_a_turn_is_added_once(s: SessiondSession, db: AsyncCl
     assert len(await (await s.branch("s2")).get_items()) == 3
 
 
+async def test_a_branch_has_a_name(s: SessiondSession, db: AsyncClient, app: str) -> None:
+    assert await s.list_branches() == []
+    with s.turn("k"):
+        await s.add_items([user("Hi")])
+    await db.session(app, "ada", "s").set_metadata(labels={"kind": "order"})
+    for branch in (await s.branch("s2", name="short"), await s.branch(before_turn="k")):
+        assert (await db.session(app, "ada", branch.session_id).get(last=0)).labels["kind"] == "order"
+    listed = await s.list_branches()
+    assert [(each["branch_id"], each["name"]) for each in listed] == [("s2", "short"), (branch.session_id,) * 2]
+    assert listed[0]["created_at"] <= listed[1]["created_at"]
+    # That of a branch is of its source.
+    assert await branch.list_branches() == []
+
+
+async def test_what_runs_have_spent(s: SessiondSession, db: AsyncClient, app: str, wire: Wire) -> None:
+    assert await s.get_session_usage() is None and await s.get_turn_usage() == [] and await s.get_turn_usage(1) == {}
+
+    async def run(words: str, tokens: int) -> Any:
+        usage = Usage(requests=1, input_tokens=tokens, output_tokens=2, total_tokens=tokens + 2)
+        usage.output_tokens_details.reasoning_tokens = 1
+        model = ScriptedModel([[says("Here.")]], default_usage=usage)
+        return await Runner.run(Agent(name="host", model=model), words, session=s, run_config=UNTRACED)
+
+    wire.loss = 0.3
+    for words, tokens in (("A tea", 10), ("Another", 20)):
+        result = await run(words, tokens)
+        for _ in range(3):
+            await s.store_run_usage(result)
+    wire.loss = 0
+    spent = {"requests": 2, "input_tokens": 30, "output_tokens": 4, "total_tokens": 34, "total_turns": 2}
+    assert await s.get_session_usage() == spent
+    runs = await s.get_turn_usage()
+    assert [(run["user_turn_number"], run["input_tokens"]) for run in runs] == [(1, 10), (2, 20)]  # type: ignore[index]
+    last: Any = await s.get_turn_usage(2)
+    assert last["total_tokens"] == 22 and last["output_tokens_details"] == {"reasoning_tokens": 1}
+    # It is no item, and what is taken back has been spent.
+    assert [item["role"] for item in await s.get_items()] == ["user", "assistant"] * 2
+    await s.pop_item()
+    assert len(await s.get_items()) == 3 and len(await s.get_turn_usage()) == 2
+    await s.clear_session()
+    assert await s.get_turn_usage() == [] and await s.get_session_usage() == spent
+    assert (await db.session(app, "ada", "s").state())["oai/usage/total_tokens"] == 34
+
+
+async def test_many_items_may_be_split(db: AsyncClient, app: str, wire: Wire) -> None:
+    s = SessiondSession("s", app=app, user="ada", client=db, split=True)
+    items = [user(f"{n}") for n in range(1200)] + [user("x" * 3_000_000)] * 3
+    wire.loss = 0.3
+    for _ in range(2):
+        with s.turn("k"):
+            await s.add_items(items)
+    assert await s.get_items() == items
+
+
 async def test_what_an_operation_costs(db: AsyncClient, app: str, wire: Wire) -> None:
     costs: dict[int, list[tuple[int, int]]] = {}
     for size in (10, 100, 1000):
@@ -307,13 +359,3 @@ def test_the_sdks_tests_of_its_own_store(server: Server) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     # None is skipped.
     assert "skipped" not in ran.stdout and int(ran.stdout.rpartition(" passed")[0].split()[-1]) >= 50
-
-
-async def test_the_documents_show_what_works(server: Server, db: AsyncClient) -> None:
-    model = ScriptedModel()
-    model.enqueue([says("Coming up.")])
-    code = textwrap.indent(shown.code("OpenAI Agents SDK"), "    ").replace('user="ada"', 'user="ada", client=db')
-    names: dict[str, Any] = {"agent": Agent(name="host", model=model), "db": db}
-    exec(f"async def run():\n{code}\n    return result", names)
-    assert (await names["run"]()).final_output == "Coming up."
-    shown.example_prints_its_transcript("openai_agents.py", server.url)

@@ -6,12 +6,12 @@ import asyncio
 import base64
 import hashlib
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
 from ._async.client import AsyncClient
-from ._json import loads
+from ._json import dumps, loads
 from ._paths import new_id
 from ._records import Event
 from ._sync.client import Client
@@ -23,6 +23,9 @@ _DEEPEST = 58
 
 # Bytes of what is said, beside the object that has it, too: an event may have 4 MiB.
 _SHOWN = 1 << 20
+
+# Of one request: half of what a server takes.
+_EVENTS, _BYTES = 500, 4 << 20
 
 # Of integers that a double can hold.
 _DIGITS = 308
@@ -122,6 +125,20 @@ def again(event: Event, **changed: Any) -> dict[str, Any]:
     }
     metadata = {**(event.metadata or {}), "rewindCopyOf": event.id}
     return {**copy, "id": new_id(), "actions": actions, "customMetadata": metadata, **changed}
+
+
+def batches(items: Iterable[T], event: Callable[[T], Any]) -> Iterator[list[T]]:
+    """Yields items, in order, whose events fit into one request; at least one at a time."""
+    batch: list[T] = []
+    size = 0
+    for item in items:
+        more = len(dumps(event(item)))
+        if batch and (len(batch) == _EVENTS or size + more > _BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += more
+    yield batch
 
 
 async def seen_through(write: Coroutine[Any, Any, T]) -> T:

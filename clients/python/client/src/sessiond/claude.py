@@ -13,14 +13,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from . import _frameworks
 from ._errors import ConflictError, NotFoundError, StaleError
 from ._frameworks import call_part, content, digest, readable, response_part, seen_through, text_part
-from ._json import dumps
 from ._paths import new_id
 
 try:
@@ -46,9 +45,6 @@ _SUB = "claude/sub/"
 
 # The branch of the main transcript.
 _MAIN = "main"
-
-# Of one request: half of what a server takes.
-_EVENTS, _BYTES = 500, 4 << 20
 
 # Sessions whose summary is remembered.
 _REMEMBERED = 1000
@@ -155,7 +151,7 @@ class SessiondStore(SessionStore):
 
     async def _append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         session = self._session(key)
-        for batch in _batches([(entry, _event(key, entry)) for entry in entries]):
+        for batch in _frameworks.batches([(entry, _event(key, entry)) for entry in entries], lambda each: each[1]):
             events = [event for _, event in batch]
             if key.get("subpath") is None:
                 await self._with_summary(session, key, [entry for entry, _ in batch], events)
@@ -231,19 +227,6 @@ def _event(key: SessionKey, entry: Any) -> dict[str, Any]:
         "customMetadata": {"claude": _frameworks.kept("entry", entry)},
         **sub,
     }
-
-
-def _batches(entries: list[tuple[Any, dict[str, Any]]]) -> Iterator[list[tuple[Any, dict[str, Any]]]]:
-    batch: list[tuple[Any, dict[str, Any]]] = []
-    size = 0
-    for each in entries:
-        more = len(dumps(each[1]))
-        if batch and (len(batch) == _EVENTS or size + more > _BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(each)
-        size += more
-    yield batch
 
 
 def _answers(entry: Any) -> bool:

@@ -11,7 +11,7 @@ frameworks, which may write to the same session.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +29,7 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from agents import TResponseInputItem
+    from agents.result import RunResultBase
 
     from ._async.client import AsyncClient
     from ._async.session import AsyncSession
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 
 # Events that one request may append.
 _BATCH = 1000
+
+# State of a session: what runs have spent, by the names that the SDK has for it; and a label of a branch, its name.
+_USAGE = "oai/usage/"
+_COUNTERS = ("requests", "input_tokens", "output_tokens", "total_tokens")
+_TURNS = "total_turns"
+_BRANCH = "oai.branch"
 
 # Events of which the last one is taken back, as a rule with all of its group.
 _FEW = 20
@@ -58,6 +65,7 @@ class SessiondSession(SessionABC):
         author: str = "assistant",
         clear: Literal["rewind", "trim", "delete"] = "rewind",
         session_settings: SessionSettings | dict[str, Any] | None = None,
+        split: bool = False,
     ) -> None:
         """Sends nothing.
 
@@ -70,6 +78,8 @@ class SessiondSession(SessionABC):
           clear: What `clear_session` does: `"rewind"` leaves what was said in the log, `"trim"` removes it for good,
             which takes the role `operator`, and `"delete"` removes the session with its state and files.
           session_settings: Those of the SDK: `limit`, how many items a run reads.
+          split: Whether `add_items` may take several transactions, for more than 1,000 items or 8 MiB: then a process
+            that dies has added the first of them, and others may write in between.
         """
         self.session_id = session_id
         self.session_settings = (
@@ -78,9 +88,12 @@ class SessiondSession(SessionABC):
         self._client = client or _frameworks.shared_client()
         self._app, self._user, self._author = app, user, author
         self._clears: Literal["rewind", "trim", "delete"] = clear
+        self._split = split
         # What the calls of tools are named, which their outputs do not say.
         self._names: dict[str, str] = {}
         self._turn: str | None = None
+        # Of the items that were added last.
+        self._group: str | None = None
         self._closed = False
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
@@ -110,7 +123,7 @@ class SessiondSession(SessionABC):
         return items
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Appends items, up to 1,000 and 8 MiB, all or none.
+        """Appends items, up to 1,000 and 8 MiB, all or none; with `split`, any number in parts.
 
         Raises:
           InputError: They are too many or too large, or have what is no JSON.
@@ -121,8 +134,9 @@ class SessiondSession(SessionABC):
             return
         turn, self._turn = self._turn, None
         events = self._events(items, turn)
+        self._group = events[0]["invocationId"]
         try:
-            await seen_through(self._handle().append(events, create=True))
+            await seen_through(self._append(_frameworks.batches(events, dict) if self._split else [events]))
         except ConflictError as error:
             if turn is None or error.code != "event_id_conflict":
                 raise
@@ -153,13 +167,19 @@ class SessiondSession(SessionABC):
         finally:
             self._turn = None
 
-    async def branch(self, session_id: str | None = None, *, before_turn: str | None = None) -> SessiondSession:
-        """Returns a new session that begins with what this one has, or had before the turn of this key."""
+    async def branch(
+        self, session_id: str | None = None, *, before_turn: str | None = None, name: str | None = None
+    ) -> SessiondSession:
+        """Returns a new session that begins with what this one has, or had before the turn of this key.
+
+        Its label `oai.branch` is its name, up to 256 bytes; by default its id.
+        """
         handle = self._handle()
         at = None
         if before_turn is not None:
             at = (await handle.event(_id_of(before_turn, 0))).sequence - 1
-        fork = await handle.fork(at=at, id=session_id)
+        fork, copied = await handle._fork(at=at, id=session_id, limits={})
+        await fork.set_metadata(labels={**copied.labels, _BRANCH: name or fork.id})
         return SessiondSession(
             fork.id,
             app=self._app,
@@ -168,11 +188,84 @@ class SessiondSession(SessionABC):
             author=self._author,
             clear=self._clears,
             session_settings=self.session_settings,
+            split=self._split,
         )
+
+    async def list_branches(self) -> list[dict[str, Any]]:
+        """Returns the branches of this session, oldest first.
+
+        Each has `branch_id`, which is its session, `name`, and `created_at` in Unix seconds.
+        """
+        self._check()
+        forks = self._client.sessions(
+            self._app, self._user, forked_from=self.session_id, order_by="createTime", page_size=_BATCH
+        )
+        return [
+            {"branch_id": fork.id, "name": fork.labels[_BRANCH], "created_at": fork.create_time}
+            async for fork in forks
+            if _BRANCH in fork.labels
+        ]
+
+    async def store_run_usage(self, result: RunResultBase) -> None:
+        """Adds what a run has spent to the counters of the session, when it has ended.
+
+        It is one event, by the id of the items that were added last: called again, it counts nothing twice. What is
+        taken back later has been spent all the same.
+        """
+        self._check()
+        usage = result.context_wrapper.usage
+        spent: dict[str, Any] = {name: getattr(usage, name) or 0 for name in _COUNTERS}
+        ops = [{"op": "increment", "key": _USAGE + name, "value": by} for name, by in {**spent, _TURNS: 1}.items()]
+        for name in ("input_tokens_details", "output_tokens_details"):
+            spent[name] = getattr(usage, name).model_dump(mode="json")
+        group = self._group or f"oai-{new_id()}"
+        event = {
+            "id": f"usage:{group}",
+            "invocationId": group,
+            "author": self._author,
+            "actions": {"stateOps": ops},
+            "customMetadata": {"openai_usage": spent},
+        }
+        await seen_through(self._append([[event]]))
+
+    async def get_session_usage(self) -> dict[str, int] | None:
+        """Returns what all runs have spent; None if nothing was stored. A branch begins with what its source had."""
+        self._check()
+        names = (*_COUNTERS, _TURNS)
+        try:
+            state = await self._handle().state(keys=[_USAGE + name for name in names])
+        except NotFoundError:
+            return None
+        return {name: state[_USAGE + name] for name in names} if state else None
+
+    async def get_turn_usage(self, user_turn_number: int | None = None) -> list[dict[str, Any]] | dict[str, Any]:
+        """Returns what each run has spent, in order, with `user_turn_number`: how many messages of the user there were.
+
+        With a number, what the last run of that turn has spent; nothing, if nothing was stored. It reads all that
+        `get_items()` reads.
+        """
+        self._check()
+        runs, turn = [], 0
+        try:
+            async for event in self._handle().events(rewound=False, page_size=_BATCH):
+                if _is_item(event):
+                    turn += _item(event).get("role") == "user"
+                elif isinstance(event.metadata, dict) and "openai_usage" in event.metadata:
+                    runs.append({"user_turn_number": turn, **event.metadata["openai_usage"]})
+        except NotFoundError:
+            pass
+        if user_turn_number is None:
+            return runs
+        of_turn = [run for run in runs if run.pop("user_turn_number") == user_turn_number]
+        return of_turn[-1] if of_turn else {}
 
     def close(self) -> None:
         """Ends the use of this object; the session stays. The client is left open."""
         self._closed = True
+
+    async def _append(self, batches: Iterable[list[dict[str, Any]]]) -> None:
+        for batch in batches:
+            await self._handle().append(batch, create=True)
 
     async def _pop(self) -> Any:
         while True:
@@ -266,7 +359,7 @@ class SessiondSession(SessionABC):
             raise RuntimeError(f"{type(self).__name__} is closed")
 
     def _events(self, items: Sequence[Any], turn: str | None) -> list[dict[str, Any]]:
-        if len(items) > _BATCH:
+        if len(items) > _BATCH and not self._split:
             raise InputError(f"sessiond appends up to {_BATCH} items at once, and these are {len(items)}.")
         known = self._names if turn is None else {}
         self._learn(items, known)
