@@ -223,6 +223,17 @@ async def test_messages_for_people(server: Server, plain: httpx.Client, app: str
     ]
 
 
+async def test_a_large_message_is_no_content(server: Server, plain: httpx.Client, app: str, thread: str) -> None:
+    async with SessiondSaver(server.url, app=app, messages="messages") as saver:
+        values = {name: name * 900_000 for name in "abcd"}
+        at = config(thread)
+        for length in (1_000_000, 1_100_000):
+            at = await put(saver, at, {"messages": [HumanMessage("m" * length)], **values})
+            assert (await checkpoint_at(saver, at))["channel_values"]["messages"][0].content == "m" * length
+    path = f"/apps/{app}/users/langgraph/sessions/{thread}/events"
+    assert ["content" in event for event in plain.get(path).json()["events"]] == [True, False]
+
+
 async def test_each_user_has_threads(server: Server, app: str) -> None:
     def user(config: Any) -> str:
         name: str = config["configurable"]["thread_id"].partition(":")[0]

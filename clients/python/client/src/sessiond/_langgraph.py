@@ -77,11 +77,11 @@ class Codec:
 class Packing:
     """The values of one event. Those that are too large for it become files."""
 
-    def __init__(self, codec: Codec, ns: str) -> None:
-        """Begins without a value."""
+    def __init__(self, codec: Codec, ns: str, content: Any = None) -> None:
+        """Begins without a value. `content` is what the event says besides."""
         self._codec = codec
         self._ns = ns
-        self._left = _TOGETHER
+        self._left = _TOGETHER - len(dumps(content))
         self.files: dict[str, bytes] = {}
         """What is to be saved before the event, by name."""
 
@@ -237,7 +237,10 @@ def files_in(value: Any) -> set[str]:
 
 
 def content_of(messages: Any) -> dict[str, Any] | None:
-    """Returns the content of an event that says the last of LangChain's messages; None if that says nothing."""
+    """Returns the content of an event that says the last of LangChain's messages.
+
+    None if that says nothing, or more than goes into an event beside the values.
+    """
     last = messages[-1] if isinstance(messages, list) and messages else None
     get: Callable[[str], Any] = last.get if isinstance(last, dict) else lambda name: getattr(last, name, None)
     kind = get("type") or get("role")
@@ -252,7 +255,7 @@ def content_of(messages: Any) -> dict[str, Any] | None:
         if isinstance(call, dict) and "args" in call:
             parts.append({"functionCall": {"id": call.get("id"), "name": call.get("name"), "args": call["args"]}})
     content = {"role": "model" if kind in ("ai", "assistant") else "user", "parts": parts}
-    return content if parts and is_plain(content) else None
+    return content if parts and is_plain(content) and len(dumps(content)) <= _LARGE else None
 
 
 def check_channels(channels: Iterable[str]) -> None:

@@ -105,7 +105,7 @@ class Thread:
         if parent is not None:
             ways.insert(0, (lg.hashed(ns, id, "next"), new_versions, [equals(lg.key(ns), parent)]))
         for event_id, channels, when in ways:
-            packing = Packing(self._codec, ns)
+            packing = Packing(self._codec, ns, content)
             delta: dict[str, Any] = {lg.key(ns): id}
             for channel, version in channels.items():
                 entry = packing.pack(values[channel], channel, version) if channel in values else {"none": True}
