@@ -3,13 +3,11 @@
 import asyncio
 import os
 import random
-import textwrap
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import claude_agent_sdk
 import pytest
 from claude_agent_sdk import get_session_messages_from_store, list_sessions_from_store, project_key_for_directory
 from claude_agent_sdk.testing import run_session_store_conformance
@@ -18,7 +16,6 @@ from sessiond import AsyncClient, InputError
 from sessiond.claude import SessiondStore
 
 from ..support.process import Server
-from . import shown
 from .wire import Wire, forked
 
 KEY: Any = {"project_key": "-home-ada", "session_id": "5f0a"}
@@ -210,19 +207,3 @@ async def test_what_an_operation_costs(store: SessiondStore, db: AsyncClient, ap
         assert (await cost(store.load(key)))[0] <= 2 and wire.bytes < 800 * (size + 2)
         assert (await cost(store.list_subkeys(key)))[0] == 1 and wire.bytes < 500
     assert (await cost(store.list_session_summaries(KEY["project_key"])))[0] == 1 and wire.bytes < 4000
-
-
-async def test_the_documents_show_what_works(server: Server, db: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    async def query(prompt: str, options: Any) -> Any:
-        asked.append(options)
-        yield "Here."
-
-    monkeypatch.setattr(claude_agent_sdk, "query", query)
-    code = textwrap.indent(shown.code("Claude Agent SDK"), "    ").replace('app="cafe"', 'app="cafe", client=db')
-    names: dict[str, Any] = {"session_id": "s", "db": db}
-    exec(f"async def run():\n{code}", names)
-    await names["run"]()
-    assert isinstance(asked[0].session_store, SessiondStore)
-    shown.example_prints_its_transcript("claude_agent.py", server.url)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import random
-import textwrap
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -27,7 +26,6 @@ from sessiond import AsyncClient, InputError, text
 from sessiond.pydantic_ai import SessiondStore
 
 from ..support.process import Server
-from . import shown
 from .wire import Wire, forked
 
 NOON = datetime(2026, 11, 26, 12, tzinfo=timezone.utc)
@@ -297,15 +295,6 @@ async def test_what_an_operation_costs(store: SessiondStore, db: AsyncClient, ap
         assert await cost(store.save(loaded)) < (2, 6000)
         assert (await cost(store.load(id)))[0] <= 3 and wire.bytes < 1000 * (size + 2)
         assert (await cost(store.delete(id)))[0] == 3 and wire.bytes < 3000
-
-
-async def test_the_documents_show_what_works(server: Server, db: AsyncClient, app: str) -> None:
-    code = shown.code("Pydantic AI").replace('user="ada"', 'user="ada", client=db').replace('"cafe"', repr(app))
-    names: dict[str, Any] = {"agent": Agent(TestModel()), "db": db}
-    exec(f"async def run():\n{textwrap.indent(code, '    ')}\n    return result", names)
-    assert (await names["run"]()).output
-    assert len(await messages(SessiondStore(app=app, user="ada", client=db), "s1")) == 2
-    shown.example_prints_its_transcript("pydantic_ai_agent.py", server.url)
 
 
 async def test_an_entry_of_nowhere_is_no_head(any_store: ConversationStore) -> None:

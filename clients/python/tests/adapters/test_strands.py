@@ -2,7 +2,6 @@
 
 import os
 import random
-import textwrap
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from sessiond import Client, InputError, StaleError
 from sessiond.strands import SessiondRepository
 
 from ..support.process import Server
-from . import shown
 from .wire import Wire, forked
 
 
@@ -254,11 +252,3 @@ def test_what_an_operation_costs(made: SessiondRepository, wire: Wire) -> None:
         assert cost(made.update_agent, state) < (1, 2000)
         assert cost(made.list_messages, id, offset=size - 5) < (2, 7000)
         assert cost(made.list_messages, id) < (2, 800 * (size + 2))
-
-
-def test_the_documents_show_what_works(server: Server, plain_db: Client, app: str) -> None:
-    code = shown.code("Strands").replace('user="ada"', 'user="ada", client=db').replace('"cafe"', repr(app))
-    names: dict[str, Any] = {"model": Script("Coming up."), "db": plain_db}
-    exec(textwrap.dedent(code), names)
-    assert str(names["result"]).strip() == "Coming up."
-    shown.example_prints_its_transcript("strands_agent.py", server.url)

@@ -11,7 +11,7 @@ from sessiond_adk import SessiondSessionService
 
 from ..adk.test_runner import Talk, agent, requests
 from ..support.process import Server
-from .shown import EXAMPLES
+from .test_documents import EXAMPLES
 
 GRAPH = """
 import sys

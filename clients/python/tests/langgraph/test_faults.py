@@ -1,26 +1,24 @@
 """Answers that get lost, processes that share a thread, and processes that die."""
 
-import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import StateGraph
 
 from sessiond import SessiondError
 from sessiond.langgraph import SessiondSaver
 
+from ..adapters.wire import forked
 from ..support.process import Server
 from .conftest import Wire
-from .puts import config, put
+from .puts import child, config, put
 
 T = TypeVar("T")
-HERE = Path(__file__).parent
 
 
 async def until_done(do: Callable[[], Awaitable[T]]) -> T:
@@ -104,30 +102,21 @@ class Both:
         return stored
 
 
-WRITER = """
-import sys
-from sessiond.langgraph import SessiondSaver
-from tests.langgraph.puts import child, config
+def test_processes_on_one_thread(server: Server, app: str, thread: str, tmp_path: Path) -> None:
+    def work(number: int) -> None:
+        name = "abcd"[number]
+        with SessiondSaver(server.url, app=app) as saver:
+            for step in range(10):
+                found = saver.get_tuple(config(thread))
+                log = found.checkpoint["channel_values"]["log"] if found else []
+                changed = {"log": [*log, [name, step]], name: step}
+                checkpoint, new = child(saver, found and found.checkpoint, changed)
+                metadata: Any = {"step": step, "by": name}
+                at = saver.put(found.config if found else config(thread), checkpoint, metadata, new)
+                saver.put_writes(at, [("log", [name, step])], name)
 
-url, app, thread, name = sys.argv[1:]
-with SessiondSaver(url, app=app) as saver:
-    for step in range(10):
-        found = saver.get_tuple(config(thread))
-        log = found.checkpoint["channel_values"]["log"] if found else []
-        changed = {"log": [*log, [name, step]], name: step}
-        checkpoint, new = child(saver, found and found.checkpoint, changed)
-        at = saver.put(found.config if found else config(thread), checkpoint, {"step": step, "by": name}, new)
-        saver.put_writes(at, [("log", [name, step])], name)
-"""
-
-
-def test_processes_on_one_thread(server: Server, app: str, thread: str) -> None:
+    assert forked(tmp_path, work) == [None] * 4
     saver = SessiondSaver(server.url, app=app)
-    programs = [
-        subprocess.Popen([sys.executable, "-c", WRITER, server.url, app, thread, name], cwd=HERE.parents[1])
-        for name in "abcd"
-    ]
-    assert [program.wait(120) for program in programs] == [0, 0, 0, 0]
     found = {each.checkpoint["id"]: each for each in saver.list(config(thread))}
     assert len(found) == 40
     for each in found.values():
@@ -140,40 +129,26 @@ def test_processes_on_one_thread(server: Server, app: str, thread: str) -> None:
         assert shown(saver.get_tuple(each.config)) == shown(each)
 
 
-NODES = """
-import os, sys
-from typing import TypedDict
-from langgraph.graph import StateGraph
-from sessiond.langgraph import SessiondSaver
-
-url, app, thread, dies = sys.argv[1:]
-
-class State(TypedDict):
-    ran: list
-
-def first(state):
-    return {"ran": state["ran"] + ["first"]}
-
-def second(state):
-    if dies == "yes":
-        os._exit(7)
-    return {"ran": state["ran"] + ["second"]}
-
-builder = StateGraph(State)
-builder.add_sequence([first, second])
-builder.set_entry_point("first")
-graph = builder.compile(checkpointer=SessiondSaver(url, app=app))
-input = {"ran": []} if dies == "yes" else None
-print(graph.invoke(input, {"configurable": {"thread_id": thread}}, durability="sync")["ran"])
-"""
+class Ran(TypedDict):
+    ran: list[str]
 
 
-def test_another_process_goes_on(server: Server, app: str, thread: str) -> None:
-    def run(dies: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", NODES, server.url, app, thread, dies]
-        return subprocess.run(command, capture_output=True, encoding="utf-8", check=False, env={**os.environ})
+def test_another_process_goes_on(server: Server, app: str, thread: str, tmp_path: Path) -> None:
+    def run(dies: bool) -> Any:
+        def first(state: Ran) -> Ran:
+            return {"ran": [*state["ran"], "first"]}
 
-    assert run("yes").returncode == 7
-    went_on = run("no")
-    assert went_on.returncode == 0, went_on.stderr
-    assert json.loads(went_on.stdout.replace("'", '"')) == ["first", "second"]
+        def second(state: Ran) -> Ran:
+            if dies:
+                os._exit(7)
+            return {"ran": [*state["ran"], "second"]}
+
+        builder = StateGraph(Ran)
+        builder.add_sequence([first, second])
+        builder.set_entry_point("first")
+        with SessiondSaver(server.url, app=app) as saver:
+            graph = builder.compile(checkpointer=saver)
+            return graph.invoke({"ran": []} if dies else None, config(thread), durability="sync")
+
+    assert forked(tmp_path, lambda _: run(True), 1) == [7]
+    assert run(False)["ran"] == ["first", "second"]

@@ -48,22 +48,37 @@ def said(state: Any) -> list[str]:
     return [message.content for message in state.values["messages"]]
 
 
-@pytest.mark.parametrize("durability", ["async", "sync", "exit"])
-async def test_a_graph_goes_on_and_goes_back(saver: SessiondSaver, thread: str, durability: str) -> None:
+async def walk(saver: BaseCheckpointSaver[Any], thread: str, durability: str) -> list[Any]:
     run: Any = {"config": config(thread), "durability": durability}
     await graph(saver).ainvoke({"messages": [HumanMessage("Tea")], "total": 0}, **run)
-    assert (await graph(saver).aget_state(config(thread))).tasks[0].interrupts[0].value == "How many?"
+    asked = (await graph(saver).aget_state(config(thread))).tasks[0].interrupts[0].value
     # The other kind of methods goes on with it.
     await asyncio.to_thread(graph(saver).invoke, Command(resume="Two"), **run)
     state = await graph(saver).aget_state(config(thread))
-    assert said(state) == ["Tea", "Two it is.", "Here you are."] and state.values["total"] == 11 and state.next == ()
     past = [each async for each in graph(saver).aget_state_history(config(thread))]
-    asked = next(each for each in past if each.next == ("ask",))
+    before = next(each for each in past if each.next == ("ask",))
     # Something else from there on makes a branch; what was there stays.
-    forked = await graph(saver).aupdate_state(asked.config, {"messages": [AIMessage("Three it is.")]}, as_node="ask")
+    forked = await graph(saver).aupdate_state(before.config, {"messages": [AIMessage("Three it is.")]}, as_node="ask")
     await graph(saver).ainvoke(None, forked, durability=durability)
-    assert said(await graph(saver).aget_state(config(thread))) == ["Tea", "Three it is.", "Here you are."]
-    assert said(await graph(saver).aget_state(state.config)) == ["Tea", "Two it is.", "Here you are."]
+    branch = said(await graph(saver).aget_state(config(thread)))
+    return [
+        asked,
+        said(state),
+        state.values["total"],
+        state.next,
+        branch,
+        said(await graph(saver).aget_state(state.config)),
+    ]
+
+
+@pytest.mark.parametrize("durability", ["async", "sync", "exit"])
+async def test_a_graph_goes_on_and_goes_back(saver: SessiondSaver, thread: str, durability: str) -> None:
+    walked = await walk(saver, thread, durability)
+    whole = ["Tea", "Two it is.", "Here you are."]
+    assert walked[:4] == ["How many?", whole, 11, ()] and walked[5] == whole
+    assert "Three it is." in walked[4]
+    # Versions of LangGraph differ in what a branch begins with.
+    assert walked == await walk(InMemorySaver(), thread, durability)
 
 
 VALUES = {
@@ -160,7 +175,7 @@ async def test_the_last_of_an_id_wins(saver: SessiondSaver, thread: str) -> None
         await saver.aput(first, checkpoint, {"step": step}, new)
         for ask in (config(thread), config(thread, id=checkpoint["id"])):
             found = await saver.aget_tuple(ask)
-            assert found and found.metadata == {"step": step}
+            assert found and found.metadata["step"] == step  # type: ignore[typeddict-item]
             assert found.checkpoint["channel_values"] == {"x": 1, "y": 0}
         assert [each.metadata["step"] async for each in saver.alist(config(thread), limit=9)] == [step, 0]
 

@@ -1,10 +1,14 @@
-"""A PostgreSQL of the tests, in a temporary folder; or databases on the server that TEST_DATABASE_URL names."""
+"""A PostgreSQL of the tests, in a temporary folder; or databases on the server that TEST_DATABASE_URL names.
+
+`python -m tests.support.postgres COMMAND...` runs a command with one server for all of its processes.
+"""
 
 import atexit
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import uuid
 from functools import cache
@@ -85,3 +89,9 @@ def _bin() -> Path:
     on_path = shutil.which("initdb")
     assert on_path, "PostgreSQL is not installed: install it (apt-get install postgresql), or set TEST_DATABASE_URL"
     return Path(on_path).resolve().parent
+
+
+if __name__ == "__main__":
+    if not os.environ.get("TEST_DATABASE_URL"):
+        os.environ["TEST_DATABASE_URL"] = _server()
+    sys.exit(subprocess.run(sys.argv[1:], check=False).returncode)

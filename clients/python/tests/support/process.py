@@ -73,12 +73,13 @@ class Server:
                     *("--listen", f"127.0.0.1:{self._port}", "--metrics-listen", "off", "--log-format", "json"),
                     *self._options,
                 ],
-                env={**os.environ, "SESSIOND_DATABASE_URL": self._database_url},
+                # A busy machine may take longer to open a file than a server should.
+                env={"SESSIOND_ACQUIRE_TIMEOUT": "20s", **os.environ, "SESSIOND_DATABASE_URL": self._database_url},
                 stdin=subprocess.DEVNULL,
                 stderr=log,
             )
         self._guard = Guard(self._process.pid)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while not (line := self._listening()):
             assert self._process.poll() is None and time.monotonic() < deadline, self._log.read_text(encoding="utf-8")
             time.sleep(0.02)
