@@ -48,7 +48,7 @@ export function glance(key, json) {
 // Where tokens are counted, and the names of the counts: of the prompt, which are added, of what was cached of it, and of the output.
 const USAGES = [
 	[[], 'usageMetadata', ['promptTokenCount', 'toolUsePromptTokenCount'], ['cachedContentTokenCount'], ['candidatesTokenCount', 'thoughtsTokenCount'], 'modelVersion'],
-	[['customMetadata'], 'openai_usage', ['input_tokens'], [], ['output_tokens']],
+	[['customMetadata'], 'openai_usage', ['input_tokens'], ['input_tokens_details.cached_tokens'], ['output_tokens']],
 	[['customMetadata', 'claude', 'entry', 'message'], 'usage', ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'], ['cache_read_input_tokens'], ['output_tokens'], 'model', 'id'],
 	[['customMetadata', 'pydantic', 'entry', 'message'], 'usage', ['input_tokens'], ['cache_read_tokens'], ['output_tokens'], 'model_name'],
 	[['customMetadata', 'strands', 'message', 'message', 'metadata'], 'usage', ['inputTokens'], ['cacheReadInputTokens'], ['outputTokens']],
@@ -60,7 +60,7 @@ export function usageOf(json) {
 		const where = json.at(...place);
 		const usage = where?.get(name);
 		if (usage?.kind !== 'object') continue;
-		const [prompt, cached, output] = counts.slice(0, 3).map((names) => names.reduce((all, one) => all + (usage.number(one) ?? 0), 0));
+		const [prompt, cached, output] = counts.slice(0, 3).map((names) => names.reduce((all, one) => all + (usage.number(...one.split('.')) ?? 0), 0));
 		return prompt + output > 0 ? { prompt, cached, output, model: counts[3] && where.string(counts[3]), id: counts[4] && where.string(counts[4]) } : undefined;
 	}
 	return undefined;

@@ -92,10 +92,19 @@ def test_what_turns_cost(api, app, page):
     page.find("dialog p", "Of all events")
     page.press(Keys.ESCAPE)
     # Of a session without tokens there is nothing to say.
-    filled(api, app, id="s2")
+    other = filled(api, app, id="s2")
     page.go(address(app, id="s2"))
     page.wait_text(".place", "5 of 5")
     assert not page.value("document.querySelector('.cost').checkVisibility()")
+    # What frameworks count instead. Several entries of one answer of Claude are counted once.
+    message = {"id": "m", "model": "claude", "usage": {"input_tokens": 3, "cache_read_input_tokens": 200, "output_tokens": 10}}
+    run = {"input_tokens": 70, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 60}}
+    for metadata in [{"claude": {"entry": {"message": message}}}] * 2 + [{"openai_usage": run}]:
+        api.append(other, {"author": "agent", "customMetadata": metadata})
+    page.find(".cost", "273 in, 15 out").click()
+    assert page.value("[...document.querySelectorAll('dialog tbody tr')].map((row) => row.innerText.split(/\\s+/).slice(-3))") == [
+        ["203", "200", "10"], ["70", "60", "5"], ["273", "260", "15"],
+    ]
 
 
 def test_words_are_found_in_the_whole_session(api, app, page):
