@@ -346,6 +346,7 @@ async def test_what_an_operation_costs(db: AsyncClient, app: str, wire: Wire) ->
 
 
 @pytest.mark.skipif("SDK_TESTS" not in os.environ, reason="the SDK's tests are fetched by run-adapter-tests")
+@pytest.mark.parametrize("server", ["sqlite"], indirect=True)
 def test_the_sdks_tests_of_its_own_store(server: Server) -> None:
     tests = ["tests/memory/test_session.py", "tests/memory/test_session_limit.py"]
     ran = subprocess.run(

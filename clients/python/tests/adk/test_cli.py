@@ -56,7 +56,13 @@ def adk(
         yield client
 
 
-def test_servers_of_adk_keep_sessions_in_sessiond(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
+def test_servers_of_adk_keep_all_in_sessiond(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
+    # One server for both: it takes seconds to start.
+    keep_sessions(adk, plain, app)
+    keep_artifacts(adk, plain, app)
+
+
+def keep_sessions(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
     sessions = f"/apps/{app}/users/user/sessions"
     created = adk.post(sessions, json={"state": {"topic": "tea", "user:name": "Ada"}}).json()
     assert adk.post(sessions, json={"sessionId": "s2"}).status_code == 200
@@ -88,7 +94,7 @@ def test_servers_of_adk_keep_sessions_in_sessiond(adk: httpx.Client, plain: http
     assert [session["id"] for session in plain.get(sessions).json()["sessions"]] == [created["id"]]
 
 
-def test_servers_of_adk_keep_artifacts_in_sessiond(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
+def keep_artifacts(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
     sessions = f"/apps/{app}/users/user/sessions"
     adk.post(sessions, json={"sessionId": "s"}).raise_for_status()
     files = f"{sessions}/s/artifacts"

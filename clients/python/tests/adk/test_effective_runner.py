@@ -135,6 +135,7 @@ class Talk:
         return [event async for event in run]
 
 
+@pytest.mark.parametrize("server", ["postgres"], indirect=True)
 async def test_prompts_are_equal_turn_by_turn(
     full: Counting, effective: Counting, plain: httpx.Client, app: str
 ) -> None:

@@ -43,6 +43,18 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Connect]:
         yield connect(request.param, stack)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves each kind of client one database: the tests of the server hold that databases answer alike."""
+    left_out = {("sqlite", "async"), ("postgres", "sync")}
+
+    def is_left_out(item: pytest.Item) -> bool:
+        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        return (params.get("server"), params.get("client")) in left_out
+
+    config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
+    items[:] = [item for item in items if not is_left_out(item)]
+
+
 @pytest.fixture
 def db(client: Connect, server: Server) -> AsyncClient:
     return client(server.url)

@@ -42,7 +42,10 @@ class Synchronous(SessiondSaver):
         await asyncio.to_thread(self.prune, *args, **kwargs)
 
 
-@pytest.mark.parametrize("kind", [SessiondSaver, Synchronous])
+# Each kind of methods on one database: the test of the server holds that databases answer alike.
+@pytest.mark.parametrize(
+    ("server", "kind"), [("postgres", SessiondSaver), ("sqlite", Synchronous)], indirect=["server"]
+)
 async def test_it_passes_all(server: Server, kind: type[SessiondSaver]) -> None:
     @checkpointer_test(name=kind.__name__)
     async def fresh() -> AsyncIterator[SessiondSaver]:

@@ -196,7 +196,7 @@ def running(*command: str, url: str, env: dict[str, str] | None = None) -> Itera
     """Runs a server that is a Python program, from when `url` answers on."""
     program = Program(*command, env=env)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while True:
             try:
                 httpx.get(url).raise_for_status()
