@@ -95,11 +95,13 @@ export class Packing {
   readonly files = new Map<string, Uint8Array>();
   readonly #codec: Codec;
   readonly #ns: string;
-  #left = TOGETHER;
+  #left: number;
 
-  constructor(codec: Codec, ns: string) {
+  /** Begins without a value. `content` is what the event says besides. */
+  constructor(codec: Codec, ns: string, content?: Content) {
     this.#codec = codec;
     this.#ns = ns;
+    this.#left = TOGETHER - Buffer.byteLength(JSON.stringify(content ?? null));
   }
 
   /** Returns the entry of a value of a channel. */

@@ -173,7 +173,7 @@ export class Thread {
     if (parent !== undefined) ways.unshift({ eventId: hashed(ns, id, "next"), whole: false });
     for (const [n, { eventId, whole }] of ways.entries()) {
       const isLast = n === ways.length - 1;
-      const packing = new Packing(this.#codec, ns);
+      const packing = new Packing(this.#codec, ns, content);
       const stateDelta: JsonObject = { [keyOf(ns)]: id };
       for (const [channel, v] of Object.entries(whole ? versions : newVersions)) {
         // Without a parent, what is new is all that there is.

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, it } from "node:test";
 import { promisify } from "node:util";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, Command, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { FaultyProxy } from "../../support/proxy.js";
@@ -260,6 +260,53 @@ it("a value that is too large for an event is a file, which goes with the last c
   await saver(app).prune(["t"], { strategy: "delete" });
   await assert.rejects(session.get(), NotFoundError);
   await assert.rejects(saver(app).prune(["t"], { strategy: "other" as "delete" }), TypeError);
+});
+
+it("values and a message that nearly fill an event go into it together, or into files", async () => {
+  const most = "x".repeat((1 << 20) - 176);
+  const values = { a: most, b: most, c: most, messages: [new HumanMessage({ id: "m", content: most })] };
+  const versions = { a: 1, b: 1, c: 1, messages: 1 };
+  const checkpoint = { ...emptyCheckpoint(), id: uuid6(1), channel_values: values, channel_versions: versions };
+  const [app, config] = [randomUUID(), { configurable: { thread_id: "t" } }];
+  await saver(app).put(config, checkpoint, { source: "loop", step: 0, parents: {} }, versions);
+  assert.deepEqual((await saver(app).getTuple(config))?.checkpoint.channel_values, values);
+  assert.deepEqual((await all(db.session(app, "ada", "t").events())).map(textOf), [most]);
+});
+
+it("reads the golden thread of the adapter in Python", async () => {
+  const golden = JSON.parse(readFileSync(join(root, "../wire/langgraph.json"), "utf8")) as {
+    events: NewEvent[];
+    tuples: Record<string, unknown>[];
+  };
+  const app = randomUUID();
+  await db.session(app, "ada", "t").append(golden.events, { create: true });
+  /** As the file has values: a message by what it says, bytes in hex. */
+  const simple = (value: unknown): unknown => {
+    if (value instanceof Uint8Array) return { hex: Buffer.from(value).toString("hex") };
+    if (Array.isArray(value)) return value.map(simple);
+    if (value instanceof BaseMessage) return { type: value.type, id: value.id, content: value.content };
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, simple(each)]));
+  };
+  const tuples = await all(saver(app).list({ configurable: { thread_id: "t" } }));
+  assert.deepEqual(
+    tuples.map(({ config, parentConfig, checkpoint, metadata, pendingWrites }) => {
+      const { thread_id: _, ...named } = config.configurable ?? {};
+      return {
+        config: named,
+        parent: parentConfig?.configurable?.["checkpoint_id"] ?? null,
+        versions: checkpoint.channel_versions,
+        values: simple(checkpoint.channel_values),
+        metadata,
+        writes: simple(pendingWrites),
+      };
+    }),
+    golden.tuples,
+  );
+  for (const { config, checkpoint } of tuples) {
+    const tuple = await saver(app).getTuple({ configurable: { ...config.configurable } });
+    assert.deepEqual(tuple?.checkpoint, checkpoint);
+  }
 });
 
 it("reads what the adapter in Python has written, and goes on with it", async () => {
