@@ -1,4 +1,4 @@
-// Ctrl K: goes to apps, users and sessions by the beginning of their names.
+// Ctrl K: goes to apps, users and sessions by the beginning of their names; in an open app, to sessions by any part of their title or id.
 
 import { get, path, withQuery } from './api.js';
 import { dialog, fill, h, wordInput } from './dom.js';
@@ -100,7 +100,7 @@ async function anywhere(text, signal) {
 	const searched = app === undefined ? apps.slice(0, MOST) : [app];
 	const groups = await Promise.all([
 		apps.filter((name) => name.startsWith(text)).slice(0, MOST).map(place.app),
-		...searched.flatMap((one) => [usersOf(one, text, signal), sessionsOf(path('apps', one, 'sessions'), text, signal)]),
+		...searched.flatMap((one) => [usersOf(one, text, signal), sessionsOf(path('apps', one, 'sessions'), text, signal, app === undefined ? 'idPrefix' : 'title')]),
 	]);
 	return groups.flat();
 }
@@ -117,8 +117,8 @@ async function usersOf(app, userPrefix, signal) {
 	return [...new Set(users)].slice(0, MOST).map((user) => place.user(app, user));
 }
 
-function sessionsOf(address, idPrefix, signal) {
-	const query = { idPrefix, orderBy: 'lastUpdateTime', order: 'desc', pageSize: MOST };
+function sessionsOf(address, text, signal, field = 'idPrefix') {
+	const query = { [field]: text, orderBy: 'lastUpdateTime', order: 'desc', pageSize: MOST };
 	const make = (one) => place.session(...['appName', 'userId', 'id', 'displayName'].map((name) => one.string(name)));
 	return list(withQuery(address, query), 'sessions', make, signal);
 }

@@ -1,26 +1,31 @@
-// The sessions of an app or a user, newest first, with filters that the address holds.
+// The sessions of an app or a user, with filters and an order that the address holds.
 
 import { curl, firstSession, path, withQuery } from './api.js';
+import { saveCsv } from './csv.js';
 import { copy, field, h, wordInput } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { PagedTable } from './paged.js';
 import { ask, complain } from './request.js';
 import { go, href, note, sessionAddress, userAddress } from './router.js';
-import { time } from './times.js';
+import { span, time } from './times.js';
 
 const DEBOUNCE = 200;
 const PAGE = 50;
+const CSV = 'Save as CSV';
+const ORDER = { orderBy: 'lastUpdateTime', order: 'desc' };
+const FIELDS = ['id', 'userId', 'displayName', 'labels', 'revision', 'createTime', 'lastUpdateTime', 'expireTime', 'forkedFrom'];
 
 export class SessionList {
-	filters = {}; // by their names in the API
+	filters = {}; // by their names in the API, and the order, if it is another one
 
 	/** Without `user`, those of all users. `owner` is whose first session the example makes. `remove(id)` is the button of a row. */
 	constructor({ app, user, owner, signal, remove }) {
 		Object.assign(this, { app, user, owner, signal, remove });
 		this.path = user === undefined ? path('apps', app, 'sessions') : path('apps', app, 'users', user, 'sessions');
 		this.inputs = Object.fromEntries([
-			user === undefined && ['userPrefix', this.#prefix('User begins with')],
-			['idPrefix', this.#prefix('Id begins with')],
+			['title', this.#filter('Title or id has')],
+			user === undefined && ['userPrefix', this.#filter('User begins with')],
+			['idPrefix', this.#filter('Id begins with')],
 		].filter(Boolean));
 		this.label = wordInput({
 			size: 16, 'aria-label': 'Label, as name=value', placeholder: 'label=value',
@@ -29,25 +34,56 @@ export class SessionList {
 		this.labels = h('span.chips');
 		const submit = (event) => { event.preventDefault(); this.#addLabel(); };
 		const form = h('form.filters', { role: 'search', 'aria-label': 'Filter sessions', submit },
-			Object.values(this.inputs), this.label, h('button.unseen', { type: 'submit', tabindex: -1 }, 'Add the label'), this.labels);
+			Object.values(this.inputs), this.label, h('button.unseen', { type: 'submit', tabindex: -1 }, 'Add the label'), this.labels,
+			this.saving = h('button', { click: () => this.#save().catch(complain) }, CSV));
 		this.table = new PagedTable({
 			label: 'Sessions', items: 'sessions', signal,
 			columns: [
 				{ title: 'Session' }, user === undefined && { title: 'User', look: 'user' }, { title: 'Labels', look: 'labels' },
-				{ title: 'Events', look: 'number' }, { title: 'Updated', look: 'when' }, remove && { title: h('span.unseen', 'Actions'), look: 'act' },
+				{ title: 'Events', look: 'number' }, { title: 'Duration', look: 'span' },
+				{ title: 'Created', look: 'when.created', by: 'createTime' }, { title: 'Updated', look: 'when', by: 'lastUpdateTime' }, remove && { title: h('span.unseen', 'Actions'), look: 'act' },
 			].filter(Boolean),
-			address: () => this.#address(), row: (session) => this.#row(session), empty: () => this.#empty(),
+			sort: { by: () => Object.values(this.#order()), choose: (by) => this.#sort(by) },
+			address: () => this.#address(PAGE), row: (session) => this.#row(session), empty: () => this.#empty(),
 		});
 		this.element = h('section.sessions', { 'aria-label': 'Sessions' }, form, this.table.element);
 	}
 
-	#address() {
-		return withQuery(this.path, { orderBy: 'lastUpdateTime', order: 'desc', pageSize: PAGE, ...this.filters });
+	#address(pageSize) {
+		return withQuery(this.path, { ...ORDER, pageSize, ...this.filters });
+	}
+
+	/** Of both, the API's names and values. */
+	#order({ orderBy, order } = this.filters) {
+		return { orderBy: orderBy ?? ORDER.orderBy, order: order ?? ORDER.order };
+	}
+
+	/** By another column, latest first; by the same, the other way round. */
+	#sort(by) {
+		const { orderBy, order } = this.#order();
+		const next = { orderBy: by, order: by === orderBy && order === 'desc' ? 'asc' : 'desc' };
+		this.#change(Object.fromEntries(Object.entries(next).map(([name, value]) => [name, value === ORDER[name] ? '' : value])));
+	}
+
+	/** All that the filters leave, in their order, as a file. Pressed again, it stops. */
+	async #save() {
+		if (this.stop) return this.stop.abort();
+		this.stop = new AbortController();
+		try {
+			await saveCsv({
+				name: [this.app, this.user, 'sessions'].filter(Boolean).join('-'), address: this.#address(), items: 'sessions', fields: FIELDS,
+				signal: AbortSignal.any([this.signal, this.stop.signal]),
+				onRows: (count) => { this.saving.textContent = `Stop at ${count.toLocaleString('en')}`; },
+			});
+		} finally {
+			this.stop = undefined;
+			this.saving.textContent = CSV;
+		}
 	}
 
 	/** Takes the filters that an address has. */
 	async update(query) {
-		const isFilter = (name) => name in this.inputs || name.startsWith('label.');
+		const isFilter = (name) => name in this.inputs || name in ORDER || name.startsWith('label.');
 		const filters = Object.fromEntries(Object.entries(query).filter(([name]) => isFilter(name)));
 		for (const [name, input] of Object.entries(this.inputs)) input.value = filters[name] ?? '';
 		await this.#apply(filters);
@@ -65,15 +101,15 @@ export class SessionList {
 
 	/** The request of this list. */
 	curl() {
-		return curl({ path: this.#address() });
+		return curl({ path: this.#address(PAGE) });
 	}
 
-	/** Takes what is typed, and changes of labels. */
-	#change(labels) {
+	/** Takes what is typed, and other changes. */
+	#change(other) {
 		clearTimeout(this.waiting);
 		if (this.signal.aborted) return;
 		const typed = Object.entries(this.inputs).map(([name, input]) => [name, input.value]);
-		const filters = { ...this.filters, ...Object.fromEntries(typed), ...labels };
+		const filters = { ...this.filters, ...Object.fromEntries(typed), ...other };
 		note(this.#here(filters));
 		this.#apply(filters).catch(complain);
 	}
@@ -82,7 +118,7 @@ export class SessionList {
 		return this.user === undefined ? href(['app', this.app], filters) : userAddress(this.app, this.user, filters);
 	}
 
-	#prefix(label) {
+	#filter(label) {
 		return wordInput({
 			type: 'search', size: 16, 'aria-label': label, placeholder: label, 'data-filter': true,
 			input: () => {
@@ -123,18 +159,26 @@ export class SessionList {
 			h('td.labels', labels.map(([name, value]) =>
 				h('a.label', { href: filter(name, value), title: `Only sessions with ${name}=${value}` }, h('bdi', `${name}=${value}`)))),
 			h('td.number', session.get('revision').text),
+			h('td.span', duration(session)),
+			h('td.when.created', time(session.number('createTime'))),
 			h('td.when', time(session.number('lastUpdateTime'))),
 			this.remove && h('td.act', h('button.quiet', { 'aria-label': `Delete ${id}`, click: () => this.remove(id) }, 'Delete…')));
 	}
 
 	#empty() {
-		if (Object.keys(this.filters).length > 0) {
+		if (Object.keys(this.filters).some((name) => !(name in ORDER))) {
 			return h('div.empty', h('p', 'No session fits these filters. ', h('a', { href: this.#here({}) }, 'Show all')),
 				h('pre.example', this.curl()));
 		}
 		return h('div.empty', h('p', 'There are no sessions here yet.', this.owner && ' The first one:'),
 			this.owner && h('pre.example', firstSession(this.app, this.owner)));
 	}
+}
+
+/** From its creation to its last event; nothing where its events are older than it is. */
+function duration(session) {
+	const seconds = session.number('lastUpdateTime') - session.number('createTime');
+	return seconds > 0 ? span(seconds).slice(1) : '–';
 }
 
 /** The dialog that creates a session. Without `user`, it asks for one. */

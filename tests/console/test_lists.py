@@ -1,5 +1,7 @@
 """Apps, the sessions of an app and of a user, their shared state, and the palette."""
 
+import csv
+import io
 import re
 
 import pytest
@@ -35,11 +37,14 @@ def test_without_apps_the_next_command_is_shown(server, page):
 
 def test_apps_with_their_last_session(api, app, page):
     made(api, app, ("ada", "older", {}), ("bob", "newest", {"displayName": "Return of a coat"}))
+    api.append(path("apps", app, "users", "bob", "sessions", "newest"), event("e2", timestamp=1_700_000_001, errorCode="QUOTA"))
     page.open("#/")
     page.find("tbody tr", app)
     row = next(line for line in page.all("tbody tr") if line.find_element("css selector", ".open").text == app)
     page.js("arguments[0].scrollIntoView()", row)
     until("its last session", lambda: "Return of a coat" in row.text)
+    until("its numbers", lambda: "QUOTA" in row.text)
+    assert [cell.text for cell in row.find_elements("css selector", "td")][1:4] == ["2", "3", "QUOTA"]
     assert re.fullmatch(r"\d+y ago", row.find_element("css selector", "time").text)
     assert re.fullmatch(r"2023-11-1[45] \d\d:\d\d:\d\d\.000", row.find_element("css selector", "time").get_attribute("title"))
 
@@ -64,13 +69,61 @@ def test_sessions_newest_first_with_titles_and_labels(api, app, page):
     assert [cell.text for cell in row.find_elements("css selector", "td")][:4] == ["Return of a coat s1", "ada", "team=returns", "1"]
 
 
+def test_another_order_is_in_the_address(api, app, page):
+    made(api, app, ("ada", "second", {}), ("ada", "third", {}))
+    api.append(api.session(app, id="first"), event("e1", timestamp=1_600_000_000), event("e2", timestamp=4_000_000_000))
+    page.open(f"#/app/{app}")
+    wait_ids(page, "first", "third", "second")
+    assert page.text("th[aria-sort=descending]") == "Updated"
+    assert re.fullmatch(r"\d+d", page.all(".sessions td.span")[0].text)
+    page.click("th button", "Created")
+    wait_ids(page, "first", "third", "second")
+    page.click("th button", "Created")
+    wait_ids(page, "second", "third", "first")
+    assert page.address() == f"#/app/{app}?orderBy=createTime&order=asc" and page.text("th[aria-sort=ascending]") == "Created"
+    page.click("th button", "Updated")
+    wait_ids(page, "first", "third", "second")
+    assert page.address() == f"#/app/{app}"
+
+
+def test_sessions_are_found_by_title_and_id(api, app, page):
+    made(api, app, ("ada", "r1", {"displayName": "Rückgabe eines Mantels"}), ("bob", "mantel-2", {}), ("ada", "r3", {"displayName": "A shirt"}))
+    page.open(f"#/app/{app}")
+    wait_ids(page, "r3", "mantel-2", "r1")
+    page.press("/")
+    page.press("MANTEL")
+    wait_ids(page, "mantel-2", "r1")
+    page.fill("[aria-label='Title or id has']", "ruck mantel")
+    wait_ids(page, "r1")
+    assert page.address() == f"#/app/{app}?title=ruck+mantel"
+
+
+def test_a_list_is_saved_as_csv(api, app, page, browser, tmp_path):
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    titles = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "say \"a,b\"\nc", "café", "-"]
+    for n, title in enumerate(titles):
+        api.session(app, user=f"u{n}", id=f"s{n}", displayName=title, labels={"n": f"{n},"})
+    api.session(app, user="other", id="other")
+    page.open(f"#/app/{app}?userPrefix=u&orderBy=createTime&order=asc")
+    page.find(".sessions td a", "=HYPERLINK")
+    page.js("const real = fetch; window.fetch = (url, rest) => real(url.replace('pageSize=1000', 'pageSize=3'), rest)")
+    page.click("button", "Save as CSV")
+    file = tmp_path / f"{app}-sessions.csv"
+    until("the file", file.exists)
+    text = file.read_bytes().decode()
+    assert text.startswith("\ufeffid,userId,displayName,labels,revision,createTime,") and text.endswith("\r\n")
+    rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
+    assert [row["displayName"] for row in rows] == [title if title[0] in "sc" else f"'{title}" for title in titles]
+    listed = api.get(f"{path('apps', app, 'sessions')}?userPrefix=u&orderBy=createTime").text
+    assert all(row["id"] == f"s{n}" and row["labels"] == f'{{"n": "{n},"}}' and f'"createTime":{row["createTime"]},' in listed for n, row in enumerate(rows))
+
+
 def test_filters_are_in_the_address(api, app, page, browser, server):
     made(api, app, ("ada", "r1", {"labels": {"team": "a"}}), ("adam", "r2", {"labels": {"team": "a", "x": "1=2 &"}}),
          ("bob", "r3", {"labels": {"team": "a"}}), ("ada", "q4", {}))
     page.open(f"#/app/{app}")
     wait_ids(page, "q4", "r3", "r2", "r1")
-    page.press("/")
-    page.press("ada")
+    page.fill("[aria-label='User begins with']", "ada")
     wait_ids(page, "q4", "r2", "r1")
     page.fill("[aria-label='Id begins with']", "r")
     wait_ids(page, "r2", "r1")
@@ -355,6 +408,7 @@ def test_the_server_page(api, page):
     assert all(feature in text for feature in info["features"])
     assert "requestSeconds\n10 s" in text and "bodyBytes\n8 MiB" in text and "batchEvents\n1,000" in text
     assert "none is asked for" in text
+    page.wait("[...document.querySelectorAll('.requests tbody tr')].some((row) => /^GET .v1.whoami\\t200\\t/.test(row.innerText))")
 
 
 def test_readiness_is_asked_for_again(server, page):

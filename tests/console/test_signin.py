@@ -21,7 +21,7 @@ def token(server, app, user="ada", **more):
 
 def buttons(page):
     """Names of the buttons that are there, without those of values and rows."""
-    found = page.value("[...document.querySelectorAll('main button:not([hidden], .filters *)')].map((button) => button.textContent)")
+    found = page.value("[...document.querySelectorAll('main button:not([hidden], .filters *, th *)')].map((button) => button.textContent)")
     return {name for name in found if not name.startswith(("Copy", "Sessions", "App", "User", "More"))}
 
 
