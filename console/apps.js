@@ -1,38 +1,51 @@
-// The first page: apps, and the sessions that were opened in this browser.
+// The first page: apps with what they do, and the sessions that were opened in this browser.
 
-import { mayWrite } from './access.js';
+import { mayWrite, who } from './access.js';
 import { firstSession, get, path } from './api.js';
 import { fill, h, sides } from './dom.js';
 import { PagedTable } from './paged.js';
 import { forgetAll, recent } from './recent.js';
 import { complain } from './request.js';
 import { appAddress, sessionAddress } from './router.js';
-import { time } from './times.js';
+import { exact, time } from './times.js';
 
 export async function openApps({ root, signal }) {
 	const rows = new Map(); // tr -> name
-	const lastSession = async (row) => {
-		const { json } = await get(`${path('apps', rows.get(row), 'sessions')}?orderBy=lastUpdateTime&order=desc&pageSize=1`, signal);
+	const lastSession = async (row, app) => {
+		const { json } = await get(`${path('apps', app, 'sessions')}?orderBy=lastUpdateTime&order=desc&pageSize=1`, signal);
 		const [session] = json.get('sessions').items;
 		if (!session) return;
 		const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.string(name));
-		fill(row.querySelector('.last'), h('a', { href: sessionAddress(rows.get(row), user, id), title: id }, h('bdi', title || id)));
+		fill(row.querySelector('.last'), h('a', { href: sessionAddress(app, user, id), title: id }, h('bdi', title || id)));
 		fill(row.querySelector('.when'), time(session.number('lastUpdateTime')));
 	};
-	// A request for each row: only of those that are seen.
+	const activity = async (row, app) => {
+		const { json } = await get(path('apps', app, 'activity'), signal);
+		const count = (name, more) => `${json.number(name).toLocaleString('en')}${json.get(more).text === 'true' ? '+' : ''}`;
+		fill(row.querySelector('.sum'), count('sessions', 'moreSessions'));
+		fill(row.querySelector('.day'), count('events', 'moreEvents'));
+		const error = json.get('lastError');
+		if (!error) return;
+		const [user, id, code, message = ''] = ['userId', 'sessionId', 'errorCode', 'errorMessage'].map((name) => error.string(name));
+		fill(row.querySelector('.fault'), h('a', { href: sessionAddress(app, user, id, { at: error.get('sequence').text }), title: `${exact(error.number('commitTime'))}\n${message}` }, h('bdi', code)));
+	};
+	// Requests for each row: only of those that are seen. Who sees some users alone has no numbers of all.
+	const shown = who.users.includes('*') ? [lastSession, activity] : [lastSession];
 	const seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
 		seen.unobserve(target);
-		lastSession(target).catch(complain);
+		shown.forEach((show) => show(target, rows.get(target)).catch(complain));
 	}));
 	signal.addEventListener('abort', () => seen.disconnect());
 
 	const table = new PagedTable({
 		label: 'Apps', items: 'apps', signal,
-		columns: [{ title: 'App' }, { title: 'Last session', look: 'last' }, { title: 'Updated', look: 'when' }],
+		columns: [{ title: 'App' }, { title: 'Sessions', look: 'number.sum' }, { title: 'Events in 24 h', look: 'number.day' }, { title: 'Last error', look: 'fault' },
+			{ title: 'Last session', look: 'last' }, { title: 'Updated', look: 'when' }],
 		address: () => '/v1/apps?pageSize=1000',
 		row: (app) => {
 			const name = app.string('appName');
-			const row = h('tr', h('td', h('a.open', { href: appAddress(name), title: name }, h('bdi', name))), h('td.last'), h('td.when'));
+			const row = h('tr', h('td', h('a.open', { href: appAddress(name), title: name }, h('bdi', name))),
+				h('td.number.sum'), h('td.number.day'), h('td.fault'), h('td.last'), h('td.when'));
 			rows.set(row, name);
 			seen.observe(row);
 			return row;

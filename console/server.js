@@ -1,12 +1,15 @@
 // What the server is and takes, and who is signed in.
 
-import { who } from './access.js';
+import { hasRole, who } from './access.js';
 import { get, Problem } from './api.js';
 import { facts, fill, h } from './dom.js';
 import { curlButton, problemText } from './request.js';
+import { visible } from './shared.js';
+import { rest } from './sse.js';
 import { size, time } from './times.js';
 
 const PROBE = '/v1/apps?pageSize=1';
+const COUNTS = '/v1/requests';
 const DATABASES = { sqlite: 'SQLite', postgresql: 'PostgreSQL' };
 const KINDS = { none: 'none is asked for', key: 'API key', token: 'user token', jwt: 'JWT' };
 
@@ -35,7 +38,43 @@ export async function openServer({ root, signal }) {
 			['Apps', names(who.apps)],
 			['Users', names(who.users)],
 			who.kind !== 'none' && ['Expires', whoami.get('expireTime') ? time(whoami.number('expireTime')) : 'never'],
-		], '.wide.many')));
+		], '.wide.many'),
+		hasRole('operator') && who.apps.includes('*') && who.users.includes('*') && requests(signal)));
+}
+
+const EVERY = 5000;
+const MINUTES = 5;
+const readings = []; // of this tab: { time, counts }, where a count has its method, route and status for a name
+
+/** What this process has answered in the last minutes, as far as this page has read it, and since its start. */
+function requests(signal) {
+	const body = h('tbody');
+	const title = h('th.number', { scope: 'col' });
+	const draw = async () => {
+		const { json } = await get(COUNTS, signal);
+		const now = performance.now();
+		const counts = new Map(json.get('requests').items.map((one) => [['method', 'route', 'status'].map((name) => one.string(name) ?? one.get(name).text).join(' '), one.number('count')]));
+		// Less than before: it is another process.
+		if ([...readings.at(-1)?.counts ?? []].some(([name, count]) => !(counts.get(name) >= count))) readings.length = 0;
+		while (readings[1]?.time < now - MINUTES * 60_000) readings.shift();
+		readings.push({ time: now, counts });
+		const [{ time: from, counts: before }] = readings;
+		const rows = [...counts].map(([name, count]) => [name, count - (before.get(name) ?? 0), count]).sort((a, b) => b[1] - a[1] || b[2] - a[2]);
+		title.textContent = `In ${Math.round((now - from) / 1000)} s`;
+		fill(body, rows.map(([name, lately, count]) => {
+			const [method, route, status] = name.split(' ');
+			return h(`tr${status >= 500 ? '.failure' : ''}`, h('td', { title: name }, `${method} ${route}`), h('td.number', status), [lately, count].map((one) => h('td.number', one.toLocaleString('en'))));
+		}));
+	};
+	(async () => {
+		while (!signal.aborted) {
+			await visible(signal);
+			await draw().catch(() => {}); // readiness is said above
+			await rest(EVERY, signal);
+		}
+	})();
+	return [h('header.bar', h('h2', 'Requests to this process'), curlButton(COUNTS)),
+		h('table.requests', { 'aria-label': 'Requests' }, h('thead', h('tr', h('th', { scope: 'col' }, 'Route'), h('th.number', { scope: 'col' }, 'Status'), title, h('th.number', { scope: 'col' }, 'Since its start'))), body)];
 }
 
 /** A read that needs the database. */

@@ -277,6 +277,24 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabels { method, route, status }).inc();
     }
 
+    /// The requests that were answered: their method, route and status, and how many.
+    pub fn requests(&self) -> Vec<(String, String, u16, u64)> {
+        // A family is read by its text alone.
+        let mut registry = Registry::default();
+        registry.register("requests", "", self.requests.clone());
+        let mut text = String::new();
+        if let Err(error) = text::encode(&mut text, &registry) {
+            tracing::error!(%error, "the counts of requests cannot be encoded");
+        }
+        let read = |line: &str| {
+            let (labels, count) = line.strip_prefix("requests_total{")?.rsplit_once("} ")?;
+            let mut values = labels.split('"').skip(1).step_by(2);
+            let (method, route, status) = (values.next()?, values.next()?, values.next()?);
+            Some((method.to_owned(), route.to_owned(), status.parse().ok()?, count.parse().ok()?))
+        };
+        text.lines().filter_map(read).collect()
+    }
+
     /// Counts a request as in flight until the guard is dropped, even by a panic or a disconnect.
     #[must_use = "the request counts as in flight for as long as this lives"]
     pub fn in_flight(&self) -> InFlight {
@@ -542,6 +560,10 @@ mod tests {
         metrics.watch_pool(|| PoolUse { open: 5, idle: 3 });
         metrics.request("GET", Some("/v1/apps/{app}"), 200, Some(Duration::from_millis(3)));
         metrics.request("BREW", None, 404, None);
+        let mut requests = metrics.requests();
+        requests.sort();
+        let of = |method: &str, route: &str, status| (method.to_owned(), route.to_owned(), status, 1);
+        assert_eq!(requests, [of("GET", "/v1/apps/{app}", 200), of("_OTHER", "unmatched", 404)]);
         let guard = metrics.in_flight();
         metrics.opened();
         metrics.refused();

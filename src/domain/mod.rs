@@ -32,6 +32,7 @@
 //! - [`state_range`]: the keys of a state with a prefix, and pages of them
 //! - [`find`]: whether a text holds words
 //! - [`query`], [`command`]: requests of readers and writers, and their results
+//! - [`activity`]: how much an app does
 //! - [`trim`]: where a session begins; [`redact`]: what of an event must not be read again
 //! - [`policy`]: how long the data of an app is kept
 //! - [`erasure`], [`receipt`]: users are erased, and receipts prove it
@@ -41,6 +42,7 @@
 //! - [`verify`]: whether the stored state follows from the events
 
 pub mod access;
+pub mod activity;
 pub mod append;
 pub mod artifact;
 pub mod change;

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::retry::Repeat;
 use super::{Error, Guard, Made, Reader, Result, Service};
 use crate::domain::access::Names;
+use crate::domain::activity::{ACTIVE, Activity};
 use crate::domain::command::{Deletion, MetadataUpdate};
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
@@ -65,6 +66,12 @@ impl Reader {
     pub async fn list_sessions(&self, query: ListQuery, deadline: Instant) -> Result<Page<SessionView>> {
         let now = self.clock.now();
         self.read(deadline, || self.reads.sessions(&query, now, deadline)).await
+    }
+
+    /// How much an app did in the last day.
+    pub async fn activity(&self, app: &AppName, deadline: Instant) -> Result<Activity> {
+        let since = self.clock.now().plus(-ACTIVE);
+        self.read(deadline, || self.reads.activity(app, since, deadline)).await
     }
 
     /// Names of apps, in byte order, after `after`: those within a grant.

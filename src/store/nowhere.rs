@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::access::{ApiKey, Names, TokenEpoch};
+use crate::domain::activity::Activity;
 use crate::domain::artifact::{
     ArtifactList, ArtifactPage, Blob, BlobKey, Found, HeldName, KeepVersions, LooseBlob, Place, Version, VersionPage,
     Wanted,
@@ -90,6 +91,10 @@ impl sessions::Reads for Nowhere {
         _: Instant,
     ) -> Result<Option<(SessionInfo, StatePage)>> {
         Ok(None)
+    }
+
+    async fn activity(&self, _: &AppName, _: Micros, _: Instant) -> Result<Activity> {
+        Ok(Activity::of(0, Vec::new()))
     }
 
     async fn apps(&self, _: &str, _: usize, _: &Names, _: Instant) -> Result<Vec<AppName>> {

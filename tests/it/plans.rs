@@ -69,11 +69,12 @@ const OF_ALL_APPS: [(&str, &str); 16] = [
 ];
 
 /// Statements that are of all users of an app, and why.
-const OF_ALL_USERS: [(&str, &str); 12] = [
+const OF_ALL_USERS: [(&str, &str); 13] = [
     ("walk_artifacts", "the sweep goes through all artifacts of an app that has a policy"),
     ("walk", "the sweep goes through all sessions of an app that has a policy"),
     ("history_of_users", "the sweep goes through all users of an app that has a policy"),
     ("users", "lists them"),
+    ("activity", "counts an app's sessions"),
     ("list_of_app_by_update", "lists an app's sessions"),
     ("list_of_app_by_update_within", "lists the sessions of some of an app's users"),
     ("list_of_app_by_update_backwards", "lists an app's sessions"),

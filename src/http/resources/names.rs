@@ -1,4 +1,4 @@
-//! `/v1/apps` and `/v1/apps/{app}/users`: the apps and users that exist.
+//! `/v1/apps` and `/v1/apps/{app}/users`: the apps and users that exist; `/v1/apps/{app}/activity`: how much an app does.
 
 use axum::http::StatusCode;
 
@@ -54,6 +54,45 @@ pub async fn users(mut call: Call) -> Result<Answer, Problem> {
     let names = call.service.users(&app, &after, rows + 1, &call.client.grant.users, call.deadline).await?;
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     Ok(page("users", "userId", &names, rows, &binding))
+}
+
+pub const ACTIVITY: Operation = Operation {
+    id: "readAppActivity",
+    tag: "Apps and users",
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "Read how much an app does",
+    description: "Its sessions, its events of the last day, and its last error. It costs the same for every app: sessions are counted up \
+                  to 1000; events and errors are looked for in the 100 sessions that were updated last, among the last 200 \
+                  events of each. Expired sessions count until they are swept.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The numbers.", schema: Some("AppActivity"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn activity(call: Call) -> Result<Answer, Problem> {
+    let activity = call.service.activity(&call.names.app()?, call.deadline).await?;
+    let mut object = ObjectText::default();
+    object.push("sessions", &activity.sessions.to_string());
+    object.push("moreSessions", if activity.more_sessions { "true" } else { "false" });
+    object.push("events", &activity.events.to_string());
+    object.push("moreEvents", if activity.more_events { "true" } else { "false" });
+    if let Some(last) = activity.last_error {
+        let mut error = ObjectText::default();
+        error.push_str("userId", last.user.as_str());
+        error.push_str("sessionId", last.session.as_str());
+        error.push_str("eventId", &last.event);
+        error.push("sequence", &last.sequence.to_string());
+        error.push("commitTime", &last.commit_time.to_number());
+        error.push_str("errorCode", &last.code);
+        if let Some(message) = last.message {
+            error.push_str("errorMessage", &message);
+        }
+        object.push("lastError", &error.close());
+    }
+    Ok(Answer::ok().json(object.close()))
 }
 
 /// Where the page begins, and its size.

@@ -1,7 +1,8 @@
-//! Health and readiness.
+//! Health and readiness, and the requests that were answered.
 
 use axum::http::StatusCode;
 
+use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Operation, Reply, Serving};
@@ -70,4 +71,37 @@ pub async fn ready(call: Call) -> Result<Answer, Problem> {
         );
     }
     Ok(Answer::ok().json(status.close()))
+}
+
+pub const REQUESTS: Operation = Operation {
+    id: "countRequests",
+    tag: "System",
+    serving: Serving { strict_path: true, ..Serving::PROCESS },
+    access: Access::Read(Role::Operator),
+    summary: "Count the requests by route and status",
+    description: "Those that this process has answered since its start; the difference of two readings is what came between. \
+                  They are of all apps: a client for some apps or users gets none.",
+    query: &[],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The counts.", schema: Some("RequestCounts"), headers: &[] }],
+    errors: &[],
+};
+
+pub async fn requests(call: Call) -> Result<Answer, Problem> {
+    let grant = &call.client.grant;
+    let is_of_all = grant.apps.is_all() && grant.users.is_all();
+    let mut counts = if is_of_all { call.app.metrics.requests() } else { Vec::new() };
+    counts.sort_unstable();
+    let object = |(method, route, status, count): &(String, String, u16, u64)| {
+        let mut object = ObjectText::default();
+        object.push_str("method", method);
+        object.push_str("route", route);
+        object.push("status", &status.to_string());
+        object.push("count", &count.to_string());
+        object.close()
+    };
+    let mut answer = ObjectText::default();
+    answer.push_array("requests", &counts.iter().map(object).collect::<Vec<_>>());
+    Ok(Answer::ok().json(answer.close()))
 }

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::access::Names;
+use crate::domain::activity::Activity;
 use crate::domain::command::{Deletion, Made, MetadataUpdate};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserId};
@@ -74,6 +75,9 @@ pub trait Reads: Send + Sync {
         now: Micros,
         deadline: Instant,
     ) -> Result<Option<(SessionInfo, StatePage)>>;
+
+    /// What the 100 sessions of an app that were updated last, and a bounded count of all, show of its activity from `since` on.
+    async fn activity(&self, app: &AppName, since: Micros, deadline: Instant) -> Result<Activity>;
 
     /// Up to `limit` names in byte order, after `after`, all of them `within`. Fewer than
     /// `limit` only if there are no more.
@@ -182,6 +186,10 @@ impl<B: Backend> Reads for Transactions<B> {
             Ok(Some((head, state)))
         };
         self.runner.of(key.app(), deadline).read(state).await
+    }
+
+    async fn activity(&self, app: &AppName, since: Micros, deadline: Instant) -> Result<Activity> {
+        self.runner.of(app, deadline).one_statement(async |tx| read::activity(tx, app, since).await).await
     }
 
     async fn apps(&self, after: &str, limit: usize, within: &Names, deadline: Instant) -> Result<Vec<AppName>> {

@@ -1,8 +1,9 @@
 //! Reads of a session, and lists of names.
 
 use crate::domain::access::{NameRange, Names};
+use crate::domain::activity::{Activity, COUNTED, EVENTS, LARGEST, LOOKED_AT, Looked};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress};
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::LockedSession;
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
@@ -11,17 +12,21 @@ use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::shared::statements::{self as scopes, ScopeStatements};
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::keys::{self, in_range, page_of_keys};
-use crate::store::sql::query::{Query, Sql, at_most_one};
+use crate::store::sql::query::{Query, Sql, at_most_one, row};
 use crate::store::sql::rows::EventRow;
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+/// The events `e` of a listed session `s` of the app `$1`.
+const OF_LISTED: &str =
+    "e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation";
 
 pub async fn session<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<Option<SessionView>> {
     Ok(sessions(tx, &[query]).await?.pop().flatten())
@@ -147,7 +152,54 @@ pub async fn state_range(
     Ok(range.join(parts))
 }
 
+/// How much an app did from `since` on.
+pub async fn activity(db: &mut impl Sql, app: &AppName, since: Micros) -> Result<Activity> {
+    let query = Query::new(&Statements::of(db).activity).bind(app.as_str()).bind(since.0);
+    let rows: Vec<ActivityRow> = db.fetch(query).await?;
+    let counted = rows.first().map_or(0, |row| row.counted);
+    let looked = rows.into_iter().map(ActivityRow::looked).collect::<Result<_>>()?;
+    Ok(Activity::of(counted, looked))
+}
+
+row! {
+    struct ActivityRow {
+        counted: i64,
+        user_id: String,
+        id: String,
+        revision: i64,
+        commit_time: i64,
+        events: i64,
+        body: Option<String>,
+    }
+}
+
+impl ActivityRow {
+    fn looked(self) -> Result<Looked> {
+        Ok(Looked {
+            user: UserId::parse(&self.user_id).map_err(corrupt)?,
+            session: SessionId::parse(&self.id).map_err(corrupt)?,
+            revision: self.revision,
+            commit_time: Micros(self.commit_time),
+            events: self.events,
+            body: self.body,
+        })
+    }
+}
+
 statements! { words,
+    /// The sessions of an app that were updated last; of each its events from `$2` on, and its last event if it may have an error. Beside
+    /// each the count of all sessions. Work is bounded: rows of an index, and as many looks into `events` as its limits say.
+    activity: format!(
+        "select (select count(*) from (select 1 from session_updates where app_name = $1 limit {}) as c) as counted, \
+           s.user_id, s.id, s.revision, s.commit_time, \
+           (select count(*) from events e where {OF_LISTED} and e.sequence > s.revision - {EVENTS} and e.commit_time >= $2) as events, \
+           (select e.body from events e where {OF_LISTED} and e.sequence = s.revision and octet_length(e.body) <= {LARGEST} \
+             and e.body like '%\"errorCode\"%') as body \
+         from (select user_id, id, bucket from session_updates where app_name = $1 \
+               order by bucket desc, user_id desc, id desc limit {LOOKED_AT}) as o {}",
+        COUNTED + 1,
+        words.join_listed,
+    ),
     /// The event of the id `$5`.
     event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
     /// The event of the sequence `$5`.

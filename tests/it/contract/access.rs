@@ -310,7 +310,7 @@ on_both_databases! {
             (path, _) if path.starts_with("/v1/erasures") || path.ends_with("/erasure") => 3,
             ("/v1/tokens" | "/v1/tokens/revoke", _) | ("/v1/apps/{app}/state", "PATCH") => 2,
             ("/v1/apps/{app}/state/{key}", "PUT" | "DELETE") => 2,
-            ("/v1/import" | "/v1/apps/{app}/policy", _) => 3,
+            ("/v1/requests" | "/v1/import" | "/v1/apps/{app}/policy", _) => 3,
             (path, _) if ["/export", "/trim", "/redact"].iter().any(|end| path.ends_with(end)) => 3,
             (path, _) if path.ends_with("/lease") && !reads => 2,
             _ => usize::from(!reads),

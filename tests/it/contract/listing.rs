@@ -24,6 +24,29 @@ async fn make(server: &Client, user: &str, id: &str, time: &str) {
 }
 
 on_both_databases! {
+    async fn the_activity_of_an_app_is_its_sessions_events_and_last_error(server: &TestServer) {
+        const ACTIVITY: &str = "/v1/apps/app/activity";
+        let nothing = json!({"sessions": 0, "moreSessions": false, "events": 0, "moreEvents": false});
+        assert_eq!(server.get(ACTIVITY).await.expect(200).json(), nothing);
+        make(server, "u", "old", "7").await;
+        make(server, "v", "new", "8").await;
+        server.post("/v1/apps/other/users/u/sessions").json(r#"{"events":[{"errorCode":"FOREIGN"}]}"#).await.expect(201);
+        let before = server.get(ACTIVITY).await.expect(200).json();
+        assert_eq!(before, json!({"sessions": 2, "moreSessions": false, "events": 2, "moreEvents": false}));
+        let events = "/v1/apps/app/users/v/sessions/new/events";
+        let said = r#"[{"id":"e1","content":{"parts":[{"text":"\"errorCode\""}]}},{"id":"e2","errorCode":"QUOTA","errorMessage":"Too much"}]"#;
+        server.post(events).json(said).await.expect(201);
+        let mut with = server.get(ACTIVITY).await.expect(200).json();
+        assert!(with["lastError"]["commitTime"].take().is_number());
+        let error = json!({
+            "userId": "v", "sessionId": "new", "eventId": "e2", "sequence": 3, "commitTime": null, "errorCode": "QUOTA", "errorMessage": "Too much",
+        });
+        assert_eq!(with, json!({"sessions": 2, "moreSessions": false, "events": 4, "moreEvents": false, "lastError": error}));
+        // What went on after it is no error.
+        server.post(events).json(r#"{"author":"agent"}"#).await.expect(201);
+        assert_eq!(server.get(ACTIVITY).await.expect(200).json()["lastError"], json!(null));
+    }
+
     async fn an_unknown_app_or_user_has_no_sessions(server: &TestServer) {
         server.create("{}").await;
         for path in ["/v1/apps/none/sessions", "/v1/apps/none/users/user/sessions", "/v1/apps/app/users/none/sessions"] {
