@@ -8,6 +8,7 @@ import { openCompare } from './compare.js';
 import { closeDialogs, fill, h } from './dom.js';
 import { listen } from './keyboard.js';
 import { openErasures } from './erasures.js';
+import { openFeed } from './feed.js';
 import { openKeys } from './keys.js';
 import { forgetAll } from './recent.js';
 import { problemText } from './request.js';
@@ -23,6 +24,7 @@ let current = { names: undefined, page: undefined, stop: new AbortController() }
 /** Pages by the form of their address; `feature` and `role` say who sees them in the navigation. */
 const PAGES = [
 	{ form: [], open: openApps, title: 'Apps' },
+	{ form: ['feed'], open: openFeed, title: 'Feed', feature: 'feed' },
 	{ form: ['keys'], open: openKeys, title: 'Keys', feature: 'keys', role: 'agent' },
 	{ form: ['erasures'], open: openErasures, title: 'Erasures', feature: 'erasure', role: 'operator' },
 	{ form: ['server'], open: openServer, title: 'Server' },

@@ -15,7 +15,7 @@ async function nameOf(address) {
 }
 
 /** Runs the action with a slot, or gives false. */
-async function withSlot(action) {
+export async function withSlot(action) {
 	for (const slot of SLOTS) {
 		if (await navigator.locks.request(slot, { ifAvailable: true }, async (lock) => lock && (await action(), true))) return true;
 	}
@@ -90,7 +90,8 @@ export async function followShared({ address, position, signal, onFrame, onStatu
 	}
 }
 
-function visible(signal) {
+/** Until the tab is seen, or the signal. */
+export function visible(signal) {
 	if (!document.hidden || signal.aborted) return undefined;
 	return new Promise((resolve) => {
 		document.addEventListener('visibilitychange', resolve, { once: true });

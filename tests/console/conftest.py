@@ -51,11 +51,11 @@ def shop(tmp_path_factory):
     with filled.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not filled.exists():
-            server = Server(folder, "--require-auth")
+            server = Server(folder, "--require-auth", "--feed-retention=1d")
             demo.fill(server)
             server.api.save(path("apps", "shop", "users", "zoe", "sessions", "voucher-1093"), "voucher.txt", b"A voucher\n" * 99, "text/plain", event="none")
             filled.write_bytes(pickle.dumps(server.keyed()))
-    server = Server(folder, "--require-auth", keyed=pickle.loads(filled.read_bytes()))
+    server = Server(folder, "--require-auth", "--feed-retention=1d", keyed=pickle.loads(filled.read_bytes()))
     yield server
     server.stop()
 

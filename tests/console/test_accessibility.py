@@ -92,6 +92,9 @@ def scenes(page):
     page.find(".twins a")
     page.click(".pair")
     yield "compare"
+    page.go("#/feed")
+    page.find(".feed td a")
+    yield "feed"
     page.go("#/keys")
     page.find(".keyring td")
     yield "keys"
