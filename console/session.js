@@ -9,6 +9,7 @@ import { Finder } from './find.js';
 import { History } from './history.js';
 import { compose, quote, read } from './json.js';
 import { mayOperate, mayWrite } from './access.js';
+import { around } from './around.js';
 import { remember } from './recent.js';
 import { ask, complain, exportButton, newKey } from './request.js';
 import { appAddress, compareAddress, go, note, sessionAddress, userAddress } from './router.js';
@@ -247,7 +248,7 @@ class SessionPage {
 				h('a', { href: userAddress(this.app, this.user) }, h('bdi', this.user)), h('span.slash', '/'),
 				h('h1', h('bdi', title ?? this.id))),
 			h('div.marks',
-				title && h('bdi.id', this.id),
+				title && h('bdi.id', this.id), this.around ??= around(this),
 				labels.map(({ key, value }) => h('bdi.label', `${key.string()}=${value.string()}`)),
 				from && h('a.label', { href: sessionAddress(this.app, this.user, from.string('sessionId'), { at: from.get('revision').text }) },
 					'fork of ', h('bdi', from.string('sessionId')), ` at ${from.get('revision').text}`)),

@@ -39,7 +39,7 @@ pub use cli::{
     Cli, Command, ErasuresCommand, ExportArgs, ImportArgs, ImportCommand, KeysCommand, ReceiptsCommand,
     unknown_variables,
 };
-pub use values::{Address, ListenError, MetricsListen, Rate};
+pub use values::{Address, ConsoleLink, ListenError, MetricsListen, Rate};
 
 const DATABASE: &str = "Database";
 const HTTP: &str = "HTTP";
@@ -166,6 +166,15 @@ pub struct Config {
     #[arg(long, env = "SESSIOND_NO_CONSOLE", value_parser = BoolishValueParser::new())]
     #[arg(global = true, help_heading = HTTP)]
     pub no_console: bool,
+
+    /// Links from sessions in the console to other pages, separated by commas: NAME=URL
+    ///
+    /// The URL is http or https. Behind its host it may have {app}, {user}, {session}, {invocation} and {event}, which are
+    /// percent-encoded; one with {invocation} or {event} is shown at events. Everyone whose credential is accepted can read
+    /// them. Write %2C for a comma.
+    #[arg(long, env = "SESSIOND_CONSOLE_LINK", value_delimiter = ',')]
+    #[arg(value_name = "LINKS", global = true, help_heading = HTTP)]
+    pub console_link: Vec<ConsoleLink>,
 
     /// Require a credential, even if the database has no key yet
     ///
@@ -494,6 +503,8 @@ pub struct HttpSettings {
     pub rates: RateLimits,
     /// Whether the console is served.
     pub console: bool,
+    /// Links out of the console.
+    pub links: Vec<ConsoleLink>,
     /// The URL of the metrics, for people to read.
     pub metrics: Option<String>,
     /// Decides which requests are foreign.
@@ -710,6 +721,7 @@ impl Config {
             },
             rates: RateLimits { app: self.rate_limit_app, key: self.rate_limit_key, user: self.rate_limit_user },
             console: !self.no_console,
+            links: self.console_link.clone(),
             metrics: None,
             origins: Arc::new(OriginPolicy { hosts: self.allowed_hosts.clone(), origins: self.cors_origins.clone() }),
         }
@@ -857,6 +869,39 @@ mod tests {
         );
         for bad in ["--allowed-hosts=http://a", "--allowed-hosts=a,,b", "--cors-origins=*", "--cors-origins=a"] {
             assert!(read(&[bad]).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn links_of_the_console_are_urls_with_placeholders_behind_the_host() {
+        assert_eq!(config(&[]).console_link, []);
+        let both = config(&[
+            "--console-link=Trace=https://t.example/{app}/{session}?i={invocation}, Log=http://l:3000/?u={user}",
+        ]);
+        let links = both.http_settings().links;
+        assert_eq!(
+            (&*links[0].name, &*links[0].template),
+            ("Trace", "https://t.example/{app}/{session}?i={invocation}")
+        );
+        assert_eq!((&*links[1].name, &*links[1].template), ("Log", "http://l:3000/?u={user}"));
+        for bad in [
+            "Trace",
+            "=https://t/",
+            "Trace=javascript:alert(1)//",
+            "Trace=ftp://t/",
+            "Trace=https://t",
+            "Trace=https:///path",
+            "Trace=https://{app}.example/",
+            "Trace=https://ada@t/",
+            "Trace=https://t/{tenant}",
+            "Trace=https://t/{app",
+            "Trace=https://t/app}",
+            "Trace=https://t/{app}}",
+            "Trace=https://t/a b",
+            "Trace=https://t/\"x",
+        ] {
+            let error = read(&[&format!("--console-link={bad}")]).unwrap_err();
+            assert!(error.contains("--console-link"), "{bad}: {error}");
         }
     }
 

@@ -140,6 +140,49 @@ impl FromStr for MetricsListen {
     }
 }
 
+/// A link out of the console: its text, and an address with placeholders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleLink {
+    pub name: String,
+    /// An http or https URL; the placeholders are behind its host.
+    pub template: String,
+}
+
+impl ConsoleLink {
+    pub const PLACEHOLDERS: [&str; 5] = ["app", "user", "session", "invocation", "event"];
+}
+
+impl FromStr for ConsoleLink {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, template) = text.split_once('=').ok_or("write it like Trace=https://host/{session}")?;
+        let (name, template) = (name.trim(), template.trim());
+        if name.is_empty() || name.chars().count() > 40 || name.chars().any(char::is_control) {
+            return Err("the name is 1 to 40 characters");
+        }
+        let rest = template.strip_prefix("https://").or_else(|| template.strip_prefix("http://"));
+        let (host, _) = rest.and_then(|rest| rest.split_once('/')).ok_or("must be an http or https URL with a path")?;
+        if host.is_empty() || host.contains(['{', '}', '@', '\\', '?', '#']) {
+            return Err("the host has no placeholder, and no user");
+        }
+        if template.len() > 2048
+            || !template.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\^`|".contains(&byte))
+        {
+            return Err("percent-encode what no URL may hold; 2048 characters at most");
+        }
+        let mut parts = template.split('{');
+        let is_plain = |part: &str| !part.contains('}');
+        let is_known = |part: &str| {
+            part.split_once('}').is_some_and(|(name, rest)| Self::PLACEHOLDERS.contains(&name) && is_plain(rest))
+        };
+        if !parts.next().is_some_and(is_plain) || !parts.all(is_known) {
+            return Err("placeholders are {app}, {user}, {session}, {invocation} and {event}");
+        }
+        Ok(Self { name: name.to_owned(), template: template.to_owned() })
+    }
+}
+
 /// A role by its name.
 ///
 /// # Errors

@@ -36,6 +36,11 @@ impl Reader {
         self.read(deadline, || self.reads.lease(key, now, deadline)).await?.ok_or(Error::SessionNotFound)
     }
 
+    /// How many watches and waits follow a session in this process.
+    pub fn watchers(&self, key: &SessionKey) -> usize {
+        self.live.followers(key)
+    }
+
     /// When to try again for a lease that expires then. Releases by other processes wake nobody here.
     pub fn next_lease_attempt(&self, expire_time: Micros) -> Micros {
         const EVERY: i64 = 250_000;

@@ -160,6 +160,11 @@ impl Live {
         Subscription { live: self.clone(), key: key.clone(), news: topic.news.subscribe(), topic, scopes }
     }
 
+    /// How many subscriptions a session has.
+    pub fn followers(&self, key: &SessionKey) -> usize {
+        self.all().sessions.0.get(key).map_or(0, |(count, _)| *count)
+    }
+
     /// Subscribes to a feed.
     pub fn enter_feed(&self, scope: &FeedScope) -> watch::Receiver<()> {
         self.waiting.fetch_add(1, Ordering::SeqCst);

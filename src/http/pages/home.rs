@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use axum::http::{StatusCode, header};
 
+use crate::config::ConsoleLink;
 use crate::domain::json::ObjectText;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Operation, Reply, Serving};
@@ -142,5 +143,16 @@ pub async fn info(call: Call) -> Result<Answer, Problem> {
     info.push_str("database", call.service.database());
     info.push("features", &format!("[{}]", features.join(",")));
     info.push("limits", &limits.close());
+    if settings.console && !settings.links.is_empty() {
+        let links: Vec<String> = settings.links.iter().map(link).collect();
+        info.push_array("links", &links);
+    }
     Ok(Answer::ok().json(info.close()))
+}
+
+fn link(link: &ConsoleLink) -> String {
+    let mut object = ObjectText::default();
+    object.push_str("name", &link.name);
+    object.push_str("url", &link.template);
+    object.close()
 }

@@ -142,7 +142,7 @@ pub const GET: Operation = Operation {
     access: Access::Read(Role::Reader),
     summary: "Read who holds the lease",
     description: "`epoch` 0: there never was a lease. Without `owner` the lease is free. An expired lease keeps its \
-                  owner until another one takes it over.",
+                  owner until another one takes it over. `watchers` counts who follows the session, in this process.",
     query: &[],
     headers: &[],
     body: None,
@@ -151,12 +151,14 @@ pub const GET: Operation = Operation {
 };
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
-    let view = call.service.lease(&call.names.session()?, call.deadline).await?;
+    let key = call.names.session()?;
+    let view = call.service.lease(&key, call.deadline).await?;
     let mut object = lease_object(&view);
     if let Some(holding) = &view.lease.holding {
         object.push_str("owner", &holding.owner);
         object.push("expireTime", &holding.expire_time.to_number());
     }
+    object.push("watchers", &call.service.watchers(&key).to_string());
     Ok(Answer::ok().json(object.close()))
 }
 

@@ -39,6 +39,22 @@ on_both_databases! {
         server.post("/console/").await.problem(405, "method_not_allowed");
     }
 
+    async fn links_of_the_console_are_in_the_info(server: &TestServer)
+        with ["--console-link=Trace=https://t.example/{session}?i={invocation},Wiki=http://w/{app}"] {
+        let info = server.get("/v1/info").await.expect(200).json();
+        let link = |name: &str, url: &str| json!({"name": name, "url": url});
+        let both = [link("Trace", "https://t.example/{session}?i={invocation}"), link("Wiki", "http://w/{app}")];
+        assert_eq!(info["links"], json!(both));
+    }
+
+    async fn requests_are_counted_by_route_and_status(server: &TestServer) {
+        server.get("/v1/apps/of-nobody/users").await.expect(200);
+        let counts = server.get("/v1/requests").await.expect(200).json();
+        let route = json!({"method": "GET", "route": "/v1/apps/{app}/users", "status": 200, "count": 1});
+        assert!(counts["requests"].as_array().unwrap().contains(&route), "{counts}");
+        assert!(!counts.to_string().contains("of-nobody"));
+    }
+
     async fn the_feed_is_a_feature_while_it_is_on(server: &TestServer) with ["--feed-retention=1d"] {
         let info = server.get("/v1/info").await.expect(200).json();
         assert!(info["features"].as_array().unwrap().contains(&json!("feed")));

@@ -79,7 +79,7 @@ on_both_databases! {
         fill(server).await;
         let never = server.get(LEASE).await.expect(200);
         let mark = server.get(ONE).await.tag().3;
-        assert_eq!(never.json(), json!({"epoch": 0, "incarnation": mark}));
+        assert_eq!(never.json(), json!({"epoch": 0, "incarnation": mark, "watchers": 0}));
         server.head(LEASE).await.expect(200);
 
         let before = (server.shown().await, now());
@@ -97,12 +97,12 @@ on_both_databases! {
         // It is no change of the session.
         assert_eq!(server.shown().await, before.0);
         let held = server.get(LEASE).await.expect(200);
-        assert_eq!(members(&held), ["epoch", "expireTime", "incarnation", "owner"]);
+        assert_eq!(members(&held), ["epoch", "expireTime", "incarnation", "owner", "watchers"]);
         assert_eq!(held.json()["owner"], "pod-7/4f1c");
         assert_eq!(held.raw(&["expireTime"]), granted.raw(&["expireTime"]));
 
         server.delete(format!("{LEASE}?epoch=1&incarnation={mark}")).await.expect(204);
-        assert_eq!(server.get(LEASE).await.json(), json!({"epoch": 1, "incarnation": mark}));
+        assert_eq!(server.get(LEASE).await.json(), json!({"epoch": 1, "incarnation": mark, "watchers": 0}));
         assert_eq!(server.shown().await, before.0);
         // A minute, if nothing is said.
         let next = take(server, json!({"owner": "b"})).await.expect(201);
@@ -354,13 +354,24 @@ on_both_databases! {
         server.delete(ONE).await.expect(204);
     }
 
+    async fn who_follows_a_session_is_counted(server: &TestServer) {
+        fill(server).await;
+        let watchers = async || server.get(LEASE).await.expect(200).json()["watchers"].clone();
+        let watch = server.get(format!("{ONE}/watch")).stream().await;
+        assert_eq!((watch.status().as_u16(), watchers().await), (200, json!(1)));
+        drop(watch);
+        while watchers().await != 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     async fn what_is_no_write_to_the_session_takes_no_notice(server: &TestServer) {
         fill(server).await;
         take(server, json!({"owner": "a", "exclusive": "all"})).await.expect(201);
         let fork = server.post(format!("{ONE}/fork")).json(r#"{"sessionId":"f"}"#).await.expect(201);
         // A fork begins without one.
         let lease = server.get(format!("{S}/f/lease")).await.expect(200);
-        assert_eq!(lease.json(), json!({"epoch": 0, "incarnation": fork.tag().3}));
+        assert_eq!(lease.json(), json!({"epoch": 0, "incarnation": fork.tag().3, "watchers": 0}));
         server.post(format!("{S}/f/events")).header("sessiond-lease", "0").json("{}").await.expect(201);
         server.put(ONE).json("{}").await.expect(200);
         server.patch("/v1/apps/app/users/user/state").json(r#"{"stateDelta":{"k":1}}"#).await.expect(200);
