@@ -28,7 +28,8 @@ pub fn headings(source: &str) -> String {
     titles.map(|title| format!("<li><a href=\"#{}\">{}</a></li>", anchor(title), inline(title))).collect()
 }
 
-fn anchor(title: &str) -> String {
+/// The `id` of a heading.
+pub fn anchor(title: &str) -> String {
     let words: String =
         title.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     format!("about-{words}")

@@ -1,4 +1,4 @@
-//! The description as one page of HTML that loads nothing. Its script only adds buttons; the page works without it.
+//! The description as one page of HTML that loads nothing. Its script adds a filter, anchors and buttons; the page works without it.
 
 use std::sync::LazyLock;
 
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use super::examples;
 use super::fields::{Schemas, fold, list, row, type_of};
-use super::html::{escape, hash_source, headings, inline, items, markdown, members, text};
+use super::html::{anchor, escape, hash_source, headings, inline, items, markdown, members, text};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Allows the style and the script of this page, by their hashes, and nothing else.
+/// Allows the style and the script of this page, by their hashes, requests to this server, and nothing else.
 pub static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
          require-trusted-types-for 'script'; trusted-types 'none'",
         hash_source(SCRIPT),
         hash_source(STYLE)
@@ -28,17 +28,24 @@ pub fn render(document: &Value) -> String {
     let info = &document["info"];
     let (title, version) = (escape(text(&info["title"])), escape(text(&info["version"])));
     let guide = text(&info["description"]);
+    // It says what this is.
+    let (first, guide) = guide.split_once("\n\n").unwrap_or((guide, ""));
     let mut nav = group("Guide", &headings(guide));
     let mut main = format!(
-        "<h1>{title} <small>{version}</small></h1><p>The same for programs: <a href=\"openapi.yaml\">openapi.yaml</a>, and \
+        "<h1>{title} <small>{version}</small></h1>{}<p>The same for programs: <a href=\"openapi.yaml\">openapi.yaml</a>, and \
          <a href=\"openapi-adk.yaml\">openapi-adk.yaml</a> with the paths of ADK.</p>\
          <p>The examples are requests of a shop's agent to a new server at its default address. <code>$KEY</code> is a key of an \
          administrator, <code>$ID</code> the id of another key.</p>{}",
+        markdown(first),
         markdown(guide)
     );
     for tag in items(&document["tags"]) {
         let name = escape(text(&tag["name"]));
-        main += &format!("<h2>{name}</h2>{}", markdown(text(&tag["description"])));
+        main += &format!(
+            "<h2 id=\"{}\">{name}</h2>{}",
+            anchor(&format!("tag {}", text(&tag["name"]))),
+            markdown(text(&tag["description"]))
+        );
         let mut links = String::new();
         for (path, methods) in members(&document["paths"]) {
             for (method, described) in members(methods) {
@@ -54,7 +61,7 @@ pub fn render(document: &Value) -> String {
         }
         nav += &group(&name, &links);
     }
-    main += "<h2>Schemas</h2>";
+    main += "<h2 id=\"about-schemas\">Schemas</h2>";
     let mut links = String::new();
     for (name, schema) in members(&document["components"]["schemas"]) {
         links += &format!("<li><a href=\"#schema-{0}\">{0}</a></li>", escape(name));
