@@ -1,6 +1,6 @@
 // Erasures of users, with their receipts.
 
-import { path, send } from './api.js';
+import { curl, path, send } from './api.js';
 import { copyButton, field, fill, h, wordInput } from './dom.js';
 import { compose, quote } from './json.js';
 import { PagedTable } from './paged.js';
@@ -14,7 +14,8 @@ export async function openErasures({ root, signal }) {
 	const table = new PagedTable({
 		label: 'Erasures', items: 'erasures', signal,
 		columns: [{ title: 'Erasure' }, { title: 'App' }, { title: 'Reference' }, { title: 'Asked', look: 'when' }, { title: 'Done', look: 'when' }, { title: 'Receipt' }],
-		address: () => ADDRESS, row, empty: () => h('div.empty', h('p', 'Nobody was erased.')),
+		address: () => ADDRESS, row, empty: () => h('div.empty', h('p', 'Nobody was erased. The page of a user erases; a program does it like this:'),
+			h('pre.example', curl({ method: 'POST', path: '/v1/apps/shop/users/ada/erasure', body: '{"requestId":"ticket-7"}' }))),
 	});
 	await table.load();
 	fill(root, h('div.plain',

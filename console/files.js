@@ -20,7 +20,8 @@ export class Files {
 		Object.assign(this, { of, mayEdit, signal });
 		const address = () => withQuery(`${of}/artifacts`, { atRevision: this.at });
 		this.table = table({
-			label: title, items: 'artifacts', signal, address, empty: () => h('p.empty', 'No files.'),
+			label: title, items: 'artifacts', signal, address, empty: () => h('div.empty', h('p', 'No files.', mayEdit && ' Agents save them, or a command:'),
+				mayEdit && h('pre.example', `${curl({ method: 'PUT', path: this.#path('report.txt') })} -T report.txt`)),
 			row: (json) => {
 				const [name, version] = [json.string('name'), json.get('version').text];
 				return row(json, name, h('span.id', `v${version}`), () => this.open(name, version));

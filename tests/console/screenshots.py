@@ -1,5 +1,7 @@
-"""The pictures of docs/console.md: `tests/console/run-tests screenshots.py`. They are made smaller by pngquant."""
+"""The pictures of docs/console.md: `tests/console/run-tests screenshots.py`. They are made smaller by pngquant. Beside them is what
+their pages have of headings and controls, by which test_pages.py tells that the pictures are not older than the pages."""
 
+import json
 import os
 import subprocess
 
@@ -10,6 +12,7 @@ from test_accessibility import REFUND
 from test_turns import FRAMEWORKS
 
 PICTURES = ROOT / "docs/console"
+SHOWN = PICTURES / "shown.json"
 KEYS = [
     ("dashboard", "--role=reader", "--apps=shop"),
     ("support desk", "--role=operator", "--apps=shop,warehouse"),
@@ -27,16 +30,33 @@ def pages(page):
     page.go(f"{REFUND}?at=9")
     page.find(".live[data-status=live]")
     page.find(".right .changed")
+    page.find(".marks .label", "watching")
     yield "session"
+    page.resize(390, 800)
+    page.click(".chooser button", "State")
+    page.find(".right .changed")
+    yield "phone"
+    page.resize(1280, 800)
     page.go("#/")
-    page.wait("document.querySelectorAll('td.last a').length === 2")
+    page.wait("document.querySelectorAll('td.last a').length === 2 && document.querySelectorAll('td.sum:not(:empty)').length === 2")
     yield "apps"
     page.go("#/app/shop")
     page.find(".sessions td a")
     yield "app"
+    page.go("#/feed")
+    page.find(".feed td a")
+    yield "feed"
     page.go("#/keys")
     page.find(".keyring td")
     yield "keys"
+
+
+def shown(page):
+    """The headings and controls of a page, without those of what is stored."""
+    return page.value(
+        """[...document.querySelectorAll(':is(#nav a, h1, h2, th, button, select, input):not(td *, li *)')].filter((one) => one.checkVisibility())
+            .map((one) => one.ariaLabel || one.placeholder || (one.matches('select, input') ? one.parentElement : one).textContent.trim())"""
+    )
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -47,8 +67,11 @@ def test_pictures(browser, shop, dark):
     page.open()
     page.find("#nav [aria-current]")
     PICTURES.mkdir(exist_ok=True)
+    all = {}
     for name in pages(page):
+        all[name] = shown(page)
         save(page, name, dark)
+    SHOWN.write_text(json.dumps(all, indent=1, ensure_ascii=False) + "\n")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
