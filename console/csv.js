@@ -16,7 +16,7 @@ export function cell(json) {
 }
 
 /**
- * Saves all pages of a list, one after the other; each is given to the browser as it comes, which keeps it where it keeps files.
+ * Saves all pages of a list. Each is given to the browser as it comes, which keeps it where it keeps files.
  * `items` is the name of the list, `fields` are those of its items, `onRows(count)` hears how many there are.
  */
 export async function saveCsv({ name, address, items, fields, signal, onRows }) {

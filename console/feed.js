@@ -116,7 +116,7 @@ class Feed {
 		const isAll = page.get('upToDate').text === 'true';
 		if (!isAll) page = await this.#page({ after: 'now' }, signal);
 		this.#take(page);
-		const text = isAll ? 'The feed has no change like this. The next shows here; a program reads it like this:'
+		const text = isAll ? 'No change like this yet. The next shows here; a program reads it like this:'
 			: 'The next change shows here. There are more than fit here; a program reads them from the start:';
 		this.hint = h('div.empty', h('p', text), h('pre.example', this.curl()));
 		this.#draw();

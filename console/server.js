@@ -60,7 +60,7 @@ function requests(signal) {
 		readings.push({ time: now, counts });
 		const [{ time: from, counts: before }] = readings;
 		const rows = [...counts].map(([name, count]) => [name, count - (before.get(name) ?? 0), count]).sort((a, b) => b[1] - a[1] || b[2] - a[2]);
-		title.textContent = `In ${Math.round((now - from) / 1000)} s`;
+		title.textContent = now > from ? `In ${Math.round((now - from) / 1000)} s` : 'Lately';
 		fill(body, rows.map(([name, lately, count]) => {
 			const [method, route, status] = name.split(' ');
 			return h(`tr${status >= 500 ? '.failure' : ''}`, h('td', { title: name }, `${method} ${route}`), h('td.number', status), [lately, count].map((one) => h('td.number', one.toLocaleString('en'))));
