@@ -95,14 +95,15 @@ select sequence, effect from events where app_name = $1 and user_id = $2 and ses
     $4 and effect >= 0 order by sequence;
 
 -- activity
-select (select count(*) from (select 1 from session_updates where app_name = $1 limit 1001) as c) as counted,
-    s.user_id, s.id, s.revision, s.commit_time, (select count(*) from events e where e.app_name = $1 and
-    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.revision
-    - 200 and e.commit_time >= $2) as events, (select e.body from events e where e.app_name = $1 and e.user_id
-    = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence = s.revision and
-    octet_length(e.body) <= 16384 and e.body like '%"errorCode"%') as body from (select user_id, id, bucket
-    from session_updates where app_name = $1 order by bucket desc, user_id desc, id desc limit 100) as o cross
-    join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id;
+select (select count(*) from (select user_id, id, bucket from session_updates where app_name = $1 order by
+    bucket desc, user_id desc, id desc limit 0 + $3) as c) as counted, s.user_id, s.id, s.revision,
+    s.commit_time, (select count(*) from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.revision - 200 and e.commit_time
+    >= $2) as events, (select e.body from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence = s.revision and octet_length(e.body)
+    <= 16384 and e.body like '%"errorCode"%') as body from (select user_id, id, bucket from session_updates
+    where app_name = $1 order by bucket desc, user_id desc, id desc limit 0 + $4) as o cross join sessions s on
+    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id;
 
 -- event
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and

@@ -154,7 +154,8 @@ pub async fn state_range(
 
 /// How much an app did from `since` on.
 pub async fn activity(db: &mut impl Sql, app: &AppName, since: Micros) -> Result<Activity> {
-    let query = Query::new(&Statements::of(db).activity).bind(app.as_str()).bind(since.0);
+    let query =
+        Query::new(&Statements::of(db).activity).bind(app.as_str()).bind(since.0).bind(COUNTED + 1).bind(LOOKED_AT);
     let rows: Vec<ActivityRow> = db.fetch(query).await?;
     let counted = rows.first().map_or(0, |row| row.counted);
     let looked = rows.into_iter().map(ActivityRow::looked).collect::<Result<_>>()?;
@@ -187,18 +188,18 @@ impl ActivityRow {
 }
 
 statements! { words,
-    /// The sessions of an app that were updated last; of each its events from `$2` on, and its last event if it may have an error. Beside
-    /// each the count of all sessions. Work is bounded: rows of an index, and as many looks into `events` as its limits say.
+    /// The `$4` sessions of an app that were updated last; of each its events from `$2` on, and its last event if it may have an error.
+    /// Beside each the count of all sessions, up to `$3`. It reads as many rows as that, and no more: both go through an index in
+    /// its order, as PostgreSQL does if it does not know the limit.
     activity: format!(
-        "select (select count(*) from (select 1 from session_updates where app_name = $1 limit {}) as c) as counted, \
+        "select (select count(*) from ({listed} limit 0 + $3) as c) as counted, \
            s.user_id, s.id, s.revision, s.commit_time, \
            (select count(*) from events e where {OF_LISTED} and e.sequence > s.revision - {EVENTS} and e.commit_time >= $2) as events, \
            (select e.body from events e where {OF_LISTED} and e.sequence = s.revision and octet_length(e.body) <= {LARGEST} \
              and e.body like '%\"errorCode\"%') as body \
-         from (select user_id, id, bucket from session_updates where app_name = $1 \
-               order by bucket desc, user_id desc, id desc limit {LOOKED_AT}) as o {}",
-        COUNTED + 1,
+         from ({listed} limit 0 + $4) as o {}",
         words.join_listed,
+        listed = "select user_id, id, bucket from session_updates where app_name = $1 order by bucket desc, user_id desc, id desc",
     ),
     /// The event of the id `$5`.
     event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
