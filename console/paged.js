@@ -35,6 +35,7 @@ export class PagedTable {
 			fill(this.body, rows);
 			this.#show();
 		} catch (error) {
+			this.signal.throwIfAborted(); // its page is gone, and must not be drawn over the next one
 			if (error.name === 'AbortError') return;
 			if (!(error instanceof Problem) || error.status === 401) throw error;
 			this.table.hidden = this.button.hidden = true;
