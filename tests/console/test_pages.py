@@ -1,7 +1,10 @@
-"""The feed, what is around a session, and the description of the API at /docs."""
+"""The feed, what is around a session, the description of the API at /docs, and whether the pictures of the docs show the pages."""
+
+import json
 
 import pytest
 
+import screenshots
 from browser import Keys
 from server import event, path
 
@@ -56,3 +59,12 @@ def test_docs_are_filtered_and_tried(server, api, browser):
     page.click("#getSession button", "Send")
     page.wait_text("#getSession .try pre", '"id":"s1","appName":"shop"')
     assert page.value("[...document.querySelectorAll('#createSession button')].map((button) => button.textContent).join()") == "Copy"
+
+
+def test_the_pictures_of_the_docs_show_the_pages(browser, shop):
+    page = browser.page(shop, credential=shop.key)
+    page.open()
+    page.find("#nav [aria-current]")
+    then = json.loads(screenshots.SHOWN.read_text())
+    now = {name: screenshots.shown(page) for name in screenshots.pages(page)}
+    assert now == then, "tests/console/run-tests screenshots.py makes the pictures anew"
