@@ -67,6 +67,9 @@ export interface HistoryMutation {
   replacement: Item;
 }
 
+/** Of what tokens there were so many, as cached ones. */
+type Details = Record<string, number>[] | undefined;
+
 /** What runs have spent. */
 export interface RunUsage {
   requests: number;
@@ -77,7 +80,7 @@ export interface RunUsage {
 
 /** A result of the SDK's runner, as far as it is read here. */
 export interface RunResult {
-  runContext: { usage: RunUsage };
+  runContext: { usage: RunUsage & { inputTokensDetails?: Details; outputTokensDetails?: Details } };
 }
 
 /** A session that began with what another one had. */
@@ -304,7 +307,13 @@ export class SessiondSession {
         invocationId: group,
         author: this.#options.author ?? "assistant",
         actions: { stateOps },
-        customMetadata: { openai_usage: Object.fromEntries(spent) },
+        customMetadata: {
+          openai_usage: {
+            ...Object.fromEntries(spent),
+            input_tokens_details: summed(usage.inputTokensDetails),
+            output_tokens_details: summed(usage.outputTokensDetails),
+          },
+        },
       },
     ]);
   }
@@ -416,6 +425,13 @@ export class SessiondSession {
       customMetadata: { openai: { ...packed(item, "item"), ...batch } },
     }));
   }
+}
+
+/** Returns the sums of numbers by their names. */
+function summed(details: Details = []): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, count] of details.flatMap(Object.entries<number>)) sums[name] = (sums[name] ?? 0) + count;
+  return sums;
 }
 
 /** Returns events that say of which change they are; the first one has the id by which it is found. */

@@ -201,7 +201,21 @@ it("branches before a turn, and counts what runs have spent once", async () => {
   await turn.addItems([said("2")]);
   await turn.addItems([answered("two")]);
   const usage = { requests: 1, inputTokens: 10, outputTokens: 5, totalTokens: 15 };
-  for (let times = 0; times < 2; times += 1) await turn.storeRunUsage({ runContext: { usage } });
+  const inputTokensDetails = [{ cached_tokens: 3 }, { cached_tokens: 4 }];
+  for (let times = 0; times < 2; times += 1) {
+    await turn.storeRunUsage({ runContext: { usage: { ...usage, inputTokensDetails } } });
+  }
+  const [counted] = await all(db.session("cafe", "ada", "trunk").events({ last: 1 }));
+  assert.deepEqual(counted?.customMetadata, {
+    openai_usage: {
+      requests: 1,
+      input_tokens: 10,
+      output_tokens: 5,
+      total_tokens: 15,
+      input_tokens_details: { cached_tokens: 7 },
+      output_tokens_details: {},
+    },
+  });
   assert.deepEqual(await session.getSessionUsage(), { ...usage, totalTurns: 1 });
   const [whole, before] = [
     await session.branch("twig"),
