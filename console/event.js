@@ -1,5 +1,6 @@
 // One event: what it says, cut out of its text; and its view: its content, its actions, and its text as it is stored.
 
+import { outLinks } from './around.js';
 import { copyButton, facts, fill, h } from './dom.js';
 import { recordOf, usageOf } from './frameworks.js';
 import { longer, tree } from './jsonview.js';
@@ -170,7 +171,7 @@ function head(event, session) {
 		['Author', [author(event), event.speaker !== event.author && [' ', h('bdi.dim', event.author)]]],
 		['Time', exact(event.time)],
 		event.redacted && ['Redacted', [exact(event.redacted.number('time')), h('div', h('bdi', event.redacted.string('reason')))]],
-		event.invocation && ['Invocation', h('bdi', event.invocation)],
+		event.invocation && ['Invocation', [h('bdi', event.invocation), ' ', outLinks({ app, user, session: id, invocation: event.invocation, event: event.id })]],
 		event.branch && ['Branch', h('bdi', event.branch)],
 		event.usage && ['Tokens', [costText({ events: [event] }), event.usage.model && [', ', h('bdi', event.usage.model)]]],
 		event.files.length > 0 && ['Files', event.files.map(fileLink)],

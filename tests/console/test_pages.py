@@ -35,10 +35,12 @@ def test_the_feed_shows_changes_as_they_happen(server, api, page, app):
 @pytest.mark.server("--console-link=Trace=https://t.example/{app}/{session}?u={user},Turn=https://t.example/{invocation}")
 def test_who_holds_a_session_who_watches_it_and_where_else_it_is(api, page):
     session = api.session("a&b", user="ada/x", id="s 1")
+    api.append(session, event("e1", text="Hi", invocationId="turn/1"))
     page.open("#/app/a&b/user/ada%2Fx/session/s%201")
     page.find(".marks .label", "watching")
     assert page.find(".marks a", "Trace").get_attribute("href") == "https://t.example/a%26b/s%201?u=ada%2Fx"
     assert page.value("[...document.querySelectorAll('.marks a')].map((link) => link.rel).join()") == "noreferrer"
+    assert page.find(".middle .facts a", "Turn").get_attribute("href") == "https://t.example/turn%2F1"
     api.post(f"{session}/lease", {"owner": "pod-7"})
     page.find(".marks .label", "pod-7")
 
