@@ -1996,6 +1996,36 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order
     by t.key collate "C") from k_state t where t.incarnation = s.incarnation) as session_state from made s;
 
+-- create_session_minimal
+with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
+    $5::bigint, $6::bigint, $7::text, $8::text, $9::text, $10::bigint, $11::text, $12::text, $13::bytea,
+    $14::bigint, $15::bytea)) as r(user_id, id, incarnation, revision, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, ttl_from, subject)), made
+    as (insert into sessions (app_name, user_id, id, incarnation, revision, update_time, update_time_number,
+    display_name, labels, expire_time, initial_state, creation_key, creation_digest, create_time, commit_time,
+    active_day, created_user_revision, created_app_revision) select $1, user_id, id, incarnation, revision,
+    case when update_time is null then (extract(epoch from statement_timestamp()) * 1000000)::bigint else
+    update_time end, case when update_time is null then (((extract(epoch from statement_timestamp()) *
+    1000000)::bigint) / 1000000)::text || '.' || lpad((((extract(epoch from statement_timestamp()) *
+    1000000)::bigint) % 1000000)::text, 6, '0') else update_time_number end, display_name, labels, expire_time
+    + case when ttl_from is null then 0 else (extract(epoch from statement_timestamp()) * 1000000)::bigint -
+    ttl_from end, initial_state, creation_key, creation_digest, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u
+    where u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
+    a.app_name = $1), 0) from k where sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision
+    from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning
+    *), listed as (insert into session_updates (app_name, user_id, id, bucket) select $1, user_id, id,
+    update_time / 10000000 from made), k_state as materialized (select * from unnest($16::bigint[],
+    $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
+    user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
+    k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
+    coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
+    user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision
+    from made s;
+
 -- read_sessions_state_carefully
 with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
     $7::bigint[], $8::bigint[], $9::bigint[]) with ordinality as r(user_id, id, now, after, before, last,

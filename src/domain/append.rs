@@ -18,10 +18,12 @@ use super::guard::Guard;
 use super::ids::{EventId, ScopeKey, ScopeRef, SessionKey, StateAddress};
 use super::lease::LeaseMark;
 use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
+use super::query::StateFilter;
 use super::refusal::{Bound, Mismatch, Refusal};
 use super::resolve::{Resolved, Working};
 use super::scope::Scope;
 use super::session::{Creation, IfExists};
+use super::shown::Shown;
 use super::tag::{IfMatch, Tag};
 use super::time::Micros;
 use super::writes::{EventWrite, ScopeUpdate, SessionUpdate, Writes};
@@ -39,8 +41,8 @@ pub struct Append {
     pub limits: Limits,
     /// When the request arrived: decides whether the session has expired, and is the commit time of its events.
     pub now: Micros,
-    /// Whether the answer shows the merged state afterwards.
-    pub with_state: bool,
+    /// What the answer shows of the merged state afterwards.
+    pub with_state: Option<StateFilter>,
     /// The incarnation of the session that is made if there is none; `None` to make none.
     pub creates: Option<i64>,
 }
@@ -66,6 +68,7 @@ impl Append {
             expiry: None,
             if_exists: IfExists::Return,
             request: None,
+            shows: Shown::Minimal,
             limits: self.limits,
         }))
     }
@@ -503,7 +506,7 @@ mod tests {
             only_if_present: None,
             limits: Limits::default(),
             now: NOW,
-            with_state: false,
+            with_state: None,
             creates: None,
         }
     }
@@ -840,6 +843,7 @@ mod tests {
             expiry: None,
             request: None,
             if_exists: IfExists::Refuse,
+            shows: Shown::Full,
             limits: Limits::default(),
         }
     }

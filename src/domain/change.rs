@@ -64,6 +64,14 @@ impl Edit {
         sets.chain(self.preconditions.iter().map(|precondition| precondition.scope))
     }
 
+    /// The keys that it names, as a request of these keys writes them.
+    pub fn names(&self, keys: Keys) -> Vec<String> {
+        let sets = self.sets.iter().map(|set| (set.scope, &set.key));
+        let ops = self.ops.iter().map(|op| (op.scope, &op.key));
+        let preconditions = self.preconditions.iter().map(|precondition| (precondition.scope, &precondition.key));
+        sets.chain(ops).chain(preconditions).map(|(scope, key)| keys.show(scope, key)).collect()
+    }
+
     /// How many keys it names, repetitions included.
     pub fn keys(&self) -> usize {
         self.preconditions.len() + self.sets.len() + self.ops.len()

@@ -8,6 +8,7 @@ use super::lease::LeaseChange;
 use super::query::SessionView;
 use super::request_key::RequestKey;
 use super::session::MetadataPatch;
+use super::shown::Shown;
 use super::time::Micros;
 
 /// How the result of a creation came to exist.
@@ -50,6 +51,7 @@ pub struct Fork {
     pub session: SessionId,
     pub incarnation: i64,
     pub request: Option<RequestKey>,
+    pub shows: Shown,
     pub now: Micros,
 }
 
@@ -58,6 +60,7 @@ pub struct MetadataUpdate {
     pub key: SessionKey,
     pub patch: MetadataPatch,
     pub guard: Guard,
+    pub shows: Shown,
     pub now: Micros,
 }
 

@@ -13,6 +13,7 @@
 //! - [`envelope`]: reading the fields of a request body
 //! - [`change`]: changes of state as requests write them
 //! - [`shape`]: the names and types that google-adk knows below the fields of an event
+//! - [`shown`]: what the answer to a write shows
 //! - [`event`]: an ADK event, as given and as stored
 //! - [`session`]: a session's head, its creation and its metadata
 //! - [`request_key`]: how a retry of a request without an event is recognised
@@ -76,6 +77,7 @@ pub mod scope;
 pub mod scope_write;
 pub mod session;
 pub mod shape;
+pub mod shown;
 pub mod state_range;
 pub mod tag;
 pub(crate) mod template;

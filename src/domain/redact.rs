@@ -136,7 +136,7 @@ impl Redaction {
             only_if_present: None,
             limits: Limits::unbounded_input(),
             now: self.now,
-            with_state: false,
+            with_state: None,
             creates: None,
         }
     }

@@ -15,6 +15,7 @@ use super::loaded::{Loaded, StateEntry};
 use super::query::SessionView;
 use super::refusal::Refusal;
 use super::scope::Scope;
+use super::shown::Shown;
 use super::time::Micros;
 use super::{FieldError, Limits, Rejected};
 
@@ -97,6 +98,7 @@ pub struct RewindRequest {
     pub copy_id: Uuid,
     pub invocation_id: String,
     pub guard: Guard,
+    pub shows: Shown,
     pub now: Micros,
 }
 
@@ -194,7 +196,7 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
         only_if_present: None,
         limits: Limits::unbounded_input(),
         now: request.now,
-        with_state: false,
+        with_state: None,
         creates: None,
     }))
 }

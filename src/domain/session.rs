@@ -9,6 +9,7 @@ use super::ids::{SessionId, SessionKey};
 use super::json::{Json, Kind, ObjectText, RawJson};
 use super::request_key::RequestKey;
 use super::scope::Scope;
+use super::shown::Shown;
 use super::tag::{Tag, Timeline};
 use super::time::{Micros, Timestamp};
 use super::{Limits, Rejected};
@@ -346,6 +347,7 @@ pub struct Creation {
     pub if_exists: IfExists,
     /// Stored with the session, so that a retry returns the same session.
     pub request: Option<RequestKey>,
+    pub shows: Shown,
     /// The limits apply to the results of the events' operators, too.
     pub limits: Limits,
 }

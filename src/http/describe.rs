@@ -191,6 +191,11 @@ pub const WAIT: Param = Param {
     kind: Kind::Wait,
     about: "For how long to wait for what is not there yet, in seconds, up to 60: `30` or `30s`.",
 };
+pub const ANSWER: Param = Param {
+    name: "answer",
+    kind: Kind::OneOf(&["full", "minimal"]),
+    about: "`minimal`: without what the client has, or can read when it needs it.",
+};
 pub const PAGE_SIZE: Param = Param {
     name: "pageSize",
     kind: Kind::Integer { min: 1, max: i64::MAX },

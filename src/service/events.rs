@@ -6,13 +6,14 @@ use tokio::time::Instant;
 
 use super::retry::{Repeat, Tried};
 use super::{Error, Guard, Reader, Result, Service};
-use crate::domain::append::{Append, Done};
+use crate::domain::append::{Append, Appended as Stored, Done};
 use crate::domain::command::AppendAnswer;
-use crate::domain::event::{EventDraft, NewEvent, StoredEvent, cost};
+use crate::domain::event::{EventDraft, NewEvent, StoredEvent};
 use crate::domain::ids::{EventId, SessionKey};
-use crate::domain::json::RawJson;
+use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::refusal::Refusal;
 use crate::domain::session::SessionInfo;
+use crate::domain::shown::Shown;
 use crate::domain::tag::Tag;
 use crate::domain::time::Micros;
 use crate::store::run::together::Sharing;
@@ -28,20 +29,12 @@ pub enum Answered {
     Partial(RawJson),
 }
 
-impl Answered {
-    /// Its cost, if this request stored it.
-    pub fn cost(&self) -> u32 {
-        match self {
-            Self::Stored { event, replayed: false } => cost(event.body.len()),
-            Self::Stored { replayed: true, .. } | Self::Partial(_) => 0,
-        }
-    }
-}
-
 #[derive(Debug)]
 pub struct Appended {
     pub events: Vec<Answered>,
     pub tag: Tag,
+    /// Of what this request stored.
+    pub cost: u32,
     /// The session was made for them.
     pub created: bool,
 }
@@ -75,6 +68,7 @@ impl Service {
         drafts: Vec<EventDraft>,
         guard: Guard,
         create: bool,
+        shows: Shown,
         deadline: Instant,
     ) -> Result<Appended> {
         let now = self.clock.now();
@@ -84,22 +78,29 @@ impl Service {
         let events = self.seal(complete.into_iter().map(|(_, draft)| draft), now);
         let creates = create.then(|| self.clock.incarnation());
         let (only_if_present, limits) = (None, self.limits);
-        let append = Append { key, events, guard, only_if_present, limits, now, with_state: false, creates };
-        let done = if append.events.is_empty() {
+        let append = Arc::new(Append { key, events, guard, only_if_present, limits, now, with_state: None, creates });
+        let (done, cost) = if append.events.is_empty() {
             let view = self.lease(&append.key, deadline).await?;
             let tag = view.head.tag();
             append.guard.judge(&view.as_head(), &tag, view.now).map_err(|refusal| self.refusal(refusal, false))?;
-            Done { events: Vec::new(), tag }
+            (Done { events: Vec::new(), tag }, 0)
         } else {
-            self.commit(append, deadline).await?.done
+            let committed = self.commit(append.clone(), deadline).await?;
+            let cost = committed.cost();
+            (committed.done, cost)
         };
-        let stored = done.events.into_iter().map(|a| Answered::Stored { event: a.event, replayed: a.replayed });
-        let partial =
-            partial.into_iter().filter_map(|(n, draft)| draft.partial.map(|given| (n, Answered::Partial(given))));
+        let is_minimal = shows == Shown::Minimal;
+        let stored = done.events.into_iter().zip(&append.events).map(|(Stored { event, replayed }, given)| {
+            let event = if is_minimal { event.place(given, replayed) } else { event };
+            Answered::Stored { event, replayed }
+        });
+        let shown = |given: RawJson| Answered::Partial(if is_minimal { short(given.json()) } else { given });
+        let partial = partial.into_iter().filter_map(|(n, draft)| draft.partial.map(|given| (n, shown(given))));
         let mut events: Vec<(usize, Answered)> = places.into_iter().zip(stored).chain(partial).collect();
         events.sort_by_key(|(n, _)| *n);
         let created = creates == Some(done.tag.incarnation);
-        Ok(Appended { events: events.into_iter().map(|(_, answered)| answered).collect(), tag: done.tag, created })
+        let events = events.into_iter().map(|(_, answered)| answered).collect();
+        Ok(Appended { events, tag: done.tag, cost, created })
     }
 
     /// Completes events before the first try, so that every try appends the same ones.
@@ -112,8 +113,8 @@ impl Service {
     }
 
     /// Appends, at the first try in a transaction shared with others.
-    pub(super) async fn commit(&self, append: Append, deadline: Instant) -> Result<AppendAnswer> {
-        let append = Arc::new(append);
+    pub(super) async fn commit(&self, append: impl Into<Arc<Append>>, deadline: Instant) -> Result<AppendAnswer> {
+        let append: Arc<Append> = append.into();
         let write = |first| {
             let sharing = if first { Sharing::Group } else { Sharing::Alone };
             self.store.append(&append, sharing, deadline)
@@ -138,4 +139,15 @@ impl Service {
         }
         Ok(answer)
     }
+}
+
+/// What [`Shown::Minimal`] has of a partial event, which has no place.
+fn short(event: Json<'_>) -> RawJson {
+    let mut short = ObjectText::default();
+    for name in ["id", "timestamp", "partial"] {
+        if let Some(value) = event.get(name) {
+            short.push(name, value.text());
+        }
+    }
+    RawJson::trusted(short.close())
 }

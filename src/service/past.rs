@@ -10,6 +10,7 @@ use crate::domain::query::{Moment, MomentQuery, SessionView, StatePart};
 use crate::domain::refusal::Refusal;
 use crate::domain::request_key::RequestKey;
 use crate::domain::rewind::{RewindRequest, RewindTarget, Rewound};
+use crate::domain::shown::Shown;
 use crate::domain::state_range::StatePage;
 use crate::domain::tag::Tag;
 
@@ -57,11 +58,12 @@ impl Service {
         at: Option<i64>,
         id: Option<SessionId>,
         request: Option<RequestKey>,
+        shows: Shown,
         deadline: Instant,
     ) -> Result<(Made, SessionView)> {
         let session = id.unwrap_or_else(|| self.clock.fresh_id().into());
         let (incarnation, now) = (self.clock.incarnation(), self.clock.now());
-        let fork = Fork { source, at, session, incarnation, request, now };
+        let fork = Fork { source, at, session, incarnation, request, shows, now };
         Ok(self.transact(Repeat::Safe, deadline, |_| self.store.fork(&fork, deadline)).await?.value)
     }
 
@@ -77,12 +79,13 @@ impl Service {
         target: RewindTarget,
         id: Option<EventId>,
         guard: Guard,
+        shows: Shown,
         deadline: Instant,
     ) -> Result<Changed<SessionView>> {
         let event_id = id.unwrap_or_else(|| self.clock.fresh_id().into());
         let invocation_id = format!("rewind-{}", self.clock.fresh_id());
         let (copy_id, now) = (self.clock.fresh_id(), self.clock.now());
-        let request = RewindRequest { key, target, event_id, copy_id, invocation_id, guard, now };
+        let request = RewindRequest { key, target, event_id, copy_id, invocation_id, guard, shows, now };
         let Tried { value: Rewound { view, appended, cost }, unclear } =
             self.transact(Repeat::Safe, deadline, |_| self.store.rewind(&request, deadline)).await?;
         // Made by an earlier try of this request, whose answer was lost: for the client, it is new.

@@ -9,10 +9,11 @@ use super::{Error, Guard, Made, Reader, Result, Service};
 use crate::domain::access::Names;
 use crate::domain::activity::{ACTIVE, Activity};
 use crate::domain::command::{Deletion, MetadataUpdate};
-use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{Creation, IfExists, MetadataPatch, SessionDraft, SessionInfo};
+use crate::domain::shown::Shown;
 
 impl Reader {
     /// The session with what `state` and `events` ask for.
@@ -93,8 +94,8 @@ impl Reader {
 }
 
 impl Service {
-    /// Creates a session under `id`, a given or a fresh one; returns it, and whether it was created or found. It stores
-    /// `request`.
+    /// Creates a session under the id of the draft, or a fresh one; returns what it shows, and whether it was created or found. It
+    /// stores `request`.
     ///
     /// # Errors
     /// `SessionAlreadyExists`, or `RevisionMismatch`, if it exists and is not to be returned; `CreationKeyConflict`;
@@ -102,14 +103,14 @@ impl Service {
     pub async fn create_session(
         &self,
         user: UserKey,
-        id: Option<SessionId>,
         draft: SessionDraft,
         request: Option<RequestKey>,
         if_exists: IfExists,
+        shows: Shown,
         deadline: Instant,
     ) -> Result<(Made, SessionView)> {
         let now = self.clock.now();
-        let session = id.or(draft.session_id).unwrap_or_else(|| self.clock.fresh_id().into());
+        let session = draft.session_id.unwrap_or_else(|| self.clock.fresh_id().into());
         let creation = Arc::new(Creation {
             key: SessionKey { user, session },
             incarnation: self.clock.incarnation(),
@@ -120,6 +121,7 @@ impl Service {
             labels: draft.labels,
             expiry: draft.expiry,
             request,
+            shows,
             if_exists,
             limits: self.limits,
         });
@@ -131,7 +133,7 @@ impl Service {
         Ok((made, view))
     }
 
-    /// Changes metadata; returns the session with its first page of events.
+    /// Changes metadata; returns what it shows of the session, with the first page of its events.
     ///
     /// # Errors
     /// `SessionNotFound`, `Lease`, `RevisionMismatch`.
@@ -140,9 +142,10 @@ impl Service {
         key: SessionKey,
         patch: MetadataPatch,
         guard: Guard,
+        shows: Shown,
         deadline: Instant,
     ) -> Result<SessionView> {
-        let update = MetadataUpdate { key, patch, guard, now: self.clock.now() };
+        let update = MetadataUpdate { key, patch, guard, shows, now: self.clock.now() };
         // Retried even if unclear: fields are set, not computed, and either of two concurrent PATCHes may be the last.
         let write = |_| self.store.update_metadata(&update, deadline);
         Ok(self.transact(Repeat::Safe, deadline, write).await?.value)

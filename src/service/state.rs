@@ -111,14 +111,15 @@ impl Reader {
 }
 
 impl Service {
-    /// Changes state through one appended event, and shows the merged state afterwards.
+    /// Changes state through one appended event, and shows what is asked of the merged state afterwards.
     pub async fn patch_state(
         &self,
         edit: WrittenEdit<'_>,
         change: StateChange<'_>,
+        shows: StateFilter,
         deadline: Instant,
     ) -> Result<Changed<SessionView>> {
-        let append = Append { with_state: true, ..self.append_of(change, edit) };
+        let append = Append { with_state: Some(shows), ..self.append_of(change, edit) };
         let committed = self.commit(append, deadline).await?;
         let (replayed, cost) = (committed.is_replay(), committed.cost());
         Ok(Changed { replayed, cost, after: committed.view.ok_or(Error::SessionNotFound)? })
@@ -171,7 +172,7 @@ impl Service {
         let events = self.seal(std::iter::once(EventDraft::of_change(id, author, invocation_id, edit)), now);
         // The limit is for what the client sent, the value or the body, and not for the event around it.
         let limits = Limits { event_bytes: usize::MAX, ..self.limits };
-        Append { key, events, guard, only_if_present: None, limits, now, with_state: false, creates: None }
+        Append { key, events, guard, only_if_present: None, limits, now, with_state: None, creates: None }
     }
 
     /// Changes app or user state on its own, and returns what `shows` says of it afterwards. There is no event id to recognise a retry by. So without

@@ -181,7 +181,7 @@ pub trait Tx: FeedTx {
     /// state. Returns their incarnations.
     fn insert_sessions(&mut self, inserts: &[SessionInsert<'_>]) -> impl Future<Output = Result<Vec<i64>>> + Send;
     /// Creates [simple](Creation::is_simple) sessions of one app in one statement, which commits. Returns those that it created, with
-    /// their merged states. The ids or the idempotency keys of the others are in use.
+    /// their merged states unless no creation shows it. The ids or the idempotency keys of the others are in use.
     fn create_at_once(
         &mut self,
         inserts: &[SessionInsert<'_>],

@@ -16,6 +16,7 @@ use sessiond::domain::policy::{Policy, PolicyWrite};
 use sessiond::domain::query::{EventQuery, ListQuery, OrderBy, StateFilter, StatePart};
 use sessiond::domain::rewind::RewindTarget;
 use sessiond::domain::session::{IfExists, MetadataPatch, SessionDraft};
+use sessiond::domain::shown::Shown;
 use sessiond::domain::time::Micros;
 use sessiond::metrics::Metrics;
 use sessiond::service::{Answered, Clock, Error, Guard, Service, SystemClock, Taken};
@@ -79,8 +80,8 @@ impl Replica {
     /// The expiry of the session that was made.
     async fn create(&self, id: &str, body: &str) -> Result<Option<Micros>> {
         let draft = SessionDraft::parse(Json::parse(body.as_bytes(), 64).unwrap(), false, &Limits::default()).unwrap();
-        let id = SessionId::parse(id).unwrap();
-        let created = self.service.create_session(user(), Some(id), draft, None, IfExists::Refuse, deadline()).await;
+        let draft = SessionDraft { session_id: Some(SessionId::parse(id).unwrap()), ..draft };
+        let created = self.service.create_session(user(), draft, None, IfExists::Refuse, Shown::Full, deadline()).await;
         created.map(|(_, view)| view.head.expire_time)
     }
 
@@ -92,7 +93,8 @@ impl Replica {
     async fn append_event(&self, id: &str, event: &str) -> Result<(i64, Micros)> {
         let event =
             EventDraft::parse(Json::parse(event.as_bytes(), 64).unwrap(), "", None, &Limits::default()).unwrap();
-        let appended = self.service.append(key(id), vec![event], Guard::default(), false, deadline()).await?;
+        let appended =
+            self.service.append(key(id), vec![event], Guard::default(), false, Shown::Full, deadline()).await?;
         let [Answered::Stored { event, .. }] = &appended.events[..] else { panic!("{appended:?}") };
         Ok((event.sequence, event.commit_time))
     }
@@ -115,7 +117,7 @@ impl Replica {
 
     async fn patch(&self, id: &str, body: &str) -> Result<Option<Micros>> {
         let patch = MetadataPatch::parse(Json::parse(body.as_bytes(), 64).unwrap()).unwrap();
-        let view = self.service.update_metadata(key(id), patch, Guard::default(), deadline()).await?;
+        let view = self.service.update_metadata(key(id), patch, Guard::default(), Shown::Full, deadline()).await?;
         Ok(view.head.expire_time)
     }
 
@@ -148,12 +150,13 @@ impl Replica {
         let value = service.value(&key, "k", deadline()).await.map(drop);
         let then =
             service.state_at(key.clone(), 0, StatePart::Keys(StateFilter::default()), deadline()).await.map(drop);
-        let fork = service.fork(key.clone(), None, None, None, deadline()).await;
+        let fork = service.fork(key.clone(), None, None, None, Shown::Full, deadline()).await;
         let forked = fork.as_ref().ok().map(|(_, view)| view.head.key.clone());
         let metadata = self.patch(id, r#"{"displayName":"n"}"#).await.map(drop);
         let append = self.append(id).await.map(drop);
         let target = RewindTarget::Revision(0);
-        let rewind = service.rewind(key.clone(), target, None, Guard::default(), deadline()).await.map(drop);
+        let rewind =
+            service.rewind(key.clone(), target, None, Guard::default(), Shown::Full, deadline()).await.map(drop);
         let mut found: Vec<bool> = [whole, event, value, then, fork.map(drop), metadata, append, rewind]
             .into_iter()
             .map(|answer| match answer {
@@ -303,7 +306,7 @@ async fn a_replica_whose_clock_is_wrong_writes_no_wrong_times() {
                 .push(replica.append_event("s", r#"{"actions":{"stateDelta":{"user:k":2,"app:k":1}}}"#).await.unwrap());
         }
         let fork = SessionId::parse("fork").unwrap();
-        wrong.service.fork(key("s"), Some(0), Some(fork), None, deadline()).await.unwrap();
+        wrong.service.fork(key("s"), Some(0), Some(fork), None, Shown::Full, deadline()).await.unwrap();
         let after = SystemClock.now();
 
         let (created, _, committed) = right.times("s").await;
@@ -398,11 +401,11 @@ async fn times_of_commits_do_not_go_back(place: Place) {
     assert_eq!(answered, committed[2]);
     // And where it is copied.
     let fork = SessionId::parse("f").unwrap();
-    replica.service.fork(key("s"), None, Some(fork), None, deadline()).await.unwrap();
+    replica.service.fork(key("s"), None, Some(fork), None, Shown::Full, deadline()).await.unwrap();
     let (_, after_fork) = replica.append_event("f", "{}").await.unwrap();
     assert!(after_fork >= answered, "{after_fork:?} {answered:?}");
     let target = RewindTarget::Revision(1);
-    replica.service.rewind(key("s"), target, None, Guard::default(), deadline()).await.unwrap();
+    replica.service.rewind(key("s"), target, None, Guard::default(), Shown::Full, deadline()).await.unwrap();
     let (.., committed) = replica.times("s").await;
     assert!(committed.is_sorted(), "{committed:?}");
     place.finish().await;

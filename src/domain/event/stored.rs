@@ -105,6 +105,20 @@ impl StoredEvent {
         self.body.len() + PLACE
     }
 
+    /// What [`Shown::Minimal`](crate::domain::shown::Shown) has of it, `{id, timestamp}` beside its place, after it was appended as
+    /// `given`, now or before. A stub stays.
+    pub fn place(self, given: &NewEvent, replayed: bool) -> Self {
+        if self.is_stub {
+            return self;
+        }
+        // A retry may write the timestamp in another way, or leave it out.
+        let stored = replayed.then(|| Json::trusted(&self.body).get("timestamp")).flatten();
+        let mut body = ObjectText::default();
+        body.push_str("id", given.id.as_str());
+        body.push("timestamp", stored.map_or(given.timestamp.number.text(), |number| number.text()));
+        Self { body: body.close().into(), ..self }
+    }
+
     /// Appends the event as readers see it: its body with `sequence` and `commitTime`.
     pub fn write_json(&self, out: &mut String) {
         out.reserve(self.weight());

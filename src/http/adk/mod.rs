@@ -19,11 +19,12 @@ use crate::domain::Limits;
 use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
-use crate::domain::ids::{SessionId, SessionKey, UserKey};
+use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::json::{Json, Kind as JsonKind, ObjectText};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
+use crate::domain::shown::Shown;
 use crate::http::call::{Call, Received};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
 use crate::http::live::history::session_as;
@@ -67,7 +68,7 @@ pub async fn create(mut call: Call) -> Result<Answer, Problem> {
         None => SessionDraft::default(),
     };
     let request = call.request_key(native)?;
-    created(call, user, None, draft, request).await
+    created(call, user, draft, request).await
 }
 
 /// The body, which may be absent or `null`.
@@ -125,20 +126,20 @@ pub async fn create_with_id(mut call: Call) -> Result<Answer, Problem> {
     };
     limits.check_keys(state.len())?;
     let request = call.request_key(json)?;
-    created(call, user, Some(session), SessionDraft { state, ..SessionDraft::default() }, request).await
+    created(call, user, SessionDraft { session_id: Some(session), state, ..SessionDraft::default() }, request).await
 }
 
 async fn created(
     call: Call,
     user: UserKey,
-    id: Option<SessionId>,
     draft: SessionDraft,
     request: Option<RequestKey>,
 ) -> Result<Answer, Problem> {
-    let is_in_path = id.is_some();
+    let is_in_path = call.names.session().is_ok();
     let cost = draft.cost();
     call.charge(cost)?;
-    let created = call.writer()?.create_session(user, id, draft, request, IfExists::Refuse, call.deadline).await;
+    let created =
+        call.writer()?.create_session(user, draft, request, IfExists::Refuse, Shown::Full, call.deadline).await;
     let (made, view) = created.map_err(|error| match error {
         // The native API's advice does not apply: there is no PUT here.
         service::Error::SessionAlreadyExists => {
@@ -216,7 +217,8 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     let invocation_id = &invocation_id;
     let change = StateChange { key, id, author: "user", invocation_id, guard };
     call.charge(body.cost())?;
-    let Changed { replayed, cost, after: mut view } = call.writer()?.patch_state(edit, change, call.deadline).await?;
+    let Changed { replayed, cost, after: mut view } =
+        call.writer()?.patch_state(edit, change, StateFilter::default(), call.deadline).await?;
     call.costs(cost);
     // No event has been read yet.
     view.events.more = true;

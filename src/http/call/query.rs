@@ -8,9 +8,10 @@ use super::names::{check_escapes, check_state_key};
 use crate::domain::envelope::to_camel;
 use crate::domain::lease::{parse_epoch, parse_incarnation};
 use crate::domain::session::{MAX_LABELS, check_label_name, check_label_value};
+use crate::domain::shown::Shown;
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits};
-use crate::http::describe::{Kind, Operation, PAGE_SIZE, Param, QUERY_TOKEN, WAIT};
+use crate::http::describe::{ANSWER, Kind, Operation, PAGE_SIZE, Param, QUERY_TOKEN, WAIT};
 use crate::http::reply::Problem;
 
 /// The page size if the request does not set one.
@@ -118,6 +119,11 @@ impl Query {
 
     pub fn incarnation(&self, param: &Param) -> Option<i64> {
         self.text(param).and_then(|text| parse_incarnation(text).ok())
+    }
+
+    /// What the answer to a write is to show.
+    pub fn shown(&self) -> Shown {
+        if self.text(&ANSWER) == Some("minimal") { Shown::Minimal } else { Shown::Full }
     }
 
     /// The page size.

@@ -11,14 +11,26 @@ use tokio::time::Instant;
 use super::watched::{Watched, wait_or_cut};
 use crate::domain::query::{EventPage, EventQuery, SessionView};
 use crate::domain::session::SessionInfo;
+use crate::domain::shown::Shown;
 use crate::http::call::Call;
-use crate::http::reply::{Answer, Form, NATIVE, push_events_as};
+use crate::http::reply::{Answer, Form, NATIVE, push_events_as, session_object};
 use crate::service::Reader;
 
 /// A session with its events. Events beyond those in the view are streamed page by page, none beyond the view's
 /// revision: the answer is one snapshot however long it takes, and memory does not grow with it.
 pub fn session(call: &Call, answer: Answer, view: SessionView, events: EventQuery) -> Answer {
     session_as(NATIVE, call, answer, view, events)
+}
+
+/// The answer to a write of a session.
+pub fn written(call: &Call, answer: Answer, view: SessionView, shows: Shown) -> Answer {
+    match shows {
+        Shown::Full => session(call, answer, view, EventQuery::all()),
+        Shown::Minimal => {
+            let view = SessionView { state: None, ..view };
+            answer.tag(view.head.tag()).json(session_object(&view).close())
+        }
+    }
 }
 
 /// [`session`], in another form.

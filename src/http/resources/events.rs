@@ -9,9 +9,10 @@ use crate::domain::ids::SessionKey;
 use crate::domain::json::Kind as JsonKind;
 use crate::domain::query::{EventQuery, History};
 use crate::domain::session::{SessionInfo, parse_events};
+use crate::domain::shown::Shown;
 use crate::http::call::{Call, Received};
 use crate::http::describe::{
-    Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
+    ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
 };
 use crate::http::live::wait::{Wait, current};
 use crate::http::reply::{self, Answer, Code, Problem};
@@ -51,8 +52,9 @@ pub const APPEND: Operation = Operation {
     description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
                   event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
                   200 and the stored event; other content, 409. An event with `partial: true` is answered and not \
-                  stored. `Idempotency-Key` is the id of a single event that has none; beside another id it is refused.",
-    query: &[OUTPUT_KEY, CREATE],
+                  stored. `Idempotency-Key` is the id of a single event that has none; beside another id it is refused. \
+                  With `answer=minimal` the answer has of each event `{id, sequence, timestamp, commitTime}`.",
+    query: &[OUTPUT_KEY, CREATE, ANSWER],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "AppendEvents", required: true }),
     answers: &[
@@ -81,10 +83,10 @@ pub const APPEND: Operation = Operation {
 };
 
 pub async fn append(mut call: Call) -> Result<Answer, Problem> {
-    let Given { key, guard, drafts, several, create, body: _body } = read(&mut call).await?;
-    call.charge(total(drafts.iter().map(EventDraft::cost)))?;
-    let appended = call.writer()?.append(key, drafts, guard, create, call.deadline).await?;
-    call.costs(total(appended.events.iter().map(Answered::cost)));
+    let Given { key, guard, drafts, several, create, shows, body: _body } = read(&mut call).await?;
+    call.charge(drafts.iter().map(EventDraft::cost).fold(0, u32::saturating_add))?;
+    let appended = call.writer()?.append(key, drafts, guard, create, shows, call.deadline).await?;
+    call.costs(appended.cost);
 
     let mut text = String::new();
     let (mut fresh, mut replayed) = (0, 0);
@@ -109,10 +111,6 @@ pub async fn append(mut call: Call) -> Result<Answer, Problem> {
     Ok(answer.json(text))
 }
 
-fn total(costs: impl Iterator<Item = u32>) -> u32 {
-    costs.fold(0, u32::saturating_add)
-}
-
 /// The events that a request asks to append.
 struct Given {
     key: SessionKey,
@@ -122,6 +120,7 @@ struct Given {
     several: bool,
     /// To make the session if there is none.
     create: bool,
+    shows: Shown,
     /// Its memory stays reserved until the request is answered.
     body: Received,
 }
@@ -157,7 +156,7 @@ async fn read(call: &mut Call) -> Result<Given, Problem> {
             _ => draft,
         }]
     };
-    Ok(Given { key, guard, drafts, several, create: query.boolean(&CREATE), body })
+    Ok(Given { key, guard, drafts, several, create: query.boolean(&CREATE), shows: query.shown(), body })
 }
 
 const ORDER: Param =

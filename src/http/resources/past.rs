@@ -6,10 +6,9 @@ use crate::domain::access::Role;
 use crate::domain::envelope::Fields;
 use crate::domain::ids::SessionId;
 use crate::domain::json::Kind;
-use crate::domain::query::EventQuery;
 use crate::domain::rewind::RewindTarget;
 use crate::http::call::{Call, Received};
-use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
+use crate::http::describe::{ANSWER, Access, Body, Header, Operation, Reply, Serving};
 use crate::http::live::history;
 use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::{REPLAYED, of_creation};
@@ -25,7 +24,7 @@ pub const FORK: Operation = Operation {
                   same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says \
                   so. App and user state are shared and not copied. Display name, labels and expiry are copied. The \
                   source does not change. `Idempotency-Key` works as for a creation.",
-    query: &[],
+    query: &[ANSWER],
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "ForkSession", required: false }),
     answers: &[
@@ -33,7 +32,7 @@ pub const FORK: Operation = Operation {
         Reply {
             status: StatusCode::CREATED,
             about: "The new session.",
-            schema: Some("Session"),
+            schema: Some("WrittenSession"),
             headers: &["Location", "ETag"],
         },
     ],
@@ -41,7 +40,7 @@ pub const FORK: Operation = Operation {
 };
 
 pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
-    let source = call.names.session()?;
+    let (source, shows) = (call.names.session()?, call.take_query().shown());
     let (mut at, mut id) = (None, None);
     let body = call.body().await?;
     let json = body.as_ref().map(Received::json).transpose()?;
@@ -62,13 +61,13 @@ pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
         let cost = call.service.fork_cost(&source, at, call.deadline).await?;
         call.charge(cost)?;
     }
-    let (made, view) = call.writer()?.fork(source, at, id, request, call.deadline).await?;
+    let (made, view) = call.writer()?.fork(source, at, id, request, shows, call.deadline).await?;
     if made != Made::New {
         call.costs(0);
     }
     let id = view.head.key.session.to_string();
     // The access log already has `session`, the source, from the path.
-    Ok(history::session(&call, of_creation(made, &view), view, EventQuery::all()).named(vec![("fork", id)]))
+    Ok(history::written(&call, of_creation(made, &view), view, shows).named(vec![("fork", id)]))
 }
 
 pub const REWIND: Operation = Operation {
@@ -83,13 +82,13 @@ pub const REWIND: Operation = Operation {
                   rewound events with `excludeRewound`. If `toRevision` cuts an invocation in two, its events up to \
                   there are appended once more after that event (new ids, `customMetadata.rewindCopyOf`, no change of \
                   state), because ADK rewinds whole invocations. `Idempotency-Key` is the id of the event.",
-    query: &[],
+    query: &[ANSWER],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "RewindSession", required: true }),
     answers: &[Reply {
         status: StatusCode::OK,
         about: "The session.",
-        schema: Some("Session"),
+        schema: Some("WrittenSession"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
     errors: &[
@@ -105,10 +104,11 @@ pub const REWIND: Operation = Operation {
 };
 
 pub async fn rewind(mut call: Call) -> Result<Answer, Problem> {
-    let key = call.names.session()?;
+    let (key, shows) = (call.names.session()?, call.take_query().shown());
     let (guard, id) = (call.headers.guard()?, call.headers.idempotency_key()?);
     let target = RewindTarget::parse(call.required_body().await?.json()?)?;
-    let Changed { replayed, cost, after: view } = call.writer()?.rewind(key, target, id, guard, call.deadline).await?;
+    let Changed { replayed, cost, after: view } =
+        call.writer()?.rewind(key, target, id, guard, shows, call.deadline).await?;
     call.costs(cost);
-    Ok(history::session(&call, Answer::ok().replayed(replayed), view, EventQuery::all()))
+    Ok(history::written(&call, Answer::ok().replayed(replayed), view, shows))
 }

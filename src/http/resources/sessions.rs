@@ -14,7 +14,7 @@ use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use crate::domain::time::Micros;
 use crate::http::call::{Call, Received};
 use crate::http::describe::{
-    Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
+    ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
 };
 use crate::http::live::history;
 use crate::http::live::wait::current;
@@ -35,7 +35,7 @@ pub const CREATE: Operation = Operation {
                   appended in order, with their deltas. All of it commits in one transaction. A blank or missing \
                   `sessionId` asks for a generated one (UUIDv7). The session remembers an `Idempotency-Key`: while it is \
                   there, the same request of this user with the same key is answered with it.",
-    query: &[],
+    query: &[ANSWER],
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "CreateSession", required: false }),
     answers: &[
@@ -43,7 +43,7 @@ pub const CREATE: Operation = Operation {
         Reply {
             status: StatusCode::CREATED,
             about: "The session.",
-            schema: Some("Session"),
+            schema: Some("WrittenSession"),
             headers: &["Location", "ETag"],
         },
     ],
@@ -51,15 +51,15 @@ pub const CREATE: Operation = Operation {
 };
 
 pub async fn create(mut call: Call) -> Result<Answer, Problem> {
-    let user = call.names.user()?;
+    let (user, shows) = (call.names.user()?, call.take_query().shown());
     let (draft, request) = session_draft(&mut call, true).await?;
     let cost = draft.cost();
     call.charge(cost)?;
-    let created = call.writer()?.create_session(user, None, draft, request, IfExists::Refuse, call.deadline);
+    let created = call.writer()?.create_session(user, draft, request, IfExists::Refuse, shows, call.deadline);
     let (made, view) = created.await?;
     call.costs(cost_of_creation(cost, made, &view));
     let id = view.head.key.session.to_string();
-    Ok(history::session(&call, of_creation(made, &view), view, EventQuery::all()).named(vec![("session", id)]))
+    Ok(history::written(&call, of_creation(made, &view), view, shows).named(vec![("session", id)]))
 }
 
 /// The actual cost of a creation with this charge: more if operators made its events larger, 0 if it created nothing.
@@ -80,7 +80,7 @@ pub fn of_creation(made: Made, view: &SessionView) -> Answer {
 pub const REPLAYED: Reply = Reply {
     status: StatusCode::OK,
     about: "The session that an earlier request with this `Idempotency-Key` made, as it is now.",
-    schema: Some("Session"),
+    schema: Some("WrittenSession"),
     headers: &["ETag", "Idempotent-Replayed"],
 };
 
@@ -93,20 +93,20 @@ pub const GET_OR_CREATE: Operation = Operation {
     description: "An existing session is returned unchanged, whatever the body says; with `If-None-Match: *` it is 412 \
                   instead. An `Idempotency-Key` is remembered if the session is created: then the same request is \
                   answered with it, whatever else it asks.",
-    query: &[],
+    query: &[ANSWER],
     headers: &[Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "GetOrCreateSession", required: false }),
     answers: &[
         Reply {
             status: StatusCode::OK,
             about: "The existing session, unchanged.",
-            schema: Some("Session"),
+            schema: Some("WrittenSession"),
             headers: &["ETag", "Idempotent-Replayed"],
         },
         Reply {
             status: StatusCode::CREATED,
             about: "The session, created.",
-            schema: Some("Session"),
+            schema: Some("WrittenSession"),
             headers: &["Location", "ETag"],
         },
     ],
@@ -114,12 +114,13 @@ pub const GET_OR_CREATE: Operation = Operation {
 };
 
 pub async fn get_or_create(mut call: Call) -> Result<Answer, Problem> {
-    let SessionKey { user, session } = call.names.session()?;
+    let (SessionKey { user, session }, shows) = (call.names.session()?, call.take_query().shown());
     let if_exists = if call.headers.is_create_only()? { IfExists::Mismatch } else { IfExists::Return };
     let (draft, request) = session_draft(&mut call, false).await?;
+    let draft = SessionDraft { session_id: Some(session), ..draft };
     let cost = draft.cost();
     call.charge(cost)?;
-    let created = call.writer()?.create_session(user, Some(session), draft, request, if_exists, call.deadline);
+    let created = call.writer()?.create_session(user, draft, request, if_exists, shows, call.deadline);
     let (made, view) = created.await.map_err(|error| match error {
         // Not for an event's precondition, which names the cause itself.
         Error::RevisionMismatch(mismatch) if mismatch.failed.is_empty() => {
@@ -129,7 +130,7 @@ pub async fn get_or_create(mut call: Call) -> Result<Answer, Problem> {
         error => error,
     })?;
     call.costs(cost_of_creation(cost, made, &view));
-    Ok(history::session(&call, of_creation(made, &view), view, EventQuery::all()))
+    Ok(history::written(&call, of_creation(made, &view), view, shows))
 }
 
 async fn session_draft(call: &mut Call, takes_id: bool) -> Result<(SessionDraft, Option<RequestKey>), Problem> {
@@ -191,19 +192,24 @@ pub const PATCH: Operation = Operation {
     summary: "Change a session's metadata",
     description: "Absent fields stay unchanged; `null` clears; `labels` are replaced as a whole. Does not change the \
                   revision and appends no event.",
-    query: &[],
+    query: &[ANSWER],
     headers: &[Header::Lease, Header::IfMatch],
     body: Some(Body { schema: "UpdateSession", required: true }),
-    answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The session.",
+        schema: Some("WrittenSession"),
+        headers: &["ETag"],
+    }],
     errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
 };
 
 pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
-    let key = call.names.session()?;
+    let (key, shows) = (call.names.session()?, call.take_query().shown());
     let guard = call.headers.guard()?;
     let patch = MetadataPatch::parse(call.required_body().await?.json()?)?;
-    let view = call.writer()?.update_metadata(key, patch, guard, call.deadline).await?;
-    Ok(history::session(&call, Answer::ok(), view, EventQuery::all()))
+    let view = call.writer()?.update_metadata(key, patch, guard, shows, call.deadline).await?;
+    Ok(history::written(&call, Answer::ok(), view, shows))
 }
 
 pub const DELETE: Operation = Operation {

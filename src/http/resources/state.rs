@@ -185,6 +185,12 @@ fn filter(query: &Query, limits: &Limits) -> Result<StateFilter, Rejected> {
     Ok(filter)
 }
 
+const ANSWER_OF_PATCH: Param = Param {
+    name: "answer",
+    kind: Kind::OneOf(&["full", "changed"]),
+    about: "`changed`: only the keys that the request names, as they are now; one that is not there is absent.",
+};
+
 pub const PATCH: Operation = Operation {
     id: "patchState",
     tag: "State",
@@ -194,12 +200,12 @@ pub const PATCH: Operation = Operation {
     description: "Through one appended event, whose id is `eventId` or `Idempotency-Key` if one is given; then a retry \
                   changes nothing twice. `stateDelta` replaces values whole, `temp:` keys dropped; then the operators \
                   of `stateOps` are applied. With `preconditions`, only if they hold.",
-    query: &[],
+    query: &[ANSWER_OF_PATCH],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchState", required: true }),
     answers: &[Reply {
         status: StatusCode::OK,
-        about: "The merged state.",
+        about: "The merged state, or what the request named of it.",
         schema: Some("State"),
         headers: &["ETag", "Idempotent-Replayed"],
     }],
@@ -207,6 +213,7 @@ pub const PATCH: Operation = Operation {
 };
 
 pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
+    let changed = call.take_query().text(&ANSWER_OF_PATCH) == Some("changed");
     let key = call.names.session()?;
     let guard = call.headers.guard()?;
     let idempotency_key = call.headers.idempotency_key()?;
@@ -231,7 +238,10 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
         invocation_id: invocation_id.as_deref().unwrap_or_default(),
         guard,
     };
-    let Changed { replayed, cost, after: view } = call.writer()?.patch_state(edit, change, call.deadline).await?;
+    let named = changed.then(|| edit.edit.names(Keys::Merged));
+    let shows = named.map_or_else(StateFilter::default, |keys| StateFilter::keys(keys.iter().map(String::as_str)));
+    let patched = call.writer()?.patch_state(edit, change, shows, call.deadline);
+    let Changed { replayed, cost, after: view } = patched.await?;
     call.costs(cost);
     Ok(Answer::ok().tag(view.head.tag()).replayed(replayed).json(view.state.unwrap_or_default()))
 }
@@ -455,7 +465,7 @@ pub const PATCH_APP: Operation = Operation {
                   they mean in a change of a session's state. The scope remembers an `Idempotency-Key` for a day: then the \
                   same request with the same key changes nothing, and is answered with the state as it is. Without one a \
                   lost answer is told as `outcome: unknown`.",
-    query: &[],
+    query: &[ANSWER_OF_PATCH],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchScope", required: true }),
     answers: PATCHED_SCOPE,
@@ -487,16 +497,19 @@ pub async fn patch_user(call: Call) -> Result<Answer, Problem> {
 }
 
 async fn patch_scope(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+    let changed = call.take_query().text(&ANSWER_OF_PATCH) == Some("changed");
     let if_match = call.headers.if_match()?;
     let body = call.required_body().await?;
     let json = body.json()?;
     let mut fields = Fields::of(json, "")?;
-    let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, Keys::Of(scope.scope()), &call.limits())?;
+    let keys = Keys::Of(scope.scope());
+    let WrittenEdit { edit, .. } = WrittenEdit::take(&mut fields, keys, &call.limits())?;
+    let shows = if changed { ScopePart::Keys(edit.names(keys)) } else { ScopePart::Whole };
     fields.finish()?;
     let request = call.request_key(Some(json))?;
     call.charge(body.cost())?;
     let Changed { replayed, cost, after: view } =
-        call.writer()?.write_scope(scope, edit, if_match, request, ScopePart::Whole, call.deadline).await?;
+        call.writer()?.write_scope(scope, edit, if_match, request, shows, call.deadline).await?;
     call.costs(cost);
     Ok(Answer::ok().tag(scope_tag(view.revision)).replayed(replayed).json(view.state))
 }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::domain::append::{Append, Outcome, decide, needs};
 use crate::domain::command::AppendAnswer;
+use crate::domain::query::SessionQuery;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::Creation;
 use crate::domain::writes;
@@ -137,12 +138,12 @@ async fn append<X: Tx>(tx: &mut X, batch: &[Arc<Append>], on_locked: OnLocked) -
     }
     let mut answers = Vec::with_capacity(batch.len());
     for (append, outcome) in batch.iter().zip(outcomes) {
-        answers.push(match outcome {
-            Some(Ok(done)) if append.with_state => {
-                let view = view(tx, &session_state(&append.key, append.now)).await?;
-                Some(Ok(AppendAnswer { done, view: Some(view) }))
+        answers.push(match (outcome, &append.with_state) {
+            (Some(Ok(done)), Some(filter)) => {
+                let query = SessionQuery { state: Some(filter.clone()), ..session_state(&append.key, append.now) };
+                Some(Ok(AppendAnswer { done, view: Some(view(tx, &query).await?) }))
             }
-            outcome => outcome.map(|outcome| outcome.map(|done| AppendAnswer { done, view: None })),
+            (outcome, _) => outcome.map(|outcome| outcome.map(|done| AppendAnswer { done, view: None })),
         });
     }
     Ok((answers, end))

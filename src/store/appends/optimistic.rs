@@ -53,7 +53,9 @@ pub async fn append<B: Backend>(
     let needs = needs(batch.iter().map(|append| &**append));
     let apps = needs.scopes.keys().filter(|scope| scope.scope() == Scope::App).count();
     let spans_apps = apps > 1 && call.shape().batches_by_app();
-    if spans_apps || batch.iter().any(|append| append.with_state || append.names_artifacts()) || remembered.take_doubt()
+    if spans_apps
+        || batch.iter().any(|append| append.with_state.is_some() || append.names_artifacts())
+        || remembered.take_doubt()
     {
         remembered.evict(&needs);
         return Ok(None);

@@ -491,7 +491,7 @@ fn append_of(session: &SessionKey, save: &Save, event: &SaveEvent, version: i64)
         only_if_present: None,
         limits: Limits::unbounded_input(),
         now: save.now,
-        with_state: false,
+        with_state: None,
         creates: None,
     }
 }

@@ -18,7 +18,7 @@ use crate::store::erasures::admit;
 use crate::store::error::{Cause, Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::create::{InTheWay, exceeded, hold_count, in_the_way, insert_listed, made_before};
-use crate::store::sessions::read::{event_at, head, not_there, view, whole_session};
+use crate::store::sessions::read::{event_at, head, not_there, view, written};
 use crate::store::sql::columns::{EVENT_NAMES, LOST, OF_INCARNATION, SESSION_METADATA, SPAN, STATE};
 use crate::store::sql::query::{Query, Sql, at_most_one, one};
 use crate::store::sql::statements::statements;
@@ -88,7 +88,7 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Decided<((
     if first <= last {
         told.push(Committed::Events { key: key.clone(), incarnation, first, last });
     }
-    Ok(((Made::New, view(tx, &whole_session(&key, fork.now)).await?), End::Commit(told)))
+    Ok(((Made::New, view(tx, &written(&key, fork.now, fork.shows)).await?), End::Commit(told)))
 }
 
 /// What the events of a session up to a revision cost, that a fork copies.
@@ -106,8 +106,8 @@ async fn forked_before<X: Tx>(
 ) -> Decided<Option<(Made, SessionView)>> {
     Ok(match found {
         InTheWay::Nothing => None,
-        InTheWay::OurOwn => Some((Made::New, view(tx, &whole_session(key, fork.now)).await?)),
-        InTheWay::Retried(key) => Some((Made::Before, view(tx, &whole_session(&key, fork.now)).await?)),
+        InTheWay::OurOwn => Some((Made::New, view(tx, &written(key, fork.now, fork.shows)).await?)),
+        InTheWay::Retried(key) => Some((Made::Before, view(tx, &written(&key, fork.now, fork.shows)).await?)),
         InTheWay::OtherRequest => return Err(Refusal::CreationKeyConflict.into()),
         InTheWay::Other => return Err(Refusal::SessionAlreadyExists.into()),
     })

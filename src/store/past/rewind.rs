@@ -21,7 +21,7 @@ use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::{End, apply};
 use crate::store::sessions::change::locked_live;
-use crate::store::sessions::read::{event_at, head, not_there, view, whole_session};
+use crate::store::sessions::read::{event_at, head, not_there, view, written};
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::query::{Query, Sql, row};
 use crate::store::sql::statements::statements;
@@ -44,7 +44,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewo
     let append = match rewind::decide(&mut loaded, request, past)? {
         Decision::Append(append) => append,
         Decision::Replayed => {
-            let view = view(tx, &whole_session(&request.key, request.now)).await?;
+            let view = view(tx, &written(&request.key, request.now, request.shows)).await?;
             return Ok((Rewound { view, appended: 0, cost: 0 }, End::Release));
         }
     };
@@ -57,7 +57,7 @@ pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewo
     let mark = (request.copy_id.as_u64_pair().1 >> 1).cast_signed();
     let by = (mark, row.head.revision + 1);
     let end = end.after(restore(tx, holder, &artifacts, by, request.now).await?);
-    let view = view(tx, &whole_session(&request.key, request.now)).await?;
+    let view = view(tx, &written(&request.key, request.now, request.shows)).await?;
     Ok((Rewound { view, appended: append.events.len(), cost }, end))
 }
 

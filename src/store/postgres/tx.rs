@@ -16,7 +16,9 @@ use super::statements::{
     NEXT_BURIED, NEXT_BURIED_UNLOCKED, READ_HEADS, READ_REVISIONS, VALUES,
 };
 use super::words::{DISTRIBUTED, WORDS, pinned};
-use super::write::{apps_of, create_sessions, insert_sessions, insert_unlisted, list_sessions, write_call};
+use super::write::{
+    apps_of, create_sessions, insert_sessions, insert_unlisted, list_sessions, shows_states, write_call,
+};
 use crate::domain::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionId, SessionKey, StateAddress, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
@@ -31,7 +33,7 @@ use crate::store::pool::Lease;
 use crate::store::shape::Shape;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
 use crate::store::sql::query::{Query, Row, Sql, Value};
-use crate::store::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
+use crate::store::sql::rows::{BuriedRow, HeadRow, IncarnationRow, LockedRow, ViewRow};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
 
@@ -217,13 +219,11 @@ impl Tx for PgTx {
     }
 
     async fn views(&mut self, queries: &[&SessionQuery]) -> Result<Vec<Option<SessionView>>> {
-        if let [query] = queries
-            && !query.is_plain()
-        {
-            return Ok(vec![view::in_parts(self, query, pinned(query.now)).await?]);
-        }
         let mut views: Vec<Option<SessionView>> = queries.iter().map(|_| None).collect();
-        let places = queries.iter().copied().enumerate();
+        for (query, shown) in queries.iter().zip(&mut views).filter(|(query, _)| !query.is_plain()) {
+            *shown = view::in_parts(self, query, pinned(query.now)).await?;
+        }
+        let places = queries.iter().copied().enumerate().filter(|(_, query)| query.is_plain());
         let (mut careful, quick): (Vec<_>, Vec<_>) = places.partition(|(_, query)| self.unfinished.take(query));
         let unfinished = self.read(&quick, true, &mut views).await?;
         unfinished.iter().for_each(|(_, query)| self.unfinished.note(query));
@@ -390,13 +390,16 @@ impl Tx for PgTx {
         let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
         rows.sort_by_key(|insert| &insert.creation.key);
         let Some(mut statement) = create_sessions(&rows, self.feeds) else { return Ok(Vec::new()) };
+        let view =
+            |head: HeadRow, state| Ok(SessionView { head: head.try_into()?, state, events: EventPage::default() });
+        if !shows_states(&rows) {
+            let heads: Vec<HeadRow> =
+                statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
+            return heads.into_iter().map(|head| view(head, None)).collect();
+        }
         let rows: Vec<ViewRow> =
             statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        let view = |row: ViewRow| {
-            let state = Some(row.state.merged());
-            Ok(SessionView { head: row.head.try_into()?, state, events: EventPage::default() })
-        };
-        rows.into_iter().map(view).collect()
+        rows.into_iter().map(|row| view(row.head, Some(row.state.merged()))).collect()
     }
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {

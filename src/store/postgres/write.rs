@@ -20,6 +20,7 @@ use crate::domain::policy::DAY;
 use crate::domain::query::{UPDATE_BUCKET, update_bucket};
 use crate::domain::scope::Scope;
 use crate::domain::session::Creation;
+use crate::domain::shown::Shown;
 use crate::domain::time::Micros;
 use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrite, StateWrites, Writes};
 use crate::store::backend::{Noted, SessionInsert, Verdict};
@@ -298,7 +299,7 @@ pub fn list_sessions<'q>(rows: &[(&SessionInsert<'q>, i64)]) -> Option<Query<'q,
 }
 
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
-/// with their merged states. It makes none for a user who may not have one, or whom an erasure holds, or has erased since the
+/// with their merged states if they [are shown](shows_states). It makes none for a user who may not have one, or whom an erasure holds, or has erased since the
 /// statement began.
 pub fn create_sessions(rows: &[&SessionInsert<'_>], feeds: bool) -> Option<QueryBuilder<Postgres>> {
     let mut statement = made_sessions(rows, ADMITTED, "*")?;
@@ -329,7 +330,7 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>], feeds: bool) -> Option<Query
     let mut sql = statement.end()?;
     // What the statement inserts, it does not see: the state of the session is that of its creation.
     sql.push(" select ").push(HEAD_COLUMNS);
-    for state in &SHOWN_STATES {
+    for state in SHOWN_STATES.iter().filter(|_| shows_states(rows)) {
         let ShownState { scope, table, of_session } = *state;
         let (from, of) = match scope {
             Scope::Session => ("k_state", "t.incarnation = s.incarnation"),
@@ -343,6 +344,11 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>], feeds: bool) -> Option<Query
     }
     sql.push(" from made s");
     Some(sql)
+}
+
+/// Whether a creation of these shows the state.
+pub fn shows_states(rows: &[&SessionInsert<'_>]) -> bool {
+    rows.iter().any(|row| row.creation.shows == Shown::Full)
 }
 
 /// Of the rows `k`, those whose users may have sessions.
@@ -423,8 +429,8 @@ pub fn composed() -> Vec<(String, String)> {
 
     let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
     let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
-    let creation = Creation {
-        key,
+    let creation = |shows| Creation {
+        key: key.clone(),
         incarnation: 1,
         now: Micros(0),
         state: Vec::new(),
@@ -434,15 +440,18 @@ pub fn composed() -> Vec<(String, String)> {
         expiry: None,
         if_exists: IfExists::Refuse,
         request: None,
+        shows,
         limits: Limits::default(),
     };
-    let insert = || SessionInsert {
-        creation: &creation,
+    let (full, minimal) = (creation(Shown::Full), creation(Shown::Minimal));
+    let insert_of = |creation| SessionInsert {
+        creation,
         subject: Subject::trusted([0; 32]),
         revision: 0,
         update_time: None,
         initial_state: String::new(),
     };
+    let insert = || insert_of(&full);
     let statements = [
         ("insert_session", insert_sessions(&[&insert()])),
         ("insert_sessions", insert_sessions(&[&insert(), &insert()])),
@@ -450,6 +459,7 @@ pub fn composed() -> Vec<(String, String)> {
         ("distributed_insert_sessions", insert_unlisted(&[&insert(), &insert()])),
         ("create_session", create_sessions(&[&insert()], false)),
         ("create_sessions", create_sessions(&[&insert(), &insert()], true)),
+        ("create_session_minimal", create_sessions(&[&insert_of(&minimal)], false)),
     ];
     let composed = statements
         .into_iter()

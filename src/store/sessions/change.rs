@@ -16,7 +16,7 @@ use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::bury::bury;
-use crate::store::sessions::read::{not_there, view, whole_session};
+use crate::store::sessions::read::{not_there, view, written};
 use crate::store::sql::query::{Query, Sql};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::{Words, ttl_correction};
@@ -49,7 +49,7 @@ pub async fn update_metadata<X: Tx>(tx: &mut X, update: &MetadataUpdate) -> Deci
     if changes {
         set_metadata(tx, &update.key, &update.patch, update.now).await?;
     }
-    let view = view(tx, &whole_session(&update.key, update.now)).await?;
+    let view = view(tx, &written(&update.key, update.now, update.shows)).await?;
     let (key, incarnation) = (update.key.clone(), row.head.incarnation);
     let end = match changes {
         false => End::Release,

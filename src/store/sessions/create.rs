@@ -18,6 +18,7 @@ use crate::domain::refusal::{Bound, Mismatch, Refusal};
 use crate::domain::request_key::RequestKey;
 use crate::domain::scope::Scope;
 use crate::domain::session::{Creation, IfExists};
+use crate::domain::shown::Shown;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
 use crate::store::appends::load::values;
@@ -27,7 +28,7 @@ use crate::store::error::{Decided, Failure, StoreError, corrupt};
 use crate::store::policies;
 use crate::store::run::{Call, End, Written, apply};
 use crate::store::sessions::bury::bury;
-use crate::store::sessions::read::{not_there, on_timeline, view, whole_session};
+use crate::store::sessions::read::{not_there, on_timeline, view, written};
 use crate::store::sql::query::{Query, Sql, at_most_one, one};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Creating;
@@ -95,14 +96,12 @@ async fn in_one_statement<B: Backend>(
 /// Holds the user, and then inserts the session, so that its row is the first lock, as everywhere.
 async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Decided<((Made, SessionView), End)> {
     let events = distinct_events(creation)?;
-    let query = whole_session(&creation.key, creation.now);
+    let query = |key: &SessionKey, shows| written(key, creation.now, shows);
+    // Operators make events larger than they were charged for; the events of the view say by how much.
+    let has_ops = events.iter().any(|event| !event.edit.ops.is_empty());
+    let of_new = query(&creation.key, if has_ops { Shown::Full } else { creation.shows });
     let inserts = [insert(salt, creation, &events)];
-    let subject = Subject::of(salt, &creation.key.user);
-    if !admit(tx, creation.key.app(), &subject).await? {
-        return Err(Refusal::UserErased.into());
-    }
-    let bounds = policies::bounds(tx, creation.key.app()).await?;
-    hold_count(tx, &bounds, &subject).await?;
+    let bounds = begin(tx, salt, &creation.key.user).await?;
     // Others may delete and create the same id meanwhile. Each iteration sees what they have committed by then.
     let mut told = Vec::new();
     while tx.insert_sessions(&inserts).await?.is_empty() {
@@ -110,14 +109,14 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Deci
         let found = in_the_way(tx, &creation.key, request, creation.incarnation, creation.now, &mut told).await?;
         let made = match found {
             InTheWay::Nothing => continue,
-            InTheWay::OurOwn => (Made::New, view(tx, &query).await?),
-            InTheWay::Retried(key) => (Made::Before, view(tx, &whole_session(&key, creation.now)).await?),
+            InTheWay::OurOwn => (Made::New, view(tx, &of_new).await?),
+            InTheWay::Retried(key) => (Made::Before, view(tx, &query(&key, creation.shows)).await?),
             InTheWay::OtherRequest => return Err(Refusal::CreationKeyConflict.into()),
             InTheWay::Other => match creation.if_exists {
                 IfExists::Refuse => return Err(Refusal::SessionAlreadyExists.into()),
-                IfExists::Return => (Made::Found, view(tx, &query).await?),
+                IfExists::Return => (Made::Found, view(tx, &query(&creation.key, creation.shows)).await?),
                 IfExists::Mismatch => {
-                    let tag = view(tx, &query).await?.head.tag();
+                    let tag = view(tx, &query(&creation.key, Shown::Minimal)).await?.head.tag();
                     return Err(Mismatch::of_session(&tag, Vec::new()).into());
                 }
             },
@@ -128,17 +127,12 @@ async fn create<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Deci
         return Err(Refusal::LimitReached(bound).into());
     }
     let end = populate(tx, &[(creation, events)]).await?;
-    Ok(((Made::New, view(tx, &query).await?), end.after(told)))
+    Ok(((Made::New, view(tx, &of_new).await?), end.after(told)))
 }
 
 /// Makes a session without state and events, unless there is one; then that is locked. What was told before the end.
 pub async fn make_if_absent<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creation) -> Decided<Vec<Committed>> {
-    let subject = Subject::of(salt, &creation.key.user);
-    if !admit(tx, creation.key.app(), &subject).await? {
-        return Err(Refusal::UserErased.into());
-    }
-    let bounds = policies::bounds(tx, creation.key.app()).await?;
-    hold_count(tx, &bounds, &subject).await?;
+    let bounds = begin(tx, salt, &creation.key.user).await?;
     let mut told = Vec::new();
     while tx.insert_sessions(&[insert(salt, creation, &[])]).await?.is_empty() {
         match in_the_way(tx, &creation.key, None, creation.incarnation, creation.now, &mut told).await? {
@@ -155,6 +149,20 @@ pub async fn make_if_absent<X: Tx>(tx: &mut X, salt: &[u8; 32], creation: &Creat
         change: SessionChange::Created { revision: 0, forked_from: None },
     });
     Ok(told)
+}
+
+/// Begins the creation of a session of this user: holds the user, and their number of sessions if it is bounded. The bounds.
+///
+/// # Errors
+/// `UserErased`: the user may not have a session.
+async fn begin<X: Tx>(tx: &mut X, salt: &[u8; 32], user: &UserKey) -> Decided<Bounds> {
+    let subject = Subject::of(salt, user);
+    if !admit(tx, &user.app, &subject).await? {
+        return Err(Refusal::UserErased.into());
+    }
+    let bounds = policies::bounds(tx, &user.app).await?;
+    hold_count(tx, &bounds, &subject).await?;
+    Ok(bounds)
 }
 
 /// Who creates a session where those of a user are counted does so alone: of those who count at the same time, each would miss what
@@ -209,7 +217,8 @@ async fn create_together<X: Tx>(
         Err(Failure::Refused(_)) => return none(),
         Err(Failure::Store(error)) => return Err(error),
     };
-    let queries: Vec<SessionQuery> = fresh.iter().map(|(creation, _)| whole_session(&creation.key, ANY_TIME)).collect();
+    let queries: Vec<SessionQuery> =
+        fresh.iter().map(|(creation, _)| written(&creation.key, ANY_TIME, creation.shows)).collect();
     let views = tx.views(&queries.iter().collect::<Vec<_>>()).await?;
     let mut views = queries.iter().zip(views).map(|(query, view)| on_timeline(view, query, tx.timeline()));
     let mut view = || views.next().flatten().ok_or_else(not_there);

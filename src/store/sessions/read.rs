@@ -8,6 +8,7 @@ use crate::domain::json::RawJson;
 use crate::domain::loaded::LockedSession;
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::session::SessionInfo;
+use crate::domain::shown::Shown;
 use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
@@ -53,8 +54,12 @@ pub fn on_timeline(view: Option<SessionView>, query: &SessionQuery, timeline: Ti
     Some(view)
 }
 
-pub fn whole_session(key: &SessionKey, now: Micros) -> SessionQuery {
-    SessionQuery { events: Some(EventQuery::all()), ..session_state(key, now) }
+/// What the answer to a write shows of a session.
+pub fn written(key: &SessionKey, now: Micros, shows: Shown) -> SessionQuery {
+    match shows {
+        Shown::Full => SessionQuery { events: Some(EventQuery::all()), ..session_state(key, now) },
+        Shown::Minimal => head_alone(key, now),
+    }
 }
 
 /// Reads a session that this transaction holds locked. Its absence would be a bug.

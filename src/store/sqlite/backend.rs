@@ -241,6 +241,7 @@ mod tests {
     use crate::domain::command::Made;
     use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
     use crate::domain::session::{Creation, IfExists};
+    use crate::domain::shown::Shown;
     use crate::store::appends;
     use crate::store::sessions::Writes as _;
     use crate::store::transactions::Transactions;
@@ -301,6 +302,7 @@ mod tests {
             expiry: None,
             if_exists: IfExists::Refuse,
             request: None,
+            shows: Shown::Full,
             limits: Limits::unbounded_input(),
         };
         let creation = Arc::new(creation);

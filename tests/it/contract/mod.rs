@@ -3,6 +3,7 @@
 
 pub mod access;
 mod adk;
+mod answers;
 mod artifact_transfer;
 mod artifacts;
 mod bounds;

@@ -23,7 +23,7 @@ on_both_databases! {
             store.make(id, r#"{"state":{"k":0}}"#).await;
             let first = delta("a", r#"{"k":1,"gone":1,"user:k":1}"#);
             let second = ops("b", r#"[{"op":"increment","key":"k","value":4},{"op":"remove","key":"gone"}]"#);
-            let both = Append { with_state: true, ..append(id, &[&first, &second]) };
+            let both = Append { with_state: Some(StateFilter::default()), ..append(id, &[&first, &second]) };
             let outcome = store.append(&Arc::new(both), sharing, deadline()).await;
             let view = outcome.as_ref().unwrap().view.clone().unwrap();
             let done = done(outcome);

@@ -14,6 +14,7 @@ fn update(id: &str, patch: &str) -> MetadataUpdate {
         key: key(id),
         patch: MetadataPatch::parse(parsed(patch)).unwrap(),
         guard: Guard::default(),
+        shows: Shown::Full,
         now: now(),
     }
 }
@@ -48,6 +49,8 @@ on_both_databases! {
         let view = updated(store, update("s", "{}")).await;
         assert_eq!((view.head.metadata_revision, view.head.revision), (2, 1));
         assert_eq!((events(&view), metadata(&store.shown("s").await.unwrap())), (vec!["e".to_owned()], metadata(&view)));
+        let minimal = MetadataUpdate { shows: Shown::Minimal, ..update("s", "{}") };
+        assert_head(&updated(store, minimal).await, 1);
         // An append goes on from there.
         assert_eq!(store.add("s", &[r#"{"id":"f"}"#]).await.tag.metadata, 2);
     }

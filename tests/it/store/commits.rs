@@ -45,7 +45,7 @@ on_both_databases! {
         store.another().await.append(&append("s", &[r#"{"id":"other"}"#]).into(), Sharing::Group, deadline()).await.unwrap();
         store.add("s", &[r#"{"id":"6","actions":{"stateDelta":{"k":2,"user:u":2}}}"#]).await;
         // Under locks, as the answer shows the state.
-        let with_state = Append { with_state: true, ..append("s", &[r#"{"id":"7"}"#]) };
+        let with_state = Append { with_state: Some(StateFilter::default()), ..append("s", &[r#"{"id":"7"}"#]) };
         done(store.append(&with_state.into(), Sharing::Group, deadline()).await);
         done(store.append(&append("s", &[r#"{"id":"8"}"#]).into(), Sharing::Alone, deadline()).await);
         // As the first of its session.
@@ -62,6 +62,7 @@ on_both_databases! {
             event_id: EventId::parse("back").unwrap(),
             invocation_id: "rewinding".to_owned(),
             guard: Guard::default(),
+            shows: Shown::Full,
             now: now(),
         };
         for _ in 0..2 {
@@ -73,6 +74,7 @@ on_both_databases! {
             session: SessionId::parse("fork").unwrap(),
             incarnation: SystemClock.incarnation(),
             request: None,
+            shows: Shown::Full,
             now: now(),
         };
         for _ in 0..2 {

@@ -49,6 +49,19 @@ on_both_databases! {
         assert_eq!((scope.revision, json(&scope.state)), (1, json(r#"{"k":2,"l":20}"#)));
     }
 
+    async fn a_creation_reads_no_more_than_it_shows(store: &TestStore) {
+        let simple = r#"{"state":{"k":1}}"#;
+        let events = r#"{"state":{"user:k":1},"events":[{"id":"e"}]}"#;
+        for (id, body, revision) in [("simple", simple, 0), ("events", events, 1)] {
+            let minimal = || Creation { shows: Shown::Minimal, if_exists: IfExists::Return, ..creation(id, body) };
+            for expected in ["created", "existing"] {
+                let outcome = store.create(&minimal().into(), deadline()).await;
+                assert_eq!(word(&outcome), format!("{expected} {id}"));
+                assert_head(&outcome.unwrap().1, revision);
+            }
+        }
+    }
+
     async fn creations_that_arrive_together_share_transactions(store: &TestStore) {
         // What is read once is read.
         store.make("first", "{}").await;

@@ -75,7 +75,7 @@ fn ways(append: &Append) -> Vec<(Sharing, Arc<Append>)> {
             append.events.iter().map(|event| format!(r#"{{"id":"{way}-{}"}}"#, event.id.as_str())).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let again = super::append(append.key.session.as_str(), &texts);
-        Arc::new(Append { guard: append.guard.clone(), with_state, ..again })
+        Arc::new(Append { guard: append.guard.clone(), with_state: with_state.then(StateFilter::default), ..again })
     };
     vec![(Sharing::Group, copy(false, "g")), (Sharing::Alone, copy(false, "a")), (Sharing::Group, copy(true, "w"))]
 }
@@ -216,7 +216,8 @@ on_both_databases! {
         take(&***store, all("o")).await;
         let update = |lease| {
             let patch = MetadataPatch::parse(parsed(r#"{"displayName":"n"}"#)).unwrap();
-            MetadataUpdate { key: key("s"), patch, guard: Guard { lease, if_match: if_match("\"7\"") }, now: now() }
+            let guard = Guard { lease, if_match: if_match("\"7\"") };
+            MetadataUpdate { key: key("s"), patch, guard, shows: Shown::Full, now: now() }
         };
         let rewind = |lease, id: &str| RewindRequest {
             copy_id: uuid::Uuid::from_u128(7),
@@ -225,6 +226,7 @@ on_both_databases! {
             event_id: EventId::parse(id).unwrap(),
             invocation_id: "i".into(),
             guard: Guard { lease, if_match: if_match("\"7\"") },
+            shows: Shown::Full,
             now: now(),
         };
         let delete = |lease| Deletion {

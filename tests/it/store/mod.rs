@@ -36,6 +36,7 @@ use sessiond::domain::request_key::RequestKey;
 use sessiond::domain::scope::Scope;
 use sessiond::domain::scope_write::ScopeWrite;
 use sessiond::domain::session::{Creation, IfExists, SessionDraft};
+use sessiond::domain::shown::Shown;
 use sessiond::domain::tag::IfMatch;
 use sessiond::domain::time::Micros;
 use sessiond::service::{Clock as _, SystemClock};
@@ -183,6 +184,7 @@ fn creation(id: &str, body: &str) -> Creation {
         expiry: draft.expiry,
         if_exists: IfExists::Refuse,
         request: None,
+        shows: Shown::Full,
         limits: Limits::default(),
     }
 }
@@ -201,7 +203,7 @@ fn append(id: &str, events: &[&str]) -> Append {
         only_if_present: None,
         limits: Limits::default(),
         now: now(),
-        with_state: false,
+        with_state: None,
         creates: None,
     }
 }
@@ -244,6 +246,12 @@ fn state(view: &SessionView) -> Value {
 /// The ids of the events that it shows, in their order.
 fn events(view: &SessionView) -> Vec<String> {
     view.events.events.iter().map(|event| json(&event.body)["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Of a session at this revision, and neither its state nor its events.
+#[track_caller]
+fn assert_head(view: &SessionView, revision: i64) {
+    assert_eq!((view.head.revision, &view.state, view.events.events.len()), (revision, &None, 0));
 }
 
 /// The revisions of session, user and app.

@@ -11,7 +11,15 @@ use crate::support::databases::on_both_databases;
 
 fn fork(at: Option<i64>, id: &str) -> Fork {
     let session = SessionId::parse(id).unwrap();
-    Fork { source: key("s"), at, session, incarnation: SystemClock.incarnation(), request: None, now: now() }
+    Fork {
+        source: key("s"),
+        at,
+        session,
+        incarnation: SystemClock.incarnation(),
+        request: None,
+        shows: Shown::Full,
+        now: now(),
+    }
 }
 
 async fn forked(store: &TestStore, fork: &Fork) -> SessionView {
@@ -26,6 +34,7 @@ fn rewind(event: &str, target: RewindTarget) -> RewindRequest {
         copy_id: uuid::Uuid::new_v4(),
         invocation_id: "rewinding".to_owned(),
         guard: Guard::default(),
+        shows: Shown::Full,
         now: now(),
     }
 }
@@ -149,6 +158,17 @@ on_both_databases! {
         for outcome in forks {
             let view = created(outcome);
             assert_eq!((state(&view)["n"].as_i64(), events(&view).len() as i64), (Some(view.head.revision), view.head.revision));
+        }
+    }
+
+    async fn forks_and_rewinds_read_no_more_than_they_show(store: &TestStore) {
+        history(store).await;
+        let fork = Fork { shows: Shown::Minimal, ..fork(Some(2), "fork") };
+        let rewind = RewindRequest { shows: Shown::Minimal, ..rewind("r", RewindTarget::Revision(0)) };
+        // And a second try.
+        for _ in 0..2 {
+            assert_head(&forked(store, &fork).await, 2);
+            assert_head(&rewound(store, &rewind).await.0, 5);
         }
     }
 

@@ -80,7 +80,7 @@ func use(url string) error {
 	if err != nil {
 		return err
 	}
-	if created.JSON201 == nil || created.JSON201.State["user:name"] != "Ada" {
+	if created.JSON201 == nil || created.JSON201.State == nil || (*created.JSON201.State)["user:name"] != "Ada" {
 		return fmt.Errorf("created: %s", created.Body)
 	}
 

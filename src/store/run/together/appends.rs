@@ -493,7 +493,7 @@ mod tests {
             only_if_present: None,
             limits: Limits::unbounded_input(),
             now: Micros(0),
-            with_state: false,
+            with_state: None,
             creates: None,
         }
     }
