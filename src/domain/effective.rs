@@ -228,7 +228,7 @@ pub struct View {
     covered: Runs,
     /// Covered events that stay, as a response that is left needs them.
     needed: BTreeSet<i64>,
-    /// Whether they are, was decided before the log was trimmed.
+    /// Which those are has to be decided anew.
     unsure: bool,
     kept: Vec<Kept>,
 }
@@ -346,10 +346,6 @@ pub struct Advance<'a> {
     news: Vec<i64>,
     /// The next step, before ids are followed.
     begin: Begin,
-    /// Compactions came since.
-    compacts: bool,
-    /// Which covered events are needed is decided anew.
-    judges: bool,
     /// Events that were written for the call of an id.
     named_by: HashMap<i64, Vec<i64>>,
     seen: HashSet<i64>,
@@ -368,24 +364,20 @@ enum Begin {
 impl<'a> Advance<'a> {
     /// Over `news`, the events after the view that are not `hidden`, in the order of the log, up to `through`.
     pub fn new(mut view: View, base: i64, hidden: &'a [(i64, i64)], news: Vec<Record>, through: i64) -> Self {
-        let compacts = news.iter().any(|event| event.range.is_some());
         for event in &news {
             let Some(range) = event.range else { continue };
             let Record { sequence, place, .. } = event.clone();
             view.kept.push(Kept { sequence, range, place, reach: sequence });
+            view.unsure = true;
         }
         view.through = through;
-        let judges = compacts || view.unsure;
-        let begin = if compacts { Begin::Left } else { Begin::Needed };
         Self {
             view,
             base,
             hidden,
             news: news.iter().map(|event| event.sequence).collect(),
             records: news.into_iter().map(|event| (event.sequence, event)).collect(),
-            begin,
-            compacts,
-            judges,
+            begin: Begin::Left,
             named_by: HashMap::new(),
             seen: HashSet::new(),
             to_see: BTreeSet::new(),
@@ -409,7 +401,7 @@ impl<'a> Advance<'a> {
         if self.begin == Begin::Needed {
             self.begin = Begin::Cover;
             let needed = self.view.needed.iter().copied().filter(|sequence| !self.records.contains_key(sequence));
-            let needed: Vec<i64> = needed.filter(|_| self.judges).collect();
+            let needed: Vec<i64> = needed.filter(|_| self.view.unsure).collect();
             if !needed.is_empty() {
                 return Step::Events(needed);
             }
@@ -457,27 +449,24 @@ impl<'a> Advance<'a> {
 
     /// Decides which compactions count, and what they cover; what then has to be followed is `to_see`.
     fn cover(&mut self) {
-        let View { kept, covered, needed, .. } = &mut self.view;
+        let View { kept, covered, needed, unsure, .. } = &mut self.view;
         let mut replaced = Vec::new();
-        if self.compacts {
-            let all = std::mem::take(kept);
-            let (new, old): (Vec<_>, Vec<_>) =
-                all.iter().partition(|kept| self.news.binary_search(&kept.sequence).is_ok());
-            // Two that counted before have been compared.
-            for other in old.iter().chain(&new) {
-                let is_new = self.news.binary_search(&other.sequence).is_ok();
-                let mut rivals = new.iter().chain(old.iter().filter(|_| is_new));
-                match rivals.any(|one| one.replaces(other)) {
-                    true => replaced.push((*other).clone()),
-                    false => kept.push((*other).clone()),
-                }
+        let all = std::mem::take(kept);
+        let (new, old): (Vec<_>, Vec<_>) = all.iter().partition(|kept| self.news.binary_search(&kept.sequence).is_ok());
+        // Two that counted before have been compared.
+        for other in old.iter().chain(&new) {
+            let is_new = self.news.binary_search(&other.sequence).is_ok();
+            let mut rivals = new.iter().chain(old.iter().filter(|_| is_new));
+            match rivals.any(|one| one.replaces(other)) {
+                true => replaced.push((*other).clone()),
+                false => kept.push((*other).clone()),
             }
-            for one in kept.iter_mut() {
-                let gone = replaced.iter().filter(|other| one.replaces(other));
-                one.reach = gone.map(|other| other.reach).fold(one.reach, i64::max);
-            }
-            covered.add(replaced.iter().map(|other| (other.sequence, other.sequence)));
         }
+        for one in kept.iter_mut() {
+            let gone = replaced.iter().filter(|other| one.replaces(other));
+            one.reach = gone.map(|other| other.reach).fold(one.reach, i64::max);
+        }
+        covered.add(replaced.iter().map(|other| (other.sequence, other.sequence)));
         if kept.is_empty() {
             return;
         }
@@ -494,7 +483,7 @@ impl<'a> Advance<'a> {
             }
         }
         covered.add(fresh.iter().map(|sequence| (*sequence, *sequence)));
-        let changed = self.news.iter().chain(&fresh).chain(needed.iter().filter(|_| self.judges));
+        let changed = self.news.iter().chain(&fresh).chain(needed.iter().filter(|_| *unsure));
         for record in changed.filter_map(|sequence| self.records.get(sequence)) {
             self.to_see.extend(record.ids());
         }
@@ -502,14 +491,14 @@ impl<'a> Advance<'a> {
 
     /// The view of the last event.
     pub fn finish(self) -> View {
-        let Self { mut view, records, named_by, judges, .. } = self;
+        let Self { mut view, records, named_by, .. } = self;
         let is_left = |sequence: i64| !view.covered.has(sequence);
         let (mut answered, mut named) = (HashSet::new(), HashSet::new());
         for record in records.values().filter(|record| is_left(record.sequence)) {
             answered.extend(record.responses.iter().map(String::as_str));
             named.extend(record.place.names());
         }
-        let is_shown = |sequence: &i64| is_left(*sequence) || !judges && view.needed.contains(sequence);
+        let is_shown = |sequence: &i64| is_left(*sequence) || !view.unsure && view.needed.contains(sequence);
         let is_named = |id: &String| {
             let by = || named_by.get(&digest(id)).is_some_and(|by| by.iter().any(is_shown));
             named.contains(id.as_str()) || by()
@@ -537,9 +526,8 @@ impl<'a> Advance<'a> {
             }
             needed = more;
         }
-        if judges {
+        if std::mem::take(&mut view.unsure) {
             view.needed = needed;
-            view.unsure = false;
         } else {
             view.needed.extend(needed);
         }

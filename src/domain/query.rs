@@ -138,7 +138,47 @@ impl History {
 }
 
 /// How many events, or sessions, one request looks through for words.
-pub const LOOKED_AT: usize = 10_000;
+const LOOKED_AT: usize = 10_000;
+
+/// A look through rows, page by page, for up to so many: through up to [`LOOKED_AT`], and up to so many bytes.
+#[derive(Debug)]
+pub struct Look<T> {
+    pub found: Vec<T>,
+    most: usize,
+    rows: usize,
+    bytes: usize,
+}
+
+impl<T> Look<T> {
+    pub fn new(most: usize, bytes: usize) -> Self {
+        Self { found: Vec::new(), most, rows: LOOKED_AT, bytes }
+    }
+
+    /// The rows and bytes of the next page, which has at most these.
+    pub fn next(&self, rows: usize, bytes: usize) -> (usize, usize) {
+        (self.rows.min(rows), self.bytes.min(bytes))
+    }
+
+    /// Looks through a page, of each row of which `look` says the bytes and whether it is wanted; whether to the page's end.
+    pub fn through(&mut self, page: Vec<T>, mut look: impl FnMut(&T) -> (usize, bool)) -> bool {
+        let mut rows = page.into_iter();
+        while !self.is_over()
+            && let Some(row) = rows.next()
+        {
+            let (bytes, is_wanted) = look(&row);
+            (self.rows, self.bytes) = (self.rows - 1, self.bytes.saturating_sub(bytes));
+            if is_wanted {
+                self.found.push(row);
+            }
+        }
+        rows.len() == 0
+    }
+
+    /// Whether it is to go on with another request.
+    pub fn is_over(&self) -> bool {
+        self.found.len() >= self.most || self.rows == 0 || self.bytes == 0
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct EventQuery {
@@ -150,8 +190,7 @@ pub struct EventQuery {
     pub author: Option<String>,
     pub invocation_id: Option<String>,
     pub branch: Option<String>,
-    /// Only events that hold these. Up to [`LOOKED_AT`] of those that the rest of the query finds, and `max_bytes` of them, are looked
-    /// through.
+    /// Only events that hold these, in a [`Look`] through those that the rest of the query finds, up to `max_bytes`.
     pub text: Option<Words>,
     pub history: History,
     /// Only among the last so many: of the log, or of an effective history.
@@ -284,8 +323,8 @@ pub struct ListQuery {
     pub id_range: Option<NameRange>,
     /// Only forks of this session. Of one user.
     pub forked_from: Option<SessionId>,
-    /// Only sessions with these in the display name or the id. Up to [`LOOKED_AT`] of those that the rest of the query finds, and
-    /// `max_bytes` of them, are looked through.
+    /// Only sessions with these in the display name or the id, in a [`Look`] through those that the rest of the query finds, up to
+    /// `max_bytes`.
     pub title: Option<Words>,
     pub after: Option<ListPosition>,
     pub with_state: bool,

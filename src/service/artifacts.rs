@@ -124,14 +124,17 @@ impl Upload {
                 self.service.blobs.begin(&self.place, &blob, now).await?
             }
         };
-        let place = self.service.ahead.clone().try_acquire_owned();
-        let goes_on = place.is_ok();
+        let Ok(place) = self.service.ahead.clone().try_acquire_owned() else {
+            let written = writing.write(part, now).await;
+            self.written = Written::Ready(writing);
+            return Ok(written?);
+        };
         self.written = Written::Busy(tokio::spawn(async move {
             let written = writing.write(part, now).await;
             drop(place);
             (writing, written)
         }));
-        if goes_on { Ok(()) } else { self.settle().await }
+        Ok(())
     }
 
     /// Waits for the part that is being written.

@@ -171,27 +171,18 @@ pub fn decide(save: &Save, held: &Held) -> Result<i64, Refusal> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::part::Part;
-    use super::*;
-    use crate::domain::ids::{AppName, UserId, UserKey};
-
-    fn content(mime_type: &str, digest: u8, metadata: Option<&str>) -> Content {
-        let part = Part::of_bytes(Some(mime_type.to_owned()));
-        part.content(Some((1, [digest; 32])), metadata.map(RawJson::trusted))
-    }
-
-    fn save(version: Option<i64>) -> Save {
+impl Save {
+    /// The next version of `n` of the user `u` of the app `a`, on no condition.
+    pub fn plain() -> Self {
+        use crate::domain::ids::{AppName, UserId, UserKey};
         let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
-        Save {
+        Self {
             place: Place::User(user),
-            name: ArtifactName::parse("user:n").unwrap(),
-            content: content("a/b", 0, None),
+            name: ArtifactName::parse("n").unwrap(),
+            content: super::part::Part::of_bytes(None).content(Some((0, [0; 32])), None),
             blob: None,
             mark: 1,
-            version,
+            version: None,
             is_first: false,
             if_match: None,
             lease: None,
@@ -199,6 +190,23 @@ mod tests {
             event: None,
             now: Micros(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::part::Part;
+    use super::*;
+
+    fn content(mime_type: &str, digest: u8, metadata: Option<&str>) -> Content {
+        let part = Part::of_bytes(Some(mime_type.to_owned()));
+        part.content(Some((1, [digest; 32])), metadata.map(RawJson::trusted))
+    }
+
+    fn save(version: Option<i64>) -> Save {
+        Save { version, ..Save::plain() }
     }
 
     const EMPTY: Held = Held { next: 0, latest: None, versions: 0 };

@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use crate::access::Client;
 use crate::domain::access::Target;
 use crate::domain::artifact::{Place, Wanted};
-use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::scope;
 use crate::http::describe::Access;
 use crate::http::reply::{Code, Problem};
@@ -57,6 +57,14 @@ impl PathNames {
 
     pub fn user(&self) -> Result<UserKey, Problem> {
         Ok(UserKey { app: self.app()?, user: self.user.clone().ok_or_else(no_such_name)? })
+    }
+
+    /// The scope whose state the path names on its own.
+    pub fn scope(&self) -> Result<ScopeKey, Problem> {
+        match self.user {
+            Some(_) => Ok(ScopeKey::User(self.user()?)),
+            None => Ok(ScopeKey::App(self.app()?)),
+        }
     }
 
     pub fn session(&self) -> Result<SessionKey, Problem> {

@@ -382,52 +382,34 @@ const KEYS_OF_SCOPE: Param = Param {
     about: "Only these keys, separated by commas, without prefixes. Missing keys are omitted.",
 };
 
-const SCOPE_ANSWERS: &[Reply] = &[Reply {
-    status: StatusCode::OK,
-    about: "The state of this scope, or the requested part, keys without prefix; with `pageSize` a page: `{state, nextPageToken?}`.",
-    schema: Some("State"),
-    headers: &["ETag"],
-}];
-
 pub const GET_APP: Operation = Operation {
     id: "getAppState",
     tag: "State",
     serving: Serving::NATIVE,
     access: Access::ReadShared(Role::Reader),
     summary: "Read app state on its own",
-    description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the app's state.",
+    description: "Keys without prefix; `{}` if there is none. The ETag is the revision of this state.",
     query: &[KEYS_OF_SCOPE, PREFIX, PAGE_KEYS, PAGE_TOKEN],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: SCOPE_ANSWERS,
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The state of this scope, or the requested part, keys without prefix; with `pageSize` a page: `{state, nextPageToken?}`.",
+        schema: Some("State"),
+        headers: &["ETag"],
+    }],
     errors: &[Code::PayloadTooLarge],
 };
-
-pub async fn get_app(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::App(call.names.app()?);
-    get_scope(call, scope).await
-}
 
 pub const GET_USER: Operation = Operation {
     id: "getUserState",
-    tag: "State",
-    serving: Serving::NATIVE,
     access: Access::Read(Role::Reader),
     summary: "Read user state on its own",
-    description: "Keys without prefix; `{}` if there is none. The ETag is the revision of the user's state.",
-    query: &[KEYS_OF_SCOPE, PREFIX, PAGE_KEYS, PAGE_TOKEN],
-    headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: SCOPE_ANSWERS,
-    errors: &[Code::PayloadTooLarge],
+    ..GET_APP
 };
 
-pub async fn get_user(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::User(call.names.user()?);
-    get_scope(call, scope).await
-}
-
-async fn get_scope(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+pub async fn get_scope(mut call: Call) -> Result<Answer, Problem> {
+    let scope = call.names.scope()?;
     let query = call.take_query();
     let user = scope.borrowed().user().map_or("", |user| user.user.as_str());
     let binding = call.binding(scope.scope().prefix()).with(scope.app().as_str()).with(user);
@@ -448,13 +430,6 @@ async fn get_scope(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
     Ok(Answer::ok().tag(tag).json(shown(pages.as_ref(), None, StatePage { state, next })))
 }
 
-const PATCHED_SCOPE: &[Reply] = &[Reply {
-    status: StatusCode::OK,
-    about: "The state of this scope, keys without prefix.",
-    schema: Some("State"),
-    headers: &["ETag", "Idempotent-Replayed"],
-}];
-
 pub const PATCH_APP: Operation = Operation {
     id: "patchAppState",
     tag: "State",
@@ -468,35 +443,25 @@ pub const PATCH_APP: Operation = Operation {
     query: &[ANSWER_OF_PATCH],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchScope", required: true }),
-    answers: PATCHED_SCOPE,
+    answers: &[Reply {
+        status: StatusCode::OK,
+        about: "The state of this scope, or what the request named of it, keys without prefix.",
+        schema: Some("State"),
+        headers: &["ETag", "Idempotent-Replayed"],
+    }],
     errors: &[Code::EventIdConflict, Code::RevisionMismatch],
 };
 
-pub async fn patch_app(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::App(call.names.app()?);
-    patch_scope(call, scope).await
-}
-
 pub const PATCH_USER: Operation = Operation {
     id: "patchUserState",
-    tag: "State",
-    serving: Serving::NATIVE,
     access: Access::Write(Role::User),
     summary: "Change user state on its own",
-    description: PATCH_APP.description,
-    query: PATCH_APP.query,
-    headers: PATCH_APP.headers,
-    body: PATCH_APP.body,
-    answers: PATCHED_SCOPE,
     errors: &[Code::EventIdConflict, Code::RevisionMismatch, Code::UserErased],
+    ..PATCH_APP
 };
 
-pub async fn patch_user(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::User(call.names.user()?);
-    patch_scope(call, scope).await
-}
-
-async fn patch_scope(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+pub async fn patch_scope(mut call: Call) -> Result<Answer, Problem> {
+    let scope = call.names.scope()?;
     let changed = call.take_query().text(&ANSWER_OF_PATCH) == Some("changed");
     let if_match = call.headers.if_match()?;
     let body = call.required_body().await?;
@@ -518,9 +483,6 @@ fn scope_tag(revision: i64) -> String {
     format!("\"{revision}\"")
 }
 
-const VALUE: &[Reply] =
-    &[Reply { status: StatusCode::OK, about: "The value.", schema: Some("Value"), headers: &["ETag"] }];
-
 pub const GET_APP_KEY: Operation = Operation {
     id: "getAppStateKey",
     tag: "State",
@@ -531,14 +493,9 @@ pub const GET_APP_KEY: Operation = Operation {
     query: &[],
     headers: &[Header::IfNoneMatch],
     body: None,
-    answers: VALUE,
+    answers: &[Reply { status: StatusCode::OK, about: "The value.", schema: Some("Value"), headers: &["ETag"] }],
     errors: &[Code::StateKeyNotFound],
 };
-
-pub async fn get_app_key(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::App(call.names.app()?);
-    get_scope_key(call, scope).await
-}
 
 pub const GET_USER_KEY: Operation = Operation {
     id: "getUserStateKey",
@@ -547,12 +504,8 @@ pub const GET_USER_KEY: Operation = Operation {
     ..GET_APP_KEY
 };
 
-pub async fn get_user_key(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::User(call.names.user()?);
-    get_scope_key(call, scope).await
-}
-
-async fn get_scope_key(call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+pub async fn get_scope_key(call: Call) -> Result<Answer, Problem> {
+    let scope = call.names.scope()?;
     let key = call.names.state_key()?;
     let (revision, value) = call.service.scope_value(&scope, key, call.deadline).await?;
     let tag = scope_tag(revision);
@@ -583,11 +536,6 @@ pub const PUT_APP_KEY: Operation = Operation {
     errors: PATCH_APP.errors,
 };
 
-pub async fn put_app_key(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::App(call.names.app()?);
-    put_scope_key(call, scope).await
-}
-
 pub const PUT_USER_KEY: Operation = Operation {
     id: "putUserStateKey",
     access: Access::Write(Role::User),
@@ -596,12 +544,8 @@ pub const PUT_USER_KEY: Operation = Operation {
     ..PUT_APP_KEY
 };
 
-pub async fn put_user_key(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::User(call.names.user()?);
-    put_scope_key(call, scope).await
-}
-
-async fn put_scope_key(mut call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+pub async fn put_scope_key(mut call: Call) -> Result<Answer, Problem> {
+    let scope = call.names.scope()?;
     let key = scope_key(&call, &scope)?;
     let (if_match, if_absent) = (call.headers.if_match()?, call.headers.is_create_only()?);
     let body = call.required_body().await?;
@@ -642,11 +586,6 @@ pub const DELETE_APP_KEY: Operation = Operation {
     errors: PATCH_APP.errors,
 };
 
-pub async fn delete_app_key(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::App(call.names.app()?);
-    delete_scope_key(call, scope).await
-}
-
 pub const DELETE_USER_KEY: Operation = Operation {
     id: "deleteUserStateKey",
     access: Access::Write(Role::User),
@@ -655,12 +594,8 @@ pub const DELETE_USER_KEY: Operation = Operation {
     ..DELETE_APP_KEY
 };
 
-pub async fn delete_user_key(call: Call) -> Result<Answer, Problem> {
-    let scope = ScopeKey::User(call.names.user()?);
-    delete_scope_key(call, scope).await
-}
-
-async fn delete_scope_key(call: Call, scope: ScopeKey) -> Result<Answer, Problem> {
+pub async fn delete_scope_key(call: Call) -> Result<Answer, Problem> {
+    let scope = call.names.scope()?;
     let key = scope_key(&call, &scope)?;
     let (if_match, request) = (call.headers.if_match()?, call.request_key(None)?);
     let edit = WrittenEdit::remove(scope.scope(), &key).edit;

@@ -583,33 +583,18 @@ row! {
 /// The insertions, of one row and of two.
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
-    use crate::domain::artifact::Part;
-    use crate::domain::ids::UserId;
-    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
-    let (name, content) = (ArtifactName::parse("n").unwrap(), Part::of_bytes(None).content(Some((0, [0; 32])), None));
-    let save = Save {
-        place: Place::User(user.clone()),
-        name: name.clone(),
-        content: content.clone(),
-        blob: None,
-        mark: 1,
-        version: None,
-        is_first: false,
-        if_match: None,
-        lease: None,
-        request: None,
-        event: None,
-        now: Micros(0),
-    };
+    let save = Save::plain();
+    let (name, content) = (save.name.clone(), save.content.clone());
     let version = Version { name, version: 0, content, create_time: Micros(0), revision: None };
     let saved = Saved { version, replayed: false, tag: None, event_bytes: 0 };
-    let (place, key) = ((&user, ""), (&user, "", 0, "n"));
+    let user = save.place.user();
+    let (place, key) = ((user, ""), (user, "", 0, "n"));
     let (count, latest) = (PlaceCount::default(), NameCount::default());
     let mut texts = Vec::new();
     for rows in [1, 2] {
-        let bytes: Vec<_> = (0..rows).map(|_| WithVersion { user: &user, id: "", bytes: b"" }).collect();
+        let bytes: Vec<_> = (0..rows).map(|_| WithVersion { user, id: "", bytes: b"" }).collect();
         let made: Vec<_> =
-            (0..rows).map(|_| Made { save: &save, holder: Holder::of_user(&user), saved: &saved }).collect();
+            (0..rows).map(|_| Made { save: &save, holder: Holder::of_user(user), saved: &saved }).collect();
         for (name, query) in [
             ("insert_chunks", blobs::chunks_with_versions(&bytes)),
             ("insert_blobs", blobs::blobs_with_versions(&bytes)),

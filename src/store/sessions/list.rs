@@ -6,7 +6,7 @@ use crate::domain::access::NameRange;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::UNREAD;
-use crate::domain::query::{EventPage, LOOKED_AT, ListQuery, OrderBy, Page, SessionView, update_bucket};
+use crate::domain::query::{EventPage, ListQuery, Look, OrderBy, Page, SessionView, update_bucket};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
@@ -25,31 +25,20 @@ const LOOKED_AT_ONCE: usize = 1000;
 /// Reads a page of live sessions.
 pub async fn list<X: Tx>(tx: &mut X, query: &ListQuery, now: Micros) -> Result<Page<SessionView>> {
     let Some(words) = &query.title else { return all(tx, query, now).await };
-    let mut found = Page { items: Vec::new(), more: false, cut: false, looked_at: None };
-    let (mut rows, mut bytes) = (LOOKED_AT, query.max_bytes);
+    let mut look = Look::new(query.max_rows, query.max_bytes);
     let mut next = query.clone();
     loop {
-        (next.max_rows, next.max_bytes) = (rows.min(LOOKED_AT_ONCE), bytes);
+        (next.max_rows, next.max_bytes) = look.next(LOOKED_AT_ONCE, usize::MAX);
         let page = all(tx, &next, now).await?;
-        let mut items = page.items.into_iter();
-        for view in items.by_ref() {
-            rows -= 1;
-            bytes = bytes.saturating_sub(view.weight());
+        let is_whole = look.through(page.items, |view| {
             next.after = Some(query.order_by.position(&view.head));
             let name = view.head.display_name.as_ref().and_then(|name| name.json().as_str());
-            if words.are_in(name.into_iter().chain([view.head.key.session.as_str().into()])) {
-                found.items.push(view);
-                if found.items.len() == query.max_rows {
-                    break;
-                }
-            }
-        }
-        let is_full = found.items.len() == query.max_rows || rows == 0 || page.cut;
-        found.more = page.more || items.len() > 0;
-        found.cut = page.cut;
-        if is_full || !found.more {
-            found.looked_at = next.after.filter(|_| found.more);
-            return Ok(found);
+            (view.weight(), words.are_in(name.into_iter().chain([view.head.key.session.as_str().into()])))
+        });
+        let more = page.more || !is_whole;
+        if look.is_over() || page.cut || !more {
+            let looked_at = next.after.filter(|_| more);
+            return Ok(Page { items: look.found, more, cut: page.cut, looked_at });
         }
     }
 }

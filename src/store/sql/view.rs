@@ -11,7 +11,7 @@ use super::words::Words;
 use crate::domain::effective::{View, hidden};
 use crate::domain::event::StoredEvent;
 use crate::domain::find;
-use crate::domain::query::{EventPage, EventQuery, History, LOOKED_AT, SessionQuery, SessionView};
+use crate::domain::query::{EventPage, EventQuery, History, Look, SessionQuery, SessionView};
 use crate::domain::session::SessionInfo;
 use crate::store::error::StoreError;
 
@@ -119,29 +119,20 @@ async fn holding(
     of: &Selected,
     words: &find::Words,
 ) -> Result<EventPage> {
-    let mut found = EventPage::default();
-    let (mut rows, mut bytes) = (LOOKED_AT, query.max_bytes);
+    let mut look = Look::new(query.max_rows, query.max_bytes);
     let mut next = query.clone();
     loop {
-        (next.max_rows, next.max_bytes) = (rows.min(LOOKED_AT_ONCE.0), bytes.min(LOOKED_AT_ONCE.1));
+        (next.max_rows, next.max_bytes) = look.next(LOOKED_AT_ONCE.0, LOOKED_AT_ONCE.1);
         let page = page(db, head, &next, of).await?;
         let at = if query.descending { &mut next.before } else { &mut next.after };
-        let mut events = page.events.into_iter();
-        for event in events.by_ref() {
-            rows -= 1;
-            bytes = bytes.saturating_sub(event.weight());
+        let is_whole = look.through(page.events, |event| {
             *at = event.sequence;
-            if words.are_in_event(&event.body) {
-                found.events.push(event);
-                if found.events.len() == query.max_rows {
-                    break;
-                }
-            }
-        }
-        found.more = page.more || events.len() > 0;
-        if found.events.len() == query.max_rows || rows == 0 || bytes == 0 || !found.more {
-            found.looked_at = Some(*at).filter(|_| found.more);
-            return Ok(found);
+            (event.weight(), words.are_in_event(&event.body))
+        });
+        let more = page.more || !is_whole;
+        if look.is_over() || !more {
+            let looked_at = Some(*at).filter(|_| more);
+            return Ok(EventPage { events: look.found, more, looked_at, ..EventPage::default() });
         }
     }
 }
