@@ -110,7 +110,7 @@ func (s *Service) apply(ctx context.Context, cur session.Session, change Change)
 	}
 	defer target.unlock()
 	seen := target.seen()
-	answer, said, err := s.post(ctx, target, event, change.InvocationID, false)
+	answer, said, err := s.post(ctx, target, event, nil, change.InvocationID, false)
 	replayed := err == nil && answer.header.Get("Idempotent-Replayed") != ""
 	if failure := (*Error)(nil); change.Once != "" && errors.As(err, &failure) && failure.Code == "event_id_conflict" {
 		answer, said, err = s.made(ctx, target, change.Once, actions, err)

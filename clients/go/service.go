@@ -242,7 +242,9 @@ func (s *Service) AppendEvent(ctx context.Context, cur session.Session, event *s
 	if err != nil {
 		return fmt.Errorf("sessiond: the event is no JSON: %w", err)
 	}
-	answer, said, err := s.post(ctx, target, body, event.InvocationID, s.concurrency == ConcurrencySession)
+	// The event is here already.
+	minimal := url.Values{"answer": {"minimal"}}
+	answer, said, err := s.post(ctx, target, body, minimal, event.InvocationID, s.concurrency == ConcurrencySession)
 	if err != nil {
 		return err
 	}
@@ -255,9 +257,11 @@ func (s *Service) AppendEvent(ctx context.Context, cur session.Session, event *s
 
 // post stores an event in the session, whose lock is held.
 func (s *Service) post(
-	ctx context.Context, target *stored, event any, invocationID string, ifUnchanged bool,
+	ctx context.Context, target *stored, event any, query url.Values, invocationID string, ifUnchanged bool,
 ) (*reply, *wireEvent, error) {
-	r := request{method: http.MethodPost, path: target.path() + "/events", body: event, header: map[string]string{}}
+	r := request{
+		method: http.MethodPost, path: target.path() + "/events", query: query, body: event, header: map[string]string{},
+	}
 	if s.leases != nil {
 		if err := s.leases.take(ctx, s, target, invocationID); err != nil {
 			return nil, nil, err

@@ -350,7 +350,7 @@ impl SessiondSessionService {
             // By the clock of this process, as the events of an agent are.
             None => format!(r#"{{"timestamp":{},{}"#, wire::time_to_number(Utc::now()), &body[1..]),
         };
-        match self.append(identity, body, invocation_id, false).await {
+        match self.append(identity, body, "full", invocation_id, false).await {
             Ok(stored) => Ok(wire::event(&stored)?.state_delta),
             Err(conflict) if once.is_some() && conflict.kind == ErrorKind::EventIdConflict => {
                 self.made(identity, &id, &actions, conflict).await
@@ -481,17 +481,19 @@ impl SessiondSessionService {
         Ok(Box::new(self.read(identity, None, None).await?))
     }
 
-    /// Appends an event, once, and returns it as it is stored.
+    /// Appends an event, once, and returns of it as it is stored what `answer` says.
     async fn append(
         &self,
         identity: &AdkIdentity,
         body: String,
+        answer: &str,
         invocation: &str,
         if_seen: bool,
     ) -> Result<String, Error> {
         let (visit, seen) = self.0.memory.visit(identity, invocation);
         let lease = self.lease(identity, visit.as_deref(), invocation).await?;
-        let call = self.0.http.call(Method::POST, &format!("{}/events", session_path(identity)?)).json(body);
+        let events = format!("{}/events", session_path(identity)?);
+        let call = self.0.http.call(Method::POST, &events).query("answer", answer).json(body);
         let mut call = leased(call, lease.as_ref());
         if if_seen {
             call = self.if_seen(call, identity, visit.as_deref(), seen)?;
@@ -846,7 +848,7 @@ impl SessionService for SessiondSessionService {
             event.provider_metadata.retain(|name, _| !MODEL_REQUESTS.contains(&name.as_str()));
         }
         let if_seen = self.0.concurrency == Concurrency::Session;
-        self.append(&identity, wire::event_to_text(&event), &event.invocation_id, if_seen).await?;
+        self.append(&identity, wire::event_to_text(&event), "minimal", &event.invocation_id, if_seen).await?;
         Ok(())
     }
 

@@ -233,7 +233,7 @@ async def test_the_server_is_asked_to_hold_its_answer_back() -> None:
         f"POST {path}/lease",
         f"POST {path}/lease?wait=30",
         f"POST {path}/lease?wait=30",
-        f"POST {path}/events",
+        f"POST {path}/events?answer=minimal",
         f"DELETE {path}/lease?epoch=7&incarnation=ab",
     ]
     bodies = [json.loads(request.partition("\r\n\r\n")[2]) for request in server.requests[:3]]

@@ -70,7 +70,7 @@ async fn the_same_request_is_sent_again() {
     assert_eq!(requests.len(), 3);
     let body = |request: &String| request.split_once("\r\n\r\n").unwrap().1.to_owned();
     assert!(requests.iter().all(|request| body(request) == body(&requests[0])));
-    assert!(requests[0].starts_with("POST /v1/apps/a/users/u/sessions/s/events HTTP/1.1\r\n"));
+    assert!(requests[0].starts_with("POST /v1/apps/a/users/u/sessions/s/events?answer=minimal HTTP/1.1\r\n"));
     assert!(requests[0].contains("\r\nuser-agent: sessiond-rust/0.1.0\r\n"), "{}", requests[0]);
     assert!(!requests[0].contains("authorization"));
 }

@@ -70,15 +70,21 @@ export interface NewEvent {
   [field: string]: unknown;
 }
 
-/** An event as the session has it. */
-export interface StoredEvent extends NewEvent {
+/** Where an event is in a session. */
+export interface EventPlace {
   id: string;
-  author: string;
   timestamp: number;
   /** Its number in the log, from 1 on. */
   sequence: number;
   /** When it was stored, by the server's clock, in Unix seconds. */
   commitTime: number;
+}
+
+/** An event as the session has it. */
+export interface StoredEvent extends NewEvent, EventPlace {
+  id: string;
+  author: string;
+  timestamp: number;
   /** If the event was redacted. */
   redacted?: { time: number; reason?: string };
 }

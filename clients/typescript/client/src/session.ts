@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { Artifacts } from "./artifacts.js";
 import { ConflictError, InputError, type SessiondError } from "./errors.js";
-import type { Actions, NewEvent, Operation, StoredEvent } from "./events.js";
+import type { Actions, EventPlace, NewEvent, Operation, StoredEvent } from "./events.js";
 import { type CallOptions, type Http, type Reply, type Request, segments, success } from "./http.js";
 import { fromJson, type JsonObject, toJson } from "./json.js";
 import { type Grant, newOwner, release, renew, shown, take } from "./lease.js";
@@ -108,6 +108,8 @@ export interface AppendOptions extends CallOptions {
   ifRevision?: number | undefined;
   /** If the event is a final answer, its text becomes the value of this key, too. */
   outputKey?: string | undefined;
+  /** `minimal`: of each event only its {@link EventPlace} is returned. */
+  answer?: "full" | "minimal" | undefined;
 }
 
 /** How operators are applied to a session. */
@@ -201,6 +203,10 @@ export class Session extends Operators<ApplyOptions> {
     return (await this.#write("PATCH", "", { ...call, body })).body as StoredSession;
   }
 
+  /** Appends an event, and returns where it is. */
+  async append(event: NewEvent, options: AppendOptions & { answer: "minimal" }): Promise<EventPlace>;
+  /** Appends up to 1,000 events, all or none, and returns where they are. */
+  async append(events: readonly NewEvent[], options: AppendOptions & { answer: "minimal" }): Promise<EventPlace[]>;
   /** Appends an event, and returns it as it is stored; a partial one as it was given. */
   async append(event: NewEvent, options?: AppendOptions): Promise<StoredEvent>;
   /** Appends up to 1,000 events, all or none. */
@@ -210,8 +216,8 @@ export class Session extends Operators<ApplyOptions> {
   }
 
   async #append(given: NewEvent | readonly NewEvent[], options: AppendOptions): Promise<Reply> {
-    const { delta, create, ifRevision, outputKey, ...call } = options;
-    const query = texts({ create: create ? true : undefined, outputKey });
+    const { delta, create, ifRevision, outputKey, answer, ...call } = options;
+    const query = texts({ create: create ? true : undefined, outputKey, answer });
     if (isList(given)) {
       if (delta !== undefined) throw new InputError("`delta` is of a single event.");
       return await this.#write("POST", "/events", { ...call, body: given.map(named), query }, ifRevision);
@@ -245,11 +251,16 @@ export class Session extends Operators<ApplyOptions> {
     const { when, once, author = "user", invocationId, ...append } = options;
     const actions: Actions = { stateOps: operations, ...(when?.length ? { preconditions: when } : {}) };
     const event = { id: once ?? randomUUID(), author, invocationId, actions };
-    const stored = await this.append(event, append).catch(async (error: unknown) => {
+    // What comes of the others, the server alone knows.
+    const isKnown = operations.every(({ op }) => op === "set" || op === "remove");
+    const answer = isKnown ? "minimal" : "full";
+    const stored: StoredEvent = await this.append(event, { ...append, answer }).catch(async (error: unknown) => {
       if (once === undefined || !(error instanceof ConflictError)) throw error;
       return await made(this.#http, this.#path, once, actions, error);
     });
-    return stored.actions?.stateDelta ?? {};
+    if (!isKnown) return stored.actions?.stateDelta ?? {};
+    const last = new Map(operations.map((operation) => [operation.key, operation]));
+    return Object.fromEntries([...last].filter(([, { op }]) => op === "set").map(([key, { value }]) => [key, value]));
   }
 
   /**

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Artifacts } from "./artifacts.js";
 import type { Operation } from "./events.js";
-import { type CallOptions, type Http, success } from "./http.js";
+import { type CallOptions, codeOf, type Http, refusal, segments, success } from "./http.js";
 import type { JsonObject } from "./json.js";
 import { type OperatorOptions, Operators } from "./operators.js";
+import { texts } from "./pages.js";
 import { appPath, userPath } from "./paths.js";
 
 /** The state that the sessions of an app or of a user share. Keys are without their prefix here. */
@@ -18,14 +19,22 @@ export class SharedState extends Operators<OperatorOptions> {
     this.#path = `${path}/state`;
   }
 
-  /** Returns the whole state; `{}` if there is none. */
-  async state(call?: CallOptions): Promise<JsonObject>;
+  /** Returns the state, or what begins with `prefix`; `{}` if there is none. */
+  async state(options?: { prefix?: string | undefined } & CallOptions): Promise<JsonObject>;
   /** Returns the value of a key; undefined if there is none. */
   async state(key: string, call?: CallOptions): Promise<unknown>;
-  async state(first?: string | CallOptions, second?: CallOptions): Promise<unknown> {
-    const call = typeof first === "string" ? second : first;
-    const state = success(await this.#http.send("GET", this.#path, { ...call }));
-    return typeof first !== "string" ? state : Object.hasOwn(state, first) ? state[first] : undefined;
+  async state(
+    first: string | ({ prefix?: string | undefined } & CallOptions) = {},
+    second?: CallOptions,
+  ): Promise<unknown> {
+    if (typeof first !== "string") {
+      const { prefix, ...call } = first;
+      return success(await this.#http.send("GET", this.#path, { ...call, query: texts({ prefix }) }));
+    }
+    const reply = await this.#http.send("GET", this.#path + segments(first), { ...second });
+    if (codeOf(reply) === "state_key_not_found") return undefined;
+    if (reply.status !== 200) throw refusal(reply);
+    return reply.body;
   }
 
   /**
@@ -37,7 +46,9 @@ export class SharedState extends Operators<OperatorOptions> {
     const headers: Record<string, string> = { "idempotency-key": once ?? randomUUID() };
     if (ifRevision !== undefined) headers["if-match"] = `"${ifRevision}"`;
     const body = { stateOps: operations, preconditions: when };
-    const state = success(await this.#http.send("PATCH", this.#path, { ...call, body, headers }));
+    const state = success(
+      await this.#http.send("PATCH", this.#path, { ...call, body, query: { answer: "changed" }, headers }),
+    );
     const keys = new Set(operations.map(({ key }) => key));
     return Object.fromEntries(Object.entries(state).filter(([key]) => keys.has(key)));
   }

@@ -92,6 +92,26 @@ it("events are appended one by one or all at once, and come back as they were", 
   await assert.rejects(session.event("c"), NotFoundError);
 });
 
+it("an append answers where its event is, if that is all that is asked for", async () => {
+  const session = db.session(randomUUID(), "ada", "s");
+  const event = { id: "e", author: "a", timestamp: 1.5, actions: { stateDelta: { gone: 1, n: 1 } } };
+  const { commitTime, ...place } = await session.append(event, { create: true, answer: "minimal" });
+  assert.deepEqual(place, { id: "e", timestamp: 1.5, sequence: 1 });
+  const [again, second] = await session.append([event, { id: "f" }], { answer: "minimal" });
+  assert.deepEqual([again, second?.sequence, session.revision], [{ ...place, commitTime }, 2, 2]);
+  assert.equal((await session.append(event)).commitTime, commitTime);
+
+  const known = [
+    { op: "set", key: "a", value: [1] },
+    { op: "remove", key: "gone" },
+    { op: "set", key: "b", value: 1 },
+    { op: "remove", key: "b" },
+  ] as const;
+  for (const _ of [1, 2]) assert.deepEqual(await session.apply(known, { once: "o" }), { a: [1] });
+  assert.deepEqual(await session.apply([...known, { op: "increment", key: "n", value: 1 }]), { a: [1], n: 2 });
+  assert.deepEqual([await session.state(), session.revision], [{ a: [1], n: 2 }, 4]);
+});
+
 it("a write that asks for a revision is refused if somebody was faster", async () => {
   const [session, app] = [await created(), db.app(randomUUID())];
   const other = db.session(session.app, session.user, session.id);
@@ -223,6 +243,9 @@ it("apps and users have state of their own, with keys without prefix", async () 
     { a: 1 },
   );
   assert.deepEqual([await user.state("a"), await user.state("name")], [1, undefined]);
+  await user.set("a/b c", null);
+  assert.deepEqual([await user.state("a/b c"), await user.state({ prefix: "a/" })], [null, { "a/b c": null }]);
+  assert.deepEqual(await session.state({ prefix: "user:a/" }), { "user:a/b c": null });
   await assert.rejects(user.set("user:a", 1), InputError);
   await assert.rejects(app.set("x", 1, { when: [{ key: "orders", equals: 3 }] }), StaleError);
 });

@@ -724,7 +724,7 @@ class SessiondSessionService(BaseSessionService):
             if is_change:
                 stored = await handle._apply(event, if_revision=if_revision, limits={})
             else:
-                stored = await handle.append(event, if_revision=if_revision)
+                stored = await handle.append(event, if_revision=if_revision, answer="minimal")
         if isinstance(session, StoredSession):
             session.saw(stored.sequence)
         return stored

@@ -175,7 +175,12 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     await this.#inTurn(session, async () => {
       const temp = temporary(event.actions?.stateDelta ?? {});
       const seen = this.#seen.get(session) ?? 0;
-      const { stored, replayed } = await this.#store(session, eventToWire(this.#dialect, event), this.#ifSeen);
+      const { stored, replayed } = await this.#store(
+        session,
+        eventToWire(this.#dialect, event),
+        { answer: "minimal" },
+        this.#ifSeen,
+      );
       // The session may show the event without having it: a compaction may cover it.
       const shown = Number(stored["sequence"]) <= seen || session.events.some((known) => known.id === event.id);
       if (replayed && shown) return;
@@ -199,7 +204,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     };
     return await this.#inTurn(session, async () => {
       const seen = this.#seen.get(session) ?? 0;
-      const { stored, replayed } = await this.#store(session, event, false).catch(async (error: unknown) => {
+      const { stored, replayed } = await this.#store(session, event, {}, false).catch(async (error: unknown) => {
         if (once === undefined || !(error instanceof AlreadyExistsError)) throw error;
         const path = pathOf({ ...session, sessionId: session.id });
         return { stored: await made(this.#client.http, path, once, event.actions, error), replayed: true };
@@ -340,8 +345,13 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
     return session;
   }
 
-  /** Stores an event; returns it as stored, and whether it had been stored before. */
-  async #store(session: S, event: JsonObject, ifSeen: boolean): Promise<{ stored: JsonObject; replayed: boolean }> {
+  /** Stores an event; returns of it as stored what the query asks for, and whether it had been stored before. */
+  async #store(
+    session: S,
+    event: JsonObject,
+    query: Record<string, string>,
+    ifSeen: boolean,
+  ): Promise<{ stored: JsonObject; replayed: boolean }> {
     const path = pathOf({ ...session, sessionId: session.id });
     let headers: Record<string, string> = {};
     if (this.#leases !== undefined) {
@@ -358,7 +368,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
       }
       headers["if-match"] = `"${seen}"`;
     }
-    const reply = await this.#client.http.send("POST", `${path}/events`, { body: event, headers });
+    const reply = await this.#client.http.send("POST", `${path}/events`, { body: event, query, headers });
     if (reply.status >= 400) {
       const error = refusal(reply);
       throw error.code === "fenced" && error instanceof StaleSessionError && this.#leases

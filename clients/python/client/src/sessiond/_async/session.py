@@ -116,7 +116,12 @@ class AsyncSession(AsyncState):
 
     @overload
     async def append(
-        self, *, create: bool = False, if_revision: int | None = None, **fields: Unpack[EventFields]
+        self,
+        *,
+        create: bool = False,
+        if_revision: int | None = None,
+        answer: Literal["full", "minimal"] = "full",
+        **fields: Unpack[EventFields],
     ) -> Event: ...
     @overload
     async def append(
@@ -125,6 +130,7 @@ class AsyncSession(AsyncState):
         *,
         create: bool = False,
         if_revision: int | None = None,
+        answer: Literal["full", "minimal"] = "full",
         **limits: Unpack[Limits],
     ) -> Event: ...
     @overload
@@ -134,6 +140,7 @@ class AsyncSession(AsyncState):
         *,
         create: bool = False,
         if_revision: int | None = None,
+        answer: Literal["full", "minimal"] = "full",
         **limits: Unpack[Limits],
     ) -> list[Event]: ...
     async def append(
@@ -142,6 +149,7 @@ class AsyncSession(AsyncState):
         *,
         create: bool = False,
         if_revision: int | None = None,
+        answer: Literal["full", "minimal"] = "full",
         **fields: Any,
     ) -> Event | list[Event]:
         """Appends an event, or several, all or none; with their changes of state.
@@ -153,6 +161,7 @@ class AsyncSession(AsyncState):
             are given by name, see `EventFields`.
           create: If there is no such session, it is made.
           if_revision: Only if this is the present revision; as a rule `if_revision=handle.revision`.
+          answer: `"minimal"` returns of each event only `id`, `sequence`, `timestamp` and `commitTime`.
           **fields: See `EventFields` and `Limits`.
 
         Returns:
@@ -174,7 +183,7 @@ class AsyncSession(AsyncState):
             body = named(event)
         else:
             body = [named(each) for each in event]
-        query = params(create=create or None)
+        query = params(create=create or None, answer=None if answer == "full" else answer)
         reply = await self._write("POST", "/events", body, query, if_revision=if_revision, limits=limits)
         stored = reply.success(list if isinstance(body, list) else dict)
         events = [Event(each) for each in (stored if isinstance(body, list) else [stored])]
@@ -218,12 +227,26 @@ class AsyncSession(AsyncState):
         """
         actions = {"stateOps": list(ops), **({"preconditions": list(when)} if when else {})}
         event = given(id=once, author=author, invocationId=invocation_id, actions=actions)
-        return dict((await self._apply(event, if_revision=if_revision, limits=limits)).delta)
+        # What comes of the others, the server alone knows.
+        is_known = all(op.get("op") in ("set", "remove") for op in ops)
+        answer: Literal["full", "minimal"] = "minimal" if is_known else "full"
+        made = await self._apply(event, if_revision=if_revision, answer=answer, limits=limits)
+        if not is_known:
+            return dict(made.delta)
+        values = {op["key"]: op for op in ops}
+        return {key: op["value"] for key, op in values.items() if op["op"] == "set"}
 
-    async def _apply(self, event: dict[str, Any], *, if_revision: int | None, limits: Limits) -> Event:
+    async def _apply(
+        self,
+        event: dict[str, Any],
+        *,
+        if_revision: int | None,
+        answer: Literal["full", "minimal"] = "full",
+        limits: Limits,
+    ) -> Event:
         """Appends the event of a change; one of the same id that makes the same change, whoever made it, will do."""
         try:
-            return await self.append(event, if_revision=if_revision, **limits)
+            return await self.append(event, if_revision=if_revision, answer=answer, **limits)
         except ConflictError as error:
             if error.code != "event_id_conflict" or "id" not in event:
                 raise

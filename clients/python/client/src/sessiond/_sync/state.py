@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._errors import NotFoundError
 from .._events import Change, Condition, Op
 from .._paths import new_id, params, segments, user_path
 from .._reply import Reply
@@ -119,11 +118,7 @@ class Scope(State):
 
     def get(self, key: str, default: Any = _ABSENT, **limits: Unpack[Limits]) -> Any:
         """Returns the value of a key. Raises `NotFoundError` if it is absent, unless there is a default."""
-        state = self.state(**limits)
-        if key not in state and default is _ABSENT:
-            problem = {"code": "state_key_not_found"}
-            raise NotFoundError("There is no such key in the state of the app or user.", status=404, problem=problem)
-        return state.get(key, default)
+        return self._get_state(key, default, {}, limits)
 
     def apply(
         self,
@@ -157,7 +152,8 @@ class Scope(State):
         if if_revision is not None:
             headers["If-Match"] = f'"{if_revision}"'
         before = self.revision
-        reply = self._http.send("PATCH", f"{self._path}/state", body=body, headers=headers, **limits)
+        query = {"answer": "changed"}
+        reply = self._http.send("PATCH", f"{self._path}/state", body=body, params=query, headers=headers, **limits)
         state = reply.success()
         self._saw_tag(reply)
         if self.revision != before + 1:

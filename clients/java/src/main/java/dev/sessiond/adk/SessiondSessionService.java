@@ -75,6 +75,9 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   /** How many of the last events come with an effective history. */
   private static final long LAST = 100;
 
+  /** The answer to an append of an event that is here already. */
+  private static final Map<String, String> MINIMAL = Map.of("answer", "minimal");
+
   private final Http http;
   private final Concurrency concurrency;
   private final History history;
@@ -334,7 +337,8 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
                       && event.actions() != null
                       && event.actions().compaction().isEmpty();
               long seen = mine.revision;
-              Http.Reply reply = append(session, path, mine, Wire.event(event), guarded, leased);
+              Http.Reply reply =
+                  append(session, path, mine, Wire.event(event), MINIMAL, guarded, leased);
               boolean replayed = reply.headers().firstValue("Idempotent-Replayed").isPresent();
               // The session may show the event without having it: a compaction may cover it.
               boolean covered =
@@ -431,7 +435,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
               Http.Reply reply;
               boolean replayed;
               try {
-                reply = append(session, path, mine, event, false, leased);
+                reply = append(session, path, mine, event, Map.of(), false, leased);
                 replayed = reply.headers().firstValue("Idempotent-Replayed").isPresent();
               } catch (SessiondException conflict) {
                 if (once == null || !conflict.code().equals(Optional.of("event_id_conflict"))) {
@@ -576,6 +580,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
       String path,
       Known mine,
       Map<String, Object> event,
+      Map<String, String> query,
       boolean guarded,
       boolean leased) {
     Map<String, String> headers = new LinkedHashMap<>();
@@ -597,7 +602,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
       headers.put("If-Match", "\"" + mine.revision + "\"");
     }
     Http.Reply reply =
-        http.send(Http.Call.of("POST", path + "/events").body(event).headers(headers));
+        http.send(Http.Call.of("POST", path + "/events").query(query).body(event).headers(headers));
     switch (reply.code()) {
       case "session_not_found" -> throw notFound(session.id(), reply);
       case "revision_mismatch" ->
