@@ -102,9 +102,11 @@ ROWS = {
         "revision": "was + 1",
     }),
     "v": ("order by usr) filter (where uk is not null", {
-        "user": "usr", "key": "uk", "value": "value", "first": "urev", "revision": "urev",
+        "user": "usr", "key": "uk", "value": "value", "first": "urev", "revision": "urev", "incarnation": "inc", "sequence": "was + 1",
     }),
-    "w": ("order by ak) filter (where ak is not null", {"key": "ak", "value": "value", "first": "arev", "revision": "arev"}),
+    "w": ("order by ak) filter (where ak is not null", {
+        "key": "ak", "value": "value", "first": "arev", "revision": "arev", "incarnation": "inc", "sequence": "was + 1",
+    }),
 }  # fmt: skip
 
 

@@ -178,10 +178,13 @@ delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarn
 insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
     nothing;
 
+-- last_to_purge
+select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1;
+
 -- purge_events
 delete from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence
-    <= (select sequence from (select sequence from events where app_name = $1 and user_id = $2 and session_id =
-    $3 and incarnation = $4 order by sequence limit 0 + $5) as page order by sequence desc limit 1);
+    <= $5;
 
 -- purge_state
 delete from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key
@@ -450,6 +453,165 @@ select key, value, total from ( select key, value, count(*) over () as total, ro
     l.revision = t.valid_from) from json_each($3) as n cross join app_spans as t on app_name = $1 and t.node =
     n.value where t.valid_from <= $2 and t.valid_to > $2 and t.key >= $4 and t.key < $5 order by key limit 0 +
     $6) as page) as sized where size_so_far <= $7 or place = 1 order by key;
+
+-- held
+select valid_from, valid_to, total, case when valid_to = 9223372036854775807 then (select s.value from
+    session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and
+    s.key = $5) else (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and
+    s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to =
+    sized.valid_to) end as value, cast(case when (select s.revision from session_state s where s.app_name = $1
+    and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) = sized.valid_to then 1
+    when (select s.valid_from from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id =
+    $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to order by s.valid_to limit 1) =
+    sized.valid_to then 1 else 0 end as bigint) as is_replaced from (select valid_from, valid_to, node, size,
+    count(*) over () as total, sum(size) over (order by valid_to asc) as size_so_far from (select * from
+    (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300 end as
+    size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to asc limit 0 + $8) as spans union all select
+    revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300 end from
+    session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5
+    and $7 = 9223372036854775807 order by valid_to asc limit 0 + $8) as page) as sized where size_so_far <= $9
+    or size_so_far = size order by valid_to asc;
+
+-- held_backwards
+select valid_from, valid_to, total, case when valid_to = 9223372036854775807 then (select s.value from
+    session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and
+    s.key = $5) else (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and
+    s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to =
+    sized.valid_to) end as value, cast(case when (select s.revision from session_state s where s.app_name = $1
+    and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) = sized.valid_to then 1
+    when (select s.valid_from from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id =
+    $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to order by s.valid_to limit 1) =
+    sized.valid_to then 1 else 0 end as bigint) as is_replaced from (select valid_from, valid_to, node, size,
+    count(*) over () as total, sum(size) over (order by valid_to desc) as size_so_far from (select * from
+    (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300 end as
+    size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to desc limit 0 + $8) as spans union all
+    select revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300 end
+    from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key =
+    $5 and $7 = 9223372036854775807 order by valid_to desc limit 0 + $8) as page) as sized where size_so_far <=
+    $9 or size_so_far = size order by valid_to desc;
+
+-- makers
+select l.sequence, l.id, l.commit_time, l.author, l.invocation_id from json_each($5) as k cross join events as
+    l on l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence =
+    k.value;
+
+-- user_key_changes
+select logged.revision, logged.time, logged.total, logged.sequence, coalesce(e.user_id, logged.by_user) as
+    by_user, coalesce(e.session_id, logged.by_session) as by_session, coalesce(e.id, logged.by_event) as
+    by_event, coalesce(e.author, logged.by_author) as by_author, coalesce(e.invocation_id,
+    logged.by_invocation) as by_invocation, (select s.value from user_log s where s.app_name = $1 and s.user_id
+    = $2 and s.key = $3 and s.revision = logged.revision) as value from (select page.*, count(*) over () as
+    total, row_number() over (order by revision asc) as place, sum(size) over (order by revision asc) as
+    size_so_far from (select revision, time, incarnation, sequence, by_user, by_session, by_event, by_author,
+    by_invocation, coalesce(octet_length(value), 0) + 300 as size from user_log l where l.app_name = $1 and
+    l.user_id = $2 and (l.key, l.revision) > ($3, $4) and (l.key, l.revision) < ($3, $5) and (l.value is not
+    null or (select case when s.key = $3 then s.value end from user_log s where s.app_name = $1 and s.user_id =
+    $2 and (s.key, s.revision) < ($3, l.revision) order by s.key desc, s.revision desc limit 1) is not null)
+    order by l.key asc, l.revision asc limit 0 + $6) as page) as logged left join events as e on e.app_name =
+    $1 and e.user_id = $2 and e.incarnation = logged.incarnation and e.sequence = logged.sequence and ( select
+    b.erasure from buried_sessions b where b.app_name = $1 and b.user_id = e.user_id and b.session_id =
+    e.session_id and b.incarnation = e.incarnation) is null where size_so_far <= $7 or place = 1 order by
+    logged.revision asc;
+
+-- app_key_changes
+select logged.revision, logged.time, logged.total, logged.sequence, coalesce(e.user_id, logged.by_user) as
+    by_user, coalesce(e.session_id, logged.by_session) as by_session, coalesce(e.id, logged.by_event) as
+    by_event, coalesce(e.author, logged.by_author) as by_author, coalesce(e.invocation_id,
+    logged.by_invocation) as by_invocation, (select s.value from app_log s where s.app_name = $1 and s.key = $2
+    and s.revision = logged.revision) as value from (select page.*, count(*) over () as total, row_number()
+    over (order by revision asc) as place, sum(size) over (order by revision asc) as size_so_far from (select
+    revision, time, incarnation, sequence, by_user, by_session, by_event, by_author, by_invocation,
+    coalesce(octet_length(value), 0) + 300 as size from app_log l where l.app_name = $1 and (l.key, l.revision)
+    > ($2, $3) and (l.key, l.revision) < ($2, $4) and (l.value is not null or (select case when s.key = $2 then
+    s.value end from app_log s where s.app_name = $1 and (s.key, s.revision) < ($2, l.revision) order by s.key
+    desc, s.revision desc limit 1) is not null) order by l.key asc, l.revision asc limit 0 + $5) as page) as
+    logged left join events as e on e.app_name = $1 and e.incarnation = logged.incarnation and e.sequence =
+    logged.sequence and ( select b.erasure from buried_sessions b where b.app_name = $1 and b.user_id =
+    e.user_id and b.session_id = e.session_id and b.incarnation = e.incarnation) is null where size_so_far <=
+    $6 or place = 1 order by logged.revision asc;
+
+-- user_key_changes_backwards
+select logged.revision, logged.time, logged.total, logged.sequence, coalesce(e.user_id, logged.by_user) as
+    by_user, coalesce(e.session_id, logged.by_session) as by_session, coalesce(e.id, logged.by_event) as
+    by_event, coalesce(e.author, logged.by_author) as by_author, coalesce(e.invocation_id,
+    logged.by_invocation) as by_invocation, (select s.value from user_log s where s.app_name = $1 and s.user_id
+    = $2 and s.key = $3 and s.revision = logged.revision) as value from (select page.*, count(*) over () as
+    total, row_number() over (order by revision desc) as place, sum(size) over (order by revision desc) as
+    size_so_far from (select revision, time, incarnation, sequence, by_user, by_session, by_event, by_author,
+    by_invocation, coalesce(octet_length(value), 0) + 300 as size from user_log l where l.app_name = $1 and
+    l.user_id = $2 and (l.key, l.revision) > ($3, $4) and (l.key, l.revision) < ($3, $5) and (l.value is not
+    null or (select case when s.key = $3 then s.value end from user_log s where s.app_name = $1 and s.user_id =
+    $2 and (s.key, s.revision) < ($3, l.revision) order by s.key desc, s.revision desc limit 1) is not null)
+    order by l.key desc, l.revision desc limit 0 + $6) as page) as logged left join events as e on e.app_name =
+    $1 and e.user_id = $2 and e.incarnation = logged.incarnation and e.sequence = logged.sequence and ( select
+    b.erasure from buried_sessions b where b.app_name = $1 and b.user_id = e.user_id and b.session_id =
+    e.session_id and b.incarnation = e.incarnation) is null where size_so_far <= $7 or place = 1 order by
+    logged.revision desc;
+
+-- app_key_changes_backwards
+select logged.revision, logged.time, logged.total, logged.sequence, coalesce(e.user_id, logged.by_user) as
+    by_user, coalesce(e.session_id, logged.by_session) as by_session, coalesce(e.id, logged.by_event) as
+    by_event, coalesce(e.author, logged.by_author) as by_author, coalesce(e.invocation_id,
+    logged.by_invocation) as by_invocation, (select s.value from app_log s where s.app_name = $1 and s.key = $2
+    and s.revision = logged.revision) as value from (select page.*, count(*) over () as total, row_number()
+    over (order by revision desc) as place, sum(size) over (order by revision desc) as size_so_far from (select
+    revision, time, incarnation, sequence, by_user, by_session, by_event, by_author, by_invocation,
+    coalesce(octet_length(value), 0) + 300 as size from app_log l where l.app_name = $1 and (l.key, l.revision)
+    > ($2, $3) and (l.key, l.revision) < ($2, $4) and (l.value is not null or (select case when s.key = $2 then
+    s.value end from app_log s where s.app_name = $1 and (s.key, s.revision) < ($2, l.revision) order by s.key
+    desc, s.revision desc limit 1) is not null) order by l.key desc, l.revision desc limit 0 + $5) as page) as
+    logged left join events as e on e.app_name = $1 and e.incarnation = logged.incarnation and e.sequence =
+    logged.sequence and ( select b.erasure from buried_sessions b where b.app_name = $1 and b.user_id =
+    e.user_id and b.session_id = e.session_id and b.incarnation = e.incarnation) is null where size_so_far <=
+    $6 or place = 1 order by logged.revision desc;
+
+-- user_key_at_floor
+select value from user_log where app_name = $1 and user_id = $2 and (key, revision) >= ($3, $4) and (key,
+    revision) <= ($3, $5) order by key desc, revision desc limit 1;
+
+-- app_key_at_floor
+select value from app_log where app_name = $1 and (key, revision) >= ($2, $3) and (key, revision) <= ($2, $4)
+    order by key desc, revision desc limit 1;
+
+-- user_made_by
+select distinct l.revision from (select distinct user_revision as revision from events where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $5 and sequence <= $6) as k cross join
+    user_log as l indexed by user_log_by_revision on l.app_name = $1 and l.user_id = $2 and l.revision =
+    k.revision and l.incarnation = $4 and l.sequence > $5 and l.sequence <= $6 limit 0 + $7;
+
+-- app_made_by
+select distinct l.revision from (select distinct app_revision as revision from events where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $5 and sequence <= $6) as k cross join
+    app_log as l indexed by app_log_by_revision on l.app_name = $1 and l.revision = k.revision and
+    l.incarnation = $4 and l.sequence > $5 and l.sequence <= $6 limit 0 + $7;
+
+-- user_keep_makers
+update user_log as l indexed by user_log_by_revision set incarnation = null, by_user = $2, by_session = $3,
+    by_event = (select e.id from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and
+    e.incarnation = $4 and e.sequence = l.sequence), by_author = (select e.author from events e where
+    e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence =
+    l.sequence), by_invocation = (select e.invocation_id from events e where e.app_name = $1 and e.user_id = $2
+    and e.session_id = $3 and e.incarnation = $4 and e.sequence = l.sequence) where l.app_name = $1 and
+    l.user_id = $2 and l.revision = $5 and l.incarnation = $4;
+
+-- app_keep_makers
+update app_log as l indexed by app_log_by_revision set incarnation = null, by_user = $2, by_session = $3,
+    by_event = (select e.id from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and
+    e.incarnation = $4 and e.sequence = l.sequence), by_author = (select e.author from events e where
+    e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence =
+    l.sequence), by_invocation = (select e.invocation_id from events e where e.app_name = $1 and e.user_id = $2
+    and e.session_id = $3 and e.incarnation = $4 and e.sequence = l.sequence) where l.app_name = $1 and
+    l.revision = $5 and l.incarnation = $4;
+
+-- user_take_makers
+update user_log as l indexed by user_log_by_revision set incarnation = null, sequence = null where l.app_name =
+    $1 and l.user_id = $2 and l.revision = $3 and l.incarnation = $4;
+
+-- app_take_makers
+update app_log as l indexed by app_log_by_revision set incarnation = null, sequence = null where l.app_name =
+    $1 and l.revision = $2 and l.incarnation = $3;
 
 -- cut
 update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||
@@ -979,27 +1141,41 @@ select (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.
     state;
 
 -- user_base_time
-select coalesce((select max(time) from user_log where app_name = $1 and user_id = $2 and revision <= $3),
-    (select time from user_log where app_name = $1 and user_id = $2 and revision > $3 order by revision limit
-    1), 0);
+select coalesce((select time from user_log where app_name = $1 and user_id = $2 and revision <= $3 order by
+    revision desc limit 1), (select time from user_log where app_name = $1 and user_id = $2 and revision > $3
+    order by revision limit 1), 0);
 
 -- app_base_time
-select coalesce((select max(time) from app_log where app_name = $1 and revision <= $2), (select time from
-    app_log where app_name = $1 and revision > $2 order by revision limit 1), 0);
+select coalesce((select time from app_log where app_name = $1 and revision <= $2 order by revision desc limit
+    1), (select time from app_log where app_name = $1 and revision > $2 order by revision limit 1), 0);
 
 -- user_past
-select revision, key, value, time, total from (select revision, key, value, time, count(*) over () as total,
-    sum(size) over (order by revision, key) as size_so_far, row_number() over (order by revision, key) as place
-    from (select revision, key, value, time, octet_length(key) + coalesce(octet_length(value), 0) + 100 as size
-    from user_log where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 order by revision,
-    key limit 0 + $5) as page) as sized where size_so_far <= $6 or place = 1 order by revision, key;
+select logged.revision, logged.key, logged.value, logged.time, logged.total, logged.sequence,
+    coalesce(e.user_id, logged.by_user) as by_user, coalesce(e.session_id, logged.by_session) as by_session,
+    coalesce(e.id, logged.by_event) as by_event, coalesce(e.author, logged.by_author) as by_author,
+    coalesce(e.invocation_id, logged.by_invocation) as by_invocation from (select page.*, count(*) over () as
+    total, sum(size) over (order by revision, key) as size_so_far, row_number() over (order by revision, key)
+    as place from (select revision, key, value, time, incarnation, sequence, by_user, by_session, by_event,
+    by_author, by_invocation, octet_length(key) + coalesce(octet_length(value), 0) + 400 as size from user_log
+    where app_name = $1 and user_id = $2 and revision > $3 and revision <= $4 order by revision, key limit 0 +
+    $5) as page) as logged left join events as e on e.app_name = $1 and e.user_id = $2 and e.incarnation =
+    logged.incarnation and e.sequence = logged.sequence and ( select b.erasure from buried_sessions b where
+    b.app_name = $1 and b.user_id = e.user_id and b.session_id = e.session_id and b.incarnation =
+    e.incarnation) is null where size_so_far <= $6 or place = 1 order by logged.revision, logged.key;
 
 -- app_past
-select revision, key, value, time, total from (select revision, key, value, time, count(*) over () as total,
-    sum(size) over (order by revision, key) as size_so_far, row_number() over (order by revision, key) as place
-    from (select revision, key, value, time, octet_length(key) + coalesce(octet_length(value), 0) + 100 as size
-    from app_log where app_name = $1 and revision > $2 and revision <= $3 order by revision, key limit 0 + $4)
-    as page) as sized where size_so_far <= $5 or place = 1 order by revision, key;
+select logged.revision, logged.key, logged.value, logged.time, logged.total, logged.sequence,
+    coalesce(e.user_id, logged.by_user) as by_user, coalesce(e.session_id, logged.by_session) as by_session,
+    coalesce(e.id, logged.by_event) as by_event, coalesce(e.author, logged.by_author) as by_author,
+    coalesce(e.invocation_id, logged.by_invocation) as by_invocation from (select page.*, count(*) over () as
+    total, sum(size) over (order by revision, key) as size_so_far, row_number() over (order by revision, key)
+    as place from (select revision, key, value, time, incarnation, sequence, by_user, by_session, by_event,
+    by_author, by_invocation, octet_length(key) + coalesce(octet_length(value), 0) + 400 as size from app_log
+    where app_name = $1 and revision > $2 and revision <= $3 order by revision, key limit 0 + $4) as page) as
+    logged left join events as e on e.app_name = $1 and e.incarnation = logged.incarnation and e.sequence =
+    logged.sequence and ( select b.erasure from buried_sessions b where b.app_name = $1 and b.user_id =
+    e.user_id and b.session_id = e.session_id and b.incarnation = e.incarnation) is null where size_so_far <=
+    $5 or place = 1 order by logged.revision, logged.key;
 
 -- user_set_time
 update user_log set time = $4 where app_name = $1 and user_id = $2 and revision = $3;
@@ -1237,6 +1413,10 @@ delete from user_spans where app_name = $1 and user_id = $2;
 -- forget_patches_of_user
 delete from user_patches where app_name = $1 and user_id = $2;
 
+-- forget_user_as_maker
+update app_log set sequence = null, by_user = null, by_session = null, by_event = null, by_author = null,
+    by_invocation = null where app_name = $1 and by_user = $2;
+
 -- erasure
 select id, app_name, subject, request, reference, block, blocked, request_time, done_time, sessions, events,
     state_keys, changes, artifacts, receipt from erasures where id = $1;
@@ -1273,6 +1453,9 @@ select erasure from token_epochs where app_name = $1 and subject = $2;
 
 -- erasure_counts
 select app_name, count from erasure_counts;
+
+-- erasure_count
+select count from erasure_counts where app_name = $1;
 
 -- insert_erasure
 insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,
@@ -1765,19 +1948,19 @@ with k(app_name, user_id, key, first) as (select * from (values (?, ?, ?, ?)) li
     user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first & (-1
     << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
     first) - (revision & first)) as h))), revision, first from k cross join user_state using (app_name,
-    user_id, key); insert into user_log (app_name, user_id, key, revision, value) select * from (values (?, ?,
-    ?, ?, ?)) limit 0 + ?; insert into user_state (app_name, user_id, key, revision, value) select * from
-    (values (?, ?, ?, ?, ?)) limit 0 + ? on conflict (app_name, user_id, key) do update set value =
-    excluded.value, revision = excluded.revision;
+    user_id, key); insert into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select
+    * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?; insert into user_state (app_name, user_id, key,
+    revision, value) select * from (values (?, ?, ?, ?, ?)) limit 0 + ? on conflict (app_name, user_id, key) do
+    update set value = excluded.value, revision = excluded.revision;
 
 -- set_app_state
 with k(app_name, key, first) as (select * from (values (?, ?, ?)) limit 0 + ?) insert into app_spans (app_name,
     key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select (length(h) - 1) * 4 + (h >=
     '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision & first)) as h))),
     revision, first from k cross join app_state using (app_name, key); insert into app_log (app_name, key,
-    revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ?; insert into app_state (app_name, key,
-    revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ? on conflict (app_name, key) do update set
-    value = excluded.value, revision = excluded.revision;
+    revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?, ?, ?)) limit 0 + ?; insert into
+    app_state (app_name, key, revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ? on conflict
+    (app_name, key) do update set value = excluded.value, revision = excluded.revision;
 
 -- remove_session_state
 with k(app_name, user_id, session_id, incarnation, key, first) as (select * from (values (?, ?, ?, ?, ?, ?))
@@ -1794,28 +1977,29 @@ with k(app_name, user_id, key, first) as (select * from (values (?, ?, ?, ?)) li
     user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first & (-1
     << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
     first) - (revision & first)) as h))), revision, first from k cross join user_state using (app_name,
-    user_id, key); insert into user_log (app_name, user_id, key, revision, value) select * from (values (?, ?,
-    ?, ?, ?)) limit 0 + ?; with k(app_name, user_id, key) as (select * from (values (?, ?, ?)) limit 0 + ?)
-    delete from user_state where (app_name, user_id, key) in k;
+    user_id, key); insert into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select
+    * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?; with k(app_name, user_id, key) as (select * from (values
+    (?, ?, ?)) limit 0 + ?) delete from user_state where (app_name, user_id, key) in k;
 
 -- remove_app_state
 with k(app_name, key, first) as (select * from (values (?, ?, ?)) limit 0 + ?) insert into app_spans (app_name,
     key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select (length(h) - 1) * 4 + (h >=
     '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision & first)) as h))),
     revision, first from k cross join app_state using (app_name, key); insert into app_log (app_name, key,
-    revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ?; with k(app_name, key) as (select * from
-    (values (?, ?)) limit 0 + ?) delete from app_state where (app_name, key) in k;
+    revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?, ?, ?)) limit 0 + ?; with
+    k(app_name, key) as (select * from (values (?, ?)) limit 0 + ?) delete from app_state where (app_name, key)
+    in k;
 
 -- passed_session_state
 insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from, valid_to, value)
     select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
 
 -- passed_user_state
-insert into user_log (app_name, user_id, key, revision, value) select * from (values (?, ?, ?, ?, ?)) limit 0 +
-    ?; insert into user_spans (app_name, user_id, key, node, valid_from, valid_to) select * from (values (?, ?,
-    ?, ?, ?, ?)) limit 0 + ?;
+insert into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select * from (values (?,
+    ?, ?, ?, ?, ?, ?)) limit 0 + ?; insert into user_spans (app_name, user_id, key, node, valid_from, valid_to)
+    select * from (values (?, ?, ?, ?, ?, ?)) limit 0 + ?;
 
 -- passed_app_state
-insert into app_log (app_name, key, revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ?; insert
-    into app_spans (app_name, key, node, valid_from, valid_to) select * from (values (?, ?, ?, ?, ?)) limit 0 +
-    ?;
+insert into app_log (app_name, key, revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?,
+    ?, ?)) limit 0 + ?; insert into app_spans (app_name, key, node, valid_from, valid_to) select * from (values
+    (?, ?, ?, ?, ?)) limit 0 + ?;

@@ -24,7 +24,9 @@ create or replace function sessiond_write(
     s_user text[], s_session text[], s_incarnation bigint[], s_key text[], s_value text[], s_first bigint[],
     s_revision bigint[], s_until bigint[],
     v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
+    v_incarnation bigint[], v_sequence bigint[],
     w_key text[], w_value text[], w_first bigint[], w_revision bigint[], w_until bigint[],
+    w_incarnation bigint[], w_sequence bigint[],
     p_feed boolean,
     out verdict text, out incarnations bigint[], out user_revisions bigint[], out app_revisions bigint[],
     out commit_times bigint[]
@@ -254,9 +256,10 @@ begin
         where s.app_name = p_app collate "POSIX" and s.app_name = u.app_name and s.user_id = u.user_id;
     end if;
     if cardinality(v_user) > 0 then
-        insert into user_log (app_name, user_id, key, revision, value, time)
-        select s.app_name, k.user_id, k.key, k.revision, k.value, present
-        from unnest(v_user, v_key, v_value, v_revision) as k(user_id, key, value, revision)
+        insert into user_log (app_name, user_id, key, revision, value, time, incarnation, sequence)
+        select s.app_name, k.user_id, k.key, k.revision, k.value, present, k.incarnation, k.sequence
+        from unnest(v_user, v_key, v_value, v_revision, v_incarnation, v_sequence)
+            as k(user_id, key, value, revision, incarnation, sequence)
         cross join lateral (select l.app_name from user_scopes l where l.app_name = p_app and l.user_id = k.user_id offset 0) as s;
         insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
         select t.app_name, k.user_id,
@@ -296,9 +299,9 @@ begin
         update app_scopes s set revision = a_revision where s.app_name = p_app;
     end if;
     if cardinality(w_key) > 0 then
-        insert into app_log (app_name, key, revision, value, time)
-        select s.app_name, k.key, k.revision, k.value, present
-        from unnest(w_key, w_value, w_revision) as k(key, value, revision)
+        insert into app_log (app_name, key, revision, value, time, incarnation, sequence)
+        select s.app_name, k.key, k.revision, k.value, present, k.incarnation, k.sequence
+        from unnest(w_key, w_value, w_revision, w_incarnation, w_sequence) as k(key, value, revision, incarnation, sequence)
         cross join lateral (select l.app_name from app_scopes l where l.app_name = p_app offset 0) as s;
         insert into app_spans (app_name, node, key, valid_from, valid_to)
         select t.app_name, k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),

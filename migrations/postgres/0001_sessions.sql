@@ -190,9 +190,12 @@ create table session_spans (
     key         text collate "C" not null,
     valid_from  bigint not null,
     valid_to    bigint not null,
-    value       text not null,
-    constraint session_spans_pkey primary key (incarnation, node, key, user_id, app_name)
+    value       text not null
 );
+-- The past of a key.
+create index session_spans_by_key on session_spans (key, incarnation, valid_to);
+-- The last one, as with sessions.
+alter table session_spans add constraint session_spans_pkey primary key (incarnation, node, key, user_id, app_name);
 
 create table user_log (
     app_name text collate "C" not null,
@@ -201,6 +204,15 @@ create table user_log (
     revision bigint not null,
     value    text,
     time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
+    -- The event that made the change, if one did. While its session has it, `incarnation` finds it; what an export or a
+    -- session that is gone says of it is in the columns after `sequence`, in the forms that `events` has.
+    incarnation   bigint,
+    sequence      bigint,
+    by_user       text collate "C",
+    by_session    text collate "C",
+    by_event      text collate "C",
+    by_author     text,
+    by_invocation text,
     constraint user_log_pkey primary key (app_name, user_id, key, revision)
 );
 create index user_log_by_revision on user_log (app_name, user_id, revision, key);
@@ -220,9 +232,19 @@ create table app_log (
     revision bigint not null,
     value    text,
     time     bigint not null default (extract(epoch from statement_timestamp()) * 1000000)::bigint,
+    -- The event that made the change, if one did. While its session has it, `incarnation` finds it; what an export or a
+    -- session that is gone says of it is in the columns after `sequence`, in the forms that `events` has.
+    incarnation   bigint,
+    sequence      bigint,
+    by_user       text collate "C",
+    by_session    text collate "C",
+    by_event      text collate "C",
+    by_author     text,
+    by_invocation text,
     constraint app_log_pkey primary key (app_name, key, revision)
 );
 create index app_log_by_revision on app_log (app_name, revision, key);
+create index app_log_by_user on app_log (app_name, by_user) where by_user is not null;
 create table app_spans (
     app_name   text collate "C" not null,
     node       bigint not null,
@@ -615,7 +637,8 @@ $$;
 --        this clock, and never before the session's last one; those of a session that the transaction made, with it
 --     s, v, w  rows of session, user and app state after the batch: `first` is the revision that ended what was there
 --        before it, a value of null removes the row. Where `until` is not null, the value did not outlast the batch: it held
---        from `revision` up to, not including, `until`. Null for the whole array of `until`: all lasted
+--        from `revision` up to, not including, `until`. Null for the whole array of `until`: all lasted. `incarnation` and
+--        `sequence` say which event wrote it, for the logs of user and app state; null: none did
 --     p_feed  whether the change feed gets a row for each session and scope that changes
 --
 -- Rows are found one by one, by their whole keys, in lateral queries that `offset 0` or a lock keeps apart: an index that begins
@@ -643,7 +666,9 @@ create function sessiond_write(
     s_user text[], s_session text[], s_incarnation bigint[], s_key text[], s_value text[], s_first bigint[],
     s_revision bigint[], s_until bigint[],
     v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
+    v_incarnation bigint[], v_sequence bigint[],
     w_key text[], w_value text[], w_first bigint[], w_revision bigint[], w_until bigint[],
+    w_incarnation bigint[], w_sequence bigint[],
     p_feed boolean,
     out verdict text, out incarnations bigint[], out user_revisions bigint[], out app_revisions bigint[],
     out commit_times bigint[]
@@ -863,8 +888,8 @@ begin
                 where v_until[i] is null and l.app_name = p_app and l.user_id = v_user[i] and l.key = v_key[i]
                 offset 0) as t on true),
         logged as (
-            insert into user_log (app_name, user_id, key, revision, value, time)
-            select p_app, v_user[i], v_key[i], v_revision[i], v_value[i], present from k),
+            insert into user_log (app_name, user_id, key, revision, value, time, incarnation, sequence)
+            select p_app, v_user[i], v_key[i], v_revision[i], v_value[i], present, v_incarnation[i], v_sequence[i] from k),
         ended as (
             insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
             select p_app, v_user[i], valid_to & (-1::bigint << (length(ltrim((valid_from # valid_to)::bit(64)::text, '0')) - 1)),
@@ -901,8 +926,8 @@ begin
                 where w_until[i] is null and l.app_name = p_app and l.key = w_key[i]
                 offset 0) as t on true),
         logged as (
-            insert into app_log (app_name, key, revision, value, time)
-            select p_app, w_key[i], w_revision[i], w_value[i], present from k),
+            insert into app_log (app_name, key, revision, value, time, incarnation, sequence)
+            select p_app, w_key[i], w_revision[i], w_value[i], present, w_incarnation[i], w_sequence[i] from k),
         ended as (
             insert into app_spans (app_name, node, key, valid_from, valid_to)
             select p_app, valid_to & (-1::bigint << (length(ltrim((valid_from # valid_to)::bit(64)::text, '0')) - 1)),
@@ -1086,8 +1111,8 @@ begin
         end if;
     end if;
     for i in 1 .. cardinality(v_key) loop
-        insert into user_log (app_name, user_id, key, revision, value, time)
-        values (p_app, p_user, v_key[i], u_revision, v_value[i], present);
+        insert into user_log (app_name, user_id, key, revision, value, time, incarnation, sequence)
+        values (p_app, p_user, v_key[i], u_revision, v_value[i], present, p_incarnation, h_revision);
         insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
         select p_app, p_user, u_revision & (-1::bigint << (length(ltrim((t.revision # u_revision)::bit(64)::text, '0')) - 1)),
             t.key, t.revision, u_revision
@@ -1109,8 +1134,8 @@ begin
         end if;
     end if;
     for i in 1 .. cardinality(w_key) loop
-        insert into app_log (app_name, key, revision, value, time)
-        values (p_app, w_key[i], a_revision, w_value[i], present);
+        insert into app_log (app_name, key, revision, value, time, incarnation, sequence)
+        values (p_app, w_key[i], a_revision, w_value[i], present, p_incarnation, h_revision);
         insert into app_spans (app_name, node, key, valid_from, valid_to)
         select p_app, a_revision & (-1::bigint << (length(ltrim((t.revision # a_revision)::bit(64)::text, '0')) - 1)),
             t.key, t.revision, a_revision

@@ -191,6 +191,8 @@ create table session_spans (
     value       text not null,
     constraint session_spans_pkey primary key (incarnation, node, key, user_id, app_name)
 ) without rowid;
+-- The past of a key.
+create index session_spans_by_key on session_spans (key, incarnation, valid_to);
 
 create table user_log (
     app_name text not null,
@@ -199,6 +201,15 @@ create table user_log (
     revision integer not null,
     value    text,
     time     integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
+    -- The event that made the change, if one did. While its session has it, `incarnation` finds it; what an export or a
+    -- session that is gone says of it is in the columns after `sequence`, in the forms that `events` has.
+    incarnation   integer,
+    sequence      integer,
+    by_user       text,
+    by_session    text,
+    by_event      text,
+    by_author     text,
+    by_invocation text,
     constraint user_log_pkey primary key (app_name, user_id, key, revision)
 ) without rowid;
 create index user_log_by_revision on user_log (app_name, user_id, revision, key);
@@ -218,9 +229,19 @@ create table app_log (
     revision integer not null,
     value    text,
     time     integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
+    -- The event that made the change, if one did. While its session has it, `incarnation` finds it; what an export or a
+    -- session that is gone says of it is in the columns after `sequence`, in the forms that `events` has.
+    incarnation   integer,
+    sequence      integer,
+    by_user       text,
+    by_session    text,
+    by_event      text,
+    by_author     text,
+    by_invocation text,
     constraint app_log_pkey primary key (app_name, key, revision)
 ) without rowid;
 create index app_log_by_revision on app_log (app_name, revision, key);
+create index app_log_by_user on app_log (app_name, by_user) where by_user is not null;
 create table app_spans (
     app_name   text not null,
     node       integer not null,

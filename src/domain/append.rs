@@ -26,7 +26,7 @@ use super::session::{Creation, IfExists};
 use super::shown::Shown;
 use super::tag::{IfMatch, Tag};
 use super::time::Micros;
-use super::writes::{EventWrite, ScopeUpdate, SessionUpdate, Writes};
+use super::writes::{EventRef, EventWrite, ScopeUpdate, SessionUpdate, Writes};
 use super::{Limits, Rejected};
 
 /// Events for one session: all of them are appended, or none.
@@ -340,13 +340,14 @@ fn write<'a>(
     }
     for change in initial {
         let value = Some(Cow::Borrowed(&change.value));
-        change_state(loaded, key, tag, Resolved { scope: change.scope, key: &change.key, value }, writes);
+        change_state(loaded, key, tag, None, Resolved { scope: change.scope, key: &change.key, value }, writes);
     }
     let mut stored = Vec::with_capacity(events.len());
     for ResolvedEvent { event, changes, body } in events {
         tag.revision += 1;
+        let by = EventRef { incarnation: tag.incarnation, sequence: tag.revision };
         for change in changes {
-            change_state(loaded, key, tag, change, writes);
+            change_state(loaded, key, tag, Some(by), change, writes);
         }
         let effect = match &event.rewind {
             Some(Rewind::To(sequence)) => Some(*sequence),
@@ -398,6 +399,7 @@ fn change_state<'a>(
     loaded: &mut Loaded,
     key: &'a SessionKey,
     tag: &Tag,
+    by: Option<EventRef>,
     change: Resolved<'a>,
     writes: &mut Writes<'a>,
 ) {
@@ -409,8 +411,8 @@ fn change_state<'a>(
         *entry = StateEntry { value: value.as_deref().cloned(), revision };
     }
     match key.shared(scope) {
-        None => writes.session_state.write((key, tag.incarnation, name), value, revision),
-        Some(shared) => writes.shared_state.write((shared, name), value, revision),
+        None => writes.session_state.write((key, tag.incarnation, name), value, revision, None),
+        Some(shared) => writes.shared_state.write((shared, name), value, revision, by),
     }
 }
 

@@ -60,6 +60,7 @@ pub mod guard;
 pub(crate) mod history;
 pub mod ids;
 pub mod json;
+pub mod key_history;
 pub mod lease;
 mod limits;
 pub(crate) mod loaded;

@@ -63,7 +63,7 @@ pub fn decide_scope<'a>(
     let update = ScopeUpdate { was: revision, first: next, revision: next };
     for Resolved { key, value, .. } in working.resolve(&write.edit, keys, "", &address, &write.limits)? {
         writes.scopes.insert(owner, update);
-        writes.shared_state.write((owner, key), value, next);
+        writes.shared_state.write((owner, key), value, next, None);
     }
     Ok(writes)
 }

@@ -17,6 +17,7 @@ use super::erasure::Subject;
 use super::event::{EventDraft, NewEvent, StoredEvent, redaction_of, stored_digest, with_known_names};
 use super::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson, string_array};
+use super::key_history::MadeBy;
 use super::query::{ListPosition, ScopeView};
 use super::refusal::Refusal;
 use super::scope::{self, Scope};
@@ -172,6 +173,8 @@ pub struct PastChange {
     /// In the order of keys, as `removed`.
     pub set: Vec<(String, RawJson)>,
     pub removed: Vec<String>,
+    /// Who made the changes of keys, where that is known.
+    pub by: BTreeMap<String, MadeBy>,
 }
 
 impl PastChange {
@@ -351,6 +354,11 @@ pub fn change_line(user: Option<&UserId>, change: &PastChange) -> String {
     }
     if !change.removed.is_empty() {
         line.push("removed", &string_array(&change.removed));
+    }
+    if !change.by.is_empty() {
+        let mut by = ObjectText::default();
+        change.by.iter().for_each(|(key, made_by)| by.push(key, &made_by.to_object()));
+        line.push("by", &by.close());
     }
     closed(line)
 }
@@ -1006,7 +1014,29 @@ fn change(fields: &mut Fields<'_>) -> Result<Option<PastChange>, Rejected> {
     pairs.sort_by(|one, other| one.0.cmp(&other.0));
     let Some(mut removed) = removed else { return Err(Rejected::field("removed", "must be an array of keys")) };
     removed.sort_unstable();
-    Ok(revision.zip(time).map(|(revision, time)| PastChange { revision, time, is_base, set: pairs, removed }))
+    let mut by = BTreeMap::new();
+    if let Some(makers) = fields.take("by") {
+        const FORM: &str = "must have for keys the event that changed them";
+        let members = makers.as_object().ok_or_else(|| Rejected::field("by", FORM))?;
+        for member in members {
+            let made_by = made_by(member.value).ok_or_else(|| Rejected::field("by", FORM))?;
+            by.insert(member.key.into_owned(), made_by);
+        }
+    }
+    Ok(revision.zip(time).map(|(revision, time)| PastChange { revision, time, is_base, set: pairs, removed, by }))
+}
+
+/// As [`MadeBy::to_object`] writes it.
+fn made_by(json: Json<'_>) -> Option<MadeBy> {
+    let text = |name: &str| json.get(name).and_then(Json::as_str);
+    Some(MadeBy {
+        user: UserId::parse(&text("userId")?).ok()?,
+        session: SessionId::parse(&text("sessionId")?).ok()?,
+        event: EventId::parse(&text("eventId")?).ok()?,
+        sequence: json.get("sequence")?.text().parse().ok().filter(|sequence| *sequence > 0)?,
+        author: text("author")?.into_owned(),
+        invocation_id: text("invocationId").unwrap_or_default().into_owned(),
+    })
 }
 
 fn saw(fields: &mut Fields<'_>) -> Option<(i64, i64)> {
@@ -1323,8 +1353,13 @@ mod tests {
                     }
                     other => prop_assert!(false, "{other:?}"),
                 }
+                let made_by = |invocation: &str| MadeBy {
+                    user: user.clone(), session: SessionId::parse("s").expect("a name"), event: EventId::parse("e").expect("a name"),
+                    sequence: 3, author: "a\n\0".into(), invocation_id: invocation.into(),
+                };
                 let change = PastChange {
                     revision: 7, time: Micros(1_500_000), is_base: true, set: pairs.clone(), removed: vec!["\n".into()],
+                    by: [("\n".to_owned(), made_by("")), ("k0".to_owned(), made_by("i"))].into(),
                 };
                 let Line::Change { user: found, change: read } = read(&change_line(of, &change)) else {
                     return Err(TestCaseError::fail("no change"));

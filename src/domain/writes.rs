@@ -61,11 +61,20 @@ pub struct ScopeUpdate {
     pub revision: i64,
 }
 
+/// An event that changes shared state, by its session's incarnation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventRef {
+    pub incarnation: i64,
+    pub sequence: i64,
+}
+
 /// A state row after the batch.
 #[derive(Debug, Clone)]
 pub struct StateWrite<'a> {
     /// `None` if it is removed.
     pub value: Option<Cow<'a, RawJson>>,
+    /// The event that writes it, of shared state that one does.
+    pub by: Option<EventRef>,
     /// The revision that replaced the value before the batch.
     pub first: i64,
     /// The revision that wrote it last.
@@ -79,6 +88,7 @@ pub struct Passed<'a, K> {
     pub from: i64,
     pub to: i64,
     pub value: Option<Cow<'a, RawJson>>,
+    pub by: Option<EventRef>,
 }
 
 /// The state rows that a batch changes, each once, in key order, and the values that did not outlast it.
@@ -96,17 +106,18 @@ impl<K> Default for StateWrites<'_, K> {
 
 impl<'a, K: Ord + Clone> StateWrites<'a, K> {
     /// Sets a key, or removes it, at a revision.
-    pub fn write(&mut self, key: K, value: Option<Cow<'a, RawJson>>, revision: i64) {
+    pub fn write(&mut self, key: K, value: Option<Cow<'a, RawJson>>, revision: i64, by: Option<EventRef>) {
         let mut first = revision;
         if let Some(before) = self.rows.remove(&key) {
             first = before.first;
             // If both have the same revision, the first value was never visible.
             if before.revision < revision {
-                let passed = Passed { key: key.clone(), from: before.revision, to: revision, value: before.value };
+                let StateWrite { value, by, revision: from, .. } = before;
+                let passed = Passed { key: key.clone(), from, to: revision, value, by };
                 self.passed.push(passed);
             }
         }
-        self.rows.insert(key, StateWrite { value, first, revision });
+        self.rows.insert(key, StateWrite { value, by, first, revision });
     }
 }
 

@@ -20,8 +20,8 @@ use axum::Router;
 use axum::http::Method;
 use pages::{console, docs, home};
 use resources::{
-    access, artifacts, erasure, events, feed, lease, names, past, policy, redact, render, sessions, state, system,
-    transfer, trim, watch,
+    access, artifacts, erasure, events, feed, key_history, lease, names, past, policy, redact, render, sessions, state,
+    system, transfer, trim, watch,
 };
 use way::pipeline;
 use way::routes::{Endpoint, resources};
@@ -61,6 +61,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/state/{key}" => state::get_scope_key, GET_APP_KEY;
     PUT "/v1/apps/{app}/state/{key}" => state::put_scope_key, PUT_APP_KEY;
     DELETE "/v1/apps/{app}/state/{key}" => state::delete_scope_key, DELETE_APP_KEY;
+    GET "/v1/apps/{app}/state/{key}/history" => key_history::get_scope, GET_APP;
     GET "/v1/apps/{app}/policy" => policy::get, GET;
     PUT "/v1/apps/{app}/policy" => policy::put, PUT;
     DELETE "/v1/apps/{app}/policy" => policy::delete, DELETE;
@@ -69,6 +70,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/state/{key}" => state::get_scope_key, GET_USER_KEY;
     PUT "/v1/apps/{app}/users/{user}/state/{key}" => state::put_scope_key, PUT_USER_KEY;
     DELETE "/v1/apps/{app}/users/{user}/state/{key}" => state::delete_scope_key, DELETE_USER_KEY;
+    GET "/v1/apps/{app}/users/{user}/state/{key}/history" => key_history::get_scope, GET_USER;
     GET "/v1/apps/{app}/users/{user}/sessions" => sessions::list_of_user, LIST_OF_USER;
     POST "/v1/apps/{app}/users/{user}/sessions" => sessions::create, CREATE;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::get, GET;
@@ -96,6 +98,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::get_key, GET_KEY;
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::put_key, PUT_KEY;
     DELETE "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}" => state::delete_key, DELETE_KEY;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/state/{key}/history" => key_history::get_session, GET_SESSION;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/render" => render::render, RENDER;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts" => artifacts::list, LIST;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts" => artifacts::post, POST;

@@ -6,6 +6,7 @@ use super::retry::{Repeat, Tried};
 use super::{Changed, Error, Guard, Made, Reader, Result, Service};
 use crate::domain::command::Fork;
 use crate::domain::ids::{EventId, SessionId, SessionKey};
+use crate::domain::key_history::{KeyHistory, KeyHistoryQuery, KeyOwner};
 use crate::domain::query::{Moment, MomentQuery, SessionView, StatePart};
 use crate::domain::refusal::Refusal;
 use crate::domain::request_key::RequestKey;
@@ -34,6 +35,25 @@ impl Reader {
             Moment::Trimmed(base) => Err(Error::Trimmed { base }),
             Moment::Forgotten(base) => Err(Error::Forgotten { base }),
         }
+    }
+
+    /// A page of the changes of one key, of which the whole is not empty: those after a revision, in descending order or not, up to a
+    /// number of them.
+    ///
+    /// # Errors
+    /// `SessionNotFound`, `StateKeyNotFound`.
+    pub async fn key_history(
+        &self,
+        owner: KeyOwner,
+        key: String,
+        (after, descending, max_rows): (Option<i64>, bool, usize),
+        deadline: Instant,
+    ) -> Result<KeyHistory> {
+        let (now, max_bytes) = (self.clock.now(), self.limits.page_bytes);
+        let query = KeyHistoryQuery { owner, key, after, descending, now, max_rows, max_bytes };
+        let found = self.read(deadline, || self.reads.key_history(&query, deadline)).await?;
+        let history = found.ok_or(Error::SessionNotFound)?;
+        if after.is_none() && history.changes.is_empty() { Err(Error::StateKeyNotFound) } else { Ok(history) }
     }
 
     /// The cost of a fork of the session: that of the events that it copies.

@@ -161,6 +161,29 @@ pub async fn admit_import<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject, s
     if last_erasure(tx, app, subject).await? > since { Err(Refusal::ErasedSince.into()) } else { Ok(()) }
 }
 
+/// Holds users of an app as [`admit`] does, and returns those of whom an import that began when the app had had `since` erasures may say
+/// nothing.
+pub async fn erased_among<X: Tx>(
+    tx: &mut X,
+    salt: &[u8; 32],
+    app: &AppName,
+    users: BTreeSet<UserKey>,
+    since: i64,
+) -> Result<BTreeSet<UserKey>> {
+    let mut erased: BTreeSet<UserKey> =
+        admit_all(tx, salt, app, users.iter().collect()).await?.into_iter().cloned().collect();
+    let query = Query::new(&Statements::of(tx).erasure_count).app(app);
+    let count: Option<(i64,)> = at_most_one(tx, query).await?;
+    if count.is_some_and(|(count,)| count > since) {
+        for user in users {
+            if last_erasure(tx, app, &Subject::of(salt, &user)).await? > since {
+                erased.insert(user);
+            }
+        }
+    }
+    Ok(erased)
+}
+
 async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
     let query = Query::new(&Statements::of(tx).blocked_user).app(app).bind(&subject.bytes()[..]);
     let found: Option<(Vec<u8>,)> = at_most_one(tx, query).await?;
@@ -249,6 +272,8 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
     for text in [&statements.forget_user_log, &statements.forget_user_spans] {
         removed.changes += tx.execute(of_user(text)).await? as i64;
     }
+    // What the sweep has kept of events that are gone is there by now: it locks their sessions, as this did.
+    tx.execute(of_user(&statements.forget_user_as_maker)).await?;
     tx.execute(of_user(&statements.forget_patches_of_user)).await?;
     removed.artifacts = erase_artifacts(tx, user, id).await?;
     feed::forget_user(tx, user).await?;
@@ -369,6 +394,8 @@ statements! { words,
     forget_user_log: of_user("user_log"),
     forget_user_spans: of_user("user_spans"),
     forget_patches_of_user: of_user("user_patches"),
+    forget_user_as_maker: "update app_log set sequence = null, by_user = null, by_session = null, by_event = null, \
+                           by_author = null, by_invocation = null where app_name = $1 and by_user = $2",
     erasure: format!("select {ERASURE} from erasures where id = $1"),
     erasure_of_app: format!("select {ERASURE} from erasures where app_name = $1 and id = $2"),
     erasure_of_request: format!("select {ERASURE} from erasures where app_name = $1 and request = $2"),
@@ -391,6 +418,8 @@ statements! { words,
     last_erasure: "select erasure from token_epochs where app_name = $1 and subject = $2",
     /// The apps that had erasures, and how many.
     erasure_counts: "select app_name, count from erasure_counts",
+    /// How many erasures an app had.
+    erasure_count: "select count from erasure_counts where app_name = $1",
     insert_erasure: format!(
         "insert into erasures ({ERASURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11, $12, $13, null)"
     ),

@@ -14,6 +14,7 @@ use crate::domain::event::StoredEvent;
 use crate::domain::feed::{FeedPage, FeedQuery};
 use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::key_history::{KeyHistory, KeyHistoryQuery};
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
 use crate::domain::policy::{Policy, StoredPolicy};
@@ -128,6 +129,10 @@ impl leases::Reads for Nowhere {
 impl past::Reads for Nowhere {
     async fn moment(&self, _: &MomentQuery, _: Instant) -> Result<Moment> {
         Ok(Moment::SessionNotFound)
+    }
+
+    async fn key_history(&self, query: &KeyHistoryQuery, _: Instant) -> Result<Option<KeyHistory>> {
+        Ok(query.owner.session().is_none().then(KeyHistory::default))
     }
 
     async fn log_cost(&self, _: &SessionKey, _: i64, _: Instant) -> Result<i64> {

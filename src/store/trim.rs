@@ -15,6 +15,7 @@ use crate::store::artifacts::named;
 use crate::store::backend::{Backend, Tx};
 use crate::store::effective;
 use crate::store::error::{Decided, StoreError};
+use crate::store::past::by::{self, Events};
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sessions::read::head;
@@ -91,7 +92,9 @@ pub async fn before<X: Tx>(tx: &mut X, session: &SessionInfo, time: Micros) -> R
 /// Returns whether there was anything to do.
 pub async fn empty<X: Tx>(tx: &mut X, limit: i64) -> Result<bool> {
     let Some((key, incarnation, emptied)) = next_trim(tx).await? else { return Ok(false) };
-    let Some(base) = base_of(tx, &key, incarnation).await? else {
+    // Against an erasure, which takes what is kept of events that are emptied, and would not see it before the commit.
+    let is_there = tx.keep_session(&key).await?.is_some_and(|row| row.head.incarnation == incarnation);
+    let Some(base) = (if is_there { base_of(tx, &key, incarnation).await? } else { None }) else {
         finish_trim(tx, &key, incarnation).await?;
         return Ok(true);
     };
@@ -162,6 +165,7 @@ async fn next_trim(db: &mut impl Sql) -> Result<Option<(SessionKey, i64, i64)>> 
 
 /// Makes stubs of the events after one sequence, up to another.
 async fn empty_events(db: &mut impl Sql, key: &SessionKey, incarnation: i64, after: i64, through: i64) -> Result<()> {
+    by::release(db, (key, incarnation), (after, through), Events::Leave).await?;
     let statements = Statements::of(db);
     db.execute(Query::of(&statements.empty_events, key, incarnation).bind(after).bind(through)).await?;
     db.execute(Query::of(&statements.set_emptied, key, incarnation).bind(through)).await.map(drop)
@@ -187,6 +191,8 @@ pub async fn purge_stubs(db: &mut impl Sql, session: &SessionInfo, time: Micros,
     let stubs: Vec<(i64, i64)> = db.fetch(first).await?;
     let old = stubs.iter().take_while(|(_, committed)| *committed < time.0);
     let Some((last, _)) = old.clone().last() else { return Ok(0) };
+    // Perhaps not emptied yet.
+    by::release(db, (&session.key, session.incarnation), (-1, *last), Events::Leave).await?;
     db.execute(of(&statements.purge_stubs).bind(*last)).await?;
     Ok(old.count())
 }

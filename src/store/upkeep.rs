@@ -11,6 +11,7 @@ use crate::domain::writes::Removal;
 use crate::store::artifacts::remove::purge_artifacts;
 use crate::store::backend::{Backend, Buried, Database as _, DatabaseClock, Now, Standby, Tx};
 use crate::store::error::StoreError;
+use crate::store::past::by::Events;
 use crate::store::pool::{Nodes, PoolUse};
 use crate::store::run::{End, OnCommit, OnWait};
 use crate::store::sessions::bury;
@@ -155,7 +156,8 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
     let mut purged_one = false;
     while let Some(Buried { key, incarnation, erasure }) = tx.next_buried().await? {
         purged_one = true;
-        let mut purged = bury::purge(tx, &key, incarnation, SWEEP_ROWS).await?;
+        let events = if erasure.is_some() { Events::Erased } else { Events::Leave };
+        let mut purged = bury::purge(tx, (&key, incarnation), events, SWEEP_ROWS).await?;
         let (artifacts, more) = purge_artifacts(tx, &key, incarnation, SWEEP_ROWS).await?;
         purged.artifacts = artifacts;
         let more = more || effective::purge(tx, &key, incarnation, SWEEP_ROWS).await? == SWEEP_ROWS;

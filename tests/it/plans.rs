@@ -69,12 +69,15 @@ const OF_ALL_APPS: [(&str, &str); 16] = [
 ];
 
 /// Statements that are of all users of an app, and why.
-const OF_ALL_USERS: [(&str, &str); 13] = [
+const OF_ALL_USERS: [(&str, &str); 16] = [
     ("walk_artifacts", "the sweep goes through all artifacts of an app that has a policy"),
     ("walk", "the sweep goes through all sessions of an app that has a policy"),
     ("history_of_users", "the sweep goes through all users of an app that has a policy"),
     ("users", "lists them"),
     ("activity", "counts an app's sessions"),
+    ("app_key_changes", "any of an app's users may have made a change of its state"),
+    ("app_key_changes_backwards", "any of an app's users may have made a change of its state"),
+    ("app_past", "any of an app's users may have made a change of its state"),
     ("list_of_app_by_update", "lists an app's sessions"),
     ("list_of_app_by_update_within", "lists the sessions of some of an app's users"),
     ("list_of_app_by_update_backwards", "lists an app's sessions"),
@@ -243,7 +246,8 @@ fn faults(name: &str, node: &Value, faults: &mut String) {
 fn has_user(table: &str) -> bool {
     // What remains after an erasure tells users by a hash.
     !table.starts_with("app_")
-        && !["policies", "erasures", "erased_revisions", "blocked_users", "token_epochs", "scrubs"].contains(&table)
+        && !["policies", "erasures", "erased_revisions", "blocked_users", "token_epochs", "erasure_counts", "scrubs"]
+            .contains(&table)
 }
 
 /// The highest number of a parameter in a text.

@@ -5,6 +5,7 @@ pub mod artifacts;
 pub mod erasure;
 pub mod events;
 pub mod feed;
+pub mod key_history;
 pub mod lease;
 pub mod names;
 pub mod past;

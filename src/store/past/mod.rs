@@ -1,6 +1,8 @@
 //! What a session was: forks, rewinds, and reading a moment.
 
+pub mod by;
 pub mod fork;
+pub mod key;
 pub mod moment;
 pub mod rewind;
 
@@ -9,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::domain::command::{Fork, Made};
 use crate::domain::ids::SessionKey;
+use crate::domain::key_history::{KeyHistory, KeyHistoryQuery};
 use crate::domain::query::{Moment, MomentQuery, SessionView};
 use crate::domain::rewind::{RewindRequest, Rewound};
 use crate::store::backend::Backend;
@@ -21,6 +24,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub trait Reads: Send + Sync {
     /// Reads the merged state as it was when an event had committed.
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment>;
+
+    /// Reads a page of the changes of one key; `None` if the session is not there.
+    async fn key_history(&self, query: &KeyHistoryQuery, deadline: Instant) -> Result<Option<KeyHistory>>;
 
     /// What the events of a session cost that are not trimmed, up to a revision; 0 if it is not there.
     async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64>;
@@ -39,6 +45,10 @@ pub trait Writes: Send + Sync {
 impl<B: Backend> Reads for Transactions<B> {
     async fn moment(&self, query: &MomentQuery, deadline: Instant) -> Result<Moment> {
         self.runner.of(query.key.app(), deadline).read(async |tx| moment::moment(tx, query).await).await
+    }
+
+    async fn key_history(&self, query: &KeyHistoryQuery, deadline: Instant) -> Result<Option<KeyHistory>> {
+        self.runner.of(query.owner.app(), deadline).read(async |tx| key::key_history(tx, query).await).await
     }
 
     async fn log_cost(&self, key: &SessionKey, to: i64, deadline: Instant) -> Result<i64> {

@@ -84,6 +84,8 @@ const WORDS_OF_SERVER: Words = Words {
         )
     },
     look_up: |table, key| format!("cross join lateral (select * from {table} l where {key} offset 0) as l"),
+    logged: |log| format!("{log} as l"),
+    look_up_logged: |log, key| format!("cross join lateral (select * from {log} l where {key} offset 0) as l"),
     look_up_if: |table, name, key| {
         format!("left join lateral (select * from {table} {name} where {key} offset 0) as {name} on true")
     },

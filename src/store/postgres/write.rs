@@ -22,7 +22,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::Creation;
 use crate::domain::shown::Shown;
 use crate::domain::time::Micros;
-use crate::domain::writes::{EventWrite, ScopeUpdate, StateWrite, StateWrites, Writes};
+use crate::domain::writes::{EventRef, EventWrite, ScopeUpdate, StateWrite, StateWrites, Writes};
 use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::shape::Shape;
@@ -34,7 +34,7 @@ use crate::store::sql::words::ttl_correction;
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
      $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, \
-     $53)";
+     $53, $54, $55, $56, $57)";
 
 /// Of one event. Half of what [`CALL`] with arrays of one element costs is making rows of arrays.
 const CALL_FOR_ONE: &str = "select verdict, array[$4] as incarnations, array[coalesce(user_revision, 0)] as user_revisions, \
@@ -219,11 +219,11 @@ fn call_for_batch<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> 
     let query = query
         .bind(texts(&of_users.keys, |(scope, _)| user_of(app, *scope).unwrap_or_default()))
         .bind(texts(&of_users.keys, |(_, key)| key));
-    let query = of_users.bind(query);
+    let query = of_users.bind_logged(query);
 
     let of_app = StateRows::of(&writes.shared_state, |(scope, _)| *scope == ScopeRef::App(app));
     let query = query.bind(texts(&of_app.keys, |(_, key)| key));
-    of_app.bind(query).bind(feeds)
+    of_app.bind_logged(query).bind(feeds)
 }
 
 /// The user of a scope, if it is one's in this app.
@@ -247,6 +247,8 @@ struct StateRows<'w, K> {
     revision: Vec<i64>,
     /// `None` if all lasted.
     until: Option<Vec<Option<i64>>>,
+    /// The events that wrote them.
+    by: Vec<Option<EventRef>>,
 }
 
 impl<'w, K> StateRows<'w, K> {
@@ -265,12 +267,20 @@ impl<'w, K> StateRows<'w, K> {
             first: rows.iter().map(|(_, row)| row.first).chain(spans.clone().map(|span| span.to)).collect(),
             revision: rows.iter().map(|(_, row)| row.revision).chain(spans.clone().map(|span| span.from)).collect(),
             until: (!passed.is_empty())
-                .then(|| rows.iter().map(|_| None).chain(spans.map(|span| Some(span.to))).collect()),
+                .then(|| rows.iter().map(|_| None).chain(spans.clone().map(|span| Some(span.to))).collect()),
+            by: rows.iter().map(|(_, row)| row.by).chain(spans.map(|span| span.by)).collect(),
         }
     }
 
     fn bind<O>(self, query: QueryAs<'w, Postgres, O, PgArguments>) -> QueryAs<'w, Postgres, O, PgArguments> {
         query.bind(self.values).bind(self.first).bind(self.revision).bind(self.until)
+    }
+
+    /// And what the log has beside these.
+    fn bind_logged<O>(self, query: QueryAs<'w, Postgres, O, PgArguments>) -> QueryAs<'w, Postgres, O, PgArguments> {
+        let numbers = |part: fn(EventRef) -> i64| self.by.iter().map(|by| by.map(part)).collect::<Vec<_>>();
+        let (incarnations, sequences) = (numbers(|event| event.incarnation), numbers(|event| event.sequence));
+        self.bind(query).bind(incarnations).bind(sequences)
     }
 }
 

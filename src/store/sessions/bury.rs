@@ -5,8 +5,9 @@ use crate::domain::ids::SessionKey;
 use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::error::StoreError;
+use crate::store::past::by::{self, Events};
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql};
+use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -25,15 +26,24 @@ pub async fn leave(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Res
     db.execute(Query::of(&Statements::of(db).bury_session, key, incarnation)).await.map(drop)
 }
 
-/// Removes up to `limit` rows of each kind that a buried incarnation left. Returns how many it removed.
-pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit: i64) -> Result<Removed> {
+/// Removes up to `limit` rows of each kind that a buried incarnation left; with `events` what becomes of changes that its events made.
+/// Returns how many it removed.
+pub async fn purge(
+    db: &mut impl Sql,
+    (key, incarnation): (&SessionKey, i64),
+    events: Events,
+    limit: i64,
+) -> Result<Removed> {
     let statements = Statements::of(db);
     let mut purged = Removed::default();
-    for (text, count) in [
-        (&statements.purge_events, &mut purged.events),
-        (&statements.purge_state, &mut purged.state_keys),
-        (&statements.purge_spans, &mut purged.changes),
-    ] {
+    let last = Query::of(&statements.last_to_purge, key, incarnation).bind(limit);
+    if let Some((last,)) = at_most_one::<(i64,)>(db, last).await? {
+        by::release(db, (key, incarnation), (-1, last), events).await?;
+        purged.events = db.execute(Query::of(&statements.purge_events, key, incarnation).bind(last)).await? as i64;
+    }
+    for (text, count) in
+        [(&statements.purge_state, &mut purged.state_keys), (&statements.purge_spans, &mut purged.changes)]
+    {
         *count = db.execute(Query::of(text, key, incarnation).bind(limit)).await? as i64;
     }
     Ok(purged)
@@ -54,7 +64,12 @@ statements! { _words,
     unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
     bury_session: "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
                    values ($1, $2, $3, $4) on conflict do nothing",
-    purge_events: purge_text("events", "sequence"),
+    /// The last of the first `$5` events.
+    last_to_purge: format!(
+        "select sequence from (select sequence from events where {OF_INCARNATION} order by sequence limit 0 + $5) as page \
+         order by sequence desc limit 1"
+    ),
+    purge_events: format!("delete from events where {OF_INCARNATION} and sequence <= $5"),
     purge_state: purge_text("session_state", "key"),
     purge_spans: purge_text("session_spans", "node, key"),
     forget_buried: format!("delete from buried_sessions where {OF_INCARNATION}"),

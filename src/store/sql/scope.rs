@@ -10,8 +10,9 @@ pub struct ScopeTables {
     /// The columns that name the owner, and the parameters that do.
     pub owner: &'static str,
     pub values: &'static str,
-    /// That a row is the owner's, and the same of the rows `l`, `s` and `t`.
+    /// That a row is the owner's, and the same of the rows `e` of a table of users, `l`, `s` and `t`.
     pub of: &'static str,
+    pub e_of: &'static str,
     pub l_of: &'static str,
     pub s_of: &'static str,
     pub t_of: &'static str,
@@ -29,6 +30,7 @@ const USERS: ScopeTables = ScopeTables {
     owner: "app_name, user_id",
     values: "$1, $2",
     of: "app_name = $1 and user_id = $2",
+    e_of: "e.app_name = $1 and e.user_id = $2",
     l_of: "l.app_name = $1 and l.user_id = $2",
     s_of: "s.app_name = $1 and s.user_id = $2",
     t_of: "t.app_name = $1 and t.user_id = $2",
@@ -41,6 +43,7 @@ const APPS: ScopeTables = ScopeTables {
     owner: "app_name",
     values: "$1",
     of: "app_name = $1",
+    e_of: "e.app_name = $1",
     l_of: "l.app_name = $1",
     s_of: "s.app_name = $1",
     t_of: "t.app_name = $1",

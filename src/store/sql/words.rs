@@ -31,6 +31,9 @@ pub struct Words {
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
     /// A join to the rows `l` of a table, each looked up by its key, in the order of the rows before.
     pub look_up: fn(table: &str, key: &str) -> String,
+    /// The rows `l` of the log of a shared scope, which are looked up by revision; and as `look_up`.
+    pub logged: fn(log: &str) -> String,
+    pub look_up_logged: fn(log: &str, key: &str) -> String,
     /// As `look_up`, with the name of the rows; nulls, if there is none.
     pub look_up_if: fn(table: &str, name: &str, key: &str) -> String,
     /// An insertion of the session with an id, and of its place in the list by last update; affects no row if it is there. On a

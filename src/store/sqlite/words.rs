@@ -45,6 +45,9 @@ pub static WORDS: Words = Words {
     },
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
     look_up: |table, key| format!("cross join {table} as l on {key}"),
+    // Without statistics, the planner takes the primary key, of which it has the first column.
+    logged: |log| format!("{log} as l indexed by {log}_by_revision"),
+    look_up_logged: |log, key| format!("cross join {log} as l indexed by {log}_by_revision on {key}"),
     look_up_if: |table, name, key| format!("left join {table} as {name} on {key}"),
     listed: |insert, id| {
         format!(

@@ -12,7 +12,7 @@ use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::scope::Scope;
 use crate::domain::time::Micros;
 use crate::domain::writes::{
-    ChangeRow, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
+    ChangeRow, EventRef, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
 };
 use crate::store::backend::SessionInsert;
 use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, StateTables};
@@ -284,9 +284,9 @@ pub fn write_state<K: Columns>(
         ),
     );
     let written = rows.iter().map(|(key, row)| (key, row.revision, text(row.value.as_ref())));
-    let names = format!("{owner}, key, revision, value");
     if let Some(log) = log {
-        statements.insert(log, &names, written.clone(), "");
+        let by = rows.iter().map(|(_, row)| row.by);
+        statements.insert(log, &format!("{owner}, {LOGGED}"), written.clone().zip(by), "");
     }
     if removed {
         statements.with(
@@ -298,7 +298,7 @@ pub fn write_state<K: Columns>(
         let replace = format_args!(
             " on conflict ({owner}, key) do update set value = excluded.value, revision = excluded.revision"
         );
-        statements.insert(state, &names, written, replace);
+        statements.insert(state, &format!("{owner}, key, revision, value"), written, replace);
     }
 }
 
@@ -311,12 +311,21 @@ pub fn write_passed<K: Columns>(statements: &mut Script, tables: &StateTables, r
     match log {
         None => statements.insert(spans, &format!("{names}, value"), held.zip(values), ""),
         Some(log) => {
-            let written = rows.iter().map(|row| (&row.key, row.from)).zip(values);
-            statements.insert(log, &format!("{owner}, key, revision, value"), written, "");
+            let written = rows.iter().map(|row| (&row.key, row.from)).zip(values).zip(rows.iter().map(|row| row.by));
+            statements.insert(log, &format!("{owner}, {LOGGED}"), written, "");
             if !removed {
                 statements.insert(spans, &names, held, "");
             }
         }
+    }
+}
+
+/// The columns of a log that a write fills, beside those of the owner.
+const LOGGED: &str = "key, revision, value, incarnation, sequence";
+
+impl Columns for Option<EventRef> {
+    fn add_to(&self, values: &mut Values) {
+        (self.map(|event| event.incarnation), self.map(|event| event.sequence)).add_to(values);
     }
 }
 
@@ -351,7 +360,7 @@ pub fn composed() -> Vec<(String, String)> {
     use crate::domain::loaded::SessionHead;
     use crate::domain::time::Timestamp;
     fn passed<K>(key: K) -> Passed<'static, K> {
-        Passed { key, from: 1, to: 2, value: None }
+        Passed { key, from: 1, to: 2, value: None, by: None }
     }
     let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
     let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
@@ -374,7 +383,7 @@ pub fn composed() -> Vec<(String, String)> {
         side: true,
         now: Micros(0),
     };
-    let state = StateWrite { value: None, first: 1, revision: 1 };
+    let state = StateWrite { value: None, by: None, first: 1, revision: 1 };
     let scope = ScopeUpdate { was: 0, first: 1, revision: 1 };
     let [own, of_user, of_app] = [Scope::Session, Scope::User, Scope::App].map(StateTables::of);
     let owner = |tables: &StateTables| format!("{}, key", tables.owner);

@@ -120,7 +120,9 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn import_past(&self, rows: &PastRows, deadline: Instant) -> Decided<()> {
-        self.runner.of(rows.scope.app(), deadline).decide(async |tx| scopes::import_past(tx, rows).await).await
+        let call = self.runner.of(rows.scope.app(), deadline);
+        let salt = self.salt(&call).await?;
+        call.decide(async |tx| scopes::import_past(tx, salt, rows).await).await
     }
 
     async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Decided<()> {

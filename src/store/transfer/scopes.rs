@@ -1,11 +1,13 @@
 //! Shared state and its past, as exports show it and imports take it.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::domain::erasure::Subject;
 use crate::domain::history;
-use crate::domain::ids::ScopeKey;
+use crate::domain::ids::{ScopeKey, UserKey};
 use crate::domain::json::{Json, RawJson};
+use crate::domain::key_history::MadeBy;
 use crate::domain::loaded::Needs;
 use crate::domain::refusal::Refusal;
 use crate::domain::scope::join;
@@ -13,11 +15,13 @@ use crate::domain::time::Micros;
 use crate::domain::transfer::{PastChange, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport};
 use crate::domain::writes::Committed;
 use crate::store::backend::Tx;
-use crate::store::erasures::admit_import;
+use crate::store::erasures::{admit_import, erased_among};
 use crate::store::error::{Decided, StoreError};
+use crate::store::past::by::{BY, LOGGED_BY, MADE_BY, MadeByRow, maker};
 use crate::store::policies::forget::purge_log;
 use crate::store::run::End;
 use crate::store::shared::statements::scope;
+use crate::store::sql::filter::filter_text;
 use crate::store::sql::query::{Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::scope::{SCOPES, ScopeTables, of_scope};
 use crate::store::sql::statements::statements;
@@ -55,6 +59,7 @@ pub async fn past<X: Tx>(tx: &mut X, query: &PastQuery) -> Result<PastPage> {
             is_base,
             set: members.map(|member| (member.key.into_owned(), member.value.to_raw())).collect(),
             removed: Vec::new(),
+            by: BTreeMap::new(),
         });
     }
     let (changes, more) = changes_of(tx, query, after, through).await?;
@@ -72,14 +77,22 @@ pub async fn scope_at<X: Tx>(tx: &mut X, scope: &ScopeKey, revision: i64) -> Res
 }
 
 /// Writes what a scope was before an import took it: below its floor, where nobody sees it.
-pub async fn import_past<X: Tx>(tx: &mut X, rows: &PastRows) -> Decided<((), End)> {
+pub async fn import_past<X: Tx>(tx: &mut X, salt: &[u8; 32], rows: &PastRows) -> Decided<((), End)> {
     admit_scope(tx, &rows.scope, rows.subject.as_ref(), rows.since).await?;
+    let makers = rows.changes.iter().flat_map(|change| change.by.values());
+    let makers: BTreeSet<UserKey> =
+        makers.map(|by| UserKey { app: rows.scope.app().clone(), user: by.user.clone() }).collect();
+    let unnamed = match &rows.scope {
+        // A change of a user's state is made in a session of the user.
+        ScopeKey::User(user) => makers.into_iter().filter(|maker| maker != user).collect(),
+        ScopeKey::App(app) => erased_among(tx, salt, app, makers, rows.since).await?,
+    };
     tx.lock_scopes(&[rows.scope.borrowed()]).await?;
     let head = scope_head(tx, &rows.scope).await?;
     if head.is_none_or(|head| head.imported != rows.revision || head.floor != rows.revision) {
         return Err(Refusal::OtherState.into());
     }
-    insert_past(tx, rows).await?;
+    insert_past(tx, rows, &unnamed).await?;
     Ok(((), End::UNTOLD))
 }
 
@@ -113,7 +126,7 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Decided<((
 }
 
 /// Where a shared scope stands; `None` if it never had state.
-async fn scope_head(db: &mut impl Sql, scope: &ScopeKey) -> Result<Option<ScopeHead>> {
+pub async fn scope_head(db: &mut impl Sql, scope: &ScopeKey) -> Result<Option<ScopeHead>> {
     let query = Query::new(&ScopeStatements::of(db, scope).scope_head).owner(scope);
     let row: Option<(i64, i64, i64)> = at_most_one(db, query).await?;
     Ok(row.map(|(revision, floor, imported)| ScopeHead { revision, floor, imported }))
@@ -127,7 +140,7 @@ async fn scope_then(db: &mut impl Sql, scope: &ScopeKey, revision: i64, last: i6
 }
 
 /// When the state of a scope at a revision was written.
-async fn base_time(db: &mut impl Sql, scope: &ScopeKey, revision: i64) -> Result<Micros> {
+pub async fn base_time(db: &mut impl Sql, scope: &ScopeKey, revision: i64) -> Result<Micros> {
     let query = Query::new(&ScopeStatements::of(db, scope).base_time).owner(scope).bind(revision);
     let (time,): (i64,) = one(db, query).await?;
     Ok(Micros(time))
@@ -138,17 +151,17 @@ async fn changes_of(db: &mut impl Sql, query: &PastQuery, after: i64, through: i
     let rows = past_rows(db, &query.scope, (after, through), query.max_rows as i64, query.max_bytes as i64).await?;
     let is_whole = rows.first().is_none_or(|row| row.total < query.max_rows as i64 && row.total == rows.len() as i64);
     if is_whole {
-        return Ok((changes(rows), false));
+        return Ok((changes(rows)?, false));
     }
     // The last revision may be cut.
     let last = rows.last().map_or(0, |row| row.revision);
-    let mut found = changes(rows);
+    let mut found = changes(rows)?;
     if found.len() > 1 {
         found.pop();
         return Ok((found, true));
     }
     let rows = past_rows(db, &query.scope, (last - 1, last), i64::from(i32::MAX), i64::MAX).await?;
-    Ok((changes(rows), last < through))
+    Ok((changes(rows)?, last < through))
 }
 
 async fn past_rows(
@@ -163,41 +176,59 @@ async fn past_rows(
 }
 
 /// Rows of a log as changes, one for each revision.
-fn changes(rows: Vec<PastRow>) -> Vec<PastChange> {
+fn changes(rows: Vec<PastRow>) -> Result<Vec<PastChange>> {
     let mut changes: Vec<PastChange> = Vec::new();
-    for PastRow { revision, key, value, time, .. } in rows {
+    for PastRow { revision, key, value, time, by, .. } in rows {
         if changes.last().is_none_or(|last| last.revision != revision) {
-            let (set, removed) = (Vec::new(), Vec::new());
-            changes.push(PastChange { revision, time: Micros(time), is_base: false, set, removed });
+            let (set, removed, by) = (Vec::new(), Vec::new(), BTreeMap::new());
+            changes.push(PastChange { revision, time: Micros(time), is_base: false, set, removed, by });
         }
         let Some(change) = changes.last_mut() else { continue };
+        if let Some(by) = by.made_by()? {
+            change.by.insert(key.clone(), by);
+        }
         match value {
             Some(value) => change.set.push((key, RawJson::trusted(value))),
             None => change.removed.push(key),
         }
     }
-    changes
+    Ok(changes)
 }
 
-/// Writes what a scope was before it was taken. What is there already stays.
-async fn insert_past(db: &mut impl Sql, past: &PastRows) -> Result<()> {
-    let set = |change: &'_ PastChange| -> Vec<(String, i64, i64, Option<RawJson>)> {
-        let row = |key: &String, value: Option<&RawJson>| (key.clone(), change.revision, change.time.0, value.cloned());
-        let set = change.set.iter().map(|(key, value)| row(key, Some(value)));
-        set.chain(change.removed.iter().map(|key| row(key, None))).collect()
-    };
-    let rows: Vec<_> = past.changes.iter().flat_map(set).collect();
+/// A change of one key.
+type KeyRow<'a> = (&'a PastChange, &'a String, Option<&'a RawJson>, Option<&'a MadeBy>);
+
+/// Writes what a scope was before it was taken. What is there already stays, and gets who made it. Nobody `unnamed` is named.
+async fn insert_past(db: &mut impl Sql, past: &PastRows, unnamed: &BTreeSet<UserKey>) -> Result<()> {
+    let is_named = |by: &&MadeBy| !unnamed.iter().any(|key| key.user == by.user);
+    let mut rows: Vec<KeyRow<'_>> = Vec::new();
+    for change in &past.changes {
+        let set = change.set.iter().map(|(key, value)| (key, Some(value)));
+        let all = set.chain(change.removed.iter().map(|key| (key, None)));
+        rows.extend(all.map(|(key, value)| (change, key, value, change.by.get(key).filter(is_named))));
+    }
+    let columns = format!("key, revision, time, value, sequence, {BY}");
     for rows in rows.chunks(CHUNK) {
-        let add =
-            of_owner("log", "key, revision, time, value", &past.scope, rows, |(key, revision, time, value), values| {
-                values.extend([
-                    key.into(),
-                    (*revision).into(),
-                    (*time).into(),
-                    value.as_ref().map(RawJson::text).into(),
-                ]);
-            });
-        db.execute(add.sql(" on conflict do nothing")).await?;
+        let add = of_owner("log", &columns, &past.scope, rows, |(change, key, value, by), values| {
+            let of = |part: fn(&MadeBy) -> Cow<'_, str>| Value::Text(by.map(part));
+            values.extend([
+                (*key).into(),
+                change.revision.into(),
+                change.time.0.into(),
+                value.map(RawJson::text).into(),
+                by.map(|by| by.sequence).into(),
+                of(|by| by.user.as_str().into()),
+                of(|by| by.session.as_str().into()),
+                of(|by| by.event.as_str().into()),
+                of(|by| filter_text(&by.author)),
+                of(|by| filter_text(&by.invocation_id)),
+            ]);
+        });
+        let owner = of_scope(&past.scope, &SCOPES).owner;
+        let told: Vec<String> =
+            ["sequence"].into_iter().chain(BY.split(", ")).map(|name| format!("{name} = excluded.{name}")).collect();
+        let add = add.sql(" on conflict (").sql(owner).sql(", key, revision) do update set ").sql(&told.join(", "));
+        db.execute(add).await?;
     }
     insert_spans(db, &past.scope, &past.spans).await
 }
@@ -272,7 +303,7 @@ fn of_owner<'a, R>(
     })
 }
 
-statements! { words, ScopeTables { name, owner, values, of, l_of, params: [p, q, r, s, ..], began, .. },
+statements! { words, ScopeTables { name, owner, values, of, e_of, l_of, params: [p, q, r, s, ..], began, .. },
     /// Begins a scope at the revision `p`; `q` is the revision behind which a user's began.
     take: {
         let (column, value, set) = match *began {
@@ -298,18 +329,19 @@ statements! { words, ScopeTables { name, owner, values, of, l_of, params: [p, q,
     ),
     /// When the state at the revision `p` was written last, or the first change after it was made.
     base_time: format!(
-        "select coalesce((select max(time) from {name}_log where {of} and revision <= {p}), \
+        "select coalesce((select time from {name}_log where {of} and revision <= {p} order by revision desc limit 1), \
            (select time from {name}_log where {of} and revision > {p} order by revision limit 1), 0)"
     ),
     /// Changes after the revision `p`, up to `q`: up to `r` rows and `s` bytes, the first in any case.
     past: format!(
-        "select revision, key, value, time, total from (select revision, key, value, time, count(*) over () as total, \
+        "select logged.revision, logged.key, logged.value, logged.time, logged.total, {MADE_BY} from (select page.*, count(*) over () as total, \
              sum(size) over (order by revision, key) as size_so_far, \
              row_number() over (order by revision, key) as place \
-           from (select revision, key, value, time, octet_length(key) + coalesce(octet_length(value), 0) + 100 as size \
+           from (select revision, key, value, time, {LOGGED_BY}, octet_length(key) + coalesce(octet_length(value), 0) + 400 as size \
                  from {name}_log where {of} and revision > {p} and revision <= {q} \
-                 order by revision, key limit 0 + {r}) as page) as sized \
-         where size_so_far <= {s} or place = 1 order by revision, key"
+                 order by revision, key limit 0 + {r}) as page) as logged {} \
+         where size_so_far <= {s} or place = 1 order by logged.revision, logged.key",
+        maker(words, e_of)
     ),
     set_time: format!("update {name}_log set time = {q} where {of} and revision = {p}"),
     keys_at: format!("select key from {name}_state where {of} and revision = {p}"),
@@ -323,6 +355,7 @@ row! {
         key: String,
         value: Option<String>,
         time: i64,
+        by: MadeByRow,
         total: i64,
     }
 }

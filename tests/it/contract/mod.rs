@@ -21,6 +21,7 @@ mod find;
 mod first_append;
 mod fork;
 mod idempotency;
+mod key_history;
 mod key_preconditions;
 mod lease;
 mod limits;

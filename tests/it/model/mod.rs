@@ -18,6 +18,7 @@ use crate::support::{
 
 mod compare;
 mod files;
+mod pasts;
 mod reference;
 mod run;
 mod steps;

@@ -128,6 +128,36 @@ pub struct Scope {
     pub state: State,
     /// At which revision each key was set or removed last.
     changed: BTreeMap<String, i64>,
+    /// All that each key was.
+    pub past: BTreeMap<String, Vec<Past>>,
+}
+
+/// A change of a key, or what it was in the beginning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    pub revision: i64,
+    /// `None`: it was removed.
+    pub value: Option<Json>,
+    pub is_base: bool,
+    pub by: Option<Maker>,
+}
+
+/// The event that made a change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Maker {
+    pub user: u8,
+    pub session: String,
+    pub event: String,
+    pub sequence: i64,
+    pub author: String,
+    pub invocation: String,
+}
+
+impl Maker {
+    fn of(at: Place, sent: &Sent, sequence: i64) -> Self {
+        let (author, invocation) = (sent.author.clone(), sent.invocation.clone());
+        Self { user: at.user, session: at.id(), event: sent.id.clone(), sequence, author, invocation }
+    }
 }
 
 /// All that one session shows of state, at one moment.
@@ -230,11 +260,18 @@ impl Op {
 
 impl Scope {
     /// Keeps what `key` came to, as of `revision`. Removing what is not there is no change.
-    fn keep(&mut self, key: &str, value: Option<Json>, revision: i64) {
+    fn keep(&mut self, key: &str, value: Option<Json>, revision: i64, by: Option<&Maker>) {
         let gone = self.state.remove(key).is_some();
         if gone || value.is_some() {
             self.revision = revision;
             self.changed.insert(key.to_owned(), revision);
+            // Of what one request does to a shared key, the last counts.
+            let past = self.past.entry(key.to_owned()).or_default();
+            past.pop_if(|last| last.revision == revision);
+            if value.is_some() || past.last().is_some_and(|last| last.value.is_some()) {
+                let (value, is_base) = (value.clone(), revision == 0);
+                past.push(Past { revision, value, is_base, by: by.cloned() });
+            }
         }
         self.state.extend(value.map(|value| (key.to_owned(), value)));
     }
@@ -285,7 +322,7 @@ impl Work {
 
     /// What is set, and where the first fault is, below the event. A shared scope moves by one per request, however
     /// many of its events change it; the session's revision is that of the event.
-    fn apply(&mut self, change: &Change, revision: i64) -> Result<State, Refusal> {
+    fn apply(&mut self, change: &Change, revision: i64, by: Option<&Maker>) -> Result<State, Refusal> {
         for (n, Precondition { key, want }) in change.preconditions.iter().enumerate() {
             let (scope, key) = split(key).expect("a key that is stored");
             if !want.holds(self.now.scope(scope), key) {
@@ -309,9 +346,9 @@ impl Work {
             let (scope, key) = split(key).expect("a key that is stored");
             let (user, app) = (self.found.user.revision + 1, self.found.app.revision + 1);
             match scope {
-                "app:" => self.now.app.keep(key, value.clone(), app),
-                "user:" => self.now.user.keep(key, value.clone(), user),
-                _ => self.now.session.keep(key, value.clone(), revision),
+                "app:" => self.now.app.keep(key, value.clone(), app, by),
+                "user:" => self.now.user.keep(key, value.clone(), user, by),
+                _ => self.now.session.keep(key, value.clone(), revision, by),
             }
         }
         Ok(touched.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())
@@ -460,13 +497,14 @@ impl World {
             return Err(Refusal::SessionExists);
         }
         let mut work = Work::on(self.without_session(at));
-        work.apply(&Change { delta: state.clone(), ..Change::default() }, 0)?;
+        work.apply(&Change { delta: state.clone(), ..Change::default() }, 0, None)?;
         let start = work.now.session.clone();
         let mut stored = Vec::new();
         for (n, Appended { sequence, replayed }) in places.into_iter().enumerate() {
             if !replayed {
                 let below = |refusal: Refusal| refusal.below(&format!("/events/{n}/actions/"));
-                let delta = work.apply(&events[n].change, sequence).map_err(below)?;
+                let by = Maker::of(at, &events[n], sequence);
+                let delta = work.apply(&events[n].change, sequence, Some(&by)).map_err(below)?;
                 stored.push((events[n].clone(), delta, work.now.session.clone()));
             }
         }
@@ -503,7 +541,9 @@ impl World {
         let mut work = Work::on(now);
         let mut stored = Vec::new();
         for (n, Appended { sequence, .. }) in fresh {
-            let delta = work.apply(&events[n].change, *sequence).map_err(|refusal| refusal.below(&pointer(n)))?;
+            let by = Maker::of(at, &events[n], *sequence);
+            let delta = work.apply(&events[n].change, *sequence, Some(&by));
+            let delta = delta.map_err(|refusal| refusal.below(&pointer(n)))?;
             stored.push((events[n].clone(), delta, work.now.session.clone()));
         }
         self.sessions.entry(at).and_modify(|session| session.extend(stored, &work));
@@ -518,7 +558,7 @@ impl World {
         // A scope alone is a moment whose keys have no prefix.
         let found = self.shared(at, shared);
         let mut work = Work::on(Moment { session: found.clone(), ..Moment::default() });
-        work.apply(change, found.revision + 1).map_err(|refusal| refusal.below("/"))?;
+        work.apply(change, found.revision + 1, None).map_err(|refusal| refusal.below("/"))?;
         if work.now.session.changed != found.changed {
             self.keep(at, shared, work.now.session);
         }

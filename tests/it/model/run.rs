@@ -17,7 +17,9 @@ pub async fn run(client: &Client, case: &str, steps: &[Step]) -> Checked {
     for (n, step) in steps.iter().enumerate() {
         run.take(step).await.map_err(|error| format!("step {n}: {error}"))?;
     }
-    run.compare_all().await.map_err(|error| format!("at the end: {error}"))
+    run.compare_all().await.map_err(|error| format!("at the end: {error}"))?;
+    run.compare_keys().await.map_err(|error| format!("the past of keys: {error}"))?;
+    run.live_on().await.map_err(|error| format!("the past of keys, later: {error}"))
 }
 
 pub struct Run<'a> {
@@ -41,11 +43,11 @@ pub fn state(answer: &Answer) -> State {
 }
 
 impl Run<'_> {
-    fn app_path(&self, at: Place) -> String {
+    pub fn app_path(&self, at: Place) -> String {
         format!("/v1/apps/{}-{}", self.case, at.app)
     }
 
-    fn user_path(&self, at: Place) -> String {
+    pub fn user_path(&self, at: Place) -> String {
         format!("{}/users/u{}", self.app_path(at), at.user)
     }
 

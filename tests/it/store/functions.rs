@@ -95,15 +95,21 @@ struct Head {
     lease_epoch: i64,
 }
 
-/// A value that did not outlast its batch: whose and under which key, and the revisions from which and up to which it held.
-type Passed<K> = ((K, String), Option<String>, i64, i64);
+/// The event that wrote a value: the incarnation of its session, and its sequence.
+type By = (i64, i64);
+
+/// A value that did not outlast its batch: whose and under which key, the revisions from which and up to which it held, and who wrote it.
+type Passed<K> = ((K, String), Option<String>, i64, i64, Option<By>);
 
 /// A column of an owner: its type, and its value.
 type Column<'c, K> = (&'c str, &'c dyn Fn(&K) -> String);
 
-/// State rows by owner and key: value, first and last revision; and the values that did not outlast the batch.
+/// A value, the first and the last revision, and who wrote it.
+type Row = (Option<String>, i64, i64, Option<By>);
+
+/// State rows by owner and key, and the values that did not outlast the batch.
 struct State<K> {
-    rows: BTreeMap<(K, String), (Option<String>, i64, i64)>,
+    rows: BTreeMap<(K, String), Row>,
     passed: Vec<Passed<K>>,
 }
 
@@ -112,16 +118,16 @@ impl<K: Ord + Clone> State<K> {
         Self { rows: BTreeMap::new(), passed: Vec::new() }
     }
 
-    fn write(&mut self, random: &mut Random, owner: &K, revision: i64) {
+    fn write(&mut self, random: &mut Random, owner: &K, revision: i64, by: Option<By>) {
         let key = (owner.clone(), format!("k{}", random.below(4)));
         let value = (!one_in(random, 4)).then(|| format!("\"{}\"", random.below(1_000_000)));
         let before = self.rows.remove(&key);
-        let first = before.as_ref().map_or(revision, |(_, first, _)| *first);
+        let first = before.as_ref().map_or(revision, |(_, first, ..)| *first);
         match before {
-            Some((value, _, from)) if from < revision => self.passed.push((key.clone(), value, from, revision)),
+            Some((value, _, from, by)) if from < revision => self.passed.push((key.clone(), value, from, revision, by)),
             _ => {}
         }
-        self.rows.insert(key, (value, first, revision));
+        self.rows.insert(key, (value, first, revision, by));
     }
 
     /// The arrays of keys and of what follows them: value, first, revision, until.
@@ -132,12 +138,22 @@ impl<K: Ord + Clone> State<K> {
         arrays.push(array("text", keys().map(|(_, key)| Some(key))));
         let values = self.rows.values().map(|(value, ..)| value).chain(self.passed.iter().map(|(_, value, ..)| value));
         arrays.push(array("text", values.map(Option::as_ref)));
-        let firsts = self.rows.values().map(|(_, first, _)| first).chain(self.passed.iter().map(|(.., to)| to));
+        let firsts = self.rows.values().map(|(_, first, ..)| first).chain(self.passed.iter().map(|(.., to, _)| to));
         arrays.push(array("bigint", firsts.map(Some)));
-        let revisions = self.rows.values().map(|(.., last)| last).chain(self.passed.iter().map(|(_, _, from, _)| from));
+        let revisions =
+            self.rows.values().map(|(.., last, _)| last).chain(self.passed.iter().map(|(_, _, from, ..)| from));
         arrays.push(array("bigint", revisions.map(Some)));
-        let untils = self.rows.values().map(|_| None).chain(self.passed.iter().map(|(.., to)| Some(to)));
+        let untils = self.rows.values().map(|_| None).chain(self.passed.iter().map(|(.., to, _)| Some(to)));
         arrays.push(if self.passed.is_empty() { "null".into() } else { array("bigint", untils) });
+        arrays
+    }
+
+    /// As [`State::arrays`], and after them who wrote the values.
+    fn logged(&self, owner: &[Column<'_, K>]) -> Vec<String> {
+        let by = || self.rows.values().map(|(.., by)| by).chain(self.passed.iter().map(|(.., by)| by));
+        let mut arrays = self.arrays(owner);
+        arrays.push(array("bigint", by().map(|by| by.map(|(incarnation, _)| incarnation))));
+        arrays.push(array("bigint", by().map(|by| by.map(|(_, sequence)| sequence))));
         arrays
     }
 
@@ -253,19 +269,20 @@ async fn batch(
             _ => FUTURE + (round * 1_000_000 + n) as i64,
         };
         let owner = (now.user_id.clone(), now.id.clone(), now.incarnation);
+        let by = Some((now.incarnation, now.revision));
         for _ in 0..random.below(3) {
-            session_state.write(random, &owner, now.revision);
+            session_state.write(random, &owner, now.revision, None);
         }
         if one_in(random, 3) {
             let was = users.get(&now.user_id).copied().unwrap_or(0);
             let mut first = if was == 0 { 6 } else { was + 1 };
             first += i64::from(fault == Some(Fault::FirstRevision) && was == 0);
             let revision = next(of_users.entry(now.user_id.clone()).or_default(), was, first);
-            user_state.write(random, &now.user_id, revision);
+            user_state.write(random, &now.user_id, revision, by);
         }
         if one_in(random, 6) {
             let revision = next(&mut of_app, app, app + 1);
-            app_state.write(random, &(), revision);
+            app_state.write(random, &(), revision, by);
         }
         let is_taken = fault == Some(Fault::TakenId) && n == size - 1;
         let id = taken.get(&now.incarnation).filter(|_| is_taken);
@@ -353,8 +370,8 @@ async fn batch(
         ("text", &|(_, session, _)| session.clone()),
         ("bigint", &|(.., incarnation)| incarnation.to_string()),
     ]));
-    arguments.extend(user_state.arrays(&[("text", &|user: &String| user.clone())]));
-    arguments.extend(app_state.arrays(&[]));
+    arguments.extend(user_state.logged(&[("text", &|user: &String| user.clone())]));
+    arguments.extend(app_state.logged(&[]));
     arguments.push(feeds.to_string());
 
     let others = scopes.iter().any(|(user, _)| **user != events[0].0.user_id);
