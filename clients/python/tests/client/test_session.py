@@ -330,6 +330,25 @@ async def test_keys_of_apps_and_users(db: AsyncClient, app: str) -> None:
         assert (await scope.get("a/b"), await scope.get("c", 7)) == (1, None)
 
 
+async def test_the_past_of_a_key(s: AsyncSession, db: AsyncClient, app: str) -> None:
+    await s.create(state={"a/b": 0})
+    await s.append({"id": "e1", "author": "a", "actions": {"stateDelta": {"a/b": None, "app:k": 1}}})
+    await s.remove("a/b")
+    changes = [change async for change in s.state_history("a/b", page_size=1)]
+    shown = [(each.revision, each.value, each.removed, each.base) for each in changes]
+    assert shown == [(2, None, True, False), (1, None, False, False), (0, 0, False, True)]
+    assert changes[2].by is None and changes[1].by is not None and changes[1].time > 1e9
+    assert (changes[1].by["sessionId"], changes[1].by["eventId"], changes[1].by["author"]) == (s.id, "e1", "a")
+    oldest = [change.revision async for change in s.state_history("a/b", oldest_first=True)]
+    assert oldest == [0, 1, 2]
+    await db.app(app).set("k", 2)
+    for of, key in [(s, "app:k"), (db.app(app), "k")]:
+        past = [(change.value, change.by and change.by["sequence"]) async for change in of.state_history(key)]
+        assert past == [(2, None), (1, 1)]
+    with pytest.raises(NotFoundError):
+        _ = [change async for change in db.user(app, "ada").state_history("k")]
+
+
 async def test_what_has_no_method(db: AsyncClient, app: str, plain: httpx.Client) -> None:
     assert (await db.request("GET", "/v1/info"))["version"]
     policy = {"events": {"keepLast": 5}}

@@ -115,6 +115,24 @@ class Snapshot(Record):
     """A mark of this session: one that is deleted and made anew has another. Empty in lists."""
 
 
+class KeyChange(Record):
+    """A change of a key of state."""
+
+    revision = Field[int]("revision")
+    """The number of the event, or of an `app:` or `user:` key the revision of that state."""
+    time = Field[float]("time")
+    """When it was stored, in Unix seconds, by the server's clock."""
+    value = Field[Any]("value", None)
+    """What the key had from then on; see `removed`."""
+    removed = Field[bool]("removed", False)
+    """Whether the key was removed."""
+    base = Field[bool]("base", False)
+    """Whether this is what the key had where its known past begins: at the creation, or after a trim or a policy."""
+    by = Field[Mapping[str, Any] | None]("by", None)
+    """The event that made it: `userId`, `sessionId`, `eventId`, `sequence`, `author`, maybe `invocationId`. None if no
+    event did, or it is not to be told."""
+
+
 class Version(Record):
     """A version of a file."""
 

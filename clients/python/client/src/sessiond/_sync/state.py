@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._events import Change, Condition, Op
 from .._paths import new_id, params, segments, user_path
+from .._records import KeyChange
 from .._reply import Reply
 from .._times import Limits
 from .artifacts import Artifacts
@@ -81,6 +82,25 @@ class State(ABC):
     def min(self, key: str, value: float, **how: Unpack[Change]) -> Any:
         """Lowers a number to this one, unless it is smaller or equal, and returns the result."""
         return self._one("min", key, value, how)
+
+    def state_history(
+        self, key: str, *, oldest_first: bool = False, page_size: int | None = None, **limits: Unpack[Limits]
+    ) -> Iterator[KeyChange]:
+        """Yields the changes of a key, the latest first, page by page: what it was, when, and which event made it so.
+
+        Args:
+          key: With its prefix in a session: of an `app:` or `user:` key the changes by all sessions.
+          oldest_first: Begin with the first one that is known.
+          page_size: How many are asked for at a time, up to 1,000.
+          **limits: See `Limits`, of each page.
+
+        Raises:
+          NotFoundError: There never was such a key, as far as is known.
+        """
+        query = params(order="asc" if oldest_first else None, pageSize=page_size)
+        for page in self._http.pages(f"{self._path}/state{segments(key)}/history", query, limits):
+            for change in page.body["changes"]:
+                yield KeyChange(change)
 
     def _one(self, op: str, key: str, value: Any, how: Change) -> Any:
         return (self.apply([{"op": op, "key": key, "value": value}], **how))[key]
