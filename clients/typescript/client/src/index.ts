@@ -12,6 +12,7 @@ export * from "./errors.js";
 export * from "./events.js";
 export type { Bytes, CallOptions, HttpOptions } from "./http.js";
 export type { JsonObject } from "./json.js";
+export type { KeyChange, StateHistoryOptions } from "./key-history.js";
 export type { OperatorOptions } from "./operators.js";
 export type {
   AppendOptions,

@@ -5,6 +5,7 @@ import { ConflictError, InputError, type SessiondError } from "./errors.js";
 import type { Actions, EventPlace, NewEvent, Operation, StoredEvent } from "./events.js";
 import { type CallOptions, type Http, type Reply, type Request, segments, success } from "./http.js";
 import { fromJson, type JsonObject, toJson } from "./json.js";
+import { type KeyChange, keyHistory, type StateHistoryOptions } from "./key-history.js";
 import { type Grant, newOwner, release, renew, shown, take } from "./lease.js";
 import { type OperatorOptions, Operators } from "./operators.js";
 import { items, pages, texts } from "./pages.js";
@@ -241,6 +242,16 @@ export class Session extends Operators<ApplyOptions> {
     const state = (await this.#send("GET", "/state", { ...call, query })).body as JsonObject;
     if (key !== undefined) return Object.hasOwn(state, key) ? state[key] : undefined;
     return asked ? Object.fromEntries(Object.entries(state).filter(([name]) => asked.includes(name))) : state;
+  }
+
+  /**
+   * Yields the changes of a key, the latest first, reading page after page: what it was, when, and which event made it so. Of an
+   * `app:` or `user:` key those by all sessions.
+   *
+   * @throws NotFoundError if there never was such a key, as far as is known.
+   */
+  stateHistory(key: string, options?: StateHistoryOptions): AsyncGenerator<KeyChange, void, undefined> {
+    return keyHistory(this.#http, `${this.#path}/state`, key, options);
   }
 
   /**

@@ -3,6 +3,7 @@ import { Artifacts } from "./artifacts.js";
 import type { Operation } from "./events.js";
 import { type CallOptions, codeOf, type Http, refusal, segments, success } from "./http.js";
 import type { JsonObject } from "./json.js";
+import { type KeyChange, keyHistory, type StateHistoryOptions } from "./key-history.js";
 import { type OperatorOptions, Operators } from "./operators.js";
 import { texts } from "./pages.js";
 import { appPath, userPath } from "./paths.js";
@@ -35,6 +36,15 @@ export class SharedState extends Operators<OperatorOptions> {
     if (codeOf(reply) === "state_key_not_found") return undefined;
     if (reply.status !== 200) throw refusal(reply);
     return reply.body;
+  }
+
+  /**
+   * Yields the changes of a key, the latest first, reading page after page: what it was, when, and which event made it so.
+   *
+   * @throws NotFoundError if there never was such a key, as far as is known.
+   */
+  stateHistory(key: string, options?: StateHistoryOptions): AsyncGenerator<KeyChange, void, undefined> {
+    return keyHistory(this.#http, this.#path, key, options);
   }
 
   /**

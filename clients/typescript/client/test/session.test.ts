@@ -228,6 +228,40 @@ it("state is read as it was, and in parts", async () => {
   assert.equal(n, 2);
 });
 
+it("the past of a key says what it was, when, and which event made it so", async () => {
+  const session = await created({ "a/b": 0 });
+  await session.append({ id: "e1", author: "a", actions: { stateDelta: { "a/b": null, "app:k": 1 } } });
+  await session.remove("a/b");
+  const changes = await all(session.stateHistory("a/b", { pageSize: 1 }));
+  assert.deepEqual(
+    changes.map(({ revision, value, removed, base }) => [revision, value, removed, base]),
+    [
+      [2, undefined, true, undefined],
+      [1, null, undefined, undefined],
+      [0, 0, undefined, true],
+    ],
+  );
+  assert.deepEqual(
+    [changes[1]?.by?.sessionId, changes[1]?.by?.eventId, changes[1]?.by?.author],
+    [session.id, "e1", "a"],
+  );
+  assert.equal(changes[2]?.by, undefined);
+  const oldest = await all(session.stateHistory("a/b", { order: "asc" }));
+  assert.deepEqual(oldest, changes.reverse());
+  const app = db.app(session.app);
+  await app.set("k", 2);
+  for (const past of [session.stateHistory("app:k"), app.stateHistory("k")]) {
+    assert.deepEqual(
+      (await all(past)).map(({ value, by }) => [value, by?.sequence]),
+      [
+        [2, undefined],
+        [1, 1],
+      ],
+    );
+  }
+  await assert.rejects(all(db.user(session.app, session.user).stateHistory("k")), NotFoundError);
+});
+
 it("apps and users have state of their own, with keys without prefix", async () => {
   const session = await created({ "user:name": "Ada" });
   const [app, user] = [db.app(session.app), db.user(session.app, session.user)];
