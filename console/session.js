@@ -332,17 +332,16 @@ class SessionPage {
 
 	/** A turn, or a rewind, with all that came after it. */
 	async takeBack({ invocation, events: [{ sequence, rewinds }] }) {
-		if (rewinds !== undefined) {
-			return this.#rewind(sequence - 1, {
-				title: `Undo the rewind of event ${sequence}`, action: 'Undo', past: 'undone', body: compose({ toRevision: String(sequence - 1) }),
-				about: 'Appends one event that takes back the rewind and what came after it. What it had taken back is there again.',
-			});
+		let first = sequence;
+		const isUndo = rewinds !== undefined;
+		if (!isUndo) { // it may have begun before what is loaded
+			const { json } = await get(withQuery(`${this.path}/events`, { invocationId: invocation, pageSize: 1 }), this.signal);
+			first = json.get('events').items[0]?.number('sequence') ?? sequence;
 		}
-		const { json } = await get(withQuery(`${this.path}/events`, { invocationId: invocation, pageSize: 1 }), this.signal);
-		const first = json.get('events').items[0]?.number('sequence') ?? sequence; // it may have begun before what is loaded
-		return this.#rewind(first - 1, {
-			title: `Take back from event ${first} on`, action: 'Take back', past: 'taken back', body: compose({ beforeInvocationId: quote(invocation) }),
-			about: 'Appends one event that takes back this turn and what came after it. Nothing is removed; app and user state stay as they are.',
+		const [title, action, past, what] = isUndo ? [`Undo event ${first}`, 'Undo', 'undone', 'the rewind'] : [`Take back from event ${first} on`, 'Take back', 'taken back', 'this turn'];
+		this.#rewind(first - 1, {
+			title, action, past, body: compose(isUndo ? { toRevision: String(first - 1) } : { beforeInvocationId: quote(invocation) }),
+			about: `Appends one event that takes back ${what} and what came after it. Nothing is removed; app and user state stay as they are.`,
 		});
 	}
 

@@ -4,6 +4,7 @@ import { get, withQuery } from './api.js';
 import { copyButton, fill, h } from './dom.js';
 import { glance } from './frameworks.js';
 import { inline, tree } from './jsonview.js';
+import { pastOf } from './past.js';
 
 const MOST = 50;
 
@@ -96,7 +97,7 @@ export class StateView {
 		this.title.textContent = title;
 		this.choice.value = this.page.against;
 		// The same is left as it is, with what is open and selected.
-		const content = JSON.stringify([text, rows.map((row) => [row.change, row.old?.text])]);
+		const content = JSON.stringify([text, rows.map((row) => [row.change, row.old?.text]), this.#opened.size && this.page.at]);
 		if (content === this.content) return;
 		this.content = content;
 		this.shown = { rows, text };
@@ -122,7 +123,7 @@ export class StateView {
 		});
 		const focused = document.activeElement?.dataset.key;
 		fill(this.body, sections, h('div.bar', copyButton('Copy state as stored', text),
-			h('button.quiet', { title: 'Beside another place, or the source of a fork (c)', 'aria-keyshortcuts': 'c', click: () => this.page.compare() }, 'Compare…')));
+			h('button.quiet', { title: 'With another place (c)', 'aria-keyshortcuts': 'c', click: () => this.page.compare() }, 'Compare…')));
 		if (focused !== undefined) this.body.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 	}
 
@@ -144,6 +145,7 @@ export class StateView {
 				'aria-description': row.change || undefined,
 			}, h('span.sign', { 'aria-hidden': 'true' }, SIGNS[row.change] ?? ''), h('bdi.name', row.key), h('span.value', line)),
 			isOpen && h('div.opened',
+				pastOf(this.page, row.key),
 				row.change === 'changed' && [h('h4', 'Before'), tree(row.old), h('h4', 'After')],
 				tree(value),
 				h('div.bar', copyButton('Copy value', value.text),

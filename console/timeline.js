@@ -145,13 +145,12 @@ export class Timeline {
 	#drawHead(head, turn, { isFolded, count, isChosen }) {
 		const { history } = this;
 		const [first] = turn.events;
-		const isWhole = (first.sequence > history.first || !history.hasOlder) && (turn.events.at(-1).sequence < history.last || !history.hasNewer);
 		const cost = costText(turn);
 		const name = (first.record && history.events.find((event) => event.record?.step && event.invocation === turn.invocation)?.record.step) ?? turn.invocation;
 		head.turn = turn;
 		head.fold.setAttribute('aria-expanded', String(!isFolded));
 		fill(head.fold, h('span.arrow', { 'aria-hidden': 'true' }, isFolded ? '▸' : '▾'), h('bdi.name', { title: turn.invocation }, name),
-			cost && h('span.count', `${isWhole ? '' : '≥ '}${cost}`), h('span.count', count));
+			cost && h('span.count', cost), h('span.count', count));
 		head.back.textContent = first.rewinds === undefined ? 'Take back…' : 'Undo…';
 		head.back.hidden = !this.page.mayWrite || history.isRewound(first);
 		head.back.setAttribute('aria-label', `${head.back.textContent} ${name}`);

@@ -48,6 +48,9 @@ def scenes(page):
             for tab in ["Actions", "Raw"]:
                 page.click("[role=tab]", tab)
                 yield f"session, {tab}"
+    page.click(".keys .key", "step")
+    page.find(".pasts a")
+    yield "session, the past of a key"
     if page.value("innerWidth < 900"):
         page.click(".chooser button", "Timeline")
     page.press("/", *"refund", Keys.ENTER)

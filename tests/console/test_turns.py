@@ -1,4 +1,4 @@
-"""Turns of a session: taken back and brought back, what they cost, found by words, compared, and of other frameworks."""
+"""Turns of a session: taken back and brought back, what they cost, found by words, compared, and who set a key."""
 
 import json
 import pathlib
@@ -158,3 +158,25 @@ def test_a_fork_is_compared_with_its_source(api, app, page):
     assert page.value(lines) == [["Text 2", "Text 3"]]
     page.click(".twins a", "Text 2")
     wait_at(page, 2, 4)
+
+
+def test_who_set_a_key(api, app, page):
+    session = filled(api, app, 3, state={"start": 1})
+    other = filled(api, app, 1, id="s2")
+    api.append(other, event("u", "helper", delta={"user:name": "Ada"}))
+    api.append(session, event("e4", "returns", delta={"n": None}), event("e5", "agent", ops=[{"op": "remove", "key": "n"}]))
+    opened(page, app, "?at=4")
+    wait_at(page, 4, 5)
+    page.click(".keys .key", "n")
+    page.wait_text(".pasts p", "Set by returns at event 4, ")
+    past = "[...document.querySelectorAll('.past li')].map((row) => [row.querySelector('a')?.textContent, row.lastChild.textContent, row.ariaCurrent])"
+    assert page.value(past) == [["event 5", "removed", None], ["event 4", "null", "true"], ["event 3", "3", None], ["event 2", "2", None], ["event 1", "1", None]]
+    page.click(".past a", "event 2")
+    wait_at(page, 2, 5)
+    page.wait_text(".pasts p", "Set by agent at event 2, ")
+    page.click(".keys .key", "start")
+    page.wait("[...document.querySelectorAll('.pasts p')].some((text) => text.textContent.startsWith('Set as it was created'))")
+    page.press("t")
+    wait_at(page, 5, 5)
+    page.click(".keys .key", "user:name")
+    page.find(".pasts p", "Set by helper at event 2 of s2, ")

@@ -64,6 +64,7 @@ const CONTENTS: &[(&str, &[u8])] = files![
     "main.js",
     "paged.js",
     "palette.js",
+    "past.js",
     "recent.js",
     "request.js",
     "router.js",
