@@ -59,7 +59,7 @@ class Browser:
                 self.driver.close()
         self.switch(self.home)
         for origin in self.origins:
-            self.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage"})
+            self.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage,cookies"})
         self.origins.clear()
 
     def quit(self):

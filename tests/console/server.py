@@ -144,7 +144,9 @@ class Server:
 
     @property
     def _environment(self):
-        return {name: value for name, value in os.environ.items() if not re.match(r"SESSIOND_|DATABASE_URL|PG", name)}
+        ours = {name: value for name, value in os.environ.items() if not re.match(r"SESSIOND_|DATABASE_URL|PG", name)}
+        # A busy machine may take longer to open a file than a server should.
+        return {**ours, "SESSIOND_ACQUIRE_TIMEOUT": "20s"}
 
     @property
     def _command(self):

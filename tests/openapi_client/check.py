@@ -76,7 +76,7 @@ def use(url: str) -> None:
     with Client(base_url=url) as client:
         state = models.StateDelta.from_dict({"topic": "returns", "user:name": "Ada"})
         created = create_session.sync(*at[:2], client=client, body=models.CreateSession(session_id=at[2], state=state))
-        assert isinstance(created, models.Session), created
+        assert isinstance(created, models.WrittenSession), created
         assert created.revision == 0 and created.state.to_dict() == {"user:name": "Ada", "topic": "returns"}, created
 
         delta = models.StateDelta.from_dict({"step": 1, "price": 1.5})
