@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { after, before, it } from "node:test";
+import { it } from "node:test";
 import { promisify } from "node:util";
 import { FaultyProxy } from "../../support/proxy.js";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 import { SessiondChat, withMessage } from "../src/ai-sdk.js";
 import { InputError, Sessiond, StaleError, textOf } from "../src/index.js";
 import { all } from "../src/pages.js";
@@ -14,16 +14,7 @@ import type { ModelMessage, UIMessage } from "./ai-sdk/node_modules/ai/dist/inde
 type Sdk = typeof import("./ai-sdk/node_modules/ai/dist/index.js");
 type Mocks = typeof import("./ai-sdk/node_modules/ai/dist/test/index.js");
 
-let server: Server;
-let db: Sessiond;
-before(async () => {
-  server = await Server.start();
-  db = new Sessiond(server.url);
-});
-after(async () => {
-  db.close();
-  await server.remove();
-});
+const { server, db } = await served();
 
 function opened<Message extends object = UIMessage>(id: string = randomUUID(), client: Sessiond | string = db) {
   return new SessiondChat<Message>(id, { app: "cafe", user: "ada", client });

@@ -4,11 +4,11 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { FaultyProxy } from "../../support/proxy.js";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 import { SessiondStore, type SessionKey, type SessionStoreEntry } from "../src/claude-agent.js";
-import { Sessiond, textOf } from "../src/index.js";
+import { type Sessiond, textOf } from "../src/index.js";
 import { all } from "../src/pages.js";
 
 const SDK = new URL(
@@ -18,16 +18,7 @@ const SDK = new URL(
 const sdk = (await import(SDK)) as typeof import("./claude-agent/node_modules/@anthropic-ai/claude-agent-sdk/sdk.js");
 const { foldSessionSummary } = sdk;
 
-let server: Server;
-let db: Sessiond;
-before(async () => {
-  server = await Server.start();
-  db = new Sessiond(server.url);
-});
-after(async () => {
-  db.close();
-  await server.remove();
-});
+const { server, db } = await served();
 
 function newStore(app = randomUUID(), client: Sessiond | string = db): SessiondStore {
   return new SessiondStore({ app, client, foldSessionSummary });

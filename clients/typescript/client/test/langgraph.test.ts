@@ -4,28 +4,19 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, it } from "node:test";
+import { it } from "node:test";
 import { promisify } from "node:util";
 import { AIMessage, BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, Command, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { FaultyProxy } from "../../support/proxy.js";
-import { Server } from "../../support/server.js";
-import { type NewEvent, NotFoundError, Sessiond, textOf } from "../src/index.js";
+import { served } from "../../support/served.js";
+import { type NewEvent, NotFoundError, type Sessiond, textOf } from "../src/index.js";
 import { SessiondSaver } from "../src/langgraph.js";
 import { all } from "../src/pages.js";
 
 const root = new URL("../../..", import.meta.url).pathname;
-let server: Server;
-let db: Sessiond;
-before(async () => {
-  server = await Server.start();
-  db = new Sessiond(server.url);
-});
-after(async () => {
-  db.close();
-  await server.remove();
-});
+const { server, db } = await served();
 
 function saver(app: string, client: Sessiond | string = db): SessiondSaver {
   return new SessiondSaver({ app, user: "ada", client, messages: "messages" });

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import { after, before, it } from "node:test";
+import { it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { FaultyProxy } from "../../support/proxy.js";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 import {
   BusyError,
   ConflictError,
@@ -18,16 +18,7 @@ import {
 } from "../src/index.js";
 import { all } from "../src/pages.js";
 
-let server: Server;
-let db: Sessiond;
-before(async () => {
-  server = await Server.start();
-  db = new Sessiond(server.url);
-});
-after(async () => {
-  db.close();
-  await server.remove();
-});
+const { server, db } = await served();
 
 async function created(client = db, app: string = randomUUID()): Promise<Session> {
   const session = client.session(app, "ada", "s");

@@ -1,9 +1,9 @@
 // The session of the OpenAI Agents SDK: it does what the SDK's own session in memory does, on one that outlives the process.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, it } from "node:test";
+import { it } from "node:test";
 import { FaultyProxy } from "../../support/proxy.js";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 import { ConflictError, InputError, NotFoundError, Sessiond, StaleError, textOf } from "../src/index.js";
 import { SessiondSession, type SessiondSessionOptions } from "../src/openai-agents.js";
 import { all } from "../src/pages.js";
@@ -21,16 +21,7 @@ const sdk = (await import(
 const { z } = (await import(`${SDK}zod/index.js`)) as typeof import("./openai-agents/node_modules/zod/index.js");
 sdk.setTracingDisabled(true);
 
-let server: Server;
-let db: Sessiond;
-before(async () => {
-  server = await Server.start();
-  db = new Sessiond(server.url);
-});
-after(async () => {
-  db.close();
-  await server.remove();
-});
+const { server, db } = await served();
 
 function opened(id: string = randomUUID(), options: Partial<SessiondSessionOptions> = {}): SessiondSession {
   return new SessiondSession(id, { app: "cafe", user: "ada", client: db, ...options });

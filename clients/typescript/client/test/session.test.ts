@@ -1,9 +1,9 @@
 // Sessions, events and state, on a real server.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, it } from "node:test";
+import { it } from "node:test";
 import { FaultyProxy } from "../../support/proxy.js";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 import {
   ConflictError,
   GoneError,
@@ -19,16 +19,7 @@ import {
 } from "../src/index.js";
 import { all } from "../src/pages.js";
 
-let server: Server;
-let db: Sessiond;
-before(async () => {
-  server = await Server.start();
-  db = new Sessiond(server.url);
-});
-after(async () => {
-  db.close();
-  await server.remove();
-});
+const { server, db } = await served();
 
 /** A session with an app of its own, which exists. */
 async function created(state?: Record<string, unknown>): Promise<Session> {
