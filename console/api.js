@@ -26,6 +26,9 @@ export class Problem extends Error {
 		this.requestId = word('requestId');
 		this.body = body;
 	}
+
+	/** The same request would fail again. */
+	get isFinal() { return this.status >= 400 && this.status < 500 && this.status !== 429; }
 }
 
 let onUnauthenticated = () => {};

@@ -3,11 +3,8 @@
 import { who } from './access.js';
 import { get } from './api.js';
 import { fill, h } from './dom.js';
-import { visible } from './shared.js';
-import { rest } from './sse.js';
+import { refresh } from './shared.js';
 import { exact } from './times.js';
-
-const EVERY = 5000;
 
 /**
  * Links for an event, if there is an `invocation` or an `event`, else for a session. An address has {app}, {user}, {session},
@@ -34,13 +31,7 @@ export function around({ app, user, id, path, signal }) {
 			owner !== undefined && h('span.label', { title: `Epoch ${json.get('epoch').text}, until ${exact(until)}` }, isOver ? 'lease expired: ' : 'lease: ', h('bdi', owner)),
 			watchers > 0 && h('span.label', { title: 'Streams and waits of this server, this page included' }, `${watchers} watching`));
 	};
-	(async () => {
-		while (!signal.aborted) {
-			await visible(signal);
-			// The page itself says what is wrong with the session.
-			await get(`${path}/lease`, signal).then(draw).catch(() => {});
-			await rest(EVERY, signal);
-		}
-	})();
+	// The page itself says what is wrong with the session.
+	refresh(() => get(`${path}/lease`, signal).then(draw), signal);
 	return [lease, outLinks({ app, user, session: id })];
 }

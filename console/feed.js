@@ -96,7 +96,7 @@ class Feed {
 				if (!(error instanceof Problem)) throw error;
 				if (error.code === 'position_gone') {
 					this.position = undefined; // it began anew
-				} else if (error.status >= 400 && error.status < 500 && error.status !== 429) {
+				} else if (error.isFinal) {
 					turn.abort();
 					this.#draw();
 					return fill(this.notice, h('div.failure', problemText(error)));

@@ -4,8 +4,7 @@ import { hasRole, who } from './access.js';
 import { get, Problem } from './api.js';
 import { facts, fill, h } from './dom.js';
 import { curlButton, problemText } from './request.js';
-import { visible } from './shared.js';
-import { rest } from './sse.js';
+import { refresh } from './shared.js';
 import { size, time } from './times.js';
 
 const PROBE = '/v1/apps?pageSize=1';
@@ -42,7 +41,6 @@ export async function openServer({ root, signal }) {
 		hasRole('operator') && who.apps.includes('*') && who.users.includes('*') && requests(signal)));
 }
 
-const EVERY = 5000;
 const MINUTES = 5;
 const readings = []; // of this tab: { time, counts }, where a count has its method, route and status for a name
 
@@ -66,13 +64,7 @@ function requests(signal) {
 			return h(`tr${status >= 500 ? '.failure' : ''}`, h('td', { title: name }, `${method} ${route}`), h('td.number', status), [lately, count].map((one) => h('td.number', one.toLocaleString('en'))));
 		}));
 	};
-	(async () => {
-		while (!signal.aborted) {
-			await visible(signal);
-			await draw().catch(() => {}); // readiness is said above
-			await rest(EVERY, signal);
-		}
-	})();
+	refresh(draw, signal); // readiness is said above
 	return [h('header.bar', h('h2', 'Requests to this process'), curlButton(COUNTS)),
 		h('table.requests', { 'aria-label': 'Requests' }, h('thead', h('tr', h('th', { scope: 'col' }, 'Route'), h('th.number', { scope: 'col' }, 'Status'), title, h('th.number', { scope: 'col' }, 'Since its start'))), body)];
 }

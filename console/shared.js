@@ -7,6 +7,7 @@ import { follow, rest } from './sse.js';
 
 const SLOTS = ['sessiond stream 1', 'sessiond stream 2'];
 const EVERY = 2500;
+const REFRESH = 5000;
 
 async function nameOf(address) {
 	const bytes = new TextEncoder().encode(`${credential.get()}\n${address}`);
@@ -56,7 +57,7 @@ export async function followShared({ address, position, signal, onFrame, onStatu
 		} catch (error) {
 			if (turn.aborted) return;
 			if (!(error instanceof Problem)) throw error;
-			toAll.onStatus(error.status >= 400 && error.status < 500 && error.status !== 429 ? error : 'waiting');
+			toAll.onStatus(error.isFinal ? error : 'waiting');
 		}
 	};
 
@@ -87,6 +88,15 @@ export async function followShared({ address, position, signal, onFrame, onStatu
 			document.removeEventListener('visibilitychange', stop);
 			signal.removeEventListener('abort', stop);
 		}
+	}
+}
+
+/** Does it now, and again some seconds after it was done, while the tab is seen, until the signal. That it fails is not told. */
+export async function refresh(action, signal) {
+	while (!signal.aborted) {
+		await visible(signal);
+		await action().catch(() => {});
+		await rest(REFRESH, signal);
 	}
 }
 
