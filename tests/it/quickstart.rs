@@ -387,6 +387,7 @@ fn every_setting_is_documented() {
 fn links_lead_somewhere() {
     let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "bench/README.md"];
     documents.extend(["clients/python/README.md", "clients/python/client/README.md", "clients/python/adk/README.md"]);
+    documents.extend(["clients/python/langgraph-checkpoint/README.md", "examples/frameworks-typescript/README.md"]);
     documents.extend(["examples/adk-python/README.md", "deploy/helm/README.md"]);
     let pages: Vec<String> = ["docs", "docs/design"]
         .into_iter()
