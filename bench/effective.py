@@ -6,7 +6,8 @@
 
 Sessions with a compaction every 100 events, each of all that was before. Prints as JSON, for SQLite and PostgreSQL, the median
 milliseconds of a read with `history=effective` by the number of events, in turns, by how much the longest takes more than the
-shortest, and the same of a read of the whole log.
+shortest, and the same of a read of the whole log. Then the same of the first hit of a search from the end, and of a page of a search
+that finds nothing, and by how many KiB the memory of the server grew meanwhile.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab import PostgreSQL, Sessiond, say
+from lab import PostgreSQL, Sessiond, forget_peak, memory, say
 
 BATCH = 1000
 EVERY = 100
 # As many events of text follow the last compaction.
 TAIL = 10
 WHOLE = 100_000
+HIT = "text=xxx&order=desc&pageSize=1"
+MISS = "text=nowhere&order=desc"
 
 
 def main() -> None:
@@ -64,23 +67,45 @@ def of_store(options: argparse.Namespace, folder: Path, url: str) -> dict:
             fill(connection, events)
             filled[events] = round(time.monotonic() - begun, 1)
             say(f"{events} events: filled in {filled[events]} s")
-        first = {events: timed(connection, events, "history=effective") for events in options.events}
+        first = {events: timed(connection, effective(events), TAIL + 1) for events in options.events}
         times: dict[int, list[float]] = {events: [] for events in options.events}
         for _ in range(options.reads):
             for events, found in times.items():
-                found.append(timed(connection, events, "history=effective"))
+                found.append(timed(connection, effective(events), TAIL + 1))
         whole = {}
         for events in options.events:
             if events <= WHOLE:
-                whole[events] = statistics.median(timed(connection, events, "") for _ in range(3))
+                whole[events] = statistics.median(timed(connection, path(events), events) for _ in range(3))
         medians = {events: statistics.median(found) for events, found in times.items()}
         growth = medians[options.events[-1]] / medians[options.events[0]]
         say(f"effective: {medians}, growth {growth:.2f}, first {first}, whole {whole}")
-        return {"fill": filled, "first": first, "effective": medians, "growth": growth, "whole": whole}
+        before = memory(server.pid)["now"]
+        forget_peak(server.pid)
+        search: dict = {
+            name: {
+                events: statistics.median(timed(connection, f"{path(events)}/events?{query}", found) for _ in range(20))
+                for events in options.events
+            }
+            for name, query, found in (("hit", HIT, 1), ("miss", MISS, 0))
+        }
+        search["memory"] = (memory(server.pid)["peak"] - before) // 1024
+        say(f"search: {search}")
+        return {
+            "fill": filled,
+            "first": first,
+            "effective": medians,
+            "growth": growth,
+            "whole": whole,
+            "search": search,
+        }
 
 
 def path(events: int) -> str:
     return f"/v1/apps/bench/users/u/sessions/e{events}"
+
+
+def effective(events: int) -> str:
+    return f"{path(events)}?history=effective"
 
 
 def fill(connection: http.client.HTTPConnection, events: int) -> None:
@@ -108,18 +133,18 @@ def send(connection: http.client.HTTPConnection, method: str, path: str, body: o
         raise SystemExit(f"{method} {path}: {reply.status} {text[:300]!r}")
 
 
-def timed(connection: http.client.HTTPConnection, events: int, query: str) -> float:
-    """Milliseconds of one read."""
+def timed(connection: http.client.HTTPConnection, address: str, expected: int) -> float:
+    """Milliseconds of one read, which has so many events."""
     begun = time.perf_counter()
-    connection.request("GET", f"{path(events)}?{query}")
+    connection.request("GET", address)
     reply = connection.getresponse()
     body = reply.read()
     if reply.status != 200:
-        raise SystemExit(f"{events} events: {reply.status} {body[:300]!r}")
+        raise SystemExit(f"{address}: {reply.status} {body[:300]!r}")
     took = (time.perf_counter() - begun) * 1000
     found = len(json.loads(body)["events"])
-    if query and found != TAIL + 1:
-        raise SystemExit(f"{events} events: {found} are left")
+    if found != expected:
+        raise SystemExit(f"{address}: {found} events")
     return round(took, 3)
 
 
