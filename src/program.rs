@@ -18,8 +18,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
 use crate::commands::keys::Printed;
-use crate::commands::{erasures, keys, receipts, transfer, verify};
-use crate::config::{Cli, Command, Config, KeysCommand, ListenError};
+use crate::commands::{backup, erasures, keys, receipts, transfer, verify};
+use crate::config::{BackupArgs, Cli, Command, Config, KeysCommand, ListenError};
 use crate::http::{openapi_adk_yaml, openapi_yaml};
 use crate::startup::{self, StartError};
 use crate::store::error::{Cause, StoreError};
@@ -79,6 +79,15 @@ impl From<keys::Error> for Failure {
     }
 }
 
+impl From<backup::Error> for Failure {
+    fn from(error: backup::Error) -> Self {
+        match error {
+            backup::Error::Start(error) => Self::of_command(error),
+            error => Self::new(error.to_string()),
+        }
+    }
+}
+
 impl From<erasures::Error> for Failure {
     fn from(error: erasures::Error) -> Self {
         match error {
@@ -122,6 +131,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
             Command::Migrate { citus } => migrate(cli.config, citus).await,
             Command::Healthcheck => healthcheck(cli.config).await,
             Command::Verify { artifacts } => verify(cli.config, artifacts).await,
+            Command::Backup(args) => backup(cli.config, args).await,
             Command::Keys(command) => keys(cli.config, command).await,
             Command::Export(args) => Ok(transfer::export(&cli.config, args).await?),
             Command::Import(args) => Ok(transfer::import(&cli.config, args).await?),
@@ -189,6 +199,17 @@ async fn verify(config: Config, artifacts: bool) -> Result<(), Failure> {
         0 => Ok(()),
         _ => Err(Failure::new("the database is not what its events say")),
     }
+}
+
+async fn backup(config: Config, args: BackupArgs) -> Result<(), Failure> {
+    let mut written = Ok(());
+    let mut report = |line: &str| {
+        if written.is_ok() {
+            written = print(format!("{line}\n"));
+        }
+    };
+    backup::run(&config, &args, &mut report).await?;
+    written
 }
 
 async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {

@@ -53,6 +53,12 @@ pub enum Command {
         #[arg(long)]
         artifacts: bool,
     },
+    /// Copy a SQLite database, whole and as it is at one moment, while a server runs or not
+    ///
+    /// The file is readable for its owner alone, and gets its name when it is whole and on disk; until then it is
+    /// `sessiond-backup.part` in the same folder. Nothing is overwritten. Erased data is in no page of it. The path of the
+    /// backup goes to stdout. For PostgreSQL, use pg_dump.
+    Backup(BackupArgs),
     /// Create, list, revoke and rotate API keys in the database, while servers run or not
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -73,6 +79,19 @@ pub enum Command {
     Receipts(ReceiptsCommand),
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
+}
+
+/// Arguments of `sessiond backup`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct BackupArgs {
+    /// Where to write it; no such file may be there. With --keep: a folder
+    pub file: PathBuf,
+    /// Check the copy as `sessiond verify` does, and its pages; exit status 1, and no backup, if anything is wrong
+    #[arg(long)]
+    pub verify: bool,
+    /// Name the backup by the database and the time, and remove all so named in the folder but for the latest N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: Option<u32>,
 }
 
 /// Arguments of `sessiond export`.

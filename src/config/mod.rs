@@ -36,7 +36,7 @@ use crate::traces::{CollectorUrl, TraceSettings};
 use values::{bytes, count, count_usize, duration, is_loopback, log_filter, period, retention, role, secret};
 
 pub use cli::{
-    Cli, Command, ErasuresCommand, ExportArgs, ImportArgs, ImportCommand, KeysCommand, ReceiptsCommand,
+    BackupArgs, Cli, Command, ErasuresCommand, ExportArgs, ImportArgs, ImportCommand, KeysCommand, ReceiptsCommand,
     unknown_variables,
 };
 pub use values::{Address, ConsoleLink, ListenError, MetricsListen, Rate};

@@ -86,6 +86,14 @@ impl Micros {
         }
     }
 
+    /// In UTC and whole seconds, for names of files, which sort by it: `20261127T043814Z`.
+    pub fn to_name(self) -> String {
+        let moment = OffsetDateTime::from_unix_timestamp(self.0.div_euclid(1_000_000));
+        let moment = moment.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let ((year, month, day), (hour, minute, second)) = (moment.to_calendar_date(), moment.to_hms());
+        format!("{year:04}{:02}{day:02}T{hour:02}{minute:02}{second:02}Z", u8::from(month))
+    }
+
     fn checked(micros: i64) -> Result<Self, &'static str> {
         if (FIRST..END).contains(&micros) { Ok(Self(micros)) } else { Err(OUT_OF_RANGE) }
     }
@@ -170,6 +178,12 @@ mod tests {
         assert_eq!(Micros::from_text("1970-01-01T00:00:00Z"), Ok(Micros(0)));
         assert!(Micros::from_text("01").is_err());
         assert!(Micros::from_text("true").is_err());
+    }
+
+    #[test]
+    fn names_are_of_one_length_and_sort_by_time() {
+        let names = [-1_i64, 0, 1_795_754_294_999_999].map(|micros| Micros(micros).to_name());
+        assert_eq!(names, ["19691231T235959Z", "19700101T000000Z", "20261127T043814Z"]);
     }
 
     #[test]

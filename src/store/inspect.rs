@@ -33,6 +33,11 @@ const PAGE_BYTES: i64 = 1 << 20;
 /// The time limit of one page. Reads wait for no lock, so only a database that went silent exceeds it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// For one page at a time.
+fn patient(limits: StoreLimits) -> StoreLimits {
+    StoreLimits { statement: PATIENCE, connections: 1, ..limits }
+}
+
 /// A session's names as they are stored, whatever they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionName {
@@ -136,19 +141,32 @@ impl Inspector {
     /// # Errors
     /// The database cannot be reached, or lacks a migration of this binary.
     pub async fn open(url: &str, options: PostgresOptions, limits: StoreLimits) -> Result<Self> {
-        let limits = StoreLimits { statement: PATIENCE, connections: 1, ..limits };
-        let inspector = match DatabaseUrl::parse(url)? {
-            DatabaseUrl::Postgres(url) => Self::Postgres(postgres::Snapshots::open(&url, options, limits)?),
-            DatabaseUrl::Sqlite(path) => Self::Sqlite(sqlite::Snapshots::open(path, limits).await?),
-        };
-        let mut snapshot = inspector.snapshot().await?;
+        match DatabaseUrl::parse(url)? {
+            DatabaseUrl::Postgres(url) => {
+                Self::Postgres(postgres::Snapshots::open(&url, options, patient(limits))?).migrated().await
+            }
+            DatabaseUrl::Sqlite(path) => Self::open_file(path, limits).await,
+        }
+    }
+
+    /// As [`Inspector::open`], the SQLite file at a path.
+    ///
+    /// # Errors
+    /// As [`Inspector::open`].
+    pub async fn open_file(path: &str, limits: StoreLimits) -> Result<Self> {
+        Self::Sqlite(sqlite::Snapshots::open(path, patient(limits)).await?).migrated().await
+    }
+
+    /// Itself, if the database has all migrations.
+    async fn migrated(self) -> Result<Self> {
+        let mut snapshot = self.snapshot().await?;
         let (migrator, applied) = match &mut snapshot {
             Snapshot::Postgres(tx) => (&POSTGRES, tx.applied(false).await?),
             Snapshot::Sqlite(tx) => (&SQLITE, tx.applied().await?),
         };
         snapshot.end().await?;
         all_applied(migrator, &applied)?;
-        Ok(inspector)
+        Ok(self)
     }
 
     async fn snapshot(&self) -> Result<Snapshot> {

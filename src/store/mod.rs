@@ -14,7 +14,7 @@
 //!   statements and its rows: `sessions`, `appends`, `shared` (app and user state), `leases`, `past` (forks, rewinds,
 //!   moments), `trim`, `redact`, `effective` (what a
 //!   model reads), [`artifacts`], `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
-//! - [`open`]: the database that a URL names
+//! - [`open`]: the database that a URL names, and its file, for `sessiond backup`
 //! - [`nowhere`]: the reads of a store that holds nothing
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
 //! - `documented`: the statements as `docs/sql` shows them, in tests alone

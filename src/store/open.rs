@@ -1,4 +1,4 @@
-//! Opens the database that a URL names.
+//! Opens the database that a URL names, or finds its file.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use super::limits::PostgresOptions;
 use super::limits::StoreLimits;
 use super::postgres::{Postgres, connect};
 use super::sqlite::{self, Sqlite};
+pub use super::sqlite::{Original, wrong_pages};
 use super::transactions::Transactions;
 use super::url::DatabaseUrl;
 use super::{Store, appends};
@@ -41,6 +42,19 @@ pub async fn beside(
             let (sqlite, is_alone) = Sqlite::open_beside(path, creates, limits).await?;
             Ok((Arc::new(Transactions::new(sqlite, appends::queue)), is_alone))
         }
+    }
+}
+
+/// The file of the database that `url` names, to be copied.
+///
+/// # Errors
+/// It is no file but a server; there is no such file, or it is not sessiond's.
+pub async fn original(url: &str, limits: StoreLimits) -> Result<Original, StoreError> {
+    match DatabaseUrl::parse(url)? {
+        DatabaseUrl::Postgres(_) => Err(StoreError::config(
+            "a PostgreSQL database is backed up by pg_dump, or by a base backup and its log: see docs/operate.md#backup",
+        )),
+        DatabaseUrl::Sqlite(path) => Original::find(path, limits).await,
     }
 }
 

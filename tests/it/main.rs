@@ -15,6 +15,8 @@ mod artifact_faults;
 mod artifact_saves;
 mod artifact_stores;
 mod audit;
+#[cfg(target_os = "linux")]
+mod backup;
 mod clocks;
 mod contract;
 mod counters;

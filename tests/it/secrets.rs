@@ -70,6 +70,8 @@ async fn files_with_secrets_are_their_owners_alone() {
     let command = ["export", "--output", "export.ndjson"];
     assert!(open_handed(dir, &command).status().unwrap().success());
     assert_eq!(mode(&dir.join("export.ndjson")), 0o600);
+    assert!(open_handed(dir, &["backup", "backup.db"]).status().unwrap().success());
+    assert_eq!(mode(&dir.join("backup.db")), 0o600);
     server.kill().unwrap();
     server.wait().unwrap();
 }

@@ -5,7 +5,7 @@ use std::{process::ExitStatus, time::Duration};
 use serde_json::{Value, json};
 
 use crate::support::{
-    binary::{PATIENT, Server, spawn},
+    binary::{PATIENT, Server, ended, spawn},
     client::Client,
     databases::{Place, on_both_databases},
     load::{self, Load},
@@ -554,7 +554,8 @@ async fn a_backup_is_verified() {
     histories(&server).await;
     let Place::Sqlite(dir) = &place else { panic!("it is SQLite") };
     let backup = dir.join("backup.db");
-    place.execute(format!("vacuum into '{}'", backup.display())).await;
+    let (status, log) = ended(&place.url(), &["backup", "--verify", backup.to_str().unwrap()]).await;
+    assert!(status.success() && log.contains("differences=0"), "{log}");
     is_clean(&format!("sqlite://{}", backup.display())).await;
 }
 

@@ -2,9 +2,10 @@
 //!
 //! - `words`: its dialect; `rows`: statements over many rows; `write`: those of appends and creations
 //! - `file`: the file, its lock and its owner; `ours`: whose a file is
-//! - `tx`: a transaction; `backend`: the database; `snapshots`: for `sessiond verify`
+//! - `tx`: a transaction; `backend`: the database; `snapshots`: for `sessiond verify`; `copy`: for `sessiond backup`
 
 mod backend;
+mod copy;
 mod file;
 mod ours;
 mod rows;
@@ -14,6 +15,7 @@ pub mod words;
 mod write;
 
 pub use backend::Sqlite;
+pub use copy::{Original, wrong_pages};
 pub use file::place;
 pub use snapshots::Snapshots;
 pub use tx::SqliteTx;

@@ -47,7 +47,7 @@ pub async fn done(server: &Client, answer: &Answer) -> Value {
 }
 
 /// A user with all that a user can have, and a canary in each part.
-async fn fill(server: &Client, user: &str) -> String {
+pub async fn fill(server: &Client, user: &str) -> String {
     let sessions = format!("/v1/apps/app/users/{user}/sessions");
     let session = format!("{sessions}/{CANARY}session");
     let body = json!({

@@ -1,5 +1,6 @@
-/* A disk whose fault the tests choose: while the file that FAULTY_DISK names is there, writing to the log of a SQLite file
-   fails with the error whose number the file holds. Loaded before libc. */
+/* A disk whose fault the tests choose: while the file that FAULTY_DISK names is there, writing to a file whose name ends with
+   FAULTY_DISK_FILES fails with the error whose number the file holds. If that is -1, it does not fail but waits until the file is
+   gone, once the file that is written to has something in it. Loaded before libc. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,27 +8,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int fault(int fd)
 {
-    const char *name = getenv("FAULTY_DISK");
-    char link[64], path[4096], number[16] = "";
-    ssize_t length;
+    const char *name = getenv("FAULTY_DISK"), *files = getenv("FAULTY_DISK_FILES");
+    char link[64], path[4096], number[16];
+    size_t length;
+    ssize_t linked, end;
+    struct stat found;
     int file;
-    if (!name)
+    if (!name || !files)
         return 0;
+    length = strlen(files);
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    length = readlink(link, path, sizeof path);
-    if (length < 4 || memcmp(path + length - 4, "-wal", 4) != 0)
+    linked = readlink(link, path, sizeof path);
+    if (linked < (ssize_t)length || memcmp(path + linked - length, files, length) != 0)
         return 0;
-    file = open(name, O_RDONLY);
-    if (file < 0)
-        return 0;
-    if (read(file, number, sizeof number - 1) < 0)
-        number[0] = 0;
-    close(file);
-    return atoi(number);
+    while ((file = open(name, O_RDONLY)) >= 0) {
+        end = read(file, number, sizeof number - 1);
+        close(file);
+        number[end < 0 ? 0 : end] = 0;
+        if (atoi(number) != -1)
+            return atoi(number);
+        if (fstat(fd, &found) || found.st_size == 0)
+            return 0;
+        usleep(5000);
+    }
+    return 0;
 }
 
 ssize_t write(int fd, const void *bytes, size_t count)

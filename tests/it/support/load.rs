@@ -25,6 +25,11 @@ fn session_path(session: usize) -> String {
     format!("{ALL}/s{session}")
 }
 
+/// The paths of the sessions that a [`Load`] writes to.
+pub fn sessions() -> impl Iterator<Item = String> {
+    (0..SESSIONS).map(session_path)
+}
+
 /// Creates the sessions that a [`Load`] writes to.
 pub async fn create_sessions(api: &Client) {
     for session in 0..SESSIONS {
