@@ -72,6 +72,19 @@ app.kubernetes.io/component: server
 {{- default (include "sessiond.fullname" .) .Values.sqlite.existingClaim }}
 {{- end }}
 
+{{/* A CronJob's name has 52 bytes at most. */}}
+{{- define "sessiond.backupName" -}}
+{{- printf "%s-backup" (include "sessiond.fullname" . | trunc 45 | trimSuffix "-") }}
+{{- end }}
+
+{{- define "sessiond.backupClaimName" -}}
+{{- default (include "sessiond.backupName" .) .Values.sqlite.backup.existingClaim }}
+{{- end }}
+
+{{- define "sessiond.hasBackup" -}}
+{{- if and (not (include "sessiond.isPostgres" .)) .Values.sqlite.backup.enabled }}true{{ end }}
+{{- end }}
+
 {{/* Every name under which a client in the cluster, or one at the Ingress, can ask. */}}
 {{- define "sessiond.allowedHosts" -}}
 {{- $hosts := list }}
