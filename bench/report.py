@@ -552,7 +552,7 @@ class Report:
         grows = [f"{titles[name]} {found['growth']:.2f}" for name, found in self.effective.items()]
         is_met = all(found["growth"] <= 1.2 for found in self.effective.values())
         is_found = all(hit <= 50 for found in self.effective.values() for hit in found["search"]["hit"].values())
-        memory = [f"{titles[name]} {found['search']['memory'] / 1024:.0f} MiB" for name, found in self.effective.items()]
+        memory = [f"{titles[name]} {max(0, found['search']['memory']) / 1024:.0f} MiB" for name, found in self.effective.items()]
         return [
             "## What a model reads",
             "",
