@@ -1,8 +1,8 @@
 # Needs nothing newer than Docker 20.10 and no BuildKit: no `# syntax=` line (it would fetch a front end from a registry), no
 # `RUN --mount=type=cache` (its cache stays on one builder, whereas a layer can be pushed and shared by CI).
 
-# Base images by digest: a tag may be moved, by whoever can. The tag beside it is for people, and Docker pulls by the digest. To renew
-# one: `docker buildx imagetools inspect IMAGE:TAG`, here and, of postgres, in docker-compose.yml.
+# Base images by digest: a tag may be moved, by whoever can. The tag beside it is for people, and Docker pulls by the digest.
+# scripts/renew-base-images renews them, here and in docker-compose.yml.
 
 # -- build ------------------------------------------------------------------------------------------------------------------
 # The compiler of rust-toolchain.toml, on the Debian release of the final stage: a newer glibc here would not load there. The file
