@@ -1,4 +1,4 @@
-//! A real nginx in front of several servers, with its defaults or as in docs/operate.md.
+//! A real nginx in front of several servers, with its defaults, or as in ops/nginx and docs/operate.md.
 
 use std::{
     env, fs,
@@ -22,7 +22,7 @@ impl Nginx {
         Self::with(|port| defaults(ports, port))
     }
 
-    /// The same, configured as in docs/operate.md, except for addresses and TLS.
+    /// The same, configured as in ops/nginx/sessiond.conf, except for addresses and TLS.
     pub fn documented(upstream: u16) -> Self {
         Self::with(|port| documented(upstream, port))
     }
@@ -30,11 +30,8 @@ impl Nginx {
     /// Configured as in docs/operate.md for a server below a path.
     pub fn below_a_path(upstream: u16) -> Self {
         let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/operate.md")).expect("read it");
-        let block = document
-            .split("```nginx\n")
-            .nth(2)
-            .and_then(|rest| rest.split("```").next())
-            .expect("a second configuration");
+        let block =
+            document.split("```nginx\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
         Self::with(|port| {
             format!(
                 "upstream sessiond {{ server 127.0.0.1:{upstream}; }}\nserver {{ listen 127.0.0.1:{port};\n{block} }}"
@@ -90,14 +87,13 @@ fn defaults(ports: &[u16], port: u16) -> String {
 }
 
 fn documented(upstream: u16, port: u16) -> String {
-    let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/operate.md")).expect("read it");
-    let (_, block) = document.split_once("```nginx\n").expect("a configuration");
-    let (block, _) = block.split_once("```").expect("its end");
+    let file = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/ops/nginx/sessiond.conf")).expect("read it");
     let mut settings = String::new();
-    for line in block.lines().filter(|line| !line.contains("ssl_certificate") && !line.contains("server 10.0.0.12")) {
+    // `http2 on` is newer than the nginx of Debian 12.
+    for line in file.lines().filter(|line| !line.contains("ssl_") && !line.contains("http2 on;")) {
         let line = match line.trim_start() {
-            server if server.starts_with("server 10.0.0.11:8080;") => format!("server 127.0.0.1:{upstream};"),
-            listen if listen.starts_with("listen 443 ssl") => format!("listen 127.0.0.1:{port};"),
+            server if server.starts_with("server sessiond:8080 resolve;") => format!("server 127.0.0.1:{upstream};"),
+            listen if listen.starts_with("listen 8443 ssl;") => format!("listen 127.0.0.1:{port};"),
             _ => line.to_owned(),
         };
         settings.push_str(&line);
