@@ -182,19 +182,14 @@ async fn verify(config: Config, artifacts: bool) -> Result<(), Failure> {
     let trouble = |error: StoreError| Failure { status: 2, ..StartError::Database(error).into() };
     let url = config.database_url.expose_secret();
     let database = Inspector::open(url, config.postgres_options(), config.store_limits()).await.map_err(trouble)?;
-    let mut written = Ok(());
-    let mut report = |line: &str| {
-        if written.is_ok() {
-            written = print(format!("{line}\n"));
-        }
-    };
-    let mut summary = verify::run(&database, &mut report).await.map_err(trouble)?;
+    let mut report = Report(Ok(()));
+    let mut summary = verify::run(&database, &mut report.lines()).await.map_err(trouble)?;
     if artifacts {
         let failed = |error: StartError| Failure { status: 2, ..error.into() };
-        verify::artifacts(&config, &database, &mut summary, &mut report).await.map_err(failed)?;
+        verify::artifacts(&config, &database, &mut summary, &mut report.lines()).await.map_err(failed)?;
     }
-    report(&summary.to_string());
-    written.map_err(|failure| Failure { status: 2, ..failure })?;
+    report.lines()(&summary.to_string());
+    report.0.map_err(|failure| Failure { status: 2, ..failure })?;
     match summary.differences {
         0 => Ok(()),
         _ => Err(Failure::new("the database is not what its events say")),
@@ -202,14 +197,9 @@ async fn verify(config: Config, artifacts: bool) -> Result<(), Failure> {
 }
 
 async fn backup(config: Config, args: BackupArgs) -> Result<(), Failure> {
-    let mut written = Ok(());
-    let mut report = |line: &str| {
-        if written.is_ok() {
-            written = print(format!("{line}\n"));
-        }
-    };
-    backup::run(&config, &args, &mut report).await?;
-    written
+    let mut report = Report(Ok(()));
+    backup::run(&config, &args, &mut report.lines()).await?;
+    report.0
 }
 
 async fn keys(config: Config, command: KeysCommand) -> Result<(), Failure> {
@@ -240,6 +230,19 @@ async fn readyz(config: &Config) -> io::Result<String> {
     match start.strip_prefix(b"HTTP/1.1 ") {
         Some(status) if status.iter().all(u8::is_ascii_digit) => Ok(String::from_utf8_lossy(status).into_owned()),
         _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP/1.1")),
+    }
+}
+
+/// Lines that are printed until one cannot be.
+struct Report(Result<(), Failure>);
+
+impl Report {
+    fn lines(&mut self) -> impl FnMut(&str) {
+        |line| {
+            if self.0.is_ok() {
+                self.0 = print(format!("{line}\n"));
+            }
+        }
     }
 }
 

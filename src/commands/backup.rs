@@ -12,6 +12,7 @@ use secrecy::ExposeSecret as _;
 
 use super::verify;
 use crate::config::{BackupArgs, Config};
+use crate::domain::time::Micros;
 use crate::service::{Clock as _, SystemClock};
 use crate::startup::StartError;
 use crate::store::error::StoreError;
@@ -188,14 +189,7 @@ fn locks(file: &File, path: &Path) -> io::Result<bool> {
 fn remove_earlier(folder: &Path, stem: &str, keep: usize) -> Result<()> {
     let is_made = |name: &str| {
         let time = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".db"));
-        time.is_some_and(|time| {
-            let fits = |(at, byte): (usize, u8)| match at {
-                8 => byte == b'T',
-                15 => byte == b'Z',
-                _ => byte.is_ascii_digit(),
-            };
-            time.len() == 16 && time.bytes().enumerate().all(fits)
-        })
+        time.is_some_and(Micros::is_name)
     };
     let cannot = |error: io::Error| {
         Error::File(format!("the backup is made; earlier ones in {} cannot be removed: {error}", folder.display()))

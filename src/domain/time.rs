@@ -94,6 +94,13 @@ impl Micros {
         format!("{year:04}{:02}{day:02}T{hour:02}{minute:02}{second:02}Z", u8::from(month))
     }
 
+    /// Whether this is of [`Micros::to_name`].
+    pub fn is_name(text: &str) -> bool {
+        let (date, time) = (text.get(..8), text.get(9..15));
+        let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        [date, time].into_iter().flatten().all(is_number) && text.get(8..9) == Some("T") && text.get(15..) == Some("Z")
+    }
+
     fn checked(micros: i64) -> Result<Self, &'static str> {
         if (FIRST..END).contains(&micros) { Ok(Self(micros)) } else { Err(OUT_OF_RANGE) }
     }
@@ -184,6 +191,12 @@ mod tests {
     fn names_are_of_one_length_and_sort_by_time() {
         let names = [-1_i64, 0, 1_795_754_294_999_999].map(|micros| Micros(micros).to_name());
         assert_eq!(names, ["19691231T235959Z", "19700101T000000Z", "20261127T043814Z"]);
+        assert!(names.iter().all(|name| Micros::is_name(name)));
+        for other in
+            ["", "20261127T043814", "20261127T043814Zx", "20261127-043814Z", "2026112éT043814Z", "20261127T04381éZ"]
+        {
+            assert!(!Micros::is_name(other), "{other}");
+        }
     }
 
     #[test]

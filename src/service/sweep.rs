@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::Service;
@@ -10,61 +11,93 @@ use crate::store::backend::DatabaseClock;
 use crate::store::error::StoreError;
 use crate::store::limits::CLOCK_TOLERANCE;
 
+/// The pause after a sweep that failed or has to wait. It does not wait for the next round.
+const PAUSE: Duration = Duration::from_secs(5);
+
 /// Writers go first: a sweep takes at most a seventh of the time, also where a database has one writer.
 pub(super) async fn rest(since: Instant) {
     sleep(since.elapsed() * 6).await;
 }
 
 impl Service {
-    /// Removes the rows of expired and deleted sessions periodically, and at once after a deletion. Runs until it is dropped.
+    /// Removes the rows of expired and deleted sessions periodically, and at once after a deletion, and applies the policies. Runs until it
+    /// is dropped.
     pub async fn sweep_forever(&self, interval: Duration, limit: Duration) {
-        /// The pause after a sweep that failed or has to wait. It does not wait for the next round.
-        const PAUSE: Duration = Duration::from_secs(5);
+        let agrees = watch::Sender::new(false);
+        // To apply the policies to many sessions takes long, and no erasure may wait for it.
+        tokio::join!(self.remove_forever(&agrees, interval, limit), self.apply_forever(&agrees, interval, limit));
+    }
+
+    /// `agrees` becomes whether the clocks do.
+    async fn remove_forever(&self, agrees: &watch::Sender<bool>, interval: Duration, limit: Duration) {
+        /// Where sessions are deleted as fast as rows are removed, the rest of a round has its turn after this time.
+        const ROUND: Duration = Duration::from_secs(5);
         let mut agreed = None;
-        let mut applied: Option<Instant> = None;
-        // Each round looks at one shelf of the artifact stores; processes begin at different ones.
-        let mut shelf = (self.clock.incarnation() % i64::from(SHELVES)) as u8;
         self.metrics.swept(self.clock.now());
         loop {
             let swept = async {
-                let agrees = self.compare_clocks(agreed, Instant::now() + limit).await?;
-                agreed = Some(agrees);
-                // A sweep after a deletion does not apply policies to all sessions.
-                if agrees && applied.is_none_or(|at| at.elapsed() >= interval) {
-                    applied = Some(Instant::now());
-                    self.apply_policies(limit).await?;
-                    self.sweep_strays(shelf).await?;
-                    shelf = shelf.wrapping_add(1);
-                }
-                loop {
+                let agree = self.compare_clocks(agreed, Instant::now() + limit).await?;
+                agreed = Some(agree);
+                agrees.send_replace(agree);
+                let round = Instant::now();
+                let is_done = loop {
                     let begun = Instant::now();
-                    if !self.store.sweep(self.clock.now(), agrees, begun + limit).await? {
-                        break;
+                    if !self.store.sweep(self.clock.now(), agree, begun + limit).await? {
+                        break true;
                     }
                     rest(begun).await;
-                }
+                    if round.elapsed() > ROUND {
+                        break false;
+                    }
+                };
                 self.sweep_blobs(limit).await?;
                 self.prune_feed(limit).await?;
                 let is_scrubbed = self.scrub_redacted(limit).await?;
-                Ok::<_, StoreError>(self.finish_erasures(Instant::now() + limit).await? && is_scrubbed)
+                let is_finished = self.finish_erasures(Instant::now() + limit).await?;
+                Ok::<_, StoreError>((is_done, is_scrubbed && is_finished))
             };
             let pause = match swept.await {
-                Ok(true) => {
+                Ok((true, true)) => {
                     self.metrics.swept(self.clock.now());
                     interval
                 }
-                Ok(false) => interval.min(PAUSE),
-                Err(error) => {
-                    self.metrics.failed("sweep");
-                    tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
-                    interval.min(PAUSE)
-                }
+                Ok((false, _)) => Duration::ZERO,
+                Ok((true, false)) => interval.min(PAUSE),
+                Err(error) => self.failed(&error).min(interval),
             };
             tokio::select! {
                 () = sleep(pause) => {}
                 () = self.to_sweep.notified() => {}
             }
         }
+    }
+
+    /// Applies the policies while the clocks agree: by a wrong one, sessions and events are older than they are.
+    async fn apply_forever(&self, agrees: &watch::Sender<bool>, interval: Duration, limit: Duration) {
+        let mut agrees = agrees.subscribe();
+        // Each round looks at one shelf of the artifact stores; processes begin at different ones.
+        let mut shelf = (self.clock.incarnation() % i64::from(SHELVES)) as u8;
+        while agrees.wait_for(|agree| *agree).await.is_ok() {
+            let applied = async {
+                self.apply_policies(limit).await?;
+                self.sweep_strays(shelf).await
+            };
+            let pause = match applied.await {
+                Ok(()) => {
+                    shelf = shelf.wrapping_add(1);
+                    interval
+                }
+                Err(error) => self.failed(&error).min(interval),
+            };
+            sleep(pause).await;
+        }
+    }
+
+    /// Logs and counts a failure of a sweep; the pause before it is tried again.
+    fn failed(&self, error: &StoreError) -> Duration {
+        self.metrics.failed("sweep");
+        tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
+        PAUSE
     }
 
     /// Applies the policy of each app; continues after a failure.

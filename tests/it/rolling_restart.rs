@@ -149,6 +149,14 @@ async fn the_documented_nginx_leaves_sizes_to_the_server() {
     let file = format!("{SESSIONS}/s/artifacts/f");
     api.put(&file).body("a/b", vec![7; 10_000_000]).await.expect(201);
     assert_eq!(api.get(&file).await.expect(200).bytes().len(), 10_000_000);
+    for session in 0..20 {
+        let create = json!({"sessionId": session.to_string(), "state": {"n": "x".repeat(200_000)}});
+        api.post("/v1/apps/a/users/u/sessions").json(create).await.expect(201);
+    }
+    let export = api.get("/v1/apps/a/export?artifacts=none").await.expect(200).text().to_owned();
+    // nginx sends no more of a request once its answer has begun.
+    let imported = api.post("/v1/import?appName=b").body("application/x-ndjson", export).await.expect(200);
+    assert!(imported.text().contains("{\"sessions\":21,"), "{imported}");
 }
 
 /// A browser, and a client that follows `Location`, stay below the path.

@@ -1,6 +1,7 @@
 //! Exports and imports: sessions as lines of JSON (NDJSON), streamed both ways.
 
 use std::io;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use bytes::BytesMut;
 use futures_util::stream;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::domain::access::Role;
 use crate::domain::ids::AppName;
@@ -43,6 +44,12 @@ const SLACK: usize = 64 << 10;
 
 /// A longer line is processed on a blocking thread.
 const LARGE_LINE: usize = 1 << 20;
+
+/// Bytes of lines that an import holds before it begins its answer: those of some 40,000 sessions.
+const LONGEST_HELD: usize = 4 << 20;
+
+/// A client that has sent nothing for so long may wait for lines of the answer.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// Memory that a member of an object takes, besides its text.
 const MEMBER_BYTES: usize = 200;
@@ -164,7 +171,8 @@ pub const IMPORT: Operation = Operation {
                   counts what was created. A session is there only when its `session.end` was read, its digest fits, and its \
                   events come to its state. Shared state is taken only where there is none, an artifact of a user only where the user \
                   has none of its name; what is not there afterwards has a line, too. The body has no limit and the request no time; a line has the limits of an event. The same lines \
-                  again change nothing.",
+                  again change nothing. The answer begins when the body has ended, or earlier if the client pauses for 2 s or the answer \
+                  gets longer than 4 MiB.",
     query: &[ON_CONFLICT, APP_NAME, DRY_RUN],
     headers: &[],
     body: Some(DescribedBody { schema: "ImportLines", required: true }),
@@ -197,10 +205,14 @@ pub async fn import(mut call: Call) -> Result<Answer, Problem> {
         kept: 0,
         longest: 2 * call.service.limits().event_bytes + SLACK,
         unread: None,
+        pause: Some(PAUSE),
     };
     let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
     let key = call.paying_key().map(str::to_owned);
-    let steps = Steps { client: Watched::new(&call), reader, import, key, is_over: false, _place: place };
+    let client = Watched::new(&call);
+    let held = String::new();
+    let mut steps = Steps { client, reader, import, key, held, failed: None, is_over: false, _place: place };
+    steps.hold().await;
     Ok(answer.body(Body::from_stream(stream::try_unfold(steps, Steps::next))))
 }
 
@@ -211,49 +223,77 @@ struct Steps {
     import: Import,
     /// The key that is charged for what is stored.
     key: Option<String>,
+    /// Lines of the answer, before it begins.
+    held: String,
+    /// What ends the answer behind these lines.
+    failed: Option<io::Error>,
     is_over: bool,
     _place: Share,
 }
 
 impl Steps {
-    async fn next(mut self) -> io::Result<Option<(String, Self)>> {
-        if self.is_over {
-            return Ok(None);
-        }
-        let mut out = String::new();
-        while out.is_empty() {
-            self.pay().await?;
-            let read = self.client.during(self.reader.line()).await??;
-            self.import.set_grant(self.client.grant());
-            let results = match read {
-                Read::Line(line) => self.take(&line).await.map_err(cut)?,
-                Read::Unread(why) => self.import.unread(why).await.map_err(cut)?,
-                Read::End => {
-                    self.is_over = true;
-                    let mut results = self.import.finish().await.map_err(cut)?;
-                    if results.is_empty() && !self.import.is_whole() {
-                        let detail = "the last line, `end`, is missing: the lines were cut".to_owned();
-                        let result = ImportResult::Failed { code: "invalid_argument", detail };
-                        results.push(Imported { of: Part::Unread, result });
-                    }
-                    results
+    /// Holds the lines of the answer until the body has ended: once an answer has begun, nginx and other proxies send no more of the
+    /// request, and many clients read nothing before they have sent all. The answer begins earlier if the client pauses, or if it
+    /// becomes too long to hold.
+    async fn hold(&mut self) {
+        while self.reader.pause.is_some() && self.held.len() < LONGEST_HELD && !self.is_over {
+            match self.step().await {
+                Ok(lines) => self.held += &lines,
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
                 }
-            };
-            out.extend(results.iter().map(Imported::to_line));
-            if self.is_over {
-                let (sessions, events) = self.import.counts();
-                let artifacts = match self.import.artifacts() {
-                    0 => String::new(),
-                    versions => format!(",\"artifacts\":{versions}"),
-                };
-                out.push_str(&format!("{{\"sessions\":{sessions},\"events\":{events}{artifacts}}}\n"));
             }
         }
-        Ok(Some((out, self)))
+        self.reader.pause = None;
     }
-}
 
-impl Steps {
+    async fn next(mut self) -> io::Result<Option<(String, Self)>> {
+        let mut lines = mem::take(&mut self.held);
+        while lines.is_empty() && !self.is_over {
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
+            lines = self.step().await?;
+        }
+        Ok((!lines.is_empty()).then_some((lines, self)))
+    }
+
+    /// Reads a line, and answers what it brought to an end.
+    async fn step(&mut self) -> io::Result<String> {
+        self.pay().await?;
+        let read = self.client.during(self.reader.line()).await??;
+        self.import.set_grant(self.client.grant());
+        let results = match read {
+            Read::Line(line) => self.take(&line).await.map_err(cut)?,
+            Read::Unread(why) => self.import.unread(why).await.map_err(cut)?,
+            Read::Pause => {
+                self.reader.pause = None;
+                Vec::new()
+            }
+            Read::End => {
+                self.is_over = true;
+                let mut results = self.import.finish().await.map_err(cut)?;
+                if results.is_empty() && !self.import.is_whole() {
+                    let detail = "the last line, `end`, is missing: the lines were cut".to_owned();
+                    let result = ImportResult::Failed { code: "invalid_argument", detail };
+                    results.push(Imported { of: Part::Unread, result });
+                }
+                results
+            }
+        };
+        let mut lines: String = results.iter().map(Imported::to_line).collect();
+        if self.is_over {
+            let (sessions, events) = self.import.counts();
+            let artifacts = match self.import.artifacts() {
+                0 => String::new(),
+                versions => format!(",\"artifacts\":{versions}"),
+            };
+            lines.push_str(&format!("{{\"sessions\":{sessions},\"events\":{events}{artifacts}}}\n"));
+        }
+        Ok(lines)
+    }
+
     /// Charges what was stored, before the next line is read: lines are read only as fast as the rates of the app, the
     /// user and the client's key allow.
     async fn pay(&mut self) -> io::Result<()> {
@@ -272,7 +312,7 @@ impl Steps {
             0..LARGE_LINE => self.import.line(line).await?,
             _ => block_in_place(|| Handle::current().block_on(self.import.line(line)))?,
         };
-        if !self.reader.keep(self.import.memory()) {
+        if !self.reader.keep(self.import.memory() + self.held.len()) {
             results.extend(self.import.unread(Unread::NoRoom).await?);
         }
         Ok(results)
@@ -289,6 +329,8 @@ fn cut(error: Error) -> io::Error {
 enum Read {
     Line(BytesMut),
     Unread(Unread),
+    /// Nothing comes, and the answer has not begun.
+    Pause,
     End,
 }
 
@@ -324,6 +366,8 @@ struct LineReader {
     longest: usize,
     /// Why the current line is skipped.
     unread: Option<Unread>,
+    /// How long to wait for more of the body before [`Read::Pause`].
+    pause: Option<Duration>,
 }
 
 impl LineReader {
@@ -383,7 +427,14 @@ impl LineReader {
                 let line = self.buffer.split();
                 return Ok(self.whole(line));
             };
-            match body.next().await {
+            let next = match self.pause {
+                None => body.next().await,
+                Some(pause) => match timeout(pause, body.next()).await {
+                    Ok(next) => next,
+                    Err(_) => return Ok(Read::Pause),
+                },
+            };
+            match next {
                 Ok(Some(data)) => self.buffer.extend_from_slice(&data),
                 Ok(None) => self.body = None,
                 Err(Broken::TooSlow) => {

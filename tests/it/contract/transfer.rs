@@ -1,8 +1,10 @@
 //! Exports and imports: sessions as lines, byte for byte, each whole or not at all.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sessiond::domain::Limits;
@@ -13,6 +15,7 @@ use sessiond::metrics::Metrics;
 use sessiond::service::{Error, Export, ImportOptions, Service, SystemClock};
 use sessiond::store::limits::{PostgresOptions, StoreLimits};
 use sessiond::store::open;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::access::Guarded;
@@ -177,6 +180,25 @@ pub fn assert_all(answer: &Answer, result: &str, sessions: usize) {
 }
 
 on_both_databases! {
+    async fn an_import_answers_lines_to_a_client_that_waits_for_them(server: &TestServer) {
+        server.post(S).json(r#"{"sessionId":"one"}"#).await.expect(201);
+        server.post(S).json(r#"{"sessionId":"two"}"#).await.expect(201);
+        let lines = exported(server, EXPORT).await;
+        let (end, _) = lines.match_indices(r#"{"type":"session","#).nth(1).expect("a second session");
+        let (first, rest) = lines.split_at(end);
+        let (send, sent) = mpsc::unbounded_channel::<String>();
+        let chunks = stream::unfold(sent, async |mut sent| sent.recv().await.map(|chunk| (Ok::<_, io::Error>(chunk), sent)));
+        send.send(first.to_owned()).expect("it is read");
+        let body = reqwest::Body::wrap_stream(chunks);
+        let mut answer = server.post("/v1/import?appName=to").body(NDJSON, body).stream().await;
+        let line = answer.chunk().await.expect("an answer").expect("a line");
+        assert!(line.ends_with(b"\"result\":\"created\"}\n"), "{line:?}");
+        send.send(rest.to_owned()).expect("it is read");
+        drop(send);
+        let line = answer.text().await.expect("an answer");
+        assert!(line.ends_with("{\"sessions\":2,\"events\":0}\n"), "{line}");
+    }
+
     async fn what_other_systems_put_around_lines_is_no_part_of_them(server: &TestServer) {
         fill(server).await;
         let lines = exported(server, &format!("{S}/cut/export")).await;
