@@ -30,8 +30,6 @@ impl Service {
 
     /// `agrees` becomes whether the clocks do.
     async fn remove_forever(&self, agrees: &watch::Sender<bool>, interval: Duration, limit: Duration) {
-        /// Where sessions are deleted as fast as rows are removed, the rest of a round has its turn after this time.
-        const ROUND: Duration = Duration::from_secs(5);
         let mut agreed = None;
         self.metrics.swept(self.clock.now());
         loop {
@@ -39,14 +37,15 @@ impl Service {
                 let agree = self.compare_clocks(agreed, Instant::now() + limit).await?;
                 agreed = Some(agree);
                 agrees.send_replace(agree);
-                let round = Instant::now();
+                // Where sessions are deleted as fast as rows are removed, the rest of a round has its turn, too.
+                let turn = Instant::now() + interval.min(PAUSE);
                 let is_done = loop {
                     let begun = Instant::now();
                     if !self.store.sweep(self.clock.now(), agree, begun + limit).await? {
                         break true;
                     }
                     rest(begun).await;
-                    if round.elapsed() > ROUND {
+                    if Instant::now() > turn {
                         break false;
                     }
                 };

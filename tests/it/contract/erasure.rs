@@ -1,7 +1,6 @@
 //! Erasure: no data of the user is left, and the erasure itself does not name the user.
 
 use std::process::Output;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -336,23 +335,6 @@ on_both_databases! {
         let lifted = erase(server, json!({"block": false})).await.expect(202);
         assert_eq!(done(server, &lifted).await["receipt"]["blocked"], false);
         server.create("{}").await;
-    }
-
-    async fn an_erasure_does_not_wait_for_sessions_that_others_delete(server: &TestServer) {
-        let is_over = AtomicBool::new(false);
-        let delete = async || {
-            while !is_over.load(Ordering::Relaxed) {
-                let made = server.post("/v1/apps/other/users/other/sessions").json("{}").await.expect(201);
-                server.delete(made.header("location").expect("a location")).await.expect(204);
-            }
-        };
-        let erase = async {
-            server.create(r#"{"state":{"user:name":"Ada"}}"#).await;
-            let answer = erase(server, json!({})).await.expect(202);
-            done(server, &answer).await;
-            is_over.store(true, Ordering::Relaxed);
-        };
-        tokio::join!(erase, delete(), delete(), delete(), delete());
     }
 
     async fn an_erasure_ends_watches(server: &TestServer) {
