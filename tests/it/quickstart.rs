@@ -385,10 +385,14 @@ fn every_setting_is_documented() {
 /// Every link from one document to another, or to a part of one, leads somewhere.
 #[test]
 fn links_lead_somewhere() {
-    let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "bench/README.md"];
-    documents.extend(["clients/python/README.md", "clients/python/client/README.md", "clients/python/adk/README.md"]);
-    documents.extend(["clients/python/langgraph-checkpoint/README.md", "examples/frameworks-typescript/README.md"]);
-    documents.extend(["examples/adk-python/README.md", "deploy/helm/README.md"]);
+    const READMES: &str = "bench clients/go clients/java clients/python clients/python/adk clients/python/client \
+                           clients/python/langgraph-checkpoint clients/rust clients/typescript/adk \
+                           clients/typescript/client clients/wire deploy/helm examples/adk-go examples/adk-java \
+                           examples/adk-python examples/adk-rust examples/adk-typescript examples/client-python \
+                           examples/client-typescript examples/frameworks-python examples/frameworks-typescript";
+    let readmes: Vec<String> = READMES.split(' ').map(|folder| format!("{folder}/README.md")).collect();
+    let mut documents = vec!["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md"];
+    documents.extend(readmes.iter().map(String::as_str));
     let pages: Vec<String> = ["docs", "docs/design"]
         .into_iter()
         .flat_map(|folder| {
