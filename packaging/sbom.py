@@ -15,7 +15,6 @@ import subprocess
 import tomllib
 import uuid
 
-TARGET = "x86_64-unknown-linux-gnu"
 LICENCE_FILES = re.compile(r"(licen[cs]e|copying|notice|unlicense)([.-].*)?", re.IGNORECASE)
 
 
@@ -24,9 +23,9 @@ def cargo(*arguments):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def tree(edges):
+def tree(target, edges):
     """The packages that `cargo tree` reaches, as (name, version)."""
-    lines = cargo("tree", "--target", TARGET, "--edges", edges, "--prefix", "none", "--format", "{p}").splitlines()
+    lines = cargo("tree", "--target", target, "--edges", edges, "--prefix", "none", "--format", "{p}").splitlines()
     return {(name, version.removeprefix("v")) for name, version, *_ in map(str.split, filter(None, lines))}
 
 
@@ -132,12 +131,13 @@ def notices(packages, linked):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", required=True, help="as cargo calls it, such as x86_64-unknown-linux-gnu")
     parser.add_argument("--bom", type=pathlib.Path, required=True)
     parser.add_argument("--notices", type=pathlib.Path, required=True)
     parser.add_argument("--binary", type=pathlib.Path, help="its hash goes into the list")
     arguments = parser.parse_args()
 
-    metadata = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", TARGET))
+    metadata = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", arguments.target))
     by_id = {package["id"]: (package["name"], package["version"]) for package in metadata["packages"]}
     packages = {by_id[package["id"]]: package for package in metadata["packages"]}
     edges = {
@@ -147,9 +147,9 @@ def main():
         for node in metadata["resolve"]["nodes"]
     }
     root = by_id[metadata["resolve"]["root"]]
-    linked = tree("normal,no-proc-macro")
+    linked = tree(arguments.target, "normal,no-proc-macro")
     # Macros and build scripts run while it is built, and are not in it.
-    building = tree("normal,build") - linked
+    building = tree(arguments.target, "normal,build") - linked
     document = bom(packages, linked, building, edges, root, arguments.binary)
     arguments.bom.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     arguments.notices.write_text(notices(packages, linked - {root}))
