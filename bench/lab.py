@@ -144,8 +144,8 @@ class PostgreSQL:
         self._run("initdb", "-D", "data", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C")
         self.start()
 
-    def start(self, other_settings: dict[str, str] | None = None, group=None) -> None:
-        """Starts it, again with other settings and in a control group of the caller's."""
+    def start(self, other_settings: dict[str, str] | None = None, group=None, port: int | None = None) -> None:
+        """Starts it, again with other settings, in a control group of the caller's, on a port that it had."""
         data = self.folder / "data"
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         self.settings = {
@@ -159,7 +159,7 @@ class PostgreSQL:
             # Of a disk that does not turn.
             "random_page_cost": "1.1",
         } | (other_settings or {})
-        self.port = free_port()
+        self.port = port or free_port()
         log = open(self.folder / "log", "wb")
         command = [self.programs / "postgres", "-D", data, "-p", str(self.port), "-k", self.folder]
         for name, value in (self.settings | {"listen_addresses": "127.0.0.1"}).items():
