@@ -41,6 +41,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -352,8 +353,14 @@ class Client:
         if not holds:
             self.fail(what() if callable(what) else what)
 
-    def begin(self, target, *arguments) -> threading.Thread:
-        thread = threading.Thread(target=target, args=arguments, daemon=True)
+    def begin(self, target) -> threading.Thread:
+        def run() -> None:
+            try:
+                target()
+            except Exception:
+                self.world.note(f"{self.name} ended: {traceback.format_exc()}")
+
+        thread = threading.Thread(target=run, daemon=True)
         thread.start()
         return thread
 
@@ -614,6 +621,8 @@ class Person(Client):
             failed = [result for result in results if result.get("result") not in (None, "created", "unchanged")]
             if results and "sessions" in results[-1] and not failed:
                 break
+            if session.ttl and any(result.get("code") == "session_not_found" for result in failed):
+                return  # it has expired
             busy = all(result.get("code") in ("storage_unavailable", "overloaded", "timeout") for result in failed)
             self.expect(busy, lambda: f"import of {session.url}: {said[-600:]!r}")
             time.sleep(0.5)
@@ -760,6 +769,7 @@ class Feed(Client):
         super().__init__(world, "feed")
         self.position = self.ask("GET", "/v1/feed?after=now")[1]["position"]
         self.last: dict[str, int] = {}
+        self.there: dict[tuple[str, str], str] = {}
         self.up_to_date = 0.0
         self.begin(self.follow)
 
@@ -783,6 +793,7 @@ class Feed(Client):
             if session in self.last:
                 self.fail(f"{change['sessionId']} was created twice")
             self.last[session] = 0
+            self.there[change["appName"], change["sessionId"]] = session
         elif change["kind"] == "events":
             first, last = change["firstSequence"], self.last.get(session)
             # An import begins at the base of what was exported, and a fork at that of its source.
@@ -819,7 +830,9 @@ def soak(options: argparse.Namespace, folder: Path) -> dict:
         while (now := time.time()) < started + seconds:
             if now >= next_sample:
                 next_sample = now + options.sample
-                samples.append(world.sample())
+                # A database that is busy with something else is looked at the next time.
+                with contextlib.suppress(sqlite3.OperationalError, subprocess.CalledProcessError):
+                    samples.append(world.sample())
                 ended(world, setup)
             if now >= next_fault:
                 young = now < started + seconds / 6
@@ -903,7 +916,10 @@ def finish(world: World, setup: Client, people: list[Person], common: list[Commo
             world.note(f"the watch of {each.url} is at {each.last}, not at {got['revision']}")
     for person in people:
         for session in person.sessions.values():
-            _, got, _ = setup.ask("GET", f"{session.url}/lease", ok=(200, 404))
+            status, got, _ = setup.ask("GET", session.url, ok=(200, 404))
+            known = feed.last.get(feed.there.get((person.app, session.id)))
+            if status == 200 and known != got["revision"]:
+                world.note(f"the feed has {session.url} at {known}, not at {got['revision']}")
     world.following = False
     time.sleep(3)
     # What it holds of users who are there, and of nobody else.
