@@ -3,8 +3,8 @@
 
     bench/units.py --sessiond target/dist/sessiond
 
-Each is made --count times by requests, in a database of its own; its bytes are what tables and indexes have grown by after a vacuum.
-Of a thing that comes with another one, such as a key with its session, the other's are taken off. Texts are random, so that nothing
+Each is made --count times by requests, in a database of its own; its bytes are what tables and indexes have grown by after a
+vacuum. Of a thing that comes with another one, such as a key with its session, the other's are taken off. Texts are random, so that nothing
 compresses. Prints a table.
 """
 
@@ -74,18 +74,18 @@ def files(n: int, size: int):
 
 # What makes it, how many of it each request makes, and what is taken off: so many of the other one's requests.
 UNITS: dict[str, tuple] = {
-    "session, without state": (sessions, 1, None, 0),
-    "key of a session, since its creation, 8 bytes, with a value of 12": (lambda n: sessions(n, keys=20), 20, "session, without state", 1),
-    "`Idempotency-Key` of a creation": (lambda n: sessions(n, keyed=True), 1, "session, without state", 1),
-    "event with a text of 100 bytes": (lambda n: batches(n, 100), 10, "session, without state", 0.2),
-    "event with a text of 1,000 bytes": (lambda n: batches(n, 1000), 10, "session, without state", 0.2),
+    "session without state": (sessions, 1, None, 0),
+    "key of a session, since its creation": (lambda n: sessions(n, keys=20), 20, "session without state", 1),
+    "`Idempotency-Key` of a creation": (lambda n: sessions(n, keyed=True), 1, "session without state", 1),
+    "event with a text of 100 bytes": (lambda n: batches(n, 100), 10, "session without state", 0.2),
+    "event with a text of 1,000 bytes": (lambda n: batches(n, 1000), 10, "session without state", 0.2),
     "change of a key of the session by an event": (lambda n: batches(n, 100, changes=1), 10, "event with a text of 100 bytes", 1),
     "change of a key of the user": (lambda n: patches(n, "user"), 1, None, 0),
     "change of a key of the app": (patches, 1, None, 0),
-    "`Idempotency-Key` of such a change, for a day": (lambda n: patches(n, "user", keyed=True), 1, "change of a key of the user", 1),
+    "`Idempotency-Key` of such a change": (lambda n: patches(n, "user", keyed=True), 1, "change of a key of the user", 1),
     "version of a file of 1,000 bytes": (lambda n: files(n, 1000), 1, None, 0),
     "version of a file of 100,000 bytes": (lambda n: files(n, 100_000), 1, None, 0),
-    "event with a text of 100 bytes, with the change feed": (single, 1, "session, without state", 0.02),
+    "event with a text of 100 bytes, with the change feed": (single, 1, "session without state", 0.02),
 }  # fmt: skip
 
 
@@ -93,11 +93,12 @@ def size_of(postgresql: PostgreSQL | None, name: str, file: Path) -> tuple[int, 
     """Bytes of all tables, and of their indexes, of which SQLite does not tell."""
     if postgresql:
         postgresql.sql(name, "vacuum")
-        query = "select sum(pg_table_size(oid)), sum(pg_indexes_size(oid)) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace"
-        rows, indexes = postgresql.sql(name, query).split("|")
+        query = "select sum(pg_table_size(oid)), sum(pg_indexes_size(oid)) from pg_class where relkind = 'r' and relnamespace = "
+        rows, indexes = postgresql.sql(name, query + "'public'::regnamespace").split("|")
         return int(rows), int(indexes)
     with contextlib.closing(sqlite3.connect(file)) as connection:
-        pages, free, size = (connection.execute(f"pragma {each}").fetchone()[0] for each in ("page_count", "freelist_count", "page_size"))
+        facts = ("page_count", "freelist_count", "page_size")
+        pages, free, size = (connection.execute(f"pragma {each}").fetchone()[0] for each in facts)
     return (pages - free) * size, 0
 
 
