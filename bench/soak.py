@@ -101,7 +101,9 @@ class Session:
 
     id: str
     url: str
+    # Between the two, as the time to live counts from the moment of the write.
     dies: float
+    dead: float
     state0: dict
     events: list[Event] = field(default_factory=list)
     base: int = 0
@@ -151,7 +153,7 @@ class World:
         self.working = self.following = True
         self.lock = threading.Lock()
         self.erasing: dict[str, float] = {}
-        self.total = 0
+        self.total = self.started = 0
         self.postgresql = None
         if self.sqlite:
             self.file = folder / "sessiond.db"
@@ -179,8 +181,9 @@ class World:
         say(f"WRONG ({self.options.only}): {what}")
 
     def serve(self, n: int) -> None:
-        folder = self.folder / f"server{n}"
-        folder.mkdir(exist_ok=True)
+        self.started += 1
+        folder = self.folder / f"server{self.started}"
+        folder.mkdir()
         self.servers[n] = Sessiond(self.options.sessiond, self.database_url, folder, *self.flags)
 
     def end_server(self, n: int, signal_number: int) -> None:
@@ -411,7 +414,7 @@ class Person(Client):
             name = "create"
         session = self.dice.choice(list(self.sessions.values())) if self.sessions else None
         try:
-            if session and session.ttl and time.time() > session.dies + 2:
+            if session and time.time() > session.dead:
                 self.ask("GET", session.url, ok=(404,))
                 raise Vanished
             getattr(self, name)(session)
@@ -441,7 +444,8 @@ class Person(Client):
         if not ttl and self.dice.random() < 0.2:
             _, again, _ = self.ask("POST", f"{self.url}/sessions", body, idempotency_key=key)
             self.expect(again["id"] == made["id"], f"a creation made {made['id']} and {again['id']}")
-        session = Session(made["id"], f"{self.url}/sessions/{made['id']}", dies, body["state"], ttl=bool(ttl))
+        dead = time.time() + ttl + 1 if ttl else math.inf
+        session = Session(made["id"], f"{self.url}/sessions/{made['id']}", dies, dead, body["state"], ttl=bool(ttl))
         self.sessions[session.id] = session
 
     def event(self, invocation: str, shared: bool = False) -> tuple[Event, dict]:
@@ -533,7 +537,7 @@ class Person(Client):
         body = {"atRevision": at, "sessionId": self.new("f-")}
         self.ask_session(session, "POST", "/fork", body, idempotency_key=self.new("key-"))
         url = f"{self.url}/sessions/{body['sessionId']}"
-        fork = Session(body["sessionId"], url, session.dies, dict(session.state0), base=session.base)
+        fork = Session(body["sessionId"], url, session.dies, math.inf, dict(session.state0), base=session.base)
         fork.allowed = max(session.allowed, session.revision - MAX_COUNT if self.app == "kept" else 0)
         fork.events = [replace(event) for event in session.events[: at - session.base]]
         session.forks.append(fork)

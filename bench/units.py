@@ -85,7 +85,8 @@ UNITS: dict[str, tuple] = {
     "`Idempotency-Key` of such a change": (lambda n: patches(n, "user", keyed=True), 1, "change of a key of the user", 1),
     "version of a file of 1,000 bytes": (lambda n: files(n, 1000), 1, None, 0),
     "version of a file of 100,000 bytes": (lambda n: files(n, 100_000), 1, None, 0),
-    "event with a text of 100 bytes, with the change feed": (single, 1, "session without state", 0.02),
+    "event with a text of 100 bytes, in a request of its own": (single, 1, "session without state", 0.02),
+    "change in the feed": (single, 1, "event with a text of 100 bytes, in a request of its own", 1),
 }  # fmt: skip
 
 
