@@ -185,6 +185,22 @@ pub async fn copied(place: &Place) -> Place {
 }
 
 on_both_databases! {
+    /// Others may delete as fast as rows are removed.
+    async fn an_erasure_does_not_wait_until_all_that_was_deleted_is_gone(server: &TestServer) with ["--sweep-interval=100ms"] {
+        server.patch(USER_STATE).json(json!({"stateDelta": {"k": 1}})).await.expect(200);
+        server
+            .execute(
+                "with recursive rows(n) as (select 1 union all select n + 1 from rows where n < 50000) \
+                 insert into buried_sessions select 'app', 'other', 's', n, null from rows",
+            )
+            .await;
+        let answer = erase(server, json!({})).await.expect(202);
+        done(server, &answer).await;
+        assert!(server.number("select count(*) from buried_sessions").await > 0);
+    }
+}
+
+on_both_databases! {
     async fn nothing_of_an_erased_user_can_be_read(server: &TestServer) {
         let session = fill(server, "user").await;
         server.post("/v1/apps/app/users/other/sessions").json(json!({"sessionId": "s"})).await.expect(201);
