@@ -422,6 +422,10 @@ class Person(Client):
                 self.world.done[name] += 1
         except Vanished:
             del self.sessions[session.id]
+            if name in ("append", "lease", "save"):
+                # What was written for the user before the session expired, by a try that was not answered, is there.
+                self.shared = self.ask("GET", f"{self.url}/state")[1]
+                self.files.clear()
 
     def ask_session(self, session: Session, method: str, path: str = "", body=None, ok=(200, 201, 204), **more):
         answer = self.ask(method, session.url + path, body, ok=(*ok, 404), **more)
