@@ -161,7 +161,7 @@ impl Inspector {
     async fn migrated(self) -> Result<Self> {
         let mut snapshot = self.snapshot().await?;
         let (migrator, applied) = match &mut snapshot {
-            Snapshot::Postgres(tx) => (&POSTGRES, tx.applied(false).await?),
+            Snapshot::Postgres(tx) => (&POSTGRES, tx.applied().await?),
             Snapshot::Sqlite(tx) => (&SQLITE, tx.applied().await?),
         };
         snapshot.end().await?;

@@ -557,7 +557,7 @@ async fn a_database_that_cannot_be_reached_is_named_with_the_cause() {
     // Waiting makes neither a role nor a database.
     let no_database = format!("{}/{SECRET}", database.url.rsplit_once('/').expect("a name").0);
     for (url, place, cause) in [
-        (through.clone(), &*there, "it refuses the user or the password (28000)"),
+        (through.clone(), &*there, "it refuses the user, or pg_hba.conf has no line for this connection (28000)"),
         (format!("{through}?sslmode=verify-full"), &*there, "TLS: server does not support TLS"),
         (no_database, &*address(&database.url).to_string(), "it has no such database (3D000)"),
     ] {

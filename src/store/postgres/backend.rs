@@ -9,6 +9,7 @@ use url::Url;
 use super::connect::{self, Server, durable};
 use super::distributed::{self, distributed, half_distributed, is_sent, tables};
 use super::migrate::Migration;
+use super::ours::Ours;
 use super::read::Unfinished;
 use super::tx::PgTx;
 use super::words::clock;
@@ -64,8 +65,11 @@ impl Postgres {
         ]
         .map(|(name, limit)| (name, limit.as_millis().to_string()));
         // Every statement is a few index lookups, whatever its values, so it is planned once per connection. With a plan for
-        // every execution, an append takes twice as long.
-        let plans = [
+        // every execution, an append takes twice as long. A statement that commits by itself has the isolation that is set here: each
+        // statement of a function must see what was committed before it. Rows that a policy hides must not be taken for missing.
+        let fixed = [
+            ("default_transaction_isolation", "read committed"),
+            ("row_security", "off"),
             ("plan_cache_mode", "force_generic_plan"),
             ("enable_seqscan", "off"),
             ("enable_hashjoin", "off"),
@@ -98,10 +102,10 @@ impl Postgres {
             false => {
                 let times =
                     settings.iter().map(|(name, limit)| format!("current_setting('{name}')::interval = '{limit}ms'"));
-                let plans = plans.map(|(name, value)| (name, value, format!("current_setting('{name}') = '{value}'")));
-                let each: Vec<String> = times.chain(plans.iter().map(|(.., is)| is.clone())).collect();
+                let fixed = fixed.map(|(name, value)| (name, value, format!("current_setting('{name}') = '{value}'")));
+                let each: Vec<String> = times.chain(fixed.iter().map(|(.., is)| is.clone())).collect();
                 let set =
-                    connect.clone().options(settings.clone()).options(plans.map(|(name, value, _)| (name, value)));
+                    connect.clone().options(settings.clone()).options(fixed.map(|(name, value, _)| (name, value)));
                 (set, Some(format!("select {}", each.join(" and "))))
             }
         };
@@ -189,7 +193,7 @@ impl Database for Postgres {
         if is_standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
         }
-        let applied = tx.applied(true).await?;
+        let Ours { applied, warnings, .. } = tx.look(true).await?;
         self.server.set_distributed(distributed);
         if half {
             return Err(StoreError::config("the conversion was interrupted: run `sessiond migrate --citus` again"));
@@ -206,6 +210,9 @@ impl Database for Postgres {
             (false, false) => Standby::Absent,
         };
         let before = self.standby.lock().unwrap_or_else(PoisonError::into_inner).replace(standby);
+        if before.is_none() {
+            warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        }
         match standby {
             _ if before == Some(standby) => {}
             Standby::NotAwaited => tracing::warn!(

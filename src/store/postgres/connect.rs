@@ -36,6 +36,18 @@ macro_rules! durable {
 }
 pub(super) use durable;
 
+/// Lifts the limit that PostgreSQL 17 and later have for whole transactions: here, each part of one has a limit.
+macro_rules! unlimited {
+    ($local:literal) => {
+        concat!(
+            "select set_config('transaction_timeout', '0', ",
+            $local,
+            ") where current_setting('transaction_timeout', true) is not null"
+        )
+    };
+}
+pub(super) use unlimited;
+
 /// The timeline of a server that can be written to, in hexadecimal; null on a standby. Any role may ask.
 const TIMELINE: &str =
     "select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline";
@@ -43,6 +55,8 @@ const TIMELINE: &str =
 /// What is set on a connection. Citus plans nothing without values, and waits half a minute for a node that is silent.
 const SETTINGS: &str = concat!(
     durable!("false"),
+    "; ",
+    unlimited!("false"),
     "; select set_config(name, value, false) from (values ('plan_cache_mode', 'force_custom_plan'), \
        ('citus.node_connection_timeout', '1000')) as s(name, value) where ",
     distributed!()
@@ -309,9 +323,15 @@ fn failure(options: &PgConnectOptions, error: Error) -> StoreError {
         Error::Database(answer) => {
             let code = answer.code().unwrap_or_default().into_owned();
             let why = match (&*code, code.get(..2)) {
+                // A role that is not there or may not log in, too.
+                ("28000", _) => "it refuses the user, or pg_hba.conf has no line for this connection",
                 (_, Some("28")) => "it refuses the user or the password",
                 ("3D000", _) => "it has no such database",
                 ("42501", _) => "the user may not connect to the database",
+                ("42704", _) => {
+                    "it does not know a setting of the connection: PostgreSQL must be 15 or later, and what `options` of the URL \
+                     name a setting"
+                }
                 ("53300", _) => "it has no connection left",
                 ("57P03", _) => "it is starting or stopping",
                 _ => "it refuses the connection",

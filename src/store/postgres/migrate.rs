@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
-use super::connect::{self, Server};
+use super::connect::{self, Server, unlimited};
 use super::distributed::{self, is_distributed};
 use super::ours::{Ours, look};
 use crate::store::error::{Cause, StoreError};
@@ -39,7 +39,7 @@ impl Migration<'_> {
         // Its own connection, closed afterwards: migrations take their time.
         let mut conn = self.server.connect_for_itself(self.patience).await?;
         // All within the transaction: PgBouncer keeps the server's connection for that long only.
-        let mut tx = conn.begin().await?;
+        let mut tx = conn.begin_with("begin isolation level read committed").await?;
         // This takes `select` alone, so a role that may not create tables can start a server.
         let found = look(&mut tx, false, false).await?;
         if pending(&POSTGRES, &found.applied)?.is_empty() {
@@ -53,18 +53,16 @@ impl Migration<'_> {
         if self.pgbouncer && is_distributed(&mut tx).await? {
             return Err(StoreError::config(DIRECTLY));
         }
-        sqlx::raw_sql("set local statement_timeout = 0; set local lock_timeout = 0").execute(&mut *tx).await?;
+        sqlx::raw_sql(concat!("set local statement_timeout = 0; set local lock_timeout = 0; ", unlimited!("true")))
+            .execute(&mut *tx)
+            .await?;
         sqlx::query("select pg_advisory_xact_lock($1)")
             .persistent(false)
             .bind(MIGRATION_LOCK)
             .execute(&mut *tx)
             .await?;
-        let encoding: String = sqlx::query_scalar("show server_encoding").persistent(false).fetch_one(&mut *tx).await?;
-        if encoding != "UTF8" {
-            return Err(StoreError::config("the database's encoding must be UTF8"));
-        }
         // Whoever had the lock may have applied them.
-        let Ours { applied, schema, is_first } = look(&mut tx, false, false).await?;
+        let Ours { applied, schema, is_first, .. } = look(&mut tx, false, false).await?;
         let versions = pending(&POSTGRES, &applied)?;
         if !is_first && !versions.is_empty() {
             let what = "new tables would be made elsewhere: let the search_path begin with it";
@@ -91,7 +89,11 @@ impl Migration<'_> {
         }
         let options = self.options.clone().statement_cache_capacity(0).application_name(distributed::NAME);
         let mut conn = connect::connect(&options, self.patience).await?;
-        sqlx::raw_sql("set statement_timeout = 0; set lock_timeout = 0").execute(&mut conn).await?;
+        let lift = concat!(
+            "set statement_timeout = 0; set lock_timeout = 0; set default_transaction_isolation = 'read committed'; ",
+            unlimited!("false")
+        );
+        sqlx::raw_sql(lift).execute(&mut conn).await?;
         sqlx::query("select pg_advisory_lock($1)").persistent(false).bind(MIGRATION_LOCK).execute(&mut conn).await?;
         distributed::distribute(&mut conn, self.options.get_application_name()).await?;
         conn.close().await?;

@@ -7,17 +7,34 @@ use crate::store::migrations::{Applied, Named, POSTGRES, READ_APPLIED, TABLE, an
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What a name leads to: its schema, its kind, and whether the role may read it.
-const NAMES: &str = "select n.name, s.nspname::text, c.relkind::text, coalesce(has_table_privilege(c.oid, 'select'), false) \
+/// The oldest server that is tested.
+const OLDEST: i32 = 15;
+
+/// What a name leads to: its schema, its kind, whether the role may read it, whether policies hide its rows from the role, and which
+/// of the other rights the role lacks.
+const NAMES: &str = "select n.name, s.nspname::text, c.relkind::text, coalesce(has_table_privilege(c.oid, 'select'), false), \
+                       coalesce(row_security_active(c.oid), false), \
+                       array(select r.name from unnest(array['insert', 'update', 'delete']) as r(name) \
+                             where not has_table_privilege(c.oid, r.name)) \
                      from unnest($1::text[]) with ordinality as n(name, place) \
                        left join pg_class c on c.oid = to_regclass(n.name) left join pg_namespace s on s.oid = c.relnamespace \
                      order by n.place";
 
-/// Where a table would be made, and what the path is; functions of ours that do not lead to the schema.
-const SCHEMA: &str = "select current_schema()::text, current_setting('search_path'), \
+/// What the server is; where a table would be made, and what the path is; functions of ours that do not lead to the schema, and those
+/// that the role may not call; schemas of the path in which everybody may make functions.
+const SCHEMA: &str = "select current_setting('server_version_num')::int / 10000, current_setting('server_encoding'), \
+                        current_schema()::text, current_setting('search_path'), \
                       array(select f.name from unnest($1::text[]) as f(name) where not exists ( \
                         select from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
-                        where p.proname = f.name and s.nspname = $2 and pg_function_is_visible(p.oid)))";
+                        where p.proname = f.name and s.nspname = $2 and pg_function_is_visible(p.oid))), \
+                      array(select p.proname::text from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
+                        where p.proname = any($1::text[]) and s.nspname = $2 and not has_function_privilege(p.oid, 'execute')), \
+                      array(select s.nspname::text from pg_namespace s \
+                        where s.nspname = any(current_schemas(false)) and has_schema_privilege('public', s.oid, 'create'))";
+
+/// Rights that docs/postgresql.md takes away.
+const UNNEEDED: [(&str, &[&str]); 3] =
+    [(TABLE, &["insert", "update", "delete"]), ("api_keys", &["delete"]), ("token_secrets", &["update", "delete"])];
 
 const A_SCHEMA: &str = "a schema of its own";
 
@@ -29,30 +46,42 @@ pub struct Ours {
     pub schema: String,
     /// Whether the tables would be made where they are.
     pub is_first: bool,
+    /// What keeps nothing from being served but what needs it.
+    pub warnings: Vec<String>,
 }
 
-type Lead = (String, Option<String>, Option<String>, bool);
+type Lead = (String, Option<String>, Option<String>, bool, bool, Vec<String>);
+type Place = (i32, String, Option<String>, String, Vec<String>, Vec<String>, Vec<String>);
 
 /// Looks at the names that are ours. Only reads. `serves`: every table must be one that the role may read.
 ///
 /// # Errors
-/// They lead to another program's, or past ours; the path leads nowhere.
+/// They lead to another program's, or past ours; the path leads nowhere. The server is too old, or has another encoding.
 pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Result<Ours> {
     let tables = names(&POSTGRES, "table");
     let asked: Vec<&str> = [TABLE].into_iter().chain(tables).collect();
     let leads: Vec<Lead> = sqlx::query_as(NAMES).persistent(persistent).bind(asked).fetch_all(&mut *conn).await?;
-    let home = leads.first().and_then(|(_, schema, kind, _)| Some((schema.clone()?, kind.clone()?)));
-    let (current, path, astray): (Option<String>, String, Vec<String>) = sqlx::query_as(SCHEMA)
+    let home = leads.first().and_then(|(_, schema, kind, ..)| Some((schema.clone()?, kind.clone()?)));
+    let (version, encoding, current, path, astray, uncallable, open): Place = sqlx::query_as(SCHEMA)
         .persistent(persistent)
         .bind(names(&POSTGRES, "function"))
         .bind(home.as_ref().map(|(schema, _)| schema))
         .fetch_one(&mut *conn)
         .await?;
+    if version < OLDEST {
+        return Err(StoreError::config(format!("PostgreSQL {version} is too old: sessiond needs {OLDEST} or later")));
+    }
+    if encoding != "UTF8" {
+        return Err(StoreError::config(format!(
+            "the encoding of the database is {encoding}, and must be UTF8: name another one, as by `create database sessiond encoding \
+             'UTF8' template template0`"
+        )));
+    }
     let rest = leads.get(1..).unwrap_or_default();
     let Some((schema, kind)) = home else {
         let schema = current.ok_or_else(|| nowhere(&path))?;
         free(&schema, rest)?;
-        return Ok(Ours { applied: Vec::new(), schema, is_first: true });
+        return Ok(Ours { applied: Vec::new(), schema, is_first: true, warnings: Vec::new() });
     };
     let remedy = format!(
         "let the search_path begin with the schema of sessiond's tables ({schema}) or give sessiond {A_SCHEMA}"
@@ -63,18 +92,26 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
             what(&kind)
         )));
     }
+    if let Some((name, ..)) = leads.iter().find(|(_, found, _, _, hides, _)| *hides && found.as_ref() == Some(&schema))
+    {
+        return Err(StoreError::config(format!(
+            "row-level security hides rows of {schema}.{name} from the role: switch it off, as by `alter table {schema}.{name} disable \
+             row level security`, or give the role `bypassrls`"
+        )));
+    }
+    if leads.first().is_some_and(|(_, _, _, may_read, ..)| !may_read) {
+        return Err(StoreError::config(may_not_read(&schema, TABLE)));
+    }
     let applied: Vec<Applied> = sqlx::query_as(READ_APPLIED).persistent(persistent).fetch_all(conn).await?;
     let are_all = POSTGRES.iter().all(|migration| applied.iter().any(|applied| applied.version == migration.version));
-    for (name, found, kind, may_read) in rest {
+    for (name, found, kind, may_read, ..) in rest {
         let why = match (found, kind) {
             (Some(found), Some(kind)) if *found != schema || !is_table(kind) => {
                 let what = what(kind);
                 format!("{name} leads to {found}.{name}, {what} which is not sessiond's: {remedy}")
             }
             (Some(_), Some(_)) if *may_read || !serves => continue,
-            (Some(_), Some(_)) => {
-                format!("the role may not read {schema}.{name}: grant it what docs/postgresql.md says")
-            }
+            (Some(_), Some(_)) => may_not_read(&schema, name),
             // It may be among those that are pending.
             _ if !are_all => continue,
             _ => format!("the table {schema}.{name} of sessiond is not there: restore a backup"),
@@ -88,7 +125,22 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
         return Err(StoreError::config(why));
     }
     let is_first = current.as_ref() == Some(&schema);
-    Ok(Ours { applied, schema, is_first })
+    let mut warnings = Vec::new();
+    for (name, .., lacks) in &leads {
+        let unneeded = UNNEEDED.iter().find(|(table, _)| table == name).map_or(&[][..], |(_, rights)| rights);
+        let lacks: Vec<&str> = lacks.iter().map(String::as_str).filter(|right| !unneeded.contains(right)).collect();
+        if !lacks.is_empty() {
+            warnings.push(format!("the role may not {} rows of {schema}.{name}", lacks.join(", ")));
+        }
+    }
+    warnings.extend(uncallable.iter().map(|name| format!("the role may not execute {schema}.{name}")));
+    warnings.extend(open.iter().map(|open| {
+        format!(
+            "everybody may make functions in the schema {open}, to which the search_path leads, and sessiond may call them: `revoke \
+             create on schema {open} from public`"
+        )
+    }));
+    Ok(Ours { applied, schema, is_first, warnings })
 }
 
 /// Refuses a schema in which names of ours are taken. What is behind it in the path is not met once ours are there.
@@ -97,7 +149,7 @@ fn free(schema: &str, leads: &[Lead]) -> Result<()> {
     let found: Vec<Named> = leads
         .iter()
         .filter(|(_, found, ..)| is_here(found))
-        .map(|(name, _, kind, _)| Named { name: name.clone(), is_table: kind.as_deref().is_some_and(is_table) })
+        .map(|(name, _, kind, ..)| Named { name: name.clone(), is_table: kind.as_deref().is_some_and(is_table) })
         .collect();
     if found.is_empty() {
         return Ok(());
@@ -106,6 +158,10 @@ fn free(schema: &str, leads: &[Lead]) -> Result<()> {
         "give sessiond a database or {A_SCHEMA}, as by `create schema sessiond` and options[search_path]=sessiond in the database URL"
     );
     Err(anothers(&format!("the schema {schema} of the database"), &found, &remedy))
+}
+
+fn may_not_read(schema: &str, name: &str) -> String {
+    format!("the role may not read {schema}.{name}: grant it what docs/postgresql.md says")
 }
 
 fn nowhere(path: &str) -> StoreError {

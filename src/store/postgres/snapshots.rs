@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::time::Instant;
 use url::Url;
 
-use super::connect;
+use super::connect::{self, unlimited};
 use super::tx::PgTx;
 use crate::domain::tag::Timeline;
 use crate::store::error::StoreError;
@@ -43,7 +43,8 @@ impl Snapshots {
         let patience = limits.statement.as_millis();
         let begin = format!(
             "begin isolation level repeatable read, read only; set local statement_timeout = {patience}; \
-             set local idle_in_transaction_session_timeout = {patience}"
+             set local idle_in_transaction_session_timeout = {patience}; {}",
+            unlimited!("true")
         );
         let pool = Pool::new(AnyServer(connect::options(url)?), limits.connections, limits.acquire);
         Ok(Self { pool, begin, persistent: !options.pgbouncer })

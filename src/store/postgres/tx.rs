@@ -8,7 +8,7 @@ use futures_util::TryStreamExt as _;
 use sqlx::postgres::PgArguments;
 use sqlx::{Arguments as _, PgConnection, Row as _};
 
-use super::ours::look;
+use super::ours::{Ours, look};
 use super::read::{Read, Unfinished, read_statement};
 use super::statements::{
     CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USERS, HOLD_USERS_ALONE, KEEP_SESSION,
@@ -61,8 +61,13 @@ impl PgTx {
     ///
     /// # Errors
     /// Names of ours lead to another program's.
-    pub async fn applied(&mut self, serves: bool) -> Result<Vec<Applied>> {
-        Ok(look(&mut self.conn, self.persistent, serves).await?.applied)
+    pub async fn applied(&mut self) -> Result<Vec<Applied>> {
+        Ok(self.look(false).await?.applied)
+    }
+
+    /// As of [`look`].
+    pub async fn look(&mut self, serves: bool) -> Result<Ours> {
+        look(&mut self.conn, self.persistent, serves).await
     }
 
     /// Of a server, without BEGIN and without the change feed.
