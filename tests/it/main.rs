@@ -32,6 +32,7 @@ mod openapi;
 mod ops;
 mod overload;
 mod plans;
+mod postgres_variants;
 mod quickstart;
 mod races;
 mod rates;

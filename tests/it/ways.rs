@@ -195,8 +195,13 @@ impl Certificates {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// A certificate authority, or a server's certificate that is signed by one, for localhost and 127.0.0.1.
+    /// A certificate authority, or a certificate that is signed by one, for localhost and 127.0.0.1.
     fn make(&self, name: &str, is_authority: bool, by: Option<&str>) {
+        self.make_for(name, "DNS:localhost,IP:127.0.0.1", is_authority, by);
+    }
+
+    /// The same for other hosts.
+    fn make_for(&self, name: &str, hosts: &str, is_authority: bool, by: Option<&str>) {
         let (key, certificate) = (self.path(&format!("{name}.key")), self.path(&format!("{name}.crt")));
         let mut args: Vec<String> = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
             .split(' ')
@@ -210,7 +215,7 @@ impl Certificates {
             "-out".to_owned(),
             certificate,
         ]);
-        args.extend(["-addext".to_owned(), "subjectAltName=DNS:localhost,IP:127.0.0.1".to_owned()]);
+        args.extend(["-addext".to_owned(), format!("subjectAltName={hosts}")]);
         if let Some(by) = by {
             let (certificate, key) = (self.path(&format!("{by}.crt")), self.path(&format!("{by}.key")));
             args.extend(["-CA".to_owned(), certificate, "-CAkey".to_owned(), key]);
@@ -239,7 +244,7 @@ async fn certificates_are_judged_as_libpq_judges_them() {
     certificates.make("server", false, Some("ca"));
     certificates.make("own", false, None);
     let mut postgres = dedicated().await;
-    postgres.serve_tls(&certificates.0.join("server.crt"), &certificates.0.join("server.key")).await;
+    postgres.serve_tls(&certificates.0.join("server.crt"), &certificates.0.join("server.key"), None).await;
     let (ca, other) = (certificates.path("ca.crt"), certificates.path("other.crt"));
     let url = postgres.url("postgres");
     for query in [
@@ -260,10 +265,60 @@ async fn certificates_are_judged_as_libpq_judges_them() {
         refused(&format!("{url}?{query}"), &["cannot be reached: TLS: "]).await;
     }
     // Its own root; and one that is marked as an authority.
-    postgres.serve_tls(&certificates.0.join("own.crt"), &certificates.0.join("own.key")).await;
+    postgres.serve_tls(&certificates.0.join("own.crt"), &certificates.0.join("own.key"), None).await;
     let own = certificates.path("own.crt");
     let (status, log) = ended(&format!("{url}?sslmode=verify-full&sslrootcert={own}"), &["migrate"]).await;
     assert_eq!(status.code(), Some(0), "{log}");
-    postgres.serve_tls(&certificates.0.join("ca.crt"), &certificates.0.join("ca.key")).await;
+    postgres.serve_tls(&certificates.0.join("ca.crt"), &certificates.0.join("ca.key"), None).await;
     refused(&format!("{url}?sslmode=verify-full&sslrootcert={ca}"), &["make one with basicConstraints=CA:FALSE"]).await;
+}
+
+/// A certificate for another host; one of the client; and a server that wants TLS.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_proved_by_certificates() {
+    let certificates = Certificates::new();
+    certificates.make("ca", true, None);
+    certificates.make("other", true, None);
+    certificates.make_for("elsewhere", "DNS:db.example", false, Some("ca"));
+    certificates.make("server", false, Some("ca"));
+    certificates.make("postgres", false, Some("ca"));
+    certificates.make("stranger", false, Some("ca"));
+    let file = |name: &str| certificates.0.join(name);
+    let mut postgres = dedicated().await;
+    postgres.serve_tls(&file("elsewhere.crt"), &file("elsewhere.key"), None).await;
+    let ca = certificates.path("ca.crt");
+    let url = |query: &str| {
+        let url = postgres.url("postgres").replace("postgres@", "postgres:HUSH@");
+        format!("{url}?sslrootcert={ca}&{query}")
+    };
+    let (status, log) = ended(&url("sslmode=verify-ca"), &["migrate"]).await;
+    assert_eq!(status.code(), Some(0), "{log}");
+    refused(&url("sslmode=verify-full"), &["cannot be reached: TLS: ", "certificate not valid for name"]).await;
+
+    postgres.serve_tls(&file("server.crt"), &file("server.key"), Some(&file("ca.crt"))).await;
+    postgres.admit("hostssl all all 127.0.0.1/32 cert");
+    let url = |name: Option<&str>| {
+        let shown = name.map(|name| {
+            let [certificate, key] = ["crt", "key"].map(|end| certificates.path(&format!("{name}.{end}")));
+            format!("&sslcert={certificate}&sslkey={key}")
+        });
+        let url = postgres.url("postgres").replace("postgres@", "postgres:HUSH@");
+        format!("{url}?sslmode=verify-full&sslrootcert={ca}{}", shown.unwrap_or_default())
+    };
+    let server = Server::start(&url(Some("postgres")), &[]).await;
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
+    // Another's name, no certificate, and no TLS.
+    for url in [
+        url(Some("stranger")),
+        url(None),
+        postgres.url("postgres").replace("postgres@", "postgres:HUSH@") + "?sslmode=disable",
+    ] {
+        let (status, log) = ended(&url, &["migrate"]).await;
+        assert_eq!(status.code(), Some(1), "{log}");
+        assert!(
+            log.contains("it refuses the user, or pg_hba.conf has no line for this connection (28000)"),
+            "{url}: {log}"
+        );
+        assert!(!log.contains("HUSH") && !log.contains("waiting for the database"), "{log}");
+    }
 }

@@ -1,6 +1,6 @@
 //! A real PostgreSQL for the tests: [`database`] on a server that all tests share, [`dedicated`] for tests that break a
-//! server. The tests start the server themselves, or use `TEST_DATABASE_URL`. No test is skipped: without PostgreSQL
-//! they fail and say what to install.
+//! server. The tests start the server themselves, with the programs in `TEST_DATABASE_BIN` if that is set, or use
+//! `TEST_DATABASE_URL`. No test is skipped: without PostgreSQL they fail and say what to install.
 
 use std::{
     env, fs,
@@ -52,6 +52,11 @@ pub async fn migrated() -> Database {
 }
 
 async fn copy(template: &str) -> Database {
+    database_with(&format!("ENCODING 'UTF8' TEMPLATE {template}")).await
+}
+
+/// As [`database`], with other options of `CREATE DATABASE`.
+pub async fn database_with(options: &str) -> Database {
     static SHARED: OnceLock<Server> = OnceLock::new();
     let server = match env::var("TEST_DATABASE_URL") {
         Ok(url) if !url.is_empty() => url,
@@ -60,7 +65,7 @@ async fn copy(template: &str) -> Database {
         _ => SHARED.get_or_init(|| Server::create("fsync = off\nfull_page_writes = off")).url("postgres"),
     };
     let name = format!("sessiond_test_{}", Uuid::new_v4().simple());
-    let create = format!("CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE {template}");
+    let create = format!("CREATE DATABASE {name} {options}");
     on_all_nodes(&server, &create).await.expect("create a database");
 
     let mut url = Url::parse(&server).expect("TEST_DATABASE_URL is a URL");
@@ -105,8 +110,21 @@ impl DedicatedPostgres {
         fs::read_to_string(self.0.guard.dir().join("server.log")).expect("read the server's log")
     }
 
-    /// Accepts connections over TLS too from now on, with this certificate and its key.
-    pub async fn serve_tls(&mut self, certificate: &Path, key: &Path) {
+    /// Admits whom these lines of `pg_hba.conf` admit, from now on. Over the socket it admits all.
+    pub fn admit(&mut self, lines: &str) {
+        fs::write(self.data().join("pg_hba.conf"), format!("local all all trust\n{lines}\n")).expect("write the lines");
+        self.stop_immediate();
+        self.start_again();
+    }
+
+    /// The folder of its Unix socket.
+    pub fn socket(&self) -> &Path {
+        self.0.guard.dir()
+    }
+
+    /// Accepts connections over TLS too from now on, with this certificate and its key. What has signed it may sign those of
+    /// clients, too, if `authority` is given.
+    pub async fn serve_tls(&mut self, certificate: &Path, key: &Path, authority: Option<&Path>) {
         let dir = self.0.guard.dir().to_owned();
         fs::copy(certificate, dir.join("server.crt")).expect("copy the certificate");
         fs::copy(key, dir.join("server.key")).expect("copy the key");
@@ -115,6 +133,13 @@ impl DedicatedPostgres {
         self.0.guard.run("cp server.crt server.key data && chmod 0600 data/server.key").expect("the files of TLS");
         let mut connection = PgConnection::connect(&self.url("postgres")).await.expect("connect");
         sqlx::raw_sql("alter system set ssl = on").execute(&mut connection).await.expect("switch TLS on");
+        if let Some(authority) = authority {
+            fs::copy(authority, dir.join("root.crt")).expect("copy the authority");
+            fs::set_permissions(dir.join("root.crt"), fs::Permissions::from_mode(0o644)).expect("let it be read");
+            self.0.guard.run("cp root.crt data").expect("the authority");
+            let set = sqlx::raw_sql("alter system set ssl_ca_file = 'root.crt'");
+            set.execute(&mut connection).await.expect("name the authority");
+        }
         self.stop_immediate();
         self.start_again();
     }
@@ -177,8 +202,8 @@ impl Server {
     fn make(command: &str, setting: &str) -> Self {
         let bin = bin_dir().unwrap_or_else(|| {
             panic!(
-                "PostgreSQL not found (initdb, pg_ctl and postgres, by `pg_config --bindir`, in the usual places and on \
-                 PATH). Install it: `apt-get install postgresql`, `dnf install postgresql-server` or `brew install \
+                "PostgreSQL not found (initdb, pg_ctl and postgres, in TEST_DATABASE_BIN if that is set, else by \
+                 `pg_config --bindir`, in the usual places and on PATH). Install it: `apt-get install postgresql`, `dnf install postgresql-server` or `brew install \
                  postgresql`. Or set TEST_DATABASE_URL to a server on which the tests may create databases."
             )
         });
@@ -219,10 +244,13 @@ impl Server {
     }
 }
 
-/// The folder of the server's programs: from `pg_config`, else the newest in the usual places, else on `PATH`.
+/// The folder of the server's programs: `TEST_DATABASE_BIN`, else from `pg_config`, else the newest in the usual places, else on `PATH`.
 fn bin_dir() -> Option<PathBuf> {
     // pg_config is also part of the client library alone, so check that the programs are there.
     let complete = |dir: &PathBuf| ["initdb", "pg_ctl", "postgres"].iter().all(|program| dir.join(program).is_file());
+    if let Some(dir) = env::var_os("TEST_DATABASE_BIN").filter(|dir| !dir.is_empty()) {
+        return Some(PathBuf::from(dir)).filter(complete);
+    }
     let config = || {
         let output = Command::new("pg_config").arg("--bindir").output().ok()?;
         Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end()))
