@@ -209,6 +209,11 @@ impl StoreError {
         matches!(&self.source, Source::Sqlx(Error::Database(error)) if error.code().as_deref() == Some(LACKS_PRIVILEGE))
     }
 
+    /// PostgreSQL did not give a lock in time, or two transactions waited for each other.
+    pub fn is_about_locks(&self) -> bool {
+        matches!(&self.source, Source::Sqlx(Error::Database(error)) if matches!(error.code().as_deref(), Some("55P03" | "40P01")))
+    }
+
     /// A retry of the same transaction makes sense.
     pub fn is_transient(&self) -> bool {
         matches!(self.cause, Cause::Conflict | Cause::ConnectionLost) || self.unclear

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use tokio::time::sleep;
 
 use super::connect::{self, Server, unlimited};
 use super::distributed::{self, is_distributed};
@@ -20,6 +21,13 @@ const DIRECTLY: &str = "a distributed database is not migrated behind PgBouncer:
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
 
+/// How long a migration waits for a table. Requests that need the table wait behind it, for --lock-timeout at most; and it ends before
+/// PostgreSQL looks for a deadlock, which might end a request.
+const PATIENCE: &str = "set local lock_timeout = '500ms'";
+
+/// Between two attempts, for the requests that waited.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Migrates a server.
 pub struct Migration<'a> {
     pub server: &'a Server,
@@ -33,9 +41,23 @@ impl Migration<'_> {
     /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
     /// nothing half done. What a distributed database lacks then, it gets after that.
     ///
+    /// Where servers are at work on its tables, it waits for each a moment and not longer, as they wait behind it, and begins again.
+    ///
     /// # Errors
     /// The database is another program's, or its tables are elsewhere; the role may not create tables.
     pub async fn migrate(&self) -> Result<()> {
+        loop {
+            match self.attempt().await {
+                Err(error) if error.is_about_locks() => {
+                    tracing::warn!(error = %error, "a table to be migrated is in use, and the migration is tried again");
+                    sleep(PAUSE).await;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn attempt(&self) -> Result<()> {
         // Its own connection, closed afterwards: migrations take their time.
         let mut conn = self.server.connect_for_itself(self.patience).await?;
         // All within the transaction: PgBouncer keeps the server's connection for that long only.
@@ -61,6 +83,7 @@ impl Migration<'_> {
             .bind(MIGRATION_LOCK)
             .execute(&mut *tx)
             .await?;
+        sqlx::raw_sql(PATIENCE).execute(&mut *tx).await?;
         // Whoever had the lock may have applied them.
         let Ours { applied, schema, is_first, .. } = look(&mut tx, false, false).await?;
         let versions = pending(&POSTGRES, &applied)?;

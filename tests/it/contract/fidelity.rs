@@ -5,7 +5,7 @@ use crate::support::databases::on_both_databases;
 use crate::support::server::TestServer;
 
 /// Values that JSON libraries like to spoil.
-const KEPT: &[&str] = &[
+pub const KEPT: &[&str] = &[
     "0",
     "-0",
     "1",

@@ -16,7 +16,7 @@ mod errors;
 mod events;
 mod expiry;
 mod feed;
-mod fidelity;
+pub mod fidelity;
 mod find;
 mod first_append;
 mod fork;

@@ -3,14 +3,15 @@
 //! ([`writers`]), checked by the resulting events; and many watchers of them ([`watchers`]), each of which must have seen
 //! exactly these events.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use proptest::strategy::Strategy;
+use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use crate::support::{
+    client::Client,
     databases::{on_both_databases, verify},
     process::Sessiond,
     server::TestServer,
@@ -45,6 +46,26 @@ on_both_databases! {
         let output = Sessiond::run(&["verify", "--artifacts"], &[("DATABASE_URL", &*server.database_url())]).await;
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
     }
+}
+
+/// Plays sequences one after the other until told to stop, each on apps whose names begin with `name`. Returns how many.
+pub async fn play(client: &Client, name: &str, stop: &AtomicBool) -> usize {
+    let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+    let mut played = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let steps = {
+            let mut bytes = [0; 32];
+            bytes[..8].copy_from_slice(&(seed ^ played as u64).to_le_bytes());
+            let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+            let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+            steps::sequences().new_tree(&mut runner).expect("a sequence").current()
+        };
+        if let Err(reason) = run::run(client, &format!("{name}{played}"), &steps).await {
+            panic!("{name}{played} with TEST_SEED={seed}: {reason}\nafter these steps: {steps:#?}");
+        }
+        played += 1;
+    }
+    played
 }
 
 fn setting(name: &str) -> Option<u64> {

@@ -288,6 +288,12 @@ impl Request {
         self.header("authorization", format!("Bearer {credential}"))
     }
 
+    /// For an answer that may last for an hour.
+    pub fn lasting(mut self) -> Self {
+        self.request = self.request.timeout(Duration::from_secs(3600));
+        self
+    }
+
     /// Sends it and reads the whole answer. An error means that there was no complete answer.
     pub async fn send(self) -> Result<Answer, reqwest::Error> {
         let response = self.request.send().await?;

@@ -63,6 +63,15 @@ impl Record {
         self.refused.len()
     }
 
+    pub fn acknowledged(&self) -> usize {
+        self.acknowledged.len()
+    }
+
+    /// Events whose outcome their writers do not know.
+    pub fn open(&self) -> usize {
+        self.open.len()
+    }
+
     fn add(&mut self, sent: Sent, told: Told, acknowledged: &AtomicUsize) {
         match told {
             Told::Stored(sequence) => {

@@ -85,6 +85,18 @@ pub async fn on_all_nodes(server: &str, statement: &str) -> sqlx::Result<()> {
     Ok(())
 }
 
+/// A database as plain SQL, without what belongs to the server that it is on: as `pg_dump` writes it, but that settings, which a server
+/// of another version may not know, and comments are left out. No value in it may have lines that look like these.
+pub fn dump(url: &str) -> String {
+    let program = bin_dir().expect("PostgreSQL").join("pg_dump");
+    let args = ["--inserts", "--rows-per-insert=100", "--no-owner", "--no-privileges", "--encoding=UTF8", url];
+    let output = Command::new(program).args(args).output().expect("run pg_dump");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let is_kept = |line: &&str| !line.is_empty() && !["SET ", "--", "\\"].iter().any(|begin| line.starts_with(begin));
+    text.split('\n').filter(is_kept).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// A running server for one test, with `fsync = on`, which can be crashed and restarted. Blocks its thread for a second
 /// or two. Removed with its data when dropped. Ignores `TEST_DATABASE_URL`.
 pub async fn dedicated() -> DedicatedPostgres {

@@ -33,9 +33,14 @@ pub struct Sessiond {
 impl Sessiond {
     /// Starts the binary and returns at once; [`Sessiond::base_url`] waits until it serves.
     pub fn spawn(args: &[&str], envs: &[(&str, &str)]) -> Self {
+        Self::spawn_build(Path::new(THIS_BUILD), args, envs)
+    }
+
+    /// The same with the binary of another build.
+    pub fn spawn_build(build: &Path, args: &[&str], envs: &[(&str, &str)]) -> Self {
         let dir = temp_dir("sessiond-run");
         let log = File::create(dir.join("log")).expect("create the log file");
-        let child = command(args, envs)
+        let child = command(build, args, envs)
             .current_dir(&dir)
             // Two handles of one open file share its offset, so the streams do not overwrite each other.
             .stdout(log.try_clone().expect("clone the log file"))
@@ -47,7 +52,7 @@ impl Sessiond {
 
     /// Runs the binary to its end in the folder for temporary files; returns the output of each stream.
     pub async fn run(args: &[&str], envs: &[(&str, &str)]) -> Output {
-        let mut command = command(args, envs);
+        let mut command = command(Path::new(THIS_BUILD), args, envs);
         let running = tokio::task::spawn_blocking(move || command.current_dir(env::temp_dir()).output());
         running.await.expect("no panic").expect("run sessiond")
     }
@@ -110,9 +115,12 @@ impl Sessiond {
     }
 }
 
+/// The binary of the build that the tests belong to.
+pub const THIS_BUILD: &str = env!("CARGO_BIN_EXE_sessiond");
+
 /// The binary without the settings of the user who runs the tests.
-fn command(args: &[&str], envs: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sessiond"));
+fn command(build: &Path, args: &[&str], envs: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(build);
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         let of_stores = ["AWS_", "GOOGLE_", "AZURE_"];
