@@ -195,7 +195,13 @@ async fn read_feed(api: Client, told: watch::Receiver<Option<BTreeMap<String, i6
         if told.borrow().as_ref() == Some(&revisions) {
             return revisions;
         }
-        let page = api.get(format!("/v1/apps/load/feed?kinds=events&after={position}&wait=1")).await.expect(200).json();
+        let page = api.get(format!("/v1/apps/load/feed?kinds=events&after={position}&wait=1")).await;
+        if page.status() == 503 {
+            // A table is being migrated.
+            sleep(Duration::from_millis(100)).await;
+            continue;
+        }
+        let page = page.expect(200).json();
         for change in page["changes"].as_array().expect("changes") {
             let path = format!("/v1/apps/load/users/u/sessions/{}", change["sessionId"].as_str().expect("a session"));
             let revision = revisions.get_mut(&path).expect("a session of the load");
@@ -233,7 +239,7 @@ async fn migrate_by_sql(database_url: &str) {
     loop {
         let mut connection = PgConnection::connect(database_url).await.expect("connect");
         let mut transaction = connection.begin().await.expect("begin");
-        let mut script = "set local lock_timeout = '20s';\n".to_owned();
+        let mut script = "set local lock_timeout = '2s';\n".to_owned();
         for (number, sql) in (1000..).zip(PROBE) {
             script += sql;
             script += &format!("insert into sessiond_migrations values ({number}, 'probe', now(), true, '', -1);\n");
