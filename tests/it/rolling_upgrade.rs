@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -305,6 +306,7 @@ const BETWEEN_RESTARTS: Duration = Duration::from_secs(11);
 /// From the build `UPGRADE_OLD` to `UPGRADE_NEW`, which has further migrations, one process after the other, and back again.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes two builds: scripts/upgrade-test"]
+#[expect(clippy::print_stderr, reason = "figures for who runs it by hand")]
 async fn two_builds_replace_each_other_under_load() {
     let build = |name: &str| PathBuf::from(env::var_os(name).unwrap_or_else(|| panic!("{name} is not set")));
     let (old, new) = (build("UPGRADE_OLD"), build("UPGRADE_NEW"));
@@ -316,17 +318,17 @@ async fn two_builds_replace_each_other_under_load() {
         servers.push(Running::start(&old, &database.url, port, &[]).await);
     }
     let clients = Client::at(&nginx.url());
-    let traffic = Traffic::start(&[clients.clone()]).await;
+    let traffic = Traffic::start(slice::from_ref(&clients)).await;
     traffic.some_more().await;
     let log = run(&new, &database.url, &["migrate"]).await;
     eprintln!("migrated under load, after {} attempts", 1 + log.matches("is tried again").count());
     traffic.some_more().await;
     for (build, other) in [(&new, &old), (&old, &new)] {
-        for at in 0..ports.len() {
+        for (at, &port) in ports.iter().enumerate() {
             let stopped = servers.remove(at);
             stopped.stop().await;
             traffic.some_more().await;
-            servers.insert(at, Running::start(build, &database.url, ports[at], &[]).await);
+            servers.insert(at, Running::start(build, &database.url, port, &[]).await);
             if at == 0 {
                 read_each_other(&servers[0].api, &servers[1].api).await;
             }
