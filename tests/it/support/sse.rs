@@ -138,10 +138,12 @@ impl Watch {
     /// The stream of an answer.
     pub fn of(response: Response) -> Self {
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().expect("ASCII").to_owned());
+        // nginx keeps to itself what is told to it.
+        let accel = header("server").is_none().then_some("no");
         for (name, value) in [
             ("content-type", Some("text/event-stream")),
             ("cache-control", Some("no-store, no-transform")),
-            ("x-accel-buffering", Some("no")),
+            ("x-accel-buffering", accel),
             ("etag", None),
             ("content-encoding", None),
         ] {
