@@ -40,7 +40,7 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab import PATIENCE, PostgreSQL, Sessiond, dies_with_us, end, free_port, say, settings_removed
+from lab import PATIENCE, PostgreSQL, Sessiond, dies_with_us, end, frames, free_port, say, settings_removed
 
 DATABASE = "failover"
 SESSIONS = "/v1/apps/failover/users/ada/sessions"
@@ -285,14 +285,8 @@ class Watcher:
             self.seen.clear()
 
     def _frames(self, answer: http.client.HTTPResponse) -> str:
-        fields: dict[str, str] = {}
         ended = "broken"
-        while line := answer.readline():
-            text = line.decode().rstrip("\r\n")
-            if text:
-                field, _, value = text.partition(": ")
-                fields[field] = value
-                continue
+        for fields in frames(answer):
             if fields.get("event") == "event":
                 event = json.loads(fields["data"])
                 self.gaps += event["sequence"] != self.last + 1
@@ -302,7 +296,6 @@ class Watcher:
                 ended = "bye " + json.loads(fields["data"])["reason"]
             if "id" in fields:
                 self.cursor = fields["id"]
-            fields = {}
         return ended
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import glob
+import http.client
 import json
 import os
 import pwd
@@ -18,6 +19,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -251,6 +253,18 @@ class PostgreSQL:
 
     def stop(self) -> None:
         end(self.process, signal.SIGINT)
+
+
+def frames(answer: http.client.HTTPResponse) -> Iterator[dict[str, str]]:
+    """The fields of each frame of a stream, and nothing for a comment, until it ends."""
+    fields: dict[str, str] = {}
+    while line := answer.readline():
+        if text := line.decode().rstrip("\r\n"):
+            name, _, value = text.partition(": ")
+            fields[name] = value
+        else:
+            yield fields
+            fields = {}
 
 
 def end(process: subprocess.Popen, signal_number: int = signal.SIGTERM) -> None:

@@ -48,7 +48,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab import TICKS, PostgreSQL, Sessiond, dies_with_us, end, memory, say, settings_removed
+from lab import TICKS, PostgreSQL, Sessiond, dies_with_us, end, frames, memory, say, settings_removed
 
 KEY = "k" * 40
 # How long something may take that must happen.
@@ -84,8 +84,7 @@ class Event:
     sets: dict = field(default_factory=dict)
     removes: list = field(default_factory=list)
     word: str = ""
-    # None: a session between was deleted, and a redaction may not reach a fork of that.
-    redacted: bool | None = False
+    redacted: bool = False
 
 
 def shown(event: dict) -> Event:
@@ -125,13 +124,12 @@ class Session:
             state |= event.sets
         return state
 
-    def redact(self, event: str, there: dict[str, Session]) -> None:
-        """The event, here and in the forks, as far as sessions are there."""
+    def redact(self, event: str) -> None:
+        """The event, here and in the forks."""
         for fork in self.forks:
-            fork.redact(event, there if self.id in there else {})
+            fork.redact(event)
         for held in self.events:
-            if held.id == event and held.redacted is not True:
-                held.redacted = True if there else None
+            held.redacted |= held.id == event
 
     def trim(self, base: int) -> None:
         self.state0, self.events, self.base = self.state(base), self.events[base - self.base :], base
@@ -502,8 +500,6 @@ class Person(Client):
         ids, expected = [e.id for e in events], [e.id for e in session.events]
         self.expect(ids == expected, lambda: f"{where}: events {ids}, not {expected}")
         for event, must in zip(events, session.events, strict=True):
-            if must.redacted is None:
-                must.redacted = event.redacted
             same = (event.sets, event.removes, event.redacted) == (must.sets, must.removes, must.redacted)
             self.expect(same, lambda event=event, must=must: f"{where}: {event}, not {must}")
         state = session.state() | {f"user:{key}": value for key, value in self.shared.items()}
@@ -522,7 +518,7 @@ class Person(Client):
 
     def search(self, session: Session) -> None:
         event = next((e for e in reversed(session.events) if e.word and self.dice.random() < 0.3), None)
-        if event and event.redacted is not None and session.events.index(event) >= len(session.events) - KEEP_LAST:
+        if event and session.events.index(event) >= len(session.events) - KEEP_LAST:
             _, got, _ = self.ask_session(session, "GET", f"/events?text={event.word.upper()}")
             ids, expected = [e["id"] for e in got["events"]], [] if event.redacted else [event.id]
             self.expect(ids == expected, lambda: f"{session.url} {event.word}: {ids}, not {expected}")
@@ -571,7 +567,7 @@ class Person(Client):
         self.ask_session(session, "POST", f"/events/{event.id}/redact", {"reason": "soak", "state": "remove" if remove else "keep"})
         later = session.events[session.events.index(event) + 1 :]
         present = {key for key in event.sets if not any(key in e.sets or key in e.removes for e in later)}
-        session.redact(event.id, self.sessions)
+        session.redact(event.id)
         if remove:
             event.removes, event.sets = list(event.sets), {}
             self.pull(session, 1 if present else 0)
@@ -757,13 +753,7 @@ class Common(Client):
             time.sleep(0.2)
 
     def frames(self, answer: http.client.HTTPResponse) -> None:
-        fields: dict[str, str] = {}
-        while self.world.following and (line := answer.readline()):
-            text = line.decode().rstrip("\r\n")
-            if text:
-                name, _, value = text.partition(": ")
-                fields[name] = value
-                continue
+        for fields in frames(answer):
             if fields.get("event") == "event":
                 event = json.loads(fields["data"])
                 if event["sequence"] != self.last + 1:
@@ -772,7 +762,8 @@ class Common(Client):
                 self.saw(self.last, event["id"])
             if "id" in fields:
                 self.cursor = fields["id"]
-            fields = {}
+            if not self.world.following:
+                return
 
 
 class Feed(Client):

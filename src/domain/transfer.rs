@@ -98,6 +98,8 @@ pub struct Exported {
     pub has_artifacts: bool,
     /// The metadata revision that the last redaction of an event made; 0 if none was.
     pub redacted: i64,
+    /// Of a fork whose source was removed: the nearest session above it that is there.
+    pub nearest_source: Option<SessionId>,
     pub lost: Lost,
     /// If it was imported: its incarnation there, and the digest of its lines.
     pub origin: Option<String>,
@@ -465,12 +467,22 @@ pub fn row_line(row: &LogRow) -> String {
 }
 
 /// The last line of a session; `sha256` is the digest of its lines before.
-pub fn end_of_session(source: &Source, head: &SessionInfo, state: &str, lost: &Lost, sha256: [u8; 32]) -> String {
+pub fn end_of_session(
+    source: &Source,
+    head: &SessionInfo,
+    state: &str,
+    lost: &Lost,
+    nearest_source: Option<&SessionId>,
+    sha256: [u8; 32],
+) -> String {
     let mut line = typed("session.end");
     line.push_str("id", head.key.session.as_str());
     line.push("revision", &head.revision.to_string());
     push_value(&mut line, "state", state);
     lost.push(&mut line);
+    if let Some(source) = nearest_source {
+        line.push_str("nearestSource", source.as_str());
+    }
     line.push_str("sha256", &hex(&sha256));
     line.push_str("cursor", &cursor(source, head));
     closed(line)
@@ -734,6 +746,8 @@ pub struct ImportEnd {
     /// The revisions of user and app state that the base saw.
     pub base_saw: (i64, i64),
     pub lost: Lost,
+    /// Of a fork, if it is another one than `begin` names.
+    pub nearest_source: Option<SessionId>,
     pub revision: i64,
     pub update_time: Timestamp,
     /// The latest commit time of its events, stubs included; 0 without events.
@@ -815,6 +829,7 @@ pub enum Line {
         revision: i64,
         state: RawJson,
         lost: Lost,
+        nearest_source: Option<SessionId>,
         sha256: [u8; 32],
     },
     End(Totals),
@@ -936,6 +951,7 @@ impl Line {
                 let id = fields.take_str_with("id", SessionId::parse);
                 let revision = integer(&mut fields, "revision");
                 let state = take_value(&mut fields, "state")?.filter(|state| state.json().kind() == Kind::Object);
+                let nearest_source = fields.take_str_with("nearestSource", SessionId::parse);
                 let sha256 = digest(&mut fields, "sha256");
                 fields.take("cursor");
                 let parts = id.zip(revision).zip(state).zip(sha256.zip(Lost::take(&mut fields)));
@@ -944,6 +960,7 @@ impl Line {
                     revision,
                     state,
                     lost,
+                    nearest_source,
                     sha256,
                 })
             }
@@ -1323,6 +1340,7 @@ mod tests {
             base_artifacts: vec![(ArtifactName::parse("a/\u{e9}").expect("a name"), 7)],
             has_artifacts: true,
             redacted: 0,
+            nearest_source: None,
             lost: Lost { user: Some((1, 2)), app: None },
             origin: None,
             imported_digest: None,
@@ -1378,11 +1396,12 @@ mod tests {
             };
             prop_assert_eq!(begin.labels, Some(labels));
             let source = Source::App(labelled.head.key.app().clone());
-            let end = end_of_session(&source, &labelled.head, &state, &labelled.lost, [7; 32]);
-            let Line::SessionEnd { state: found, lost, sha256, .. } = read(&end) else {
+            let end = end_of_session(&source, &labelled.head, &state, &labelled.lost, Some(&labelled.head.key.session), [7; 32]);
+            let Line::SessionEnd { state: found, lost, nearest_source, sha256, .. } = read(&end) else {
                 return Err(TestCaseError::fail("no end"));
             };
             prop_assert_eq!((found.text(), lost, sha256), (&*state, labelled.lost, [7; 32]));
+            prop_assert_eq!(nearest_source, Some(labelled.head.key.session));
         }
 
         #[test]

@@ -7,7 +7,7 @@ use tokio::time::{Duration, Instant};
 use super::files::{FileLines, Files};
 use super::{Error, Reader, Result};
 use crate::domain::access::Names;
-use crate::domain::ids::{ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::ids::{ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
 use crate::domain::session::SessionInfo;
 use crate::domain::transfer::{
@@ -63,6 +63,7 @@ struct PartialSession {
     head: SessionInfo,
     state: String,
     lost: Lost,
+    nearest_source: Option<SessionId>,
     /// As of [`Exported::redacted`].
     redacted: i64,
     digest: LinesDigest,
@@ -365,6 +366,7 @@ impl Export {
         let mut open = PartialSession {
             state: page.state.clone().unwrap_or_default(),
             lost: page.lost,
+            nearest_source: page.nearest_source.clone(),
             redacted: page.redacted,
             digest: LinesDigest::default(),
             sequence: 0,
@@ -444,6 +446,13 @@ impl Export {
     /// The last line of a session.
     fn end(&mut self, open: PartialSession) -> String {
         self.totals.sessions += 1;
-        end_of_session(&self.source, &open.head, &open.state, &open.lost, open.digest.finish())
+        end_of_session(
+            &self.source,
+            &open.head,
+            &open.state,
+            &open.lost,
+            open.nearest_source.as_ref(),
+            open.digest.finish(),
+        )
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::change::{Keys, parse_delta};
 use crate::domain::effective::COMPACTION;
 use crate::domain::erasure::Subject;
 use crate::domain::event::{Rewind, cost, cost_beside};
-use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionKey, UserId, UserKey};
+use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::domain::ops::Op;
 use crate::domain::query::ScopePart;
@@ -211,6 +211,7 @@ struct OpenSession {
     /// Which revisions of user and app state are known here.
     known: (SameRange, SameRange),
     lost: Lost,
+    nearest_source: Option<SessionId>,
     /// The revisions of user and app state that were seen at the base.
     base_saw: Option<(i64, i64)>,
 }
@@ -815,12 +816,13 @@ impl Import {
                 self.add_line(line)?;
                 self.artifact(*artifact).await
             }
-            Line::SessionEnd { id, revision, state, lost, sha256 } => {
+            Line::SessionEnd { id, revision, state, lost, nearest_source, sha256 } => {
                 let Some(open) = self.open.as_mut() else { return Err(no_session().into()) };
                 if open.begin.id != id {
                     return Err(Fault::invalid("`session.end` is of another session").into());
                 }
                 open.lost.add(&lost);
+                open.nearest_source = nearest_source;
                 results.push(self.end(revision, &state, sha256).await?);
                 Ok(())
             }
@@ -1064,6 +1066,7 @@ impl Import {
             exists: true,
             known,
             lost: Lost::default(),
+            nearest_source: None,
             base_saw: begin.saw,
             key,
             begin,
@@ -1478,6 +1481,7 @@ impl Import {
                 since: self.since(open.key.app()),
                 base_saw: open.base_saw.unwrap_or_default(),
                 lost: unknown,
+                nearest_source: open.nearest_source,
                 subject: open.subject,
                 key: open.key,
                 incarnation: open.incarnation,

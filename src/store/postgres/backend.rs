@@ -9,7 +9,7 @@ use url::Url;
 use super::connect::{self, Server, durable};
 use super::distributed::{self, distributed, half_distributed, is_sent, tables};
 use super::migrate::Migration;
-use super::ours::Ours;
+use super::ours::{self, Ours};
 use super::read::Unfinished;
 use super::tx::PgTx;
 use super::words::clock;
@@ -193,7 +193,12 @@ impl Database for Postgres {
         if is_standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
         }
-        let Ours { applied, warnings, .. } = tx.look(true).await?;
+        let Ours { applied, schema, .. } = tx.look(true).await?;
+        let is_first = self.standby.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+        if is_first {
+            let warnings = ours::warnings(&mut tx.conn, tx.persistent, &schema).await?;
+            warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        }
         self.server.set_distributed(distributed);
         if half {
             return Err(StoreError::config("the conversion was interrupted: run `sessiond migrate --citus` again"));
@@ -210,9 +215,6 @@ impl Database for Postgres {
             (false, false) => Standby::Absent,
         };
         let before = self.standby.lock().unwrap_or_else(PoisonError::into_inner).replace(standby);
-        if before.is_none() {
-            warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-        }
         match standby {
             _ if before == Some(standby) => {}
             Standby::NotAwaited => tracing::warn!(

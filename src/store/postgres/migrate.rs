@@ -21,8 +21,7 @@ const DIRECTLY: &str = "a distributed database is not migrated behind PgBouncer:
 /// An arbitrary number that every sessiond locks while it migrates.
 const MIGRATION_LOCK: i64 = 0x7365_7373_696f_6e64;
 
-/// How long a migration waits for a table. Requests that need the table wait behind it, for --lock-timeout at most; and it ends before
-/// PostgreSQL looks for a deadlock, which might end a request.
+/// How long a migration waits for a table. Requests that need the table wait behind it, for --lock-timeout at most.
 const PATIENCE: &str = "set local lock_timeout = '500ms'";
 
 /// Between two attempts, for the requests that waited.
@@ -38,41 +37,48 @@ pub struct Migration<'a> {
 }
 
 impl Migration<'_> {
-    /// All pending migrations in one transaction, which holds the lock: works behind PgBouncer too, and leaves
-    /// nothing half done. What a distributed database lacks then, it gets after that.
+    /// Applies what is pending, and distributes what a distributed database lacks then.
     ///
-    /// Where servers are at work on its tables, it waits for each a moment and not longer, as they wait behind it, and begins again.
+    /// Each migration has a transaction of its own, which holds the lock: that works behind PgBouncer too, and leaves none half done.
+    /// After the first one each changes one table that requests use. With a second one it would wait for requests that wait for it.
+    /// Where a table is in use, it waits a moment and not longer, as requests wait behind it, and begins again.
     ///
     /// # Errors
     /// The database is another program's, or its tables are elsewhere; the role may not create tables.
     pub async fn migrate(&self) -> Result<()> {
         loop {
-            match self.attempt().await {
+            match self.next().await {
+                Ok(false) => return Ok(()),
+                Ok(true) => {}
                 Err(error) if error.is_about_locks() => {
                     tracing::warn!(error = %error, "a table to be migrated is in use, and the migration is tried again");
                     sleep(PAUSE).await;
                 }
-                ended => return ended,
+                Err(error) => return Err(error),
             }
         }
     }
 
-    async fn attempt(&self) -> Result<()> {
+    /// Applies the first one that is pending. False if there is none.
+    async fn next(&self) -> Result<bool> {
         // Its own connection, closed afterwards: migrations take their time.
         let mut conn = self.server.connect_for_itself(self.patience).await?;
         // All within the transaction: PgBouncer keeps the server's connection for that long only.
         let mut tx = conn.begin_with("begin isolation level read committed").await?;
         // This takes `select` alone, so a role that may not create tables can start a server.
         let found = look(&mut tx, false, false).await?;
+        let distributed = is_distributed(&mut tx).await?;
         if pending(&POSTGRES, &found.applied)?.is_empty() {
-            let distributed = is_distributed(&mut tx).await?;
             self.server.set_distributed(distributed);
             tx.rollback().await?;
             conn.close().await?;
-            // Whoever migrated it may have ended before it was distributed.
-            return if distributed && !self.pgbouncer { self.distribute().await } else { Ok(()) };
+            // What was just made is to go where the rest is. Whoever made it may have ended before that.
+            if distributed && !self.pgbouncer {
+                self.distribute().await?;
+            }
+            return Ok(false);
         }
-        if self.pgbouncer && is_distributed(&mut tx).await? {
+        if self.pgbouncer && distributed {
             return Err(StoreError::config(DIRECTLY));
         }
         sqlx::raw_sql(concat!("set local statement_timeout = 0; set local lock_timeout = 0; ", unlimited!("true")))
@@ -84,22 +90,18 @@ impl Migration<'_> {
             .execute(&mut *tx)
             .await?;
         sqlx::raw_sql(PATIENCE).execute(&mut *tx).await?;
-        // Whoever had the lock may have applied them.
+        // Whoever had the lock may have applied it.
         let Ours { applied, schema, is_first, .. } = look(&mut tx, false, false).await?;
-        let versions = pending(&POSTGRES, &applied)?;
-        if !is_first && !versions.is_empty() {
-            let what = "new tables would be made elsewhere: let the search_path begin with it";
-            return Err(StoreError::config(format!("sessiond's tables are in the schema {schema}, and {what}")));
+        if let Some(&version) = pending(&POSTGRES, &applied)?.first() {
+            if !is_first {
+                let what = "new tables would be made elsewhere: let the search_path begin with it";
+                return Err(StoreError::config(format!("sessiond's tables are in the schema {schema}, and {what}")));
+            }
+            apply(&mut tx, version).await.map_err(not_allowed)?;
         }
-        apply(&mut tx, &versions).await.map_err(not_allowed)?;
-        let distributed = is_distributed(&mut tx).await?;
         tx.commit().await?;
         conn.close().await?;
-        if distributed {
-            // What was just made is to go where the rest is.
-            self.distribute().await?;
-        }
-        Ok(())
+        Ok(true)
     }
 
     /// Distributes what is not distributed yet.
@@ -125,16 +127,16 @@ impl Migration<'_> {
     }
 }
 
-/// Applies migrations, and notes them as sqlx would, but that it prepares its statements by name, which PgBouncer would pass on with the
+/// Applies a migration, and notes it as sqlx would, but that it prepares its statements by name, which PgBouncer would pass on with the
 /// server's connection.
-async fn apply(conn: &mut PgConnection, versions: &[i64]) -> Result<()> {
+async fn apply(conn: &mut PgConnection, version: i64) -> Result<()> {
     const NOTES: &str = "create table if not exists sessiond_migrations (version bigint primary key, description text not null, \
                          installed_on timestamptz not null default now(), success boolean not null, checksum bytea not null, \
                          execution_time bigint not null)";
     const NOTE: &str = "insert into sessiond_migrations (version, description, success, checksum, execution_time) \
                         values ($1, $2, true, $3, -1)";
     sqlx::raw_sql(NOTES).execute(&mut *conn).await?;
-    for migration in POSTGRES.iter().filter(|migration| versions.contains(&migration.version)) {
+    for migration in POSTGRES.iter().filter(|migration| migration.version == version) {
         for statement in statements(migration.sql.as_str()) {
             sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
         }

@@ -10,27 +10,29 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// The oldest server that is tested.
 const OLDEST: i32 = 15;
 
-/// What a name leads to: its schema, its kind, whether the role may read it, whether policies hide its rows from the role, and which
-/// of the other rights the role lacks.
+/// What a name leads to: its schema, its kind, whether the role may read it, and whether policies hide its rows from the role.
 const NAMES: &str = "select n.name, s.nspname::text, c.relkind::text, coalesce(has_table_privilege(c.oid, 'select'), false), \
-                       coalesce(row_security_active(c.oid), false), \
-                       array(select r.name from unnest(array['insert', 'update', 'delete']) as r(name) \
-                             where not has_table_privilege(c.oid, r.name)) \
+                       coalesce(row_security_active(c.oid), false) \
                      from unnest($1::text[]) with ordinality as n(name, place) \
                        left join pg_class c on c.oid = to_regclass(n.name) left join pg_namespace s on s.oid = c.relnamespace \
                      order by n.place";
 
-/// What the server is; where a table would be made, and what the path is; functions of ours that do not lead to the schema, and those
-/// that the role may not call; schemas of the path in which everybody may make functions.
+/// What the server is; where a table would be made, and what the path is; functions of ours that do not lead to the schema.
 const SCHEMA: &str = "select current_setting('server_version_num')::int / 10000, current_setting('server_encoding'), \
                         current_schema()::text, current_setting('search_path'), \
                       array(select f.name from unnest($1::text[]) as f(name) where not exists ( \
                         select from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
-                        where p.proname = f.name and s.nspname = $2 and pg_function_is_visible(p.oid))), \
-                      array(select p.proname::text from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
-                        where p.proname = any($1::text[]) and s.nspname = $2 and not has_function_privilege(p.oid, 'execute')), \
-                      array(select s.nspname::text from pg_namespace s \
-                        where s.nspname = any(current_schemas(false)) and has_schema_privilege('public', s.oid, 'create'))";
+                        where p.proname = f.name and s.nspname = $2 and pg_function_is_visible(p.oid)))";
+
+/// The tables of the schema `$1` with the names `$2`, each with the rights that the role lacks to change rows; the functions `$3` that it
+/// may not call; schemas of the path in which everybody may make functions.
+const RIGHTS: &str = "select c.relname::text, array(select r.name from unnest(array['insert', 'update', 'delete']) as r(name) \
+                          where not has_table_privilege(c.oid, r.name)) \
+                      from pg_class c join pg_namespace s on s.oid = c.relnamespace where s.nspname = $1 and c.relname = any($2::text[]) \
+                      union all select p.proname::text, array['execute'] from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
+                      where s.nspname = $1 and p.proname = any($3::text[]) and not has_function_privilege(p.oid, 'execute') \
+                      union all select s.nspname::text, array['create'] from pg_namespace s \
+                      where s.nspname = any(current_schemas(false)) and has_schema_privilege('public', s.oid, 'create')";
 
 /// Rights that docs/postgresql.md takes away.
 const UNNEEDED: [(&str, &[&str]); 3] =
@@ -46,12 +48,10 @@ pub struct Ours {
     pub schema: String,
     /// Whether the tables would be made where they are.
     pub is_first: bool,
-    /// What keeps nothing from being served but what needs it.
-    pub warnings: Vec<String>,
 }
 
-type Lead = (String, Option<String>, Option<String>, bool, bool, Vec<String>);
-type Place = (i32, String, Option<String>, String, Vec<String>, Vec<String>, Vec<String>);
+type Lead = (String, Option<String>, Option<String>, bool, bool);
+type Place = (i32, String, Option<String>, String, Vec<String>);
 
 /// Looks at the names that are ours. Only reads. `serves`: every table must be one that the role may read.
 ///
@@ -62,7 +62,7 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
     let asked: Vec<&str> = [TABLE].into_iter().chain(tables).collect();
     let leads: Vec<Lead> = sqlx::query_as(NAMES).persistent(persistent).bind(asked).fetch_all(&mut *conn).await?;
     let home = leads.first().and_then(|(_, schema, kind, ..)| Some((schema.clone()?, kind.clone()?)));
-    let (version, encoding, current, path, astray, uncallable, open): Place = sqlx::query_as(SCHEMA)
+    let (version, encoding, current, path, astray): Place = sqlx::query_as(SCHEMA)
         .persistent(persistent)
         .bind(names(&POSTGRES, "function"))
         .bind(home.as_ref().map(|(schema, _)| schema))
@@ -81,7 +81,7 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
     let Some((schema, kind)) = home else {
         let schema = current.ok_or_else(|| nowhere(&path))?;
         free(&schema, rest)?;
-        return Ok(Ours { applied: Vec::new(), schema, is_first: true, warnings: Vec::new() });
+        return Ok(Ours { applied: Vec::new(), schema, is_first: true });
     };
     let remedy = format!(
         "let the search_path begin with the schema of sessiond's tables ({schema}) or give sessiond {A_SCHEMA}"
@@ -92,8 +92,7 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
             what(&kind)
         )));
     }
-    if let Some((name, ..)) = leads.iter().find(|(_, found, _, _, hides, _)| *hides && found.as_ref() == Some(&schema))
-    {
+    if let Some((name, ..)) = leads.iter().find(|(_, found, _, _, hides)| *hides && found.as_ref() == Some(&schema)) {
         return Err(StoreError::config(format!(
             "row-level security hides rows of {schema}.{name} from the role: switch it off, as by `alter table {schema}.{name} disable \
              row level security`, or give the role `bypassrls`"
@@ -125,22 +124,33 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
         return Err(StoreError::config(why));
     }
     let is_first = current.as_ref() == Some(&schema);
-    let mut warnings = Vec::new();
-    for (name, .., lacks) in &leads {
-        let unneeded = UNNEEDED.iter().find(|(table, _)| table == name).map_or(&[][..], |(_, rights)| rights);
-        let lacks: Vec<&str> = lacks.iter().map(String::as_str).filter(|right| !unneeded.contains(right)).collect();
-        if !lacks.is_empty() {
-            warnings.push(format!("the role may not {} rows of {schema}.{name}", lacks.join(", ")));
+    Ok(Ours { applied, schema, is_first })
+}
+
+/// What the role may not do that something needs, and what others may do that they should not. It keeps nothing else from being served.
+pub async fn warnings(conn: &mut PgConnection, persistent: bool, schema: &str) -> Result<Vec<String>> {
+    let tables: Vec<&str> = [TABLE].into_iter().chain(names(&POSTGRES, "table")).collect();
+    let rights: Vec<(String, Vec<String>)> = sqlx::query_as(RIGHTS)
+        .persistent(persistent)
+        .bind(schema)
+        .bind(tables)
+        .bind(names(&POSTGRES, "function"))
+        .fetch_all(conn)
+        .await?;
+    let warning = |(name, rights): (String, Vec<String>)| match &*rights.iter().map(String::as_str).collect::<Vec<_>>()
+    {
+        ["execute"] => Some(format!("the role may not execute {schema}.{name}")),
+        ["create"] => Some(format!(
+            "everybody may make functions in the schema {name}, to which the search_path leads, and sessiond may call them: `revoke \
+             create on schema {name} from public`"
+        )),
+        rights => {
+            let unneeded = UNNEEDED.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, rights)| rights);
+            let lacks: Vec<&str> = rights.iter().copied().filter(|right| !unneeded.contains(right)).collect();
+            (!lacks.is_empty()).then(|| format!("the role may not {} rows of {schema}.{name}", lacks.join(", ")))
         }
-    }
-    warnings.extend(uncallable.iter().map(|name| format!("the role may not execute {schema}.{name}")));
-    warnings.extend(open.iter().map(|open| {
-        format!(
-            "everybody may make functions in the schema {open}, to which the search_path leads, and sessiond may call them: `revoke \
-             create on schema {open} from public`"
-        )
-    }));
-    Ok(Ours { applied, schema, is_first, warnings })
+    };
+    Ok(rights.into_iter().filter_map(warning).collect())
 }
 
 /// Refuses a schema in which names of ours are taken. What is behind it in the path is not met once ours are there.

@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// Removes the session's row and notes its incarnation for [`purge`]. Returns the change to announce.
 pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64, removal: Removal) -> Result<Committed> {
     let statements = Statements::of(db);
-    for text in [&statements.unlist_update, &statements.unlist_session, &statements.bury_session] {
+    for text in [&statements.relink, &statements.unlist_update, &statements.unlist_session, &statements.bury_session] {
         db.execute(Query::of(text, key, incarnation)).await?;
     }
     Ok(Committed::Session { key: key.clone(), incarnation, change: SessionChange::Deleted(removal) })
@@ -56,6 +56,10 @@ pub async fn finish(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Re
 }
 
 statements! { _words,
+    /// Links its forks to what it is linked to itself.
+    relink: "update sessions as f set nearest_source = s.nearest_source from sessions as s \
+             where f.app_name = $1 and f.user_id = $2 and f.nearest_source = $3 \
+               and s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4",
     unlist_update: format!(
         "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
            and bucket = (select update_time / {UPDATE_BUCKET} from sessions \

@@ -1,6 +1,6 @@
 //! A session as exports show it.
 
-use crate::domain::ids::EventId;
+use crate::domain::ids::{EventId, SessionId};
 use crate::domain::json::RawJson;
 use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::session::SessionInfo;
@@ -39,6 +39,7 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
         base_artifacts,
         has_artifacts: row.has_artifacts == 1,
         redacted: row.redacted,
+        nearest_source: row.nearest_source.map(|id| SessionId::parse(&id)).transpose().map_err(corrupt)?,
         lost: row.lost.into(),
         origin: row.imported_mark,
         imported_digest: row.imported_digest,
@@ -74,6 +75,7 @@ statements! { _words,
     /// What of a session only exports show.
     exported: format!(
         "select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest, {LOST}, \
+           case when s.nearest_source <> s.forked_from then s.nearest_source end as nearest_source, \
            coalesce((select max(e.redaction) from events e where {OF_EVENT} and e.redaction is not null), 0) as redacted, \
            cast(case when exists (select 1 from artifact_names n where n.app_name = $1 and n.user_id = $2 \
              and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as bigint) as has_artifacts \
@@ -102,6 +104,7 @@ row! {
         imported_mark: Option<String>,
         imported_digest: Option<Vec<u8>>,
         lost: LostRow,
+        nearest_source: Option<String>,
         redacted: i64,
         has_artifacts: i64,
     }

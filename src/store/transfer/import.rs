@@ -198,6 +198,7 @@ async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<bool> {
         .bind(begin.base_state.text())
         .bind(source)
         .bind(revision)
+        .bind(import.nearest_source.as_ref().map(|id| id.as_str()).or(source))
         .bind(&begin.origin)
         .bind(import.sha256.as_slice())
         .bind(import.now.0)
@@ -277,12 +278,12 @@ statements! { words,
     insert_imported: (words.listed)(
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
-               update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
+               update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, nearest_source, \
                imported_mark, imported_digest, commit_time, imported_revision, created_user_revision, created_app_revision, \
                {LOST}, active_day) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, \
-               $22, $23, $24, $25, {}) on conflict do nothing",
-            words.day("$18")
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $20, $5, $21, \
+               $22, $23, $24, $25, $26, {}) on conflict do nothing",
+            words.day("$19")
         ),
         "$3"
     ),

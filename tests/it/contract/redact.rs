@@ -360,6 +360,33 @@ on_both_databases! {
         assert_eq!(remove(server, "e2").await.json()["forks"], 5);
     }
 
+    async fn forks_of_what_is_gone_are_redacted(server: &TestServer) {
+        server.create("{}").await;
+        server.append(json!({"id": "e1", "author": "a", "content": SECRET, "actions": {"stateDelta": {"k": SECRET}}}).to_string()).await;
+        fork(server, "s", json!({"sessionId": "deleted"})).await;
+        fork(server, "deleted", json!({"sessionId": "expired"})).await;
+        fork(server, "expired", json!({"sessionId": "last"})).await;
+        fork(server, "last", json!({"sessionId": "very-last"})).await;
+        server.patch(format!("{S}/expired")).json(r#"{"ttl":0.001}"#).await.expect(200);
+        server.delete(format!("{S}/deleted")).await.expect(204);
+        // Moved by an export, which has to tell the link.
+        server.delete(format!("{S}/very-last")).await.expect(204);
+        fork(server, "last", json!({"sessionId": "gone"})).await;
+        fork(server, "gone", json!({"sessionId": "moved"})).await;
+        server.delete(format!("{S}/gone")).await.expect(204);
+        let export = server.get(format!("{S}/moved/export")).await.expect(200).text().to_owned();
+        assert!(export.contains(r#","nearestSource":"last","sha256":"#), "{export}");
+        server.delete(format!("{S}/moved")).await.expect(204);
+        assert_all(&import(server, "", &export).await, "created", 1);
+        // Another session of an id that was the source's.
+        server.put(format!("{S}/deleted")).json("{}").await.expect(201);
+        assert_eq!(remove(server, "e1").await.json()["forks"], 2);
+        for session in ["last", "moved"] {
+            let read = server.get(format!("{S}/{session}")).await.expect(200);
+            assert!(!read.text().contains(SECRET), "{read}");
+        }
+    }
+
     async fn a_copy_leaves_alone_what_another_session_wrote(server: &TestServer) {
         server.create("{}").await;
         server.append(json!({"id": "e1", "author": "a", "content": SECRET, "actions": {"stateDelta": {"k": 1, "user:k": 1}}}).to_string()).await;
@@ -857,7 +884,8 @@ async fn walk(server: &TestServer, seed: u64) {
             }
             10 | 11 if names.len() < 6 => {
                 let at = base + random.below((revision - base + 1) as u64) as usize;
-                let id = format!("s{}", names.len());
+                // The id of one that was deleted may be used again.
+                let id = (0..).map(|n| format!("s{n}")).find(|id| !names.contains(id)).expect("an id");
                 server.post(format!("{path}/fork")).json(json!({"sessionId": id, "atRevision": at})).await.expect(201);
                 let mut fork = model.sessions[&session].clone();
                 fork.states.truncate(at + 1);
@@ -883,6 +911,14 @@ async fn walk(server: &TestServer, seed: u64) {
                 let to = base + random.below((revision - base + 1) as u64) as usize;
                 server.post(format!("{path}/trim")).json(json!({"beforeSequence": to + 1})).await.expect(200);
                 model.sessions.get_mut(&session).expect("a session").base = to;
+            }
+            15 if names.len() > 1 => {
+                server.delete(&path).await.expect(204);
+                let gone = model.sessions.remove(&session).expect("a session");
+                for modelled in model.sessions.values_mut().filter(|of| of.source.as_ref() == Some(&session)) {
+                    modelled.source = gone.source.clone();
+                }
+                cache.retain(|of, _| !of.starts_with(&format!("{path}/")));
             }
             _ => {
                 let held: Vec<usize> =

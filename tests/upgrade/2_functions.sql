@@ -1,5 +1,4 @@
--- Another one, which makes the functions that write events fill the new column. Their arguments and results stay, as releases before
--- call them.
+-- And one that makes the functions which write events fill that column. Their arguments and results stay, as releases before call them.
 do $probe$
 declare
     old record;
