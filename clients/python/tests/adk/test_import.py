@@ -1,5 +1,6 @@
 """`python -m sessiond_adk.import` brings the sessions of ADK's own services to sessiond."""
 
+import asyncio
 import hashlib
 import importlib
 import json
@@ -246,3 +247,18 @@ def test_the_command_that_there_was_names_this_one(options: list[str], server: S
     done = server.command("import", "adk", *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert "`python -m sessiond_adk.import --from sqlite:///FILE --to " in done.stderr
+
+
+def test_a_reader_that_has_enough_ends_the_command(tmp_path: Path) -> None:
+    async def store() -> None:
+        source = SqliteSessionService(f"{tmp_path}/adk.db")
+        session = await source.create_session(app_name="app", user_id="u", session_id="s")
+        await source.append_event(session, said("e", 1000.0, {"k": "x" * 1_000_000}))
+
+    asyncio.run(store())
+    command = [sys.executable, "-m", "sessiond_adk.import", "--from", f"sqlite:///{tmp_path}/adk.db", "--to", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        assert json.loads(process.stdout.readline())["type"] == "export"
+        process.stdout.close()
+        assert (b"Traceback" in process.stderr.read(), process.wait()) == (False, 1)

@@ -493,6 +493,10 @@ def main() -> None:
         sys.exit(2)
     except (SourceError, httpx.HTTPError) as error:
         sys.exit(f"error: {error}")
+    except BrokenPipeError:
+        # Whoever reads the lines, such as `head`, has enough. Python writes the rest of its buffer when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 if __name__ == "__main__":
