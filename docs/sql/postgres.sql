@@ -167,17 +167,19 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     expire_time end, active_day = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
     $11::bigint) / 86400000000 where app_name = $1 and user_id = $2 and id = $3;
 
--- relink
-update sessions as f set nearest_source = s.nearest_source from sessions as s where f.app_name = $1 and
-    f.user_id = $2 and f.nearest_source = $3 and s.app_name = $1 and s.user_id = $2 and s.id = $3 and
-    s.incarnation = $4;
-
 -- unlist_update
 delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and bucket = (select update_time /
     10000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
 
 -- unlist_session
-delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 returning
+    forked_from;
+
+-- note_fork
+insert into removed_forks (app_name, user_id, id, forked_from) select k.app_name, k.user_id, $3, $4 from
+    (select app_name, user_id from sessions where app_name = $1 and user_id = $2 and forked_from = $3 union all
+    select app_name, user_id from removed_forks where app_name = $1 and user_id = $2 and forked_from = $3) as k
+    limit 1 on conflict do nothing;
 
 -- bury_session
 insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
@@ -305,21 +307,20 @@ select event_time from events where app_name = $1 and user_id = $2 and session_i
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time,
     update_time, update_time_number, display_name, labels, expire_time, base_revision, initial_state,
     created_user_revision, created_app_revision, imported_revision, lost_user_from, lost_user_through,
-    lost_app_from, lost_app_through, forked_from, forked_revision, nearest_source, creation_key,
-    creation_digest, active_day) select app_name, user_id, $5, $6, $8, ((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint), greatest(commit_time, ((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)), coalesce($9, ((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)), coalesce($10, ((((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) / 1000000)::text || '.' ||
-    lpad(((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) % 1000000)::text,
-    6, '0')), display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
-    created_app_revision, case when imported_revision > $8 then $8 else imported_revision end, lost_user_from,
-    case when lost_user_through > $8 then $8 else lost_user_through end, lost_app_from, case when
-    lost_app_through > $8 then $8 else lost_app_through end, id, $8, id, $11, $12, ((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint) / 86400000000 from sessions where app_name = $1
-    and user_id = $2 and id = $3 and incarnation = $4 on conflict do nothing returning app_name, user_id, id,
-    update_time) insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id,
-    update_time / 10000000 from made;
+    lost_app_from, lost_app_through, forked_from, forked_revision, creation_key, creation_digest, active_day)
+    select app_name, user_id, $5, $6, $8, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint), greatest(commit_time, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint)), coalesce($9, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint)), coalesce($10, ((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint)) / 1000000)::text || '.' || lpad(((((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $7::bigint)) % 1000000)::text, 6, '0')), display_name, labels, expire_time,
+    base_revision, initial_state, created_user_revision, created_app_revision, case when imported_revision > $8
+    then $8 else imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else
+    lost_user_through end, lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end,
+    id, $8, $11, $12, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint) /
+    86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict
+    do nothing returning app_name, user_id, id, update_time) insert into session_updates (app_name, user_id,
+    id, bucket) select app_name, user_id, id, update_time / 10000000 from made;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -701,23 +702,21 @@ select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effec
     and s.incarnation = $4;
 
 -- forks
-with recursive line (id) as (select s.id from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3
-    union select l.id from line k cross join lateral (select * from sessions l where l.app_name = $1 and
-    l.user_id = $2 and l.nearest_source = k.id offset 0) as l) select l.id from line k cross join lateral
-    (select * from sessions l where l.app_name = $1 and l.user_id = $2 and l.id = k.id offset 0) as l where
-    l.id <> $3 and (l.expire_time is null or l.expire_time > ((extract(epoch from statement_timestamp()) *
-    1000000)::bigint + 0 * $8::bigint)) and l.base_revision < $5 and exists (select 1 from events e where
+select l.id, cast(case when (l.expire_time is null or l.expire_time > ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $8::bigint)) and exists (select 1 from events e where
     e.app_name = $1 and e.user_id = $2 and e.session_id = l.id and e.incarnation = l.incarnation and e.id = $4
-    and e.sequence = $5 and e.commit_time = $6 and e.digest = $7);
+    and e.sequence = $5 and e.sequence > l.base_revision and e.commit_time = $6 and e.digest = $7) then 1 else
+    0 end as bigint) from unnest($3::text[]) as k(value) cross join lateral (select * from sessions l where
+    l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value offset 0) as l union all select l.id, cast(0
+    as bigint) from unnest($3::text[]) as k(value) cross join lateral (select * from removed_forks l where
+    l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value offset 0) as l;
 
--- original
-with recursive line (id, source) as (select s.id, s.nearest_source from sessions s where s.app_name = $1 and
-    s.user_id = $2 and s.id = $3 union select l.id, l.nearest_source from line k cross join lateral (select *
-    from sessions l where l.app_name = $1 and l.user_id = $2 and l.id = k.source offset 0) as l) select l.id
-    from line k cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = $2 and l.id
-    = k.id offset 0) as l where l.base_revision < $5 and coalesce(l.forked_revision, 0) < $5 and exists (select
-    1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = l.id and e.incarnation =
-    l.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7) limit 1;
+-- source
+select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists (
+    select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
+    s.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7) then 1 else 0 end
+    as bigint) from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select
+    forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
 
 -- of_request
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -1097,12 +1096,18 @@ insert into artifact_names (app_name, user_id, session_id, incarnation, name, ne
 
 -- exported
 select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
-    lost_user_from, lost_user_through, lost_app_from, lost_app_through, case when s.nearest_source <>
-    s.forked_from then s.nearest_source end as nearest_source, coalesce((select max(e.redaction) from events e
-    where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.redaction is
-    not null), 0) as redacted, cast(case when exists (select 1 from artifact_names n where n.app_name = $1 and
-    n.user_id = $2 and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as bigint) as has_artifacts
-    from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
+    lost_user_from, lost_user_through, lost_app_from, lost_app_through, coalesce((select max(e.redaction) from
+    events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and
+    e.redaction is not null), 0) as redacted, cast(case when exists (select 1 from artifact_names n where
+    n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as
+    bigint) as has_artifacts from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    s.incarnation = $4;
+
+-- above
+select forked_from, cast(case when expire_time is null or expire_time > ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) then 1 else 0 end as bigint) from sessions
+    where app_name = $1 and user_id = $2 and id = $3 union all select forked_from, cast(0 as bigint) from
+    removed_forks where app_name = $1 and user_id = $2 and id = $3;
 
 -- exported_rows
 select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
@@ -1134,16 +1139,20 @@ select app_name, user_id, session_id, incarnation from imports where time < ((ex
 -- claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
+-- note_fork
+insert into removed_forks (app_name, user_id, id, forked_from) select app_name, user_id, $4, $5 from sessions
+    where app_name = $1 and user_id = $2 and id = $3 on conflict do nothing;
+
 -- insert_imported
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
-    forked_revision, nearest_source, imported_mark, imported_digest, commit_time, imported_revision,
-    created_user_revision, created_app_revision, lost_user_from, lost_user_through, lost_app_from,
-    lost_app_through, active_day) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16, $17, $18, $20, $5, $21, $22, $23, $24, $25, $26, ((extract(epoch from statement_timestamp()) *
-    1000000)::bigint + 0 * $19::bigint) / 86400000000) on conflict do nothing returning app_name, user_id, id,
-    update_time) insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id,
-    update_time / 10000000 from made;
+    forked_revision, imported_mark, imported_digest, commit_time, imported_revision, created_user_revision,
+    created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, active_day)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
+    $23, $24, $25, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $18::bigint) /
+    86400000000) on conflict do nothing returning app_name, user_id, id, update_time) insert into
+    session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from
+    made;
 
 -- user_take
 insert into user_scopes (app_name, user_id, revision, floor, emptied, imported, began) values ($1, $2, $3, $3,
@@ -1431,6 +1440,9 @@ delete from sessions where app_name = $1 and user_id = $2;
 
 -- unlist_updates_of_user
 delete from session_updates where app_name = $1 and user_id = $2;
+
+-- forget_removed_forks
+delete from removed_forks where app_name = $1 and user_id = $2;
 
 -- outlast_user_scope
 insert into erased_revisions (app_name, revision) select app_name, revision + 1 from user_scopes where app_name
@@ -2485,19 +2497,18 @@ delete from app_patches where (app_name, request_key) in (select app_name, reque
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, lost_user_from, lost_user_through, lost_app_from,
-    lost_app_through, forked_from, forked_revision, nearest_source, creation_key, creation_digest, active_day)
-    select app_name, user_id, $5, $6, $8, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint), greatest(commit_time, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint)), coalesce($9, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint)), coalesce($10, ((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint)) / 1000000)::text || '.' || lpad(((((extract(epoch from statement_timestamp()) *
-    1000000)::bigint + 0 * $7::bigint)) % 1000000)::text, 6, '0')), display_name, labels, expire_time,
-    base_revision, initial_state, created_user_revision, created_app_revision, case when imported_revision > $8
-    then $8 else imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else
-    lost_user_through end, lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end,
-    id, $8, id, $11, $12, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint) /
-    86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict
-    do nothing;
+    lost_app_through, forked_from, forked_revision, creation_key, creation_digest, active_day) select app_name,
+    user_id, $5, $6, $8, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint),
+    greatest(commit_time, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)),
+    coalesce($9, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)),
+    coalesce($10, ((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) /
+    1000000)::text || '.' || lpad(((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
+    $7::bigint)) % 1000000)::text, 6, '0')), display_name, labels, expire_time, base_revision, initial_state,
+    created_user_revision, created_app_revision, case when imported_revision > $8 then $8 else
+    imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end,
+    lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12,
+    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint) / 86400000000 from
+    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict do nothing;
 
 -- distributed_next_trim
 select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
@@ -2517,11 +2528,11 @@ select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 a
 -- distributed_insert_imported
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
-    forked_revision, nearest_source, imported_mark, imported_digest, commit_time, imported_revision,
-    created_user_revision, created_app_revision, lost_user_from, lost_user_through, lost_app_from,
-    lost_app_through, active_day) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16, $17, $18, $20, $5, $21, $22, $23, $24, $25, $26, ((extract(epoch from statement_timestamp()) *
-    1000000)::bigint + 0 * $19::bigint) / 86400000000) on conflict do nothing;
+    forked_revision, imported_mark, imported_digest, commit_time, imported_revision, created_user_revision,
+    created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, active_day)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
+    $23, $24, $25, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $18::bigint) /
+    86400000000) on conflict do nothing;
 
 -- distributed_expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from

@@ -167,17 +167,19 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     when $10 is null then 0 else $10 - $10 end else expire_time end, active_day = $11 / 86400000000 where
     app_name = $1 and user_id = $2 and id = $3;
 
--- relink
-update sessions as f set nearest_source = s.nearest_source from sessions as s where f.app_name = $1 and
-    f.user_id = $2 and f.nearest_source = $3 and s.app_name = $1 and s.user_id = $2 and s.id = $3 and
-    s.incarnation = $4;
-
 -- unlist_update
 delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and bucket = (select update_time /
     10000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
 
 -- unlist_session
-delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
+delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 returning
+    forked_from;
+
+-- note_fork
+insert into removed_forks (app_name, user_id, id, forked_from) select k.app_name, k.user_id, $3, $4 from
+    (select app_name, user_id from sessions where app_name = $1 and user_id = $2 and forked_from = $3 union all
+    select app_name, user_id from removed_forks where app_name = $1 and user_id = $2 and forked_from = $3) as k
+    limit 1 on conflict do nothing;
 
 -- bury_session
 insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
@@ -301,15 +303,15 @@ select event_time from events where app_name = $1 and user_id = $2 and session_i
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, lost_user_from, lost_user_through, lost_app_from,
-    lost_app_through, forked_from, forked_revision, nearest_source, creation_key, creation_digest, active_day)
-    select app_name, user_id, $5, $6, $8, $7, max(commit_time, $7), coalesce($9, $7), coalesce($10,
-    printf('%d.%06d', ($7) / 1000000, ($7) % 1000000)), display_name, labels, expire_time, base_revision,
-    initial_state, created_user_revision, created_app_revision, case when imported_revision > $8 then $8 else
+    lost_app_through, forked_from, forked_revision, creation_key, creation_digest, active_day) select app_name,
+    user_id, $5, $6, $8, $7, max(commit_time, $7), coalesce($9, $7), coalesce($10, printf('%d.%06d', ($7) /
+    1000000, ($7) % 1000000)), display_name, labels, expire_time, base_revision, initial_state,
+    created_user_revision, created_app_revision, case when imported_revision > $8 then $8 else
     imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end,
-    lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, id, $11, $12, $7
-    / 86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on
-    conflict do nothing; insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id,
-    id, update_time / 10000000 from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
+    lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12, $7 /
+    86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict
+    do nothing; insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id,
+    update_time / 10000000 from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -684,22 +686,19 @@ select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effec
     and s.incarnation = $4;
 
 -- forks
-with recursive line (id) as (select s.id from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3
-    union select l.id from line k cross join sessions as l on l.app_name = $1 and l.user_id = $2 and
-    l.nearest_source = k.id) select l.id from line k cross join sessions as l on l.app_name = $1 and l.user_id
-    = $2 and l.id = k.id where l.id <> $3 and (l.expire_time is null or l.expire_time > $8) and l.base_revision
-    < $5 and exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = l.id
-    and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest =
-    $7);
+select l.id, cast(case when (l.expire_time is null or l.expire_time > $8) and exists (select 1 from events e
+    where e.app_name = $1 and e.user_id = $2 and e.session_id = l.id and e.incarnation = l.incarnation and e.id
+    = $4 and e.sequence = $5 and e.sequence > l.base_revision and e.commit_time = $6 and e.digest = $7) then 1
+    else 0 end as bigint) from json_each($3) as k cross join sessions as l on l.app_name = $1 and l.user_id =
+    $2 and l.forked_from = k.value union all select l.id, cast(0 as bigint) from json_each($3) as k cross join
+    removed_forks as l on l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value;
 
--- original
-with recursive line (id, source) as (select s.id, s.nearest_source from sessions s where s.app_name = $1 and
-    s.user_id = $2 and s.id = $3 union select l.id, l.nearest_source from line k cross join sessions as l on
-    l.app_name = $1 and l.user_id = $2 and l.id = k.source) select l.id from line k cross join sessions as l on
-    l.app_name = $1 and l.user_id = $2 and l.id = k.id where l.base_revision < $5 and
-    coalesce(l.forked_revision, 0) < $5 and exists (select 1 from events e where e.app_name = $1 and e.user_id
-    = $2 and e.session_id = l.id and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 and
-    e.commit_time = $6 and e.digest = $7) limit 1;
+-- source
+select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists (
+    select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
+    s.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7) then 1 else 0 end
+    as bigint) from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select
+    forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
 
 -- of_request
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -1076,12 +1075,17 @@ insert into artifact_names (app_name, user_id, session_id, incarnation, name, ne
 
 -- exported
 select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
-    lost_user_from, lost_user_through, lost_app_from, lost_app_through, case when s.nearest_source <>
-    s.forked_from then s.nearest_source end as nearest_source, coalesce((select max(e.redaction) from events e
-    where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.redaction is
-    not null), 0) as redacted, cast(case when exists (select 1 from artifact_names n where n.app_name = $1 and
-    n.user_id = $2 and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as bigint) as has_artifacts
-    from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
+    lost_user_from, lost_user_through, lost_app_from, lost_app_through, coalesce((select max(e.redaction) from
+    events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and
+    e.redaction is not null), 0) as redacted, cast(case when exists (select 1 from artifact_names n where
+    n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as
+    bigint) as has_artifacts from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    s.incarnation = $4;
+
+-- above
+select forked_from, cast(case when expire_time is null or expire_time > $4 then 1 else 0 end as bigint) from
+    sessions where app_name = $1 and user_id = $2 and id = $3 union all select forked_from, cast(0 as bigint)
+    from removed_forks where app_name = $1 and user_id = $2 and id = $3;
 
 -- exported_rows
 select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
@@ -1110,15 +1114,19 @@ select app_name, user_id, session_id, incarnation from imports where time < $1 -
 -- claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
 
+-- note_fork
+insert into removed_forks (app_name, user_id, id, forked_from) select app_name, user_id, $4, $5 from sessions
+    where app_name = $1 and user_id = $2 and id = $3 on conflict do nothing;
+
 -- insert_imported
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
-    forked_revision, nearest_source, imported_mark, imported_digest, commit_time, imported_revision,
-    created_user_revision, created_app_revision, lost_user_from, lost_user_through, lost_app_from,
-    lost_app_through, active_day) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16, $17, $18, $20, $5, $21, $22, $23, $24, $25, $26, $19 / 86400000000) on conflict do nothing; insert
-    into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000
-    from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $3;
+    forked_revision, imported_mark, imported_digest, commit_time, imported_revision, created_user_revision,
+    created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, active_day)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
+    $23, $24, $25, $18 / 86400000000) on conflict do nothing; insert into session_updates (app_name, user_id,
+    id, bucket) select app_name, user_id, id, update_time / 10000000 from sessions where changes() = 1 and
+    app_name = $1 and user_id = $2 and id = $3;
 
 -- user_take
 insert into user_scopes (app_name, user_id, revision, floor, emptied, imported, began) values ($1, $2, $3, $3,
@@ -1402,6 +1410,9 @@ delete from sessions where app_name = $1 and user_id = $2;
 
 -- unlist_updates_of_user
 delete from session_updates where app_name = $1 and user_id = $2;
+
+-- forget_removed_forks
+delete from removed_forks where app_name = $1 and user_id = $2;
 
 -- outlast_user_scope
 insert into erased_revisions (app_name, revision) select app_name, revision + 1 from user_scopes where app_name

@@ -35,8 +35,6 @@ create table sessions (
     -- The session of the same user, and its revision, of which this one is a fork.
     forked_from           text,
     forked_revision       integer,
-    -- That session, or once it is removed the nearest one above it that is there: redactions reach a fork from it. Null: none is left.
-    nearest_source        text,
     -- The Idempotency-Key of the request that made it, and a digest of what that asked.
     creation_key          text,
     creation_digest       blob,
@@ -66,7 +64,6 @@ create index sessions_by_app_create on sessions (app_name, create_time, user_id,
 create unique index sessions_creation_key on sessions (creation_key, user_id, app_name) where creation_key is not null;
 create index sessions_by_expiry on sessions (expire_time) where expire_time is not null;
 create index sessions_by_source on sessions (app_name, user_id, forked_from) where forked_from is not null;
-create index sessions_by_nearest_source on sessions (app_name, user_id, nearest_source) where nearest_source is not null;
 
 -- Where sessions stand in lists by their last update. Apart from them for PostgreSQL, where an update of a row that no index
 -- has to follow is cheap. `bucket` is the update time in whole tens of seconds, so most appends change nothing here; lists sort a
@@ -310,6 +307,17 @@ create table buried_sessions (
     constraint buried_sessions_pkey primary key (app_name, user_id, session_id, incarnation)
 );
 create index buried_by_erasure on buried_sessions (erasure) where erasure is not null;
+
+-- Forks that were removed, of which there were forks, and what they were forks of: redactions reach their forks through them. For as long
+-- as the user is there.
+create table removed_forks (
+    app_name    text not null,
+    user_id     text not null,
+    id          text not null,
+    forked_from text not null,
+    constraint removed_forks_pkey primary key (id, forked_from, user_id, app_name)
+) without rowid;
+create index removed_forks_by_source on removed_forks (app_name, user_id, forked_from);
 
 -- Sessions of which trimmed events are still to be emptied: those after `emptied`, up to the session's base.
 create table trims (

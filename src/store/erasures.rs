@@ -265,6 +265,7 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
     tx.execute(of_user(&statements.forget_imports_of_user)).await?;
     tx.execute(of_user(&statements.unlist_updates_of_user)).await?;
     tx.execute(of_user(&statements.unlist_sessions_of_user)).await?;
+    tx.execute(of_user(&statements.forget_removed_forks)).await?;
     tx.execute(of_user(&statements.outlast_user_scope)).await?;
     tx.execute(of_user(&statements.forget_user_scope)).await?;
     removed.sessions = sessions.len() as i64 + claimed as i64;
@@ -384,6 +385,7 @@ statements! { words,
     forget_imports_of_user: of_user("imports"),
     unlist_sessions_of_user: of_user("sessions"),
     unlist_updates_of_user: of_user("session_updates"),
+    forget_removed_forks: of_user("removed_forks"),
     /// Lets the state of users of the app begin above the revision of this one's.
     outlast_user_scope: "insert into erased_revisions (app_name, revision) \
                          select app_name, revision + 1 from user_scopes where app_name = $1 and user_id = $2 \

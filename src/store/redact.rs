@@ -181,17 +181,30 @@ async fn held(db: &mut impl Sql, row: &LockedSession, id: &EventId) -> Result<Op
     at_most_one(db, Query::of(&Statements::of(db).held, &row.key, row.head.incarnation).bind(id.as_str())).await
 }
 
-/// The forks that hold the event, and forks of these.
+/// The forks that hold the event, and forks of these, also by way of some that were removed.
 async fn forks(db: &mut impl Sql, redaction: &Redaction, event: &Held) -> Result<BTreeSet<SessionKey>> {
-    let query = of_copies(&Statements::of(db).forks, &redaction.key, event).bind(redaction.now.0);
-    let found: Vec<(String,)> = db.fetch(query).await?;
-    let key = |id: &str| SessionId::parse(id).map(|session| SessionKey { user: redaction.key.user.clone(), session });
-    found.iter().map(|(id,)| key(id).map_err(corrupt)).collect()
-}
-
-/// A query for other sessions that hold an event of this one.
-fn of_copies<'q>(text: &'static str, key: &'q SessionKey, event: &'q Held) -> Query<'q> {
-    Query::new(text).session(key).bind(&event.id).bind(event.sequence).bind(event.commit_time).bind(&*event.digest)
+    let user = &redaction.key.user;
+    let (mut seen, mut holding) = (HashSet::new(), BTreeSet::new());
+    let mut sources = vec![redaction.key.session.as_str().to_owned()];
+    while !sources.is_empty() {
+        // An id may have been used again, by a fork of what it is the source of.
+        sources.retain(|id| seen.insert(id.clone()));
+        let query = Query::new(&Statements::of(db).forks)
+            .user(user)
+            .bind(Some(&*sources))
+            .bind(redaction.event.as_str())
+            .bind(event.sequence)
+            .bind(event.commit_time)
+            .bind(&*event.digest)
+            .bind(redaction.now.0);
+        let found: Vec<(String, i64)> = db.fetch(query).await?;
+        for (id, _) in found.iter().filter(|(_, holds)| *holds == 1) {
+            holding.insert(SessionKey { user: user.clone(), session: SessionId::parse(id).map_err(corrupt)? });
+        }
+        sources = found.into_iter().map(|(id, _)| id).collect();
+    }
+    holding.remove(&redaction.key);
+    Ok(holding)
 }
 
 /// What the event wrote in shared scopes. A copy in a fork wrote nothing there, unless the session is gone that did.
@@ -240,8 +253,23 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
 
 /// Whether the session that wrote the event, of which this is a copy, has it still.
 async fn is_of_another(db: &mut impl Sql, key: &SessionKey, event: &Held) -> Result<bool> {
-    let query = of_copies(&Statements::of(db).original, key, event);
-    Ok(at_most_one::<(String,)>(db, query).await?.is_some())
+    let (mut seen, mut ids) = (HashSet::new(), vec![key.session.as_str().to_owned()]);
+    while let Some(id) = ids.pop() {
+        let query = Query::new(&Statements::of(db).source)
+            .user(&key.user)
+            .bind(&*id)
+            .bind(&event.id)
+            .bind(event.sequence)
+            .bind(event.commit_time)
+            .bind(&*event.digest);
+        let found: Vec<(Option<String>, i64)> = db.fetch(query).await?;
+        if found.iter().any(|(_, is_original)| *is_original == 1) {
+            return Ok(true);
+        }
+        seen.insert(id);
+        ids.extend(found.into_iter().filter_map(|(source, _)| source).filter(|source| !seen.contains(source)));
+    }
+    Ok(false)
 }
 
 /// The appends that remove what the event wrote from present states, for each session that has some of it.
@@ -352,12 +380,8 @@ async fn redacted(db: &mut impl Sql, query: &RedactedQuery) -> Result<Vec<(i64, 
     Ok(rows.into_iter().map(event).collect())
 }
 
-/// The session of a key.
-const OF_KEY: &str = "s.app_name = $1 and s.user_id = $2 and s.id = $3";
-
-/// The session `l` holds the event.
-const HOLDS: &str = "exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = l.id \
-                       and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7)";
+/// The session `l`, be it removed, is a fork of the session `k`.
+const IS_FORK: &str = "l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value";
 
 statements! { words,
     /// The event of the id `$5`, with what decides whether it is there, and whose it is.
@@ -367,25 +391,25 @@ statements! { words,
            s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
          from events e cross join sessions s where {OF_EVENT} and e.id = $5 and {OF_SESSION}"
     ),
-    /// The forks of a session, and theirs, that hold its event of the id `$4` with the sequence `$5`, the commit time `$6` and the digest
-    /// `$7`; `$8` is now, where the database has no clock. In one statement, as links change when a session is removed.
+    /// The forks of the sessions `$3`, expired and removed ones too, and whether they hold the event of the id `$4` with the sequence `$5`, the commit time `$6`
+    /// and the digest `$7`; `$8` is now, where the database has no clock.
     forks: format!(
-        "with recursive line (id) as (select s.id from sessions s where {OF_KEY} \
-           union select l.id from line k {}) \
-         select l.id from line k {} where l.id <> $3 and (l.expire_time is null or l.expire_time > {}) \
-           and l.base_revision < $5 and {HOLDS}",
-        (words.look_up)("sessions", "l.app_name = $1 and l.user_id = $2 and l.nearest_source = k.id"),
-        (words.look_up)("sessions", "l.app_name = $1 and l.user_id = $2 and l.id = k.id"),
-        words.present("$8")
+        "select l.id, cast(case when (l.expire_time is null or l.expire_time > {}) and exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 \
+             and e.session_id = l.id and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 \
+             and e.sequence > l.base_revision and e.commit_time = $6 and e.digest = $7) then 1 else 0 end as bigint) \
+         from {each} {} union all select l.id, cast(0 as bigint) from {each} {}",
+        words.present("$8"),
+        (words.look_up)("sessions", IS_FORK),
+        (words.look_up)("removed_forks", IS_FORK),
+        each = (words.each)("$3")
     ),
-    /// The one of the sessions above a session that has written its event of the id `$4`, and has it still.
-    original: format!(
-        "with recursive line (id, source) as (select s.id, s.nearest_source from sessions s where {OF_KEY} \
-           union select l.id, l.nearest_source from line k {}) \
-         select l.id from line k {} where l.base_revision < $5 and coalesce(l.forked_revision, 0) < $5 and {HOLDS} limit 1",
-        (words.look_up)("sessions", "l.app_name = $1 and l.user_id = $2 and l.id = k.source"),
-        (words.look_up)("sessions", "l.app_name = $1 and l.user_id = $2 and l.id = k.id")
-    ),
+    /// What a session, be it removed, is a fork of, and whether the event of the id `$4` is there and is no copy, with the sequence `$5`,
+    /// the commit time `$6` and the digest `$7`.
+    source: "select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists ( \
+               select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = s.incarnation \
+                 and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7) then 1 else 0 end as bigint) \
+             from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
+             union all select forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3",
     /// The events after the sequence `$5` of the same request: they were committed at `$6`, and saw the revisions `$7` and `$8`.
     of_request: format!(
         "select body from events where {OF_INCARNATION} and sequence > $5 and sequence < $5 + 1000 and commit_time = $6 \

@@ -177,13 +177,13 @@ statements! { words,
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time, \
                update_time_number, {SESSION_METADATA}, base_revision, initial_state, created_user_revision, \
-               created_app_revision, imported_revision, {LOST}, forked_from, forked_revision, nearest_source, creation_key, creation_digest, \
+               created_app_revision, imported_revision, {LOST}, forked_from, forked_revision, creation_key, creation_digest, \
                active_day) \
              select app_name, user_id, $5, $6, $8, {now}, {}(commit_time, {now}), coalesce($9, {now}), coalesce($10, {}), \
                {SESSION_METADATA}, base_revision, initial_state, created_user_revision, created_app_revision, \
                case when imported_revision > $8 then $8 else imported_revision end, \
                lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end, \
-               lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, id, $11, $12, {} \
+               lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12, {} \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
              on conflict do nothing",
             words.later,

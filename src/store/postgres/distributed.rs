@@ -16,9 +16,10 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// The tables that are distributed, in this order: where the first is, there go the others, and where the last is, all are.
 macro_rules! tables {
     () => {
-        "app_log app_patches app_scopes app_spans app_state artifact_names artifact_places artifact_spans artifact_state artifacts blob_chunks blobs blocked_users buried_sessions effective_ids effective_views erased_revisions erasure_counts erasures events imports policies \
-         scrubs session_spans session_state session_updates token_epochs trims user_log user_patches user_scopes user_spans \
-         user_state sessions"
+        "app_log app_patches app_scopes app_spans app_state artifact_names artifact_places artifact_spans artifact_state \
+         artifacts blob_chunks blobs blocked_users buried_sessions effective_ids effective_views erased_revisions \
+         erasure_counts erasures events imports policies removed_forks scrubs session_spans session_state session_updates \
+         token_epochs trims user_log user_patches user_scopes user_spans user_state sessions"
     };
 }
 const FIRST: &str = "app_log";

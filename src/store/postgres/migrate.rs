@@ -91,7 +91,7 @@ impl Migration<'_> {
             .await?;
         sqlx::raw_sql(PATIENCE).execute(&mut *tx).await?;
         // Whoever had the lock may have applied it.
-        let Ours { applied, schema, is_first, .. } = look(&mut tx, false, false).await?;
+        let Ours { applied, schema, is_first } = look(&mut tx, false, false).await?;
         if let Some(&version) = pending(&POSTGRES, &applied)?.first() {
             if !is_first {
                 let what = "new tables would be made elsewhere: let the search_path begin with it";

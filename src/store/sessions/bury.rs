@@ -15,10 +15,19 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// Removes the session's row and notes its incarnation for [`purge`]. Returns the change to announce.
 pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64, removal: Removal) -> Result<Committed> {
     let statements = Statements::of(db);
-    for text in [&statements.relink, &statements.unlist_update, &statements.unlist_session, &statements.bury_session] {
-        db.execute(Query::of(text, key, incarnation)).await?;
+    db.execute(Query::of(&statements.unlist_update, key, incarnation)).await?;
+    let unlist = Query::of(&statements.unlist_session, key, incarnation);
+    if let Some((Some(source),)) = at_most_one::<(Option<String>,)>(db, unlist).await? {
+        // Behind the removal: that waited for forks which were being made, and these are there now.
+        note_fork(db, key, &source).await?;
     }
+    leave(db, key, incarnation).await?;
     Ok(Committed::Session { key: key.clone(), incarnation, change: SessionChange::Deleted(removal) })
+}
+
+/// Notes what a removed session was a fork of, if forks of it are there.
+async fn note_fork(db: &mut impl Sql, key: &SessionKey, source: &str) -> Result<()> {
+    db.execute(Query::new(&Statements::of(db).note_fork).session(key).bind(source)).await.map(drop)
 }
 
 /// Notes an incarnation that has rows but no session for [`purge`].
@@ -56,16 +65,18 @@ pub async fn finish(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Re
 }
 
 statements! { _words,
-    /// Links its forks to what it is linked to itself.
-    relink: "update sessions as f set nearest_source = s.nearest_source from sessions as s \
-             where f.app_name = $1 and f.user_id = $2 and f.nearest_source = $3 \
-               and s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4",
     unlist_update: format!(
         "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
            and bucket = (select update_time / {UPDATE_BUCKET} from sessions \
              where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)"
     ),
-    unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
+    unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
+                     returning forked_from",
+    /// `$4` is what it was a fork of.
+    note_fork: "insert into removed_forks (app_name, user_id, id, forked_from) select k.app_name, k.user_id, $3, $4 \
+                from (select app_name, user_id from sessions where app_name = $1 and user_id = $2 and forked_from = $3 \
+                      union all select app_name, user_id from removed_forks where app_name = $1 and user_id = $2 and forked_from = $3) \
+                  as k limit 1 on conflict do nothing",
     bury_session: "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
                    values ($1, $2, $3, $4) on conflict do nothing",
     /// The last of the first `$5` events.

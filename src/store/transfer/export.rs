@@ -1,5 +1,7 @@
 //! A session as exports show it.
 
+use std::collections::HashSet;
+
 use crate::domain::ids::{EventId, SessionId};
 use crate::domain::json::RawJson;
 use crate::domain::query::{SessionQuery, StateFilter};
@@ -31,6 +33,10 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
     let moment = Moment { key, incarnation, revision: base, last: view.head.revision };
     // Before the first event nothing is named.
     let base_artifacts = if base > 0 && query.through.is_none() { all_then(tx, moment).await? } else { Vec::new() };
+    let nearest_source = match &view.head.forked_from {
+        Some((source, _)) if query.through.is_none() => nearest(tx, query, source).await?,
+        _ => None,
+    };
     let rows = exported_rows(tx, &view.head, (query.after, through), query.max_rows, query.max_bytes).await?;
     Ok(Some(Exported {
         more: rows.last().is_some_and(|last| last.sequence < through),
@@ -39,7 +45,7 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
         base_artifacts,
         has_artifacts: row.has_artifacts == 1,
         redacted: row.redacted,
-        nearest_source: row.nearest_source.map(|id| SessionId::parse(&id)).transpose().map_err(corrupt)?,
+        nearest_source,
         lost: row.lost.into(),
         origin: row.imported_mark,
         imported_digest: row.imported_digest,
@@ -51,6 +57,21 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
 
 async fn exported(db: &mut impl Sql, session: &SessionInfo) -> Result<ExportedRow> {
     one(db, Query::of(&Statements::of(db).exported, &session.key, session.incarnation)).await
+}
+
+/// The nearest session that is there above the source of a fork, if that is not there itself.
+async fn nearest(db: &mut impl Sql, query: &ExportQuery, source: &SessionId) -> Result<Option<SessionId>> {
+    let (mut seen, mut ids) = (HashSet::new(), vec![source.as_str().to_owned()]);
+    while let Some(id) = ids.pop() {
+        let above = Query::new(&Statements::of(db).above).user(&query.key.user).bind(&*id).bind(query.now.0);
+        let found: Vec<(Option<String>, i64)> = db.fetch(above).await?;
+        if found.iter().any(|(_, is_there)| *is_there == 1) {
+            return Ok(SessionId::parse(&id).map(Some).map_err(corrupt)?.filter(|id| id != source));
+        }
+        seen.insert(id);
+        ids.extend(found.into_iter().filter_map(|(source, _)| source).filter(|source| !seen.contains(source)));
+    }
+    Ok(None)
 }
 
 /// Rows of the log after one sequence, up to another.
@@ -71,15 +92,21 @@ async fn exported_rows(
     rows.into_iter().map(LogRow::try_from).collect()
 }
 
-statements! { _words,
+statements! { words,
     /// What of a session only exports show.
     exported: format!(
         "select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest, {LOST}, \
-           case when s.nearest_source <> s.forked_from then s.nearest_source end as nearest_source, \
            coalesce((select max(e.redaction) from events e where {OF_EVENT} and e.redaction is not null), 0) as redacted, \
            cast(case when exists (select 1 from artifact_names n where n.app_name = $1 and n.user_id = $2 \
              and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as bigint) as has_artifacts \
          from sessions s where {OF_SESSION}"
+    ),
+    /// What a session, be it removed, is a fork of, and whether it is there; `$4` is now, where the database has no clock.
+    above: format!(
+        "select forked_from, cast(case when expire_time is null or expire_time > {} then 1 else 0 end as bigint) \
+         from sessions where app_name = $1 and user_id = $2 and id = $3 \
+         union all select forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3",
+        words.present("$4")
     ),
     /// Rows of the log after the sequence `$5`, up to `$6`: up to `$7` rows and `$8` bytes, the first in any case. Those up to
     /// `$9` are stubs.
@@ -104,7 +131,6 @@ row! {
         imported_mark: Option<String>,
         imported_digest: Option<Vec<u8>>,
         lost: LostRow,
-        nearest_source: Option<String>,
         redacted: i64,
         has_artifacts: i64,
     }

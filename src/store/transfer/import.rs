@@ -60,6 +60,7 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((
             return Err(Refusal::SessionAlreadyExists.into());
         }
     }
+    note_fork(tx, import).await?;
     insert_state(tx, import).await?;
     if import.versions > 0 {
         // Of the session that had this id before, if there was one, nothing counts any more.
@@ -182,6 +183,16 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
     Ok(())
 }
 
+/// Notes what the removed source of a fork was a fork of.
+async fn note_fork(db: &mut impl Sql, import: &ImportEnd) -> Result<()> {
+    let Some(((source, _), above)) = import.begin.forked_from.as_ref().zip(import.nearest_source.as_ref()) else {
+        return Ok(());
+    };
+    let note =
+        Query::new(&Statements::of(db).note_fork).session(&import.key).bind(source.as_str()).bind(above.as_str());
+    db.execute(note).await.map(drop)
+}
+
 /// Inserts the row of an imported session; `false` if one of its id is there.
 async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<bool> {
     let begin = &import.begin;
@@ -198,7 +209,6 @@ async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<bool> {
         .bind(begin.base_state.text())
         .bind(source)
         .bind(revision)
-        .bind(import.nearest_source.as_ref().map(|id| id.as_str()).or(source))
         .bind(&begin.origin)
         .bind(import.sha256.as_slice())
         .bind(import.now.0)
@@ -274,16 +284,19 @@ statements! { words,
     ),
     /// Locks the row of an import, where the database is distributed.
     claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claim()),
+    /// Of the session `$3`, which is there: `$4` was a fork of `$5`.
+    note_fork: "insert into removed_forks (app_name, user_id, id, forked_from) select app_name, user_id, $4, $5 from sessions \
+                where app_name = $1 and user_id = $2 and id = $3 on conflict do nothing",
     /// Makes an imported session visible.
     insert_imported: (words.listed)(
         &format!(
             "insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, \
-               update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, nearest_source, \
+               update_time_number, {SESSION_METADATA}, base_revision, initial_state, forked_from, forked_revision, \
                imported_mark, imported_digest, commit_time, imported_revision, created_user_revision, created_app_revision, \
                {LOST}, active_day) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $20, $5, $21, \
-               $22, $23, $24, $25, $26, {}) on conflict do nothing",
-            words.day("$19")
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, \
+               $22, $23, $24, $25, {}) on conflict do nothing",
+            words.day("$18")
         ),
         "$3"
     ),

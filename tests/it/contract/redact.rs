@@ -381,6 +381,11 @@ on_both_databases! {
         // Another session of an id that was the source's.
         server.put(format!("{S}/deleted")).json("{}").await.expect(201);
         assert_eq!(remove(server, "e1").await.json()["forks"], 2);
+        // The source comes again, by an import.
+        let export = exported(server, &format!("{ONE}/export")).await;
+        server.delete(ONE).await.expect(204);
+        assert_all(&import(server, "", &export).await, "created", 1);
+        assert_eq!(remove(server, "e1").await.json()["forks"], 2);
         for session in ["last", "moved"] {
             let read = server.get(format!("{S}/{session}")).await.expect(200);
             assert!(!read.text().contains(SECRET), "{read}");
@@ -678,6 +683,8 @@ struct Model {
     shared: [Vec<Keys>; 2],
     /// In which session an event was appended.
     origin: Vec<String>,
+    /// Forks that were removed while forks of them were there, and what they were forks of.
+    removed: Vec<(String, String)>,
 }
 
 const PREFIXES: [&str; 2] = ["user:", "app:"];
@@ -739,27 +746,35 @@ impl Model {
         modelled.events.extend(events.iter().enumerate().map(|(n, (id, _))| (first + n, id.clone(), saw, false)));
     }
 
+    /// What is a fork, and of which session, by their ids.
+    fn forks(&self) -> impl Iterator<Item = (&String, &String)> {
+        let there = self.sessions.iter().filter_map(|(id, modelled)| Some((id, modelled.source.as_ref()?)));
+        there.chain(self.removed.iter().map(|(id, source)| (id, source)))
+    }
+
+    fn delete(&mut self, session: &str) {
+        let gone = self.sessions.remove(session).expect("a session");
+        let has_forks = self.forks().any(|(_, source)| source == session);
+        self.removed.extend(gone.source.filter(|_| has_forks).map(|source| (session.to_owned(), source)));
+    }
+
     /// Its forks, and theirs, which hold the event.
     fn holders(&self, session: &str, event: usize) -> Vec<String> {
-        let (mut reached, mut holders) = (BTreeSet::from([session.to_owned()]), Vec::new());
+        let mut reached = BTreeSet::from([session.to_owned()]);
         loop {
-            let more: Vec<String> = self
-                .sessions
-                .iter()
-                .filter(|(id, modelled)| {
-                    !reached.contains(*id) && modelled.source.as_ref().is_some_and(|source| reached.contains(source))
-                })
-                .map(|(id, _)| id.clone())
-                .collect();
+            let is_new = |(id, source): &(&String, &String)| reached.contains(*source) && !reached.contains(*id);
+            let more: Vec<String> = self.forks().filter(is_new).map(|(id, _)| id.clone()).collect();
             if more.is_empty() {
-                return holders;
+                break;
             }
-            let holds = |id: &&String| {
-                self.sessions[*id].events.iter().skip(self.sessions[*id].base).any(|(n, ..)| *n == event)
-            };
-            holders.extend(more.iter().filter(holds).cloned());
             reached.extend(more);
         }
+        reached.remove(session);
+        let holds = |id: &String| {
+            let modelled = self.sessions.get(id);
+            modelled.is_some_and(|of| of.events.iter().skip(of.base).any(|(n, ..)| *n == event))
+        };
+        reached.into_iter().filter(holds).collect()
     }
 
     /// Takes what the event wrote; how many forks hold it, and whether the session gets an event more.
@@ -914,10 +929,7 @@ async fn walk(server: &TestServer, seed: u64) {
             }
             15 if names.len() > 1 => {
                 server.delete(&path).await.expect(204);
-                let gone = model.sessions.remove(&session).expect("a session");
-                for modelled in model.sessions.values_mut().filter(|of| of.source.as_ref() == Some(&session)) {
-                    modelled.source = gone.source.clone();
-                }
+                model.delete(&session);
                 cache.retain(|of, _| !of.starts_with(&format!("{path}/")));
             }
             _ => {
@@ -1033,4 +1045,42 @@ async fn whoever_copies_or_reads_meanwhile_keeps_nothing(place: Place) {
     fleet.verify().await;
 }
 
+/// Forks are made, and the sources of forks are deleted, at the same time: a redaction reaches each that is left.
+async fn forks_of_what_goes_meanwhile_are_redacted(place: Place) {
+    const FAMILIES: usize = 12;
+    let fleet = place.fleet(PATIENT).await;
+    let api = fleet.api(0);
+    api.post(S).json(json!({"sessionId": "s"})).await.expect(201);
+    let secret = json!({"id": "e", "author": "a", "content": SECRET, "actions": {"stateDelta": {"k": SECRET}}});
+    api.post(EVENTS).json(secret).await.expect(201);
+    for n in 0..FAMILIES {
+        fork(&api, "s", json!({"sessionId": format!("a{n}")})).await;
+        fork(&api, &format!("a{n}"), json!({"sessionId": format!("b{n}")})).await;
+        fork(&api, &format!("b{n}"), json!({"sessionId": format!("c{n}")})).await;
+    }
+    let statuses = together((0..4 * FAMILIES).map(|n| {
+        let (api, family) = (fleet.api(n), n / 4);
+        async move {
+            match n % 4 {
+                0 => api.post(format!("{S}/a{family}/fork")).json(json!({"sessionId": format!("x{family}")})).await,
+                1 => api.post(format!("{S}/b{family}/fork")).json(json!({"sessionId": format!("y{family}")})).await,
+                2 => api.delete(format!("{S}/a{family}")).await,
+                _ => api.delete(format!("{S}/b{family}")).await,
+            }
+            .status()
+        }
+    }))
+    .await;
+    // A fork may come too late.
+    let is_done = |(n, status): (usize, &u16)| if n % 4 < 2 { [201, 404].contains(status) } else { *status == 204 };
+    assert!(statuses.iter().enumerate().all(is_done), "{statuses:?}");
+    let made = statuses.iter().filter(|status| **status == 201).count();
+    assert_eq!(remove(&api, "e").await.json()["forks"], FAMILIES + made);
+    let list = api.get(format!("{S}?pageSize=1000&includeState=true")).await.expect(200);
+    assert_eq!(list.json()["sessions"].as_array().expect("sessions").len(), 1 + FAMILIES + made);
+    assert!(!list.text().contains(SECRET), "{list}");
+    fleet.verify().await;
+}
+
 on_both_databases!(whoever_copies_or_reads_meanwhile_keeps_nothing);
+on_both_databases!(forks_of_what_goes_meanwhile_are_redacted);
