@@ -175,12 +175,6 @@ delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and
 delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 returning
     forked_from;
 
--- note_fork
-insert into removed_forks (app_name, user_id, id, forked_from) select k.app_name, k.user_id, $3, $4 from
-    (select app_name, user_id from sessions where app_name = $1 and user_id = $2 and forked_from = $3 union all
-    select app_name, user_id from removed_forks where app_name = $1 and user_id = $2 and forked_from = $3) as k
-    limit 1 on conflict do nothing;
-
 -- bury_session
 insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
     nothing;
@@ -206,6 +200,16 @@ delete from session_spans where app_name = $1 and user_id = $2 and session_id = 
 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- note_removed
+insert into removed_forks (app_name, user_id, id, forked_from) select k.app_name, k.user_id, $3, $4 from
+    (select app_name, user_id from sessions where app_name = $1 and user_id = $2 and forked_from = $3 union all
+    select app_name, user_id from removed_forks where app_name = $1 and user_id = $2 and forked_from = $3) as k
+    limit 1 on conflict do nothing;
+
+-- note_imported
+insert into removed_forks (app_name, user_id, id, forked_from) select app_name, user_id, $4, $5 from sessions
+    where app_name = $1 and user_id = $2 and id = $3 on conflict do nothing;
 
 -- first_of_invocation
 select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
@@ -711,9 +715,9 @@ select l.id, cast(case when (l.expire_time is null or l.expire_time > ((extract(
     as bigint) from unnest($3::text[]) as k(value) cross join lateral (select * from removed_forks l where
     l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value offset 0) as l;
 
--- source
-select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists (
-    select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
+-- is_original
+select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists
+    (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
     s.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7) then 1 else 0 end
     as bigint) from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select
     forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
@@ -1103,10 +1107,10 @@ select s.initial_state, s.created_user_revision, s.created_app_revision, s.impor
     bigint) as has_artifacts from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
     s.incarnation = $4;
 
--- above
-select forked_from, cast(case when expire_time is null or expire_time > ((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) then 1 else 0 end as bigint) from sessions
-    where app_name = $1 and user_id = $2 and id = $3 union all select forked_from, cast(0 as bigint) from
+-- is_there
+select s.forked_from, cast(case when s.expire_time is null or s.expire_time > ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) then 1 else 0 end as bigint) from sessions s
+    where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select forked_from, cast(0 as bigint) from
     removed_forks where app_name = $1 and user_id = $2 and id = $3;
 
 -- exported_rows
@@ -1138,10 +1142,6 @@ select app_name, user_id, session_id, incarnation from imports where time < ((ex
 
 -- claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
-
--- note_fork
-insert into removed_forks (app_name, user_id, id, forked_from) select app_name, user_id, $4, $5 from sessions
-    where app_name = $1 and user_id = $2 and id = $3 on conflict do nothing;
 
 -- insert_imported
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,

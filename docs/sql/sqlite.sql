@@ -175,12 +175,6 @@ delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and
 delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 returning
     forked_from;
 
--- note_fork
-insert into removed_forks (app_name, user_id, id, forked_from) select k.app_name, k.user_id, $3, $4 from
-    (select app_name, user_id from sessions where app_name = $1 and user_id = $2 and forked_from = $3 union all
-    select app_name, user_id from removed_forks where app_name = $1 and user_id = $2 and forked_from = $3) as k
-    limit 1 on conflict do nothing;
-
 -- bury_session
 insert into buried_sessions (app_name, user_id, session_id, incarnation) values ($1, $2, $3, $4) on conflict do
     nothing;
@@ -206,6 +200,16 @@ delete from session_spans where app_name = $1 and user_id = $2 and session_id = 
 
 -- forget_buried
 delete from buried_sessions where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
+
+-- note_removed
+insert into removed_forks (app_name, user_id, id, forked_from) select k.app_name, k.user_id, $3, $4 from
+    (select app_name, user_id from sessions where app_name = $1 and user_id = $2 and forked_from = $3 union all
+    select app_name, user_id from removed_forks where app_name = $1 and user_id = $2 and forked_from = $3) as k
+    limit 1 on conflict do nothing;
+
+-- note_imported
+insert into removed_forks (app_name, user_id, id, forked_from) select app_name, user_id, $4, $5 from sessions
+    where app_name = $1 and user_id = $2 and id = $3 on conflict do nothing;
 
 -- first_of_invocation
 select min(sequence) from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
@@ -693,9 +697,9 @@ select l.id, cast(case when (l.expire_time is null or l.expire_time > $8) and ex
     $2 and l.forked_from = k.value union all select l.id, cast(0 as bigint) from json_each($3) as k cross join
     removed_forks as l on l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value;
 
--- source
-select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists (
-    select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
+-- is_original
+select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists
+    (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
     s.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7) then 1 else 0 end
     as bigint) from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select
     forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
@@ -1082,10 +1086,10 @@ select s.initial_state, s.created_user_revision, s.created_app_revision, s.impor
     bigint) as has_artifacts from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
     s.incarnation = $4;
 
--- above
-select forked_from, cast(case when expire_time is null or expire_time > $4 then 1 else 0 end as bigint) from
-    sessions where app_name = $1 and user_id = $2 and id = $3 union all select forked_from, cast(0 as bigint)
-    from removed_forks where app_name = $1 and user_id = $2 and id = $3;
+-- is_there
+select s.forked_from, cast(case when s.expire_time is null or s.expire_time > $4 then 1 else 0 end as bigint)
+    from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select forked_from, cast(0
+    as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
 
 -- exported_rows
 select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
@@ -1113,10 +1117,6 @@ select app_name, user_id, session_id, incarnation from imports where time < $1 -
 
 -- claim_import
 select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
-
--- note_fork
-insert into removed_forks (app_name, user_id, id, forked_from) select app_name, user_id, $4, $5 from sessions
-    where app_name = $1 and user_id = $2 and id = $3 on conflict do nothing;
 
 -- insert_imported
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,

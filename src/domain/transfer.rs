@@ -1441,9 +1441,9 @@ mod tests {
 
         #[test]
         fn a_line_that_shows_other_than_its_exact_text_is_refused(value in value(), other in value()) {
-            let raw = object(&[value]);
-            let shown = object(&[other]);
-            prop_assume!(has_line_break(&raw) && !has_line_break(&shown) && on_one_line(&raw) != shown);
+            // A place between tokens where the other text has nothing.
+            let raw = object(&[value]).replacen('{', "{\n", 1);
+            let shown = on_one_line(&object(&[other]));
             let mut line = typed("app.state");
             line.push("revision", "1");
             line.push("state", &shown);

@@ -76,6 +76,7 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         sessions::create::Statements::named(words),
         sessions::change::Statements::named(words),
         sessions::bury::Statements::named(words),
+        sessions::sources::Statements::named(words),
         appends::absent::Statements::named(words),
         shared::statements::ScopeStatements::named(words),
         leases::Statements::named(words),

@@ -52,18 +52,18 @@ pub fn all_applied(migrator: &Migrator, applied: &[Applied]) -> Result<(), Store
     }
 }
 
-/// Those that the database lacks, by their versions.
+/// Those that the database lacks, in their order.
 ///
 /// # Errors
 /// One was applied in another form, or in part.
-pub fn pending(migrator: &Migrator, applied: &[Applied]) -> Result<Vec<i64>, StoreError> {
+pub fn pending<'m>(migrator: &'m Migrator, applied: &[Applied]) -> Result<Vec<&'m Migration>, StoreError> {
     if let Some(Applied { version, .. }) = applied.iter().find(|applied| !applied.success) {
         return Err(StoreError::config(format!("migration {version} was applied in part: restore a backup")));
     }
     let mut pending = Vec::new();
     for migration in migrator.iter() {
         match applied.iter().find(|applied| applied.version == migration.version) {
-            None => pending.push(migration.version),
+            None => pending.push(migration),
             Some(applied) if *applied.checksum == *migration.checksum => {}
             Some(_) => return Err(StoreError::config(ANOTHER_BUILD)),
         }

@@ -24,9 +24,10 @@ use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::{End, apply};
 use crate::store::sessions::change::judge;
 use crate::store::sessions::read::{head, not_there};
+use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_SESSION};
-use crate::store::sql::query::{Query, Sql, at_most_one, row};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::rows::LostRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
@@ -253,23 +254,9 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
 
 /// Whether the session that wrote the event, of which this is a copy, has it still.
 async fn is_of_another(db: &mut impl Sql, key: &SessionKey, event: &Held) -> Result<bool> {
-    let (mut seen, mut ids) = (HashSet::new(), vec![key.session.as_str().to_owned()]);
-    while let Some(id) = ids.pop() {
-        let query = Query::new(&Statements::of(db).source)
-            .user(&key.user)
-            .bind(&*id)
-            .bind(&event.id)
-            .bind(event.sequence)
-            .bind(event.commit_time)
-            .bind(&*event.digest);
-        let found: Vec<(Option<String>, i64)> = db.fetch(query).await?;
-        if found.iter().any(|(_, is_original)| *is_original == 1) {
-            return Ok(true);
-        }
-        seen.insert(id);
-        ids.extend(found.into_iter().filter_map(|(source, _)| source).filter(|source| !seen.contains(source)));
-    }
-    Ok(false)
+    let event =
+        [Value::from(&event.id), event.sequence.into(), event.commit_time.into(), event.digest.as_slice().into()];
+    Ok(first(db, &Statements::of(db).is_original, (&key.user, &key.session), &event).await?.is_some())
 }
 
 /// The appends that remove what the event wrote from present states, for each session that has some of it.
@@ -391,25 +378,26 @@ statements! { words,
            s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
          from events e cross join sessions s where {OF_EVENT} and e.id = $5 and {OF_SESSION}"
     ),
-    /// The forks of the sessions `$3`, expired and removed ones too, and whether they hold the event of the id `$4` with the sequence `$5`, the commit time `$6`
-    /// and the digest `$7`; `$8` is now, where the database has no clock.
+    /// The forks of the sessions `$3`, expired and removed ones too, and whether they hold the event of the id `$4` with the sequence `$5`,
+    /// the commit time `$6` and the digest `$7`; `$8` is now, where the database has no clock.
     forks: format!(
-        "select l.id, cast(case when (l.expire_time is null or l.expire_time > {}) and exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 \
-             and e.session_id = l.id and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 \
-             and e.sequence > l.base_revision and e.commit_time = $6 and e.digest = $7) then 1 else 0 end as bigint) \
+        "select l.id, cast(case when (l.expire_time is null or l.expire_time > {}) \
+             and exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = l.id \
+               and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 and e.sequence > l.base_revision \
+               and e.commit_time = $6 and e.digest = $7) then 1 else 0 end as bigint) \
          from {each} {} union all select l.id, cast(0 as bigint) from {each} {}",
         words.present("$8"),
         (words.look_up)("sessions", IS_FORK),
         (words.look_up)("removed_forks", IS_FORK),
         each = (words.each)("$3")
     ),
-    /// What a session, be it removed, is a fork of, and whether the event of the id `$4` is there and is no copy, with the sequence `$5`,
-    /// the commit time `$6` and the digest `$7`.
-    source: "select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists ( \
-               select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = s.incarnation \
-                 and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7) then 1 else 0 end as bigint) \
-             from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
-             union all select forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3",
+    /// Upwards: whether the session has the event of the id `$4`, which is no copy, with the sequence `$5`, the commit time `$6` and the
+    /// digest `$7`.
+    is_original: upwards(
+        "s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists (select 1 from events e where e.app_name = $1 \
+           and e.user_id = $2 and e.session_id = $3 and e.incarnation = s.incarnation and e.id = $4 and e.sequence = $5 \
+           and e.commit_time = $6 and e.digest = $7)"
+    ),
     /// The events after the sequence `$5` of the same request: they were committed at `$6`, and saw the revisions `$7` and `$8`.
     of_request: format!(
         "select body from events where {OF_INCARNATION} and sequence > $5 and sequence < $5 + 1000 and commit_time = $6 \

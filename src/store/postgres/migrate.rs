@@ -92,12 +92,12 @@ impl Migration<'_> {
         sqlx::raw_sql(PATIENCE).execute(&mut *tx).await?;
         // Whoever had the lock may have applied it.
         let Ours { applied, schema, is_first } = look(&mut tx, false, false).await?;
-        if let Some(&version) = pending(&POSTGRES, &applied)?.first() {
+        if let Some(migration) = pending(&POSTGRES, &applied)?.first() {
             if !is_first {
                 let what = "new tables would be made elsewhere: let the search_path begin with it";
                 return Err(StoreError::config(format!("sessiond's tables are in the schema {schema}, and {what}")));
             }
-            apply(&mut tx, version).await.map_err(not_allowed)?;
+            apply(&mut tx, migration).await.map_err(not_allowed)?;
         }
         tx.commit().await?;
         conn.close().await?;
@@ -129,25 +129,23 @@ impl Migration<'_> {
 
 /// Applies a migration, and notes it as sqlx would, but that it prepares its statements by name, which PgBouncer would pass on with the
 /// server's connection.
-async fn apply(conn: &mut PgConnection, version: i64) -> Result<()> {
+async fn apply(conn: &mut PgConnection, migration: &sqlx::migrate::Migration) -> Result<()> {
     const NOTES: &str = "create table if not exists sessiond_migrations (version bigint primary key, description text not null, \
                          installed_on timestamptz not null default now(), success boolean not null, checksum bytea not null, \
                          execution_time bigint not null)";
     const NOTE: &str = "insert into sessiond_migrations (version, description, success, checksum, execution_time) \
                         values ($1, $2, true, $3, -1)";
     sqlx::raw_sql(NOTES).execute(&mut *conn).await?;
-    for migration in POSTGRES.iter().filter(|migration| migration.version == version) {
-        for statement in statements(migration.sql.as_str()) {
-            sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
-        }
-        sqlx::query(NOTE)
-            .persistent(false)
-            .bind(migration.version)
-            .bind(&*migration.description)
-            .bind(&*migration.checksum)
-            .execute(&mut *conn)
-            .await?;
+    for statement in statements(migration.sql.as_str()) {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
     }
+    sqlx::query(NOTE)
+        .persistent(false)
+        .bind(migration.version)
+        .bind(&*migration.description)
+        .bind(&*migration.checksum)
+        .execute(&mut *conn)
+        .await?;
     Ok(())
 }
 

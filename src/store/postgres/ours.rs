@@ -24,15 +24,19 @@ const SCHEMA: &str = "select current_setting('server_version_num')::int / 10000,
                         select from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
                         where p.proname = f.name and s.nspname = $2 and pg_function_is_visible(p.oid)))";
 
-/// The tables of the schema `$1` with the names `$2`, each with the rights that the role lacks to change rows; the functions `$3` that it
-/// may not call; schemas of the path in which everybody may make functions.
-const RIGHTS: &str = "select c.relname::text, array(select r.name from unnest(array['insert', 'update', 'delete']) as r(name) \
-                          where not has_table_privilege(c.oid, r.name)) \
-                      from pg_class c join pg_namespace s on s.oid = c.relnamespace where s.nspname = $1 and c.relname = any($2::text[]) \
-                      union all select p.proname::text, array['execute'] from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
-                      where s.nspname = $1 and p.proname = any($3::text[]) and not has_function_privilege(p.oid, 'execute') \
-                      union all select s.nspname::text, array['create'] from pg_namespace s \
-                      where s.nspname = any(current_schemas(false)) and has_schema_privilege('public', s.oid, 'create')";
+/// The tables of the schema `$1` with the names `$2`, each with the rights that the role lacks to change rows.
+const LACKING: &str = "select c.relname::text, array(select r.name from unnest(array['insert', 'update', 'delete']) as r(name) \
+                         where not has_table_privilege(c.oid, r.name)) \
+                       from pg_class c join pg_namespace s on s.oid = c.relnamespace \
+                       where s.nspname = $1 and c.relname = any($2::text[])";
+
+/// The functions of the schema `$1` with the names `$2` that the role may not call.
+const NOT_CALLED: &str = "select p.proname::text from pg_proc p join pg_namespace s on s.oid = p.pronamespace \
+                          where s.nspname = $1 and p.proname = any($2::text[]) and not has_function_privilege(p.oid, 'execute')";
+
+/// The schemas of the path in which everybody may make functions.
+const OPEN: &str = "select s.nspname::text from pg_namespace s \
+                    where s.nspname = any(current_schemas(false)) and has_schema_privilege('public', s.oid, 'create')";
 
 /// Rights that docs/postgresql.md takes away.
 const UNNEEDED: [(&str, &[&str]); 3] =
@@ -58,9 +62,7 @@ type Place = (i32, String, Option<String>, String, Vec<String>);
 /// # Errors
 /// They lead to another program's, or past ours; the path leads nowhere. The server is too old, or has another encoding.
 pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Result<Ours> {
-    let tables = names(&POSTGRES, "table");
-    let asked: Vec<&str> = [TABLE].into_iter().chain(tables).collect();
-    let leads: Vec<Lead> = sqlx::query_as(NAMES).persistent(persistent).bind(asked).fetch_all(&mut *conn).await?;
+    let leads: Vec<Lead> = sqlx::query_as(NAMES).persistent(persistent).bind(tables()).fetch_all(&mut *conn).await?;
     let home = leads.first().and_then(|(_, schema, kind, ..)| Some((schema.clone()?, kind.clone()?)));
     let (version, encoding, current, path, astray): Place = sqlx::query_as(SCHEMA)
         .persistent(persistent)
@@ -129,28 +131,33 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
 
 /// What the role may not do that something needs, and what others may do that they should not. It keeps nothing else from being served.
 pub async fn warnings(conn: &mut PgConnection, persistent: bool, schema: &str) -> Result<Vec<String>> {
-    let tables: Vec<&str> = [TABLE].into_iter().chain(names(&POSTGRES, "table")).collect();
-    let rights: Vec<(String, Vec<String>)> = sqlx::query_as(RIGHTS)
+    let lacking: Vec<(String, Vec<String>)> =
+        sqlx::query_as(LACKING).persistent(persistent).bind(schema).bind(tables()).fetch_all(&mut *conn).await?;
+    let not_called: Vec<String> = sqlx::query_scalar(NOT_CALLED)
         .persistent(persistent)
         .bind(schema)
-        .bind(tables)
         .bind(names(&POSTGRES, "function"))
-        .fetch_all(conn)
+        .fetch_all(&mut *conn)
         .await?;
-    let warning = |(name, rights): (String, Vec<String>)| match &*rights.iter().map(String::as_str).collect::<Vec<_>>()
-    {
-        ["execute"] => Some(format!("the role may not execute {schema}.{name}")),
-        ["create"] => Some(format!(
+    let open: Vec<String> = sqlx::query_scalar(OPEN).persistent(persistent).fetch_all(conn).await?;
+    let lacking = lacking.into_iter().filter_map(|(name, rights)| {
+        let unneeded = UNNEEDED.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, rights)| rights);
+        let lacks: Vec<&str> = rights.iter().map(String::as_str).filter(|right| !unneeded.contains(right)).collect();
+        (!lacks.is_empty()).then(|| format!("the role may not {} rows of {schema}.{name}", lacks.join(", ")))
+    });
+    let not_called = not_called.into_iter().map(|name| format!("the role may not execute {schema}.{name}"));
+    let open = open.into_iter().map(|name| {
+        format!(
             "everybody may make functions in the schema {name}, to which the search_path leads, and sessiond may call them: `revoke \
              create on schema {name} from public`"
-        )),
-        rights => {
-            let unneeded = UNNEEDED.iter().find(|(table, _)| *table == name).map_or(&[][..], |(_, rights)| rights);
-            let lacks: Vec<&str> = rights.iter().copied().filter(|right| !unneeded.contains(right)).collect();
-            (!lacks.is_empty()).then(|| format!("the role may not {} rows of {schema}.{name}", lacks.join(", ")))
-        }
-    };
-    Ok(rights.into_iter().filter_map(warning).collect())
+        )
+    });
+    Ok(lacking.chain(not_called).chain(open).collect())
+}
+
+/// The names of our tables, the one of the migrations first.
+fn tables() -> Vec<&'static str> {
+    [TABLE].into_iter().chain(names(&POSTGRES, "table")).collect()
 }
 
 /// Refuses a schema in which names of ours are taken. What is behind it in the path is not met once ours are there.

@@ -6,6 +6,7 @@ use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::error::StoreError;
 use crate::store::past::by::{self, Events};
+use crate::store::sessions::sources::note_removed;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::statements::statements;
@@ -19,15 +20,10 @@ pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64, removal
     let unlist = Query::of(&statements.unlist_session, key, incarnation);
     if let Some((Some(source),)) = at_most_one::<(Option<String>,)>(db, unlist).await? {
         // Behind the removal: that waited for forks which were being made, and these are there now.
-        note_fork(db, key, &source).await?;
+        note_removed(db, key, &source).await?;
     }
     leave(db, key, incarnation).await?;
     Ok(Committed::Session { key: key.clone(), incarnation, change: SessionChange::Deleted(removal) })
-}
-
-/// Notes what a removed session was a fork of, if forks of it are there.
-async fn note_fork(db: &mut impl Sql, key: &SessionKey, source: &str) -> Result<()> {
-    db.execute(Query::new(&Statements::of(db).note_fork).session(key).bind(source)).await.map(drop)
 }
 
 /// Notes an incarnation that has rows but no session for [`purge`].
@@ -72,11 +68,6 @@ statements! { _words,
     ),
     unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
                      returning forked_from",
-    /// `$4` is what it was a fork of.
-    note_fork: "insert into removed_forks (app_name, user_id, id, forked_from) select k.app_name, k.user_id, $3, $4 \
-                from (select app_name, user_id from sessions where app_name = $1 and user_id = $2 and forked_from = $3 \
-                      union all select app_name, user_id from removed_forks where app_name = $1 and user_id = $2 and forked_from = $3) \
-                  as k limit 1 on conflict do nothing",
     bury_session: "insert into buried_sessions (app_name, user_id, session_id, incarnation) \
                    values ($1, $2, $3, $4) on conflict do nothing",
     /// The last of the first `$5` events.

@@ -5,6 +5,7 @@ pub mod change;
 pub mod create;
 pub mod list;
 pub mod read;
+pub mod sources;
 
 use std::sync::Arc;
 

@@ -114,6 +114,7 @@ pub async fn at_most_one<R: Row>(db: &mut impl Sql, query: Query<'_>) -> Result<
 }
 
 /// A value to be bound.
+#[derive(Clone)]
 pub enum Value<'a> {
     Text(Option<Cow<'a, str>>),
     Integer(Option<i64>),

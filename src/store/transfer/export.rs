@@ -1,7 +1,5 @@
 //! A session as exports show it.
 
-use std::collections::HashSet;
-
 use crate::domain::ids::{EventId, SessionId};
 use crate::domain::json::RawJson;
 use crate::domain::query::{SessionQuery, StateFilter};
@@ -12,6 +10,7 @@ use crate::store::artifacts::named::{Moment, all_then};
 use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::sessions::read::session;
+use crate::store::sessions::sources::{first, upwards};
 use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::filter::plain_text;
 use crate::store::sql::query::{Query, Sql, one, row};
@@ -61,17 +60,8 @@ async fn exported(db: &mut impl Sql, session: &SessionInfo) -> Result<ExportedRo
 
 /// The nearest session that is there above the source of a fork, if that is not there itself.
 async fn nearest(db: &mut impl Sql, query: &ExportQuery, source: &SessionId) -> Result<Option<SessionId>> {
-    let (mut seen, mut ids) = (HashSet::new(), vec![source.as_str().to_owned()]);
-    while let Some(id) = ids.pop() {
-        let above = Query::new(&Statements::of(db).above).user(&query.key.user).bind(&*id).bind(query.now.0);
-        let found: Vec<(Option<String>, i64)> = db.fetch(above).await?;
-        if found.iter().any(|(_, is_there)| *is_there == 1) {
-            return Ok(SessionId::parse(&id).map(Some).map_err(corrupt)?.filter(|id| id != source));
-        }
-        seen.insert(id);
-        ids.extend(found.into_iter().filter_map(|(source, _)| source).filter(|source| !seen.contains(source)));
-    }
-    Ok(None)
+    let found = first(db, &Statements::of(db).is_there, (&query.key.user, source), &[query.now.0.into()]).await?;
+    Ok(found.filter(|id| id != source))
 }
 
 /// Rows of the log after one sequence, up to another.
@@ -101,13 +91,8 @@ statements! { words,
              and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as bigint) as has_artifacts \
          from sessions s where {OF_SESSION}"
     ),
-    /// What a session, be it removed, is a fork of, and whether it is there; `$4` is now, where the database has no clock.
-    above: format!(
-        "select forked_from, cast(case when expire_time is null or expire_time > {} then 1 else 0 end as bigint) \
-         from sessions where app_name = $1 and user_id = $2 and id = $3 \
-         union all select forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3",
-        words.present("$4")
-    ),
+    /// Upwards: whether the session is there; `$4` is now, where the database has no clock.
+    is_there: upwards(&format!("s.expire_time is null or s.expire_time > {}", words.present("$4"))),
     /// Rows of the log after the sequence `$5`, up to `$6`: up to `$7` rows and `$8` bytes, the first in any case. Those up to
     /// `$9` are stubs.
     exported_rows: format!(

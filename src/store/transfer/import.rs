@@ -15,6 +15,7 @@ use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::bury;
 use crate::store::sessions::create::{InTheWay, in_the_way, insert_listed};
+use crate::store::sessions::sources::note_imported;
 use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, LOST, OF_INCARNATION, OWNER, Part, SESSION_METADATA};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one};
 use crate::store::sql::rows::IncarnationRow;
@@ -60,7 +61,9 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((
             return Err(Refusal::SessionAlreadyExists.into());
         }
     }
-    note_fork(tx, import).await?;
+    if let Some(((source, _), above)) = import.begin.forked_from.as_ref().zip(import.nearest_source.as_ref()) {
+        note_imported(tx, key, source, above).await?;
+    }
     insert_state(tx, import).await?;
     if import.versions > 0 {
         // Of the session that had this id before, if there was one, nothing counts any more.
@@ -183,16 +186,6 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
     Ok(())
 }
 
-/// Notes what the removed source of a fork was a fork of.
-async fn note_fork(db: &mut impl Sql, import: &ImportEnd) -> Result<()> {
-    let Some(((source, _), above)) = import.begin.forked_from.as_ref().zip(import.nearest_source.as_ref()) else {
-        return Ok(());
-    };
-    let note =
-        Query::new(&Statements::of(db).note_fork).session(&import.key).bind(source.as_str()).bind(above.as_str());
-    db.execute(note).await.map(drop)
-}
-
 /// Inserts the row of an imported session; `false` if one of its id is there.
 async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<bool> {
     let begin = &import.begin;
@@ -284,9 +277,6 @@ statements! { words,
     ),
     /// Locks the row of an import, where the database is distributed.
     claim_import: format!("select 1 from imports where {OF_INCARNATION}{}", words.claim()),
-    /// Of the session `$3`, which is there: `$4` was a fork of `$5`.
-    note_fork: "insert into removed_forks (app_name, user_id, id, forked_from) select app_name, user_id, $4, $5 from sessions \
-                where app_name = $1 and user_id = $2 and id = $3 on conflict do nothing",
     /// Makes an imported session visible.
     insert_imported: (words.listed)(
         &format!(
