@@ -46,5 +46,5 @@ def app() -> str:
 @pytest.fixture
 def plain(server: Server) -> Iterator[httpx.Client]:
     """Another client of the same server, of plain HTTP."""
-    with httpx.Client(base_url=f"{server.url}/v1") as client:
+    with httpx.Client(base_url=f"{server.url}/v1", timeout=60) as client:
         yield client

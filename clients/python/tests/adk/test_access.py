@@ -35,7 +35,7 @@ class Closed:
     def plain(self) -> httpx.Client:
         """The administrator, by plain HTTP."""
         headers = {"Authorization": f"Bearer {self.admin_key_file.read_text(encoding='utf-8').strip()}"}
-        return httpx.Client(base_url=f"{self.server.url}/v1", headers=headers)
+        return httpx.Client(base_url=f"{self.server.url}/v1", headers=headers, timeout=60)
 
     def key(self, app: str, role: str = "agent") -> dict[str, Any]:
         """Makes a key for all users of an app."""
@@ -106,7 +106,7 @@ async def test_a_minted_token_is_for_one_user_of_one_app(closed: Closed, app: st
     assert longer.expire_time - minted.expire_time > 3599
     assert minted.token.startswith("sdu_")
 
-    with httpx.Client(headers={"Authorization": f"Bearer {minted.token}"}) as plain:
+    with httpx.Client(headers={"Authorization": f"Bearer {minted.token}"}, timeout=60) as plain:
         known = plain.get(f"{closed.server.url}/v1/whoami").raise_for_status().json()
     assert (known["role"], known["apps"], known["users"]) == ("user", [app], ["Ada/1"])
     assert known["expireTime"] == minted.expire_time

@@ -552,7 +552,7 @@ async def test_a_server_that_takes_no_byte_is_given_up() -> None:
     ended = asyncio.Event()
     listener = await asyncio.start_server(swallow_nothing, "127.0.0.1", 0)
     url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    async with SessiondArtifactService(url, timeout=0.2, retry_for=0) as service:
+    async with SessiondArtifactService(url, timeout=1, retry_for=0) as service:
         with pytest.raises(SessiondError, match="WriteTimeout") as failed:
             await Drawer(service, "a").save("a", data(bytes(64 << 20)))
         assert failed.value.outcome == "unknown"
@@ -569,12 +569,12 @@ async def test_a_file_may_take_longer_than_the_timeout(app: str) -> None:
         writer.write("\r\n".join(head).encode())
         for _ in range(8):
             writer.write(b"x")
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.4)
         writer.close()
 
     listener = await asyncio.start_server(slowly, "127.0.0.1", 0)
     url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    async with SessiondArtifactService(url, timeout=0.5, retry_for=0) as service:
+    async with SessiondArtifactService(url, timeout=3, retry_for=0) as service:
         assert await Drawer(service, app).load("a") == data(b"x" * 8, "a/b")
     listener.close()
 

@@ -40,7 +40,7 @@ def env() -> dict[str, str]:
 
 @pytest.fixture
 def plain(own_server: Server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{own_server.url}/v1") as client:
+    with httpx.Client(base_url=f"{own_server.url}/v1", timeout=60) as client:
         yield client
 
 
@@ -52,7 +52,7 @@ def adk(
     uri = own_server.url.replace("http://", "sessiond://")
     uris = [f"--session_service_uri={uri}", f"--artifact_service_uri={uri}?timeout=10"]
     command = [*ADK, request.param, *uris, "--port", url.rpartition(":")[2], str(agents)]
-    with running(*command, url=f"{url}/list-apps", env=env), httpx.Client(base_url=url) as client:
+    with running(*command, url=f"{url}/list-apps", env=env), httpx.Client(base_url=url, timeout=60) as client:
         yield client
 
 

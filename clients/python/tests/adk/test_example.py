@@ -40,7 +40,7 @@ async def test_a_session_of_adk_web_is_followed(own_server: Server) -> None:
     said = shown.splitlines()[0].removeprefix("user: ")
     # The runs that the README shows before it.
     (number,) = re.findall(r"Order (\d+)", shown)
-    async with httpx.AsyncClient(base_url=own_server.url) as plain:
+    async with httpx.AsyncClient(base_url=own_server.url, timeout=60) as plain:
         earlier = {"stateDelta": {"orders": int(number) - 1}}
         (await plain.patch("/v1/apps/cafe/state", json=earlier)).raise_for_status()
 

@@ -207,7 +207,7 @@ async def assert_same(source: BaseSessionService, server: Server, app: str, name
             assert here.state == there.state
             events = [event for event in here.events if event.author != "sessiond"]
             assert events == there.events
-    async with httpx.AsyncClient(base_url=server.url) as client:
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         answer = await client.get(f"/v1/apps/{app}/users/ada/sessions/s2/events/e4")
     event = answer.json()
     assert event["content"]["parts"][0]["functionCall"]["args"] == {"some_key": {"inner_key": [1, 2.5]}}
@@ -225,7 +225,7 @@ async def test_the_module_brings_what_any_service_holds(source: BaseSessionServi
     names = await fill(source, app)
 
     async def bring(**options: bool) -> Counter[object]:
-        async with httpx.AsyncClient(base_url=server.url) as client:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             results = [
                 await importer.bring(client, export, **options) async for export in importer.exports(source, app)
             ]

@@ -51,7 +51,7 @@ def told(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 
 
 def events_of(server: Server, app: str, user: str, id: str) -> list[dict[str, Any]]:
-    with httpx.Client(base_url=server.url) as client:
+    with httpx.Client(base_url=server.url, timeout=60) as client:
         answer = client.get(f"/v1/apps/{app}/users/{user}/sessions/{id}/events")
         assert answer.status_code == 200, answer.text
         events: list[dict[str, Any]] = answer.json()["events"]
@@ -59,7 +59,7 @@ def events_of(server: Server, app: str, user: str, id: str) -> list[dict[str, An
 
 
 def state_of(server: Server, app: str, user: str, id: str) -> dict[str, Any]:
-    with httpx.Client(base_url=server.url) as client:
+    with httpx.Client(base_url=server.url, timeout=60) as client:
         state: dict[str, Any] = client.get(f"/v1/apps/{app}/users/{user}/sessions/{id}/state").json()
         return state
 
@@ -324,7 +324,7 @@ def test_state_without_a_session_comes_along(server: Server, tmp_path: Path) -> 
         db.execute("delete from events")
         db.execute("delete from sessions")
     assert run(server, f"sqlite:///{path}").returncode == 0
-    with httpx.Client(base_url=f"{server.url}/v1/apps/{app}") as client:
+    with httpx.Client(base_url=f"{server.url}/v1/apps/{app}", timeout=60) as client:
         assert client.get("/state").json() == {"motd": "ho"}
         assert client.get("/users/ada/state").json() == {"name": "Ada"}
 
@@ -532,7 +532,7 @@ async def test_sessions_have_the_ids_that_they_have_here_and_their_creation(serv
         db.execute("update events set session_id = ' s9 '")
     for became in ("1 created, 0 unchanged", "0 created, 1 unchanged"):
         assert counts(run(server, f"sqlite:///{path}")) == f"{became}, 0 skipped, 0 failed"
-        with httpx.Client(base_url=f"{server.url}/v1/apps/{app}/users/ada/sessions") as client:
+        with httpx.Client(base_url=f"{server.url}/v1/apps/{app}/users/ada/sessions", timeout=60) as client:
             here = client.get("/s9").json()
             assert (here["id"], here["state"], here["revision"], here["createTime"]) == ("s9", {"b": 1}, 1, 100.5)
             assert client.get("/s9/events/e1").json()["commitTime"] == 101

@@ -130,7 +130,7 @@ async def test_a_callback_that_blocks_holds_up_nothing_else(guarded: Guard) -> N
 
     def blocks() -> str:
         called.set()
-        assert released.wait(10)
+        assert released.wait(60)
         return "good"
 
     async with SessiondSessionService(guarded.url, token=blocks) as service:
@@ -288,7 +288,7 @@ def test_all_who_wait_ask_once(guarded: Guard, threads: int, tasks: int, kind: s
     service = SessiondSessionService(guarded.url, token=tokens if kind == "plain" else asynchronous)
 
     async def work() -> None:
-        started.wait(30)
+        started.wait(60)
         await asyncio.gather(*(state(service) for _ in range(tasks)))
         await service.close()
 
@@ -394,7 +394,7 @@ def test_an_event_loop_that_ends_leaves_the_others_alone(guarded: Guard) -> None
     waits_too = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(asyncio.run, gives_up())
-        assert asked.wait(30)
+        assert asked.wait(60)
         assert pool.submit(asyncio.run, goes_on()).result(30) == {}
         first.result(30)
     assert (tokens.asked, shown(guarded)) == (2, ["good"])

@@ -113,7 +113,7 @@ async def test_a_restart_only_pauses_a_watch(
 
 
 async def test_a_silent_connection_is_given_up(client: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_times, "SILENCE", 0.2)
+    monkeypatch.setattr(_times, "SILENCE", 1)
     monkeypatch.setattr(_times, "FIRST_WAIT", 0.01)
     caught = stream(
         "id: 0-ab-00000000", "event: caught_up", 'data: {"revision":0}', "", "event: unknown", "data: ?", ""

@@ -39,7 +39,7 @@ def guard(*taken: str) -> Iterator[Guard]:
             state.requests.append((token, body))
             status, answer = 200, {}
             if token not in state.taken:
-                state.refused_together.wait(30)
+                state.refused_together.wait(60)
                 status = 401
                 answer = {"status": 401, "code": "unauthenticated", "detail": "no valid token", "requestId": "r1"}
             data = json.dumps(answer).encode()

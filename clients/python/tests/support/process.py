@@ -92,7 +92,7 @@ class Server:
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         self._process.send_signal(how)
-        self._process.wait(30)
+        self._process.wait(120)
         self._guard.leave()
 
     def _listening(self) -> str | None:
