@@ -490,6 +490,9 @@ async fn a_lock_that_is_held_too_long_is_overload() {
 async fn a_locked_session_holds_up_no_other() {
     const OTHERS: usize = 30;
     const LOCKED: usize = 5;
+    // In a hurry for locks alone.
+    const HASTY: &[&str] =
+        &["--lock-timeout=1s", "--acquire-timeout=50s", "--statement-timeout=50s", "--request-timeout=55s"];
     let database = database().await;
     let patient = Server::start(&database.url, PATIENT).await;
     let hasty = Server::start(&database.url, HASTY).await;
@@ -537,7 +540,6 @@ async fn a_locked_session_holds_up_no_other() {
             other.await.unwrap().expect(201);
         }
         for append in locked {
-            // They wait behind one another, so the limit of the statement may be over before that of the lock.
             assert_eq!(append.await.unwrap().outcome_of_503(), "not_applied");
         }
         held.close().await.unwrap();

@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::http::{StatusCode, header};
 use bytes::BytesMut;
 use futures_util::stream;
+use memchr::{memchr, memmem};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep, timeout};
@@ -379,7 +380,7 @@ impl LineReader {
 
     /// Whether there is memory to process a line: its content is copied, and each member of an object takes more.
     fn has_room_for(&mut self, line: &[u8]) -> bool {
-        let members = line.windows(2).filter(|pair| pair == br#"":"#).count();
+        let members = memmem::find_iter(line, br#"":"#).count();
         self.memory.set(self.kept + self.buffer.len() + 2 * line.len() + MEMBER_BYTES * members)
     }
 
@@ -411,7 +412,7 @@ impl LineReader {
     async fn line(&mut self) -> io::Result<Read> {
         let mut searched = 0;
         loop {
-            if let Some(at) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
+            if let Some(at) = memchr(b'\n', &self.buffer[searched..]) {
                 let mut line = self.buffer.split_to(searched + at + 1);
                 line.truncate(line.len() - 1);
                 return Ok(self.whole(line));
