@@ -1441,14 +1441,16 @@ mod tests {
 
         #[test]
         fn a_line_that_shows_other_than_its_exact_text_is_refused(value in value(), other in value()) {
-            // A place between tokens where the other text has nothing.
-            let raw = object(&[value]).replacen('{', "{\n", 1);
-            let shown = on_one_line(&object(&[other]));
-            let mut line = typed("app.state");
-            line.push("revision", "1");
-            line.push("state", &shown);
-            line.push_str("stateRaw", &raw);
-            prop_assert!(Line::parse(line.close().as_bytes(), &Limits::unbounded_input()).is_err());
+            let broken = |values: &[RawJson]| object(values).replacen('{', "{\n", 1);
+            let raw = broken(std::slice::from_ref(&value));
+            // Without the space for the line break, and with a member more.
+            for shown in [on_one_line(&object(std::slice::from_ref(&other))), on_one_line(&broken(&[value, other]))] {
+                let mut line = typed("app.state");
+                line.push("revision", "1");
+                line.push("state", &shown);
+                line.push_str("stateRaw", &raw);
+                prop_assert!(Line::parse(line.close().as_bytes(), &Limits::unbounded_input()).is_err());
+            }
         }
     }
 
