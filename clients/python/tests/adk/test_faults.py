@@ -313,7 +313,7 @@ async def test_a_slow_server_is_not_waited_for_forever() -> None:
 
     listener = await asyncio.start_server(silence, "127.0.0.1", 0)
     url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    async with SessiondSessionService(url, timeout=0.2, retry_for=2) as service:
+    async with SessiondSessionService(url, timeout=0.2, retry_for=0.5) as service:
         with pytest.raises(
             SessiondError, match=r"no whole answer within 0\.2 s\. \(Gave up GET .*, [23] attempts"
         ) as failed:
