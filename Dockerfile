@@ -15,6 +15,8 @@ WORKDIR /build
 # was built from the stubs: cargo compares modification times, and sources checked out before this layer was built look older
 # than the stubs, so that the empty program would be shipped.
 COPY Cargo.toml Cargo.lock ./
+# The other package of the workspace, of which cargo wants to know, and builds nothing.
+COPY tests/it/Cargo.toml tests/it/
 # How SQLite is compiled.
 COPY .cargo .cargo
 RUN mkdir src \

@@ -13,7 +13,7 @@ on_both_databases!(migrating_again_changes_nothing, only_citus_distributes);
 
 /// `NNNN_name.sql`
 fn files(database: &str) -> BTreeSet<String> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
+    let dir = Path::new(crate::support::ROOT).join("migrations").join(database);
     let files = fs::read_dir(dir).expect("a folder of migrations");
     files.map(|file| file.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
 }

@@ -16,7 +16,7 @@ use crate::support::proxy::TcpProxy;
 const KEY: &str = "an-admin-key-of-a-test_0123456789abcdef";
 
 fn read(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("read it")
+    fs::read_to_string(Path::new(crate::support::ROOT).join(name)).expect("read it")
 }
 
 /// The words in a text that begin with one of these and go on as names of metrics do.

@@ -17,7 +17,7 @@ use std::{
 use crate::support::databases::Place;
 use crate::support::process::Sessiond;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+use crate::support::ROOT;
 
 /// With commands, in the order of a newcomer who goes through all of them on one server.
 const TRANSCRIPTS: &[&str] =

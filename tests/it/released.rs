@@ -31,7 +31,7 @@ const UPDATE: &str = "UPDATE_RELEASED";
 const THIS: &str = env!("CARGO_PKG_VERSION");
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(crate::support::ROOT)
 }
 
 fn folder(version: &str) -> PathBuf {

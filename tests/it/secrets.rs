@@ -132,7 +132,7 @@ async fn the_id_of_the_admin_key_is_of_its_database() {
 /// A tag may be moved by whoever can; what a digest names cannot change.
 #[test]
 fn base_images_are_named_by_digest() {
-    let read = |name: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("read it");
+    let read = |name: &str| fs::read_to_string(Path::new(crate::support::ROOT).join(name)).expect("read it");
     let (dockerfile, compose) = (read("Dockerfile"), read("docker-compose.yml"));
     let of_stages = dockerfile.lines().filter_map(|line| line.strip_prefix("FROM ")?.split(' ').next());
     let of_services = compose.lines().filter_map(|line| line.trim().strip_prefix("image: ")?.split(' ').next());

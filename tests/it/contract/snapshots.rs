@@ -188,7 +188,7 @@ on_both_databases! {
         }
         // Whatever was asked, nothing was done.
         assert_eq!(server.get(ONE).await.json()["revision"], 1);
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(GOLDEN);
+        let path = Path::new(crate::support::ROOT).join(GOLDEN);
         let new = lines(&entries);
         if std::env::var_os(UPDATE).is_some() {
             std::fs::write(&path, new.join("\n") + "\n").expect("write the golden file");

@@ -27,7 +27,7 @@ impl FaultyDisk {
     pub fn of(files: &'static str) -> Self {
         let dir = env::temp_dir().join(format!("sessiond-disk-{}", Uuid::new_v4().simple()));
         fs::create_dir(&dir).expect("create a folder");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/disk.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/it/support/disk.c");
         let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         let output = Command::new(compiler)
             .args(["-shared", "-fPIC", "-o"])

@@ -28,3 +28,6 @@ pub mod server;
 pub mod signing;
 pub mod sse;
 pub mod state;
+
+/// The folder of the repository.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
