@@ -129,14 +129,16 @@ async fn what_fails_beside_requests_is_counted() {
 }
 
 #[test]
-fn every_alert_says_what_to_do() {
+fn every_alert_says_what_to_do_and_is_tested() {
     let alerts = read("ops/prometheus/alerts.yml");
+    let tests = read("ops/prometheus/alerts.test.yml");
     let guide = read("docs/operate.md");
     let names: Vec<&str> = alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
     assert!(names.len() > 5, "{names:?}");
     for name in names {
-        let anchor = format!("runbook: docs/operate.md#{}", name.to_lowercase());
+        let anchor = format!("runbook_url: docs/operate.md#{}", name.to_lowercase());
         assert!(alerts.contains(&anchor), "{anchor}");
         assert!(guide.contains(&format!("\n### {name}\n")), "{name}");
+        assert!(tests.contains(&format!("{{alertname=\"{name}\"")), "{name} is not tested");
     }
 }
