@@ -60,16 +60,20 @@ impl Edit {
 
     /// The scopes of the keys that it names.
     pub fn scopes(&self) -> impl Iterator<Item = Scope> {
-        let sets = self.sets.iter().map(|set| set.scope).chain(self.ops.iter().map(|op| op.scope));
-        sets.chain(self.preconditions.iter().map(|precondition| precondition.scope))
+        self.named().map(|(scope, _)| scope)
+    }
+
+    /// The keys that it names, without their prefixes.
+    pub fn named(&self) -> impl Iterator<Item = (Scope, &str)> {
+        let sets = self.sets.iter().map(|set| (set.scope, &*set.key));
+        let ops = self.ops.iter().map(|op| (op.scope, &*op.key));
+        let preconditions = self.preconditions.iter().map(|precondition| (precondition.scope, &*precondition.key));
+        sets.chain(ops).chain(preconditions)
     }
 
     /// The keys that it names, as a request of these keys writes them.
     pub fn names(&self, keys: Keys) -> Vec<String> {
-        let sets = self.sets.iter().map(|set| (set.scope, &set.key));
-        let ops = self.ops.iter().map(|op| (op.scope, &op.key));
-        let preconditions = self.preconditions.iter().map(|precondition| (precondition.scope, &precondition.key));
-        sets.chain(ops).chain(preconditions).map(|(scope, key)| keys.show(scope, key)).collect()
+        self.named().map(|(scope, key)| keys.show(scope, key)).collect()
     }
 
     /// How many keys it names, repetitions included.
@@ -123,7 +127,7 @@ impl<'a> WrittenEdit<'a> {
             edit.preconditions = fields.absorb(read)?.unwrap_or_default();
         }
         limits.check_keys(edit.keys())?;
-        limits.writer.check_scopes(edit.scopes())?;
+        limits.writer.check_keys(edit.named())?;
         let text = |list: Option<Json<'a>>| list.map(|list| Cow::Borrowed(list.text()));
         Ok(Self { edit, delta, ops: text(ops), preconditions: text(preconditions) })
     }
@@ -234,7 +238,7 @@ pub fn parse_delta(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -
             Err(message) => errors.push(FieldError::new(pointer_to(pointer, &member.key), message)),
         }
     }
-    limits.writer.check_scopes(changes.iter().map(|change| change.scope))?;
+    limits.writer.check_keys(changes.iter().map(|change| (change.scope, &*change.key)))?;
     if errors.is_empty() { Ok(changes) } else { Err(Rejected::Invalid(errors)) }
 }
 

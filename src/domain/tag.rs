@@ -34,6 +34,11 @@ pub struct Tag {
 }
 
 impl Tag {
+    /// Of a session that is made by the request that asks, as far as a precondition can know it.
+    pub fn of_new(incarnation: i64) -> Self {
+        Self { revision: 0, user: 0, app: 0, incarnation, timeline: Timeline(0), metadata: 0 }
+    }
+
     /// `R.U.A.I`: the moment of the merged state, without the metadata.
     pub fn moment(&self) -> String {
         format!("{}.{}.{}.{:x}", self.revision, self.user, self.app, self.mark())

@@ -31,10 +31,45 @@ impl Writer {
     }
 
     /// # Errors
-    /// Keys of app state.
-    pub fn check_scopes(self, mut scopes: impl Iterator<Item = Scope>) -> Result<(), Rejected> {
-        let is_allowed = self == Self::Anyone || scopes.all(|scope| scope != Scope::App);
-        if is_allowed { Ok(()) } else { Err(denied("the role `user` may not name `app:` keys; `agent` could")) }
+    /// Keys of app state, and those of session state that an adapter keeps.
+    pub fn check_keys<'a>(self, keys: impl IntoIterator<Item = (Scope, &'a str)>) -> Result<(), Rejected> {
+        if self == Self::Anyone {
+            return Ok(());
+        }
+        for (scope, key) in keys {
+            match scope {
+                Scope::App => return Err(denied("the role `user` may not name `app:` keys; `agent` could")),
+                Scope::Session if is_kept(key) => return Err(denied(KEPT)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// A file that an adapter keeps.
+    pub fn check_file(self, name: &str) -> Result<(), Rejected> {
+        let is_allowed = self == Self::Anyone || !is_kept(name.strip_prefix("user:").unwrap_or(name));
+        if is_allowed { Ok(()) } else { Err(denied(KEPT)) }
+    }
+
+    /// Checks the member `name` of an event, spelt as it is stored.
+    ///
+    /// # Errors
+    /// It says what only an agent, a tool or an adapter can have said.
+    pub fn check_member(self, name: &str, value: Json<'_>) -> Result<(), Rejected> {
+        if self == Self::Anyone {
+            return Ok(());
+        }
+        match name {
+            "content" => check_content(value),
+            "customMetadata" => {
+                let mut members = value.as_object().into_iter().flatten();
+                let is_kept = members.any(|member| METADATA.contains(&&*member.key));
+                if is_kept { Err(denied(KEPT)) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks a member of an event's actions other than those that change state.
@@ -54,7 +89,57 @@ impl Writer {
 
 /// The author of a user's messages, as in ADK.
 const USER: &str = "user";
+/// What keys of session state and names of files begin with that adapters keep: docs/frameworks.md has the list.
+const PREFIXES: [&str; 7] = ["aiSdk/", "claude/", "lg/", "oai/", "openai/", "pydantic/", "strands/"];
+/// The members of `customMetadata` that adapters, ADK's clients and the service itself read.
+const METADATA: [&str; 11] = [
+    "aiSdk",
+    "claude",
+    "langgraph",
+    "openai",
+    "openai_usage",
+    "pydantic",
+    "rewindCopyOf",
+    "rewindToRevision",
+    "sessiond_refused",
+    "sessiond_unknown",
+    "strands",
+];
+const KEPT: &str = "the role `user` may not write what an adapter keeps (docs/frameworks.md); `agent` could";
+const SPEAKS: &str =
+    "the role `user` says texts, data and files in `content`, with the role `user`; `agent` could say more";
+
+fn is_kept(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Each part is a text, data or a file, and all of it is the user's.
+fn check_content(content: Json<'_>) -> Result<(), Rejected> {
+    let is_said = |part: Json<'_>| {
+        let known = ["text", "inlineData", "fileData", "inline_data", "file_data"];
+        part.as_object().is_some_and(|mut members| members.all(|member| known.contains(&&*member.key)))
+    };
+    let is_users = content.as_object().into_iter().flatten().all(|member| match &*member.key {
+        "role" => member.value.is_null() || member.value.as_str().is_some_and(|role| role == USER),
+        "parts" => member.value.as_array().is_none_or(|mut parts| parts.all(is_said)),
+        _ => true,
+    });
+    if is_users { Ok(()) } else { Err(denied(SPEAKS)) }
+}
 
 fn denied(detail: &'static str) -> Rejected {
     Rejected::Denied { detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documents_have_the_whole_list() {
+        let page = include_str!("../../docs/frameworks.md");
+        for name in PREFIXES.iter().chain(&METADATA) {
+            assert!(page.contains(&format!("`{name}`")), "docs/frameworks.md lacks {name}");
+        }
+    }
 }

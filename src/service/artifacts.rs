@@ -436,16 +436,16 @@ impl Service {
     /// Removes a version, or all of an artifact. What is not there is removed already.
     ///
     /// # Errors
-    /// `SessionNotFound`, `Lease`.
+    /// `SessionNotFound`, `Lease`, `ArtifactMismatch`.
     pub async fn delete_artifact(
         &self,
         place: Place,
         name: ArtifactName,
         version: Option<i64>,
-        lease: Option<LeaseMark>,
+        (if_match, lease): (Option<IfVersion>, Option<LeaseMark>),
         deadline: Instant,
     ) -> Result<()> {
-        let deletion = ArtifactDeletion { place, name, version, lease, now: self.clock.now() };
+        let deletion = ArtifactDeletion { place, name, version, if_match, lease, now: self.clock.now() };
         self.transact(Repeat::Safe, deadline, |_| self.store.delete_artifact(&deletion, deadline)).await?;
         self.to_sweep.notify_one();
         Ok(())

@@ -11,6 +11,7 @@ use crate::domain::command::AppendAnswer;
 use crate::domain::event::{EventDraft, NewEvent, StoredEvent};
 use crate::domain::ids::{EventId, SessionKey};
 use crate::domain::json::{Json, ObjectText, RawJson};
+use crate::domain::lease::LeaseHead;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::SessionInfo;
 use crate::domain::shown::Shown;
@@ -32,7 +33,8 @@ pub enum Answered {
 #[derive(Debug)]
 pub struct Appended {
     pub events: Vec<Answered>,
-    pub tag: Tag,
+    /// None if there is no session: partial events make none.
+    pub tag: Option<Tag>,
     /// Of what this request stored.
     pub cost: u32,
     /// The session was made for them.
@@ -80,9 +82,16 @@ impl Service {
         let (only_if_present, limits) = (None, self.limits);
         let append = Arc::new(Append { key, events, guard, only_if_present, limits, now, with_state: None, creates });
         let (done, cost) = if append.events.is_empty() {
-            let view = self.lease(&append.key, deadline).await?;
-            let tag = view.head.tag();
-            append.guard.judge(&view.as_head(), &tag, view.now).map_err(|refusal| self.refusal(refusal, false))?;
+            let (lease, tag, now) = match (self.lease(&append.key, deadline).await, creates) {
+                (Ok(view), _) => (view.as_head(), view.head.tag(), view.now),
+                // Judged as if the session were made, which partial events do not.
+                (Err(Error::SessionNotFound), Some(incarnation)) => {
+                    append.creation().map_err(|refusal| self.refusal(refusal, false))?;
+                    (LeaseHead::default(), Tag::of_new(incarnation), now)
+                }
+                (Err(error), _) => return Err(error),
+            };
+            append.guard.judge(&lease, &tag, now).map_err(|refusal| self.refusal(refusal, false))?;
             (Done { events: Vec::new(), tag }, 0)
         } else {
             let committed = self.commit(append.clone(), deadline).await?;
@@ -98,9 +107,10 @@ impl Service {
         let partial = partial.into_iter().filter_map(|(n, draft)| draft.partial.map(|given| (n, shown(given))));
         let mut events: Vec<(usize, Answered)> = places.into_iter().zip(stored).chain(partial).collect();
         events.sort_by_key(|(n, _)| *n);
-        let created = creates == Some(done.tag.incarnation);
+        let is_new = creates == Some(done.tag.incarnation);
+        let created = is_new && !append.events.is_empty();
         let events = events.into_iter().map(|(_, answered)| answered).collect();
-        Ok(Appended { events, tag: done.tag, cost, created })
+        Ok(Appended { events, tag: Some(done.tag).filter(|_| created || !is_new), cost, created })
     }
 
     /// Completes events before the first try, so that every try appends the same ones.

@@ -86,6 +86,7 @@ pub struct ArtifactDeletion {
     pub place: Place,
     pub name: ArtifactName,
     pub version: Option<i64>,
+    pub if_match: Option<IfVersion>,
     pub lease: Option<LeaseMark>,
     pub now: Micros,
 }

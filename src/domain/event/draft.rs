@@ -80,7 +80,7 @@ impl EventDraft {
         });
         let output = output_key.and_then(|key| final_text(&members).map(|text| (key, text)));
         let actions = reader.actions(find("actions"), output, limits)?;
-        limits.writer.check_scopes(actions.edit.scopes())?;
+        limits.writer.check_keys(actions.edit.named())?;
         limits.check_keys(actions.edit.keys())?;
 
         let mut body = ObjectText::with_capacity(json.text().len() + json.text().len() / 8);
@@ -96,6 +96,7 @@ impl EventDraft {
                 ("timestamp", Some(timestamp)) => body.push_raw(&member.raw_key, timestamp.number.text()),
                 _ => {
                     let text = reader.renamed(member, Of::Event, pointer);
+                    limits.writer.check_member(&member.name, Json::trusted(&text))?;
                     body.push_raw(&member.raw_key, &text);
                     content.add(&*member.name, Json::trusted(&text));
                 }

@@ -77,11 +77,16 @@ impl Reader<'_> {
     pub fn refuse_misplaced(&mut self, members: &[Named<'_>]) {
         for member in members.iter().filter(|member| !member.is_known) {
             let known = ["actions"].iter().chain(STATE_FIELDS).find(|known| is_spelling_of(&member.name, known));
-            let place = match known {
-                Some(&"actions") => pointer_to(self.pointer, "actions"),
-                Some(name) => pointer_to(&pointer_to(self.pointer, "actions"), name),
-                None => continue,
+            let (parent, name) = match (known, &*member.name) {
+                (Some(&"actions"), _) => ("", "actions"),
+                (Some(name), _) => ("actions", *name),
+                (None, "delta" | "state") => ("actions", "stateDelta"),
+                (None, "ops") => ("actions", "stateOps"),
+                (None, "role") => ("content", "role"),
+                _ => continue,
             };
+            let parent = if parent.is_empty() { self.pointer.to_owned() } else { pointer_to(self.pointer, parent) };
+            let place = pointer_to(&parent, name);
             self.refuse(&member.name, format!("would do nothing here: it belongs at `{place}`"));
         }
     }

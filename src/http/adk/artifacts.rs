@@ -40,7 +40,7 @@ pub async fn save(mut call: Call) -> Result<Answer, Problem> {
     let place = call.names.place()?;
     let body = call.required_body().await?;
     let (name, mut part, metadata) = given(body.json()?, &place)?;
-    let terms = Terms::new(&call, &place, (metadata, None), (Some("none"), None, None))?;
+    let terms = Terms::new(&call, (&place, &name), (metadata, None), (Some("none"), None, None))?;
     let upload = match part.bytes.take() {
         Some(bytes) => Some(filled(call.writer()?.upload(place.clone()), &bytes).await?),
         None => None,
@@ -126,6 +126,10 @@ pub async fn get_version(call: Call) -> Result<Answer, Problem> {
 async fn load(call: Call, wanted: Wanted) -> Result<Answer, Problem> {
     let (place, name) = call.names.artifact()?;
     let (version, blob) = call.service.artifact(&place, &name, wanted, call.deadline).await?;
+    // As ADK has it, an artifact without content is none: its rewind leaves such a one of what was not there.
+    if version.content.bytes.is_some_and(|(size, _)| size == 0) {
+        return Err(Error::ArtifactNotFound.into());
+    }
     let tag = version.tag();
     if call.headers.has_current(&tag)? {
         return Ok(Answer::not_modified(tag));
@@ -269,7 +273,8 @@ pub const DELETE: Operation = Operation {
 pub async fn delete(mut call: Call) -> Result<Answer, Problem> {
     let version = call.take_query().integer(&ONE_VERSION);
     let ((place, name), lease) = (call.names.artifact()?, call.headers.lease()?);
-    match call.writer()?.delete_artifact(place, name, version, lease, call.deadline).await {
+    call.limits().writer.check_file(name.as_str())?;
+    match call.writer()?.delete_artifact(place, name, version, (None, lease), call.deadline).await {
         Ok(()) | Err(Error::SessionNotFound) => Ok(Answer::ok().json("null")),
         Err(error) => Err(error.into()),
     }

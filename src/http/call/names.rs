@@ -7,6 +7,7 @@ use percent_encoding::percent_decode_str;
 use crate::access::Client;
 use crate::domain::access::Target;
 use crate::domain::artifact::{Place, Wanted};
+use crate::domain::change::Keys;
 use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::scope;
 use crate::http::describe::Access;
@@ -98,6 +99,13 @@ impl PathNames {
     /// A key of the merged state, with its prefix.
     pub fn state_key(&self) -> Result<String, Problem> {
         self.key.clone().ok_or_else(no_such_name)
+    }
+
+    /// A scope and a key of it, on its own paths: there keys have no prefix.
+    pub fn scope_key(&self) -> Result<(ScopeKey, String), Problem> {
+        let (scope, key) = (self.scope()?, self.state_key()?);
+        parsed("key", Keys::Of(scope.scope()).read(&key).map(|_| ()))?;
+        Ok((scope, key))
     }
 
     /// The id of an API key or of an erasure.

@@ -162,12 +162,14 @@ impl Terms {
     /// With what the headers say.
     pub fn new(
         call: &Call,
-        place: &Place,
+        (place, name): (&Place, &ArtifactName),
         (metadata, version): (Option<RawJson>, Option<i64>),
         (event, author, invocation_id): (Option<&str>, Option<&str>, Option<&str>),
     ) -> Result<Self, Problem> {
         let author = author.unwrap_or(DEFAULT_AUTHOR);
-        call.limits().writer.check_author(author)?;
+        let writer = call.limits().writer;
+        writer.check_author(author)?;
+        writer.check_file(name.as_str())?;
         let appends = match (place, event) {
             (Place::Session(_), event) => event != Some("none"),
             (Place::User(_), Some("append")) => {
@@ -195,7 +197,7 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     let metadata = query.text(&METADATA).map(parse_metadata).transpose();
     let metadata = metadata.map_err(|message| Problem::field(METADATA.name, message))?;
     let event = (query.text(&EVENT), query.text(&AUTHOR), query.text(&INVOCATION_ID));
-    let terms = Terms::new(&call, &place, (metadata, query.integer(&NEW_VERSION)), event)?;
+    let terms = Terms::new(&call, (&place, &name), (metadata, query.integer(&NEW_VERSION)), event)?;
     let display_name = query.text(&DISPLAY_NAME).map(parse_display_name).transpose();
     let display_name = display_name.map_err(|message| Problem::field(DISPLAY_NAME.name, message))?;
     let part = Part { display_name, ..Part::of_bytes(content_type(&call)?) };
@@ -282,7 +284,7 @@ pub async fn post(mut call: Call) -> Result<Answer, Problem> {
     let draft = Draft::parse(body.json()?)?;
     let name = place.name(&draft.name).map_err(|message| Problem::field("name", message))?;
     let event = (draft.event.as_deref(), draft.author.as_deref(), draft.invocation_id.as_deref());
-    let terms = Terms::new(&call, &place, (draft.metadata, draft.version), event)?;
+    let terms = Terms::new(&call, (&place, &name), (draft.metadata, draft.version), event)?;
     let mut part = draft.part;
     let upload = match part.bytes.take() {
         Some(bytes) => Some(filled(call.writer()?.upload(place.clone()), &bytes).await?),
@@ -655,9 +657,10 @@ pub const DELETE: Operation = Operation {
     serving: Serving::NATIVE,
     access: Access::Write(Role::User),
     summary: "Delete an artifact",
-    description: "All its versions, or one; also if there is none. Their numbers are not used again. No event is appended.",
+    description: "All its versions, or one; also if there is none. Their numbers are not used again. No event is appended. With \
+                  `If-Match: \"N\"` only if the latest is N.",
     query: &[ONE_VERSION],
-    headers: &[Header::Lease],
+    headers: &[Header::IfMatch, Header::Lease],
     body: None,
     answers: &[Reply {
         status: StatusCode::NO_CONTENT,
@@ -665,21 +668,23 @@ pub const DELETE: Operation = Operation {
         schema: None,
         headers: &[],
     }],
-    errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced],
+    errors: &[Code::SessionNotFound, Code::RevisionMismatch, Code::LeaseHeld, Code::Fenced],
 };
 
 pub const DELETE_OF_USER: Operation = Operation {
     id: "deleteUserArtifact",
     summary: "Delete an artifact of a user",
-    headers: &[],
-    errors: &[],
+    headers: &[Header::IfMatch],
+    errors: &[Code::RevisionMismatch],
     ..DELETE
 };
 
 pub async fn delete(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (place, name) = call.names.artifact()?;
-    let (version, lease) = (query.integer(&ONE_VERSION), call.headers.lease()?);
-    call.writer()?.delete_artifact(place, name, version, lease, call.deadline).await?;
+    let version = query.integer(&ONE_VERSION);
+    let terms = (call.headers.if_version()?, call.headers.lease()?);
+    call.limits().writer.check_file(name.as_str())?;
+    call.writer()?.delete_artifact(place, name, version, terms, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT))
 }

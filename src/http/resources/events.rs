@@ -106,7 +106,8 @@ pub async fn append(mut call: Call) -> Result<Answer, Problem> {
         text = format!("[{text}]");
     }
     let status = if fresh > 0 { StatusCode::CREATED } else { StatusCode::OK };
-    let answer = Answer::new(status).tag(appended.tag).replayed(fresh == 0 && replayed > 0);
+    let answer = Answer::new(status).replayed(fresh == 0 && replayed > 0);
+    let answer = appended.tag.into_iter().fold(answer, Answer::tag);
     let answer = if appended.created { answer.header(reply::SESSIOND_CREATED, "true") } else { answer };
     Ok(answer.json(text))
 }

@@ -67,7 +67,7 @@ pub const GET_APP: Operation = Operation {
 };
 
 pub async fn get_scope(call: Call) -> Result<Answer, Problem> {
-    let (scope, key) = (call.names.scope()?, call.names.state_key()?);
+    let (scope, key) = call.names.scope_key()?;
     get(call, KeyOwner::Shared { scope, session: None }, key).await
 }
 

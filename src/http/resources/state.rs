@@ -299,7 +299,7 @@ pub const PUT_KEY: Operation = Operation {
 pub async fn put_key(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (key, (scope, state_key)) = (call.names.session()?, stored_key(&call)?);
-    check_writer(&call, &query, scope)?;
+    check_writer(&call, &query, (scope, &state_key))?;
     let (guard, id) = (call.headers.guard()?, call.headers.idempotency_key()?);
     let body = call.required_body().await?;
     let value = body.json()?;
@@ -347,7 +347,7 @@ pub const DELETE_KEY: Operation = Operation {
 pub async fn delete_key(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (key, (scope, state_key)) = (call.names.session()?, stored_key(&call)?);
-    check_writer(&call, &query, scope)?;
+    check_writer(&call, &query, (scope, &state_key))?;
     let change = StateChange {
         key,
         id: call.headers.idempotency_key()?,
@@ -362,10 +362,10 @@ pub async fn delete_key(mut call: Call) -> Result<Answer, Problem> {
 }
 
 /// Checks that the client may write a key of this scope as the author that it names.
-fn check_writer(call: &Call, query: &Query, scope: Scope) -> Result<(), Problem> {
+fn check_writer(call: &Call, query: &Query, (scope, key): (Scope, &str)) -> Result<(), Problem> {
     let writer = call.limits().writer;
     writer.check_author(query.text(&AUTHOR).unwrap_or(DEFAULT_AUTHOR))?;
-    Ok(writer.check_scopes([scope].into_iter())?)
+    Ok(writer.check_keys([(scope, key)])?)
 }
 
 /// The scope and the key, without prefix, of the path's state key, which must be one that is stored.
@@ -418,7 +418,9 @@ pub async fn get_scope(mut call: Call) -> Result<Answer, Problem> {
         (Some(pages), _) => ScopePart::Range(pages.range(None, None)?),
         (None, Some(keys)) => {
             call.limits().check_keys(keys.split(',').count())?;
-            ScopePart::Keys(keys.split(',').map(str::to_owned).collect())
+            let bare = |key| Keys::Of(scope.scope()).read(key).map(|_| key.to_owned());
+            let keys: Result<_, _> = keys.split(',').map(bare).collect();
+            ScopePart::Keys(keys.map_err(|message| Problem::field(KEYS_OF_SCOPE.name, message))?)
         }
         (None, None) => ScopePart::Whole,
     };
@@ -505,8 +507,7 @@ pub const GET_USER_KEY: Operation = Operation {
 };
 
 pub async fn get_scope_key(call: Call) -> Result<Answer, Problem> {
-    let scope = call.names.scope()?;
-    let key = call.names.state_key()?;
+    let (scope, key) = call.names.scope_key()?;
     let (revision, value) = call.service.scope_value(&scope, key, call.deadline).await?;
     let tag = scope_tag(revision);
     if call.headers.has_current(&tag)? {
@@ -545,8 +546,7 @@ pub const PUT_USER_KEY: Operation = Operation {
 };
 
 pub async fn put_scope_key(mut call: Call) -> Result<Answer, Problem> {
-    let scope = call.names.scope()?;
-    let key = scope_key(&call, &scope)?;
+    let (scope, key) = call.names.scope_key()?;
     let (if_match, if_absent) = (call.headers.if_match()?, call.headers.is_create_only()?);
     let body = call.required_body().await?;
     let value = body.json()?;
@@ -595,19 +595,11 @@ pub const DELETE_USER_KEY: Operation = Operation {
 };
 
 pub async fn delete_scope_key(call: Call) -> Result<Answer, Problem> {
-    let scope = call.names.scope()?;
-    let key = scope_key(&call, &scope)?;
+    let (scope, key) = call.names.scope_key()?;
     let (if_match, request) = (call.headers.if_match()?, call.request_key(None)?);
     let edit = WrittenEdit::remove(scope.scope(), &key).edit;
     let delete = call.writer()?.write_scope(scope, edit, if_match, request, NOTHING, call.deadline);
     let Changed { replayed, cost, after: view } = delete.await?;
     call.costs(cost);
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(scope_tag(view.revision)).replayed(replayed))
-}
-
-/// The path's key of a scope on its own, to be written: it has no prefix.
-fn scope_key(call: &Call, scope: &ScopeKey) -> Result<String, Problem> {
-    let key = call.names.state_key()?;
-    Keys::Of(scope.scope()).read(&key).map_err(|message| Problem::field("key", message))?;
-    Ok(key)
 }

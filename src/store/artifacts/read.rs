@@ -106,7 +106,7 @@ pub async fn artifact<X: Tx>(
 }
 
 /// A version of an artifact, the latest if no number is given, and where its bytes are.
-async fn one_of(
+pub async fn one_of(
     db: &mut impl Sql,
     holder: Holder<'_>,
     name: &ArtifactName,

@@ -1,7 +1,7 @@
 //! How versions go: one by one, with their session, or with their user.
 
 use super::read::Holder;
-use super::{blobs, named};
+use super::{blobs, named, read};
 use crate::domain::artifact::ArtifactDeletion;
 use crate::domain::guard::Guard;
 use crate::domain::ids::{SessionKey, UserKey};
@@ -19,7 +19,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 /// Removes a version, or all of an artifact. Its numbers are not used again.
 pub async fn delete<X: Tx>(tx: &mut X, deletion: &ArtifactDeletion) -> Decided<((), End)> {
-    let ArtifactDeletion { place, name, version, lease, now } = deletion;
+    let ArtifactDeletion { place, name, version, if_match, lease, now } = deletion;
     let mut incarnation = 0;
     if let Some(session) = place.session() {
         let row = locked_live(tx, session, *now).await?.ok_or(Refusal::SessionNotFound)?;
@@ -27,7 +27,14 @@ pub async fn delete<X: Tx>(tx: &mut X, deletion: &ArtifactDeletion) -> Decided<(
         incarnation = row.head.incarnation;
     }
     let holder = Holder::of(place, name, incarnation);
-    if !hold(tx, holder).await? {
+    let is_held = hold(tx, holder).await?;
+    if let Some(if_match) = if_match {
+        let latest = read::one_of(tx, holder, name, None).await?.map(|(version, _)| (version.version, version.content.bytes.map(|(_, sha256)| sha256)));
+        if !if_match.holds(latest) {
+            return Err(Refusal::ArtifactMismatch(latest.map(|(version, _)| version)).into());
+        }
+    }
+    if !is_held {
         return Ok(((), End::Release));
     }
     let statements = Statements::of(tx);

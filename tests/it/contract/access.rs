@@ -364,9 +364,11 @@ on_both_databases! {
         for actions in [
             json!({"stateDelta": {"k": 2, "user:k": 2, "temp:k": 1}}),
             json!({"stateOps": [{"op": "increment", "key": "n", "value": 1}], "artifactDelta": {}, "escalate": null, "x": [], "y": ""}),
-            json!({"preconditions": [{"key": "k", "exists": true}]}),
+            json!({"preconditions": [{"key": "k", "exists": true}], "stateDelta": {"lg": 1, "app/k": 1}}),
         ] {
-            let event = json!({"author": "user", "actions": actions});
+            let parts = json!([{"text": "t"}, {"inline_data": {"mime_type": "text/plain", "data": "aGk="}}]);
+            let content = json!({"role": "user", "parts": parts});
+            let event = json!({"actions": actions, "content": content, "customMetadata": {"mine": 1}});
             server.with(&client, "POST", &format!("{session}/events")).json(event).await.expect(201);
         }
         let revision = server.with(&client, "GET", &session).await.json()["revision"].clone();
@@ -382,6 +384,23 @@ on_both_databases! {
             ("POST", "/events", json!({"actions": {"requestedToolConfirmations": {"c": {}}}})),
             ("POST", "/events", json!({"actions": {"my_own": 1}})),
             ("POST", "/events?outputKey=app:k", json!({"author": "user", "content": {"parts": [{"text": "t"}]}})),
+            // What the agent, a tool or an adapter says.
+            ("POST", "/events", json!({"content": {"role": "model", "parts": [{"text": "t"}]}})),
+            ("POST", "/events", json!({"content": {"role": "system"}})),
+            ("POST", "/events", json!({"content": {"parts": [{"text": "t"}, {"functionCall": {"name": "f"}}]}})),
+            ("POST", "/events", json!({"content": {"parts": [{"function_response": {"name": "f", "response": {}}}]}})),
+            ("POST", "/events", json!({"content": {"parts": [{"text": "t", "thought": true}]}})),
+            ("POST", "/events", json!({"content": {"parts": [{"executable_code": {"code": "1"}}]}, "partial": true})),
+            ("POST", "/events?create=true", json!({"customMetadata": {"openai": {"item": {"role": "system"}}}})),
+            ("POST", "/events", json!([{"custom_metadata": {"mine": 1, "langgraph": {}}}])),
+            ("POST", "/events", json!({"actions": {"stateDelta": {"lg//messages": 1}}})),
+            ("POST", "/events", json!({"actions": {"stateOps": [{"op": "remove", "key": "pydantic/record"}]}})),
+            ("POST", "/events?outputKey=oai/usage/x", json!({"author": "user", "content": {"parts": [{"text": "t"}]}})),
+            ("PATCH", "/state", json!({"stateDelta": {"lg//messages": 1}})),
+            ("PUT", "/state/claude%2Fsummary", json!(1)),
+            ("PUT", "/artifacts/lg%2F%2Fmessages%40cfad?event=none", json!("bytes")),
+            ("PUT", "/artifacts/user:lg%2Fx", json!("bytes")),
+            ("POST", "/artifacts", json!({"name": "lg/x", "part": {"text": "t"}})),
             ("PATCH", "/state", json!({"stateDelta": {"app:k": 1}})),
             ("PATCH", "/state", json!({"stateDelta": {"k": 1}, "author": "agent"})),
             ("PUT", "/state/app:k", json!(1)),
@@ -390,12 +409,17 @@ on_both_databases! {
             let answer = server.with(&client, method, &format!("{session}{path}")).json(&body).await;
             answer.problem(403, "permission_denied");
         }
-        for path in ["/state/app:k", "/state/k?author=agent"] {
+        for path in ["/state/app:k", "/state/k?author=agent", "/state/lg%2F%2Fmessages", "/artifacts/lg%2Fx"] {
             server.with(&client, "DELETE", &format!("{session}{path}")).await.problem(403, "permission_denied");
         }
         for (path, body) in [
             (sessions.to_owned(), json!({"state": {"app:k": 1}})),
             (sessions.to_owned(), json!({"events": [{"author": "agent"}]})),
+            (sessions.to_owned(), json!({"events": [{"content": {"role": "model"}}]})),
+            (sessions.to_owned(), json!({"state": {"lg//messages": 1}})),
+            ("/v1/apps/a/users/u/artifacts".to_owned(), json!({"name": "lg/x", "part": {"text": "t"}})),
+            ("/apps/a/users/u/sessions".to_owned(), json!({"events": [{"customMetadata": {"claude": {}}}]})),
+            ("/apps/a/users/u/sessions/s/artifacts".to_owned(), json!({"filename": "lg/x", "artifact": {"text": "t"}})),
             ("/apps/a/users/u/sessions".to_owned(), json!({"state": {"app:k": 1}})),
             ("/apps/a/users/u/sessions".to_owned(), json!({"events": [{"author": "agent"}]})),
             ("/apps/a/users/u/sessions/t".to_owned(), json!({"app:k": 1})),

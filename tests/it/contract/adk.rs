@@ -270,6 +270,14 @@ on_both_databases! {
         server.get(format!("{FILES}/a/b.txt")).await.problem(404, "artifact_not_found");
         assert_eq!(server.get(format!("{FILES}/a/b.txt/versions/metadata")).await.expect(200).text(), "[]");
         assert_eq!(save(json!({"filename": "a/b.txt", "artifact": {"text": ""}})).await.json()["version"], 2);
+        // What ADK's own rewind leaves of a file that was not there: no file to ADK, a version like others here.
+        let nothing = json!({"inlineData": {"mimeType": "application/octet-stream", "data": ""}});
+        save(json!({"filename": "gone", "artifact": nothing})).await.expect(200);
+        for path in ["gone", "gone?version=0", "gone/versions/0", "gone/versions/latest"] {
+            server.get(format!("{FILES}/{path}")).await.problem(404, "artifact_not_found");
+        }
+        assert_eq!(server.get(format!("{FILES}/gone/versions")).await.json(), json!([0]));
+        assert_eq!(server.get(format!("/v1{FILES}/gone")).await.expect(200).text(), "");
     }
 
     async fn artifacts_with_odd_names_are_told_apart(server: &TestServer) {

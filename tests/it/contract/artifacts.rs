@@ -336,6 +336,15 @@ on_both_databases! {
         let other = server.put(format!("{FILES}/g?event=none")).header("if-match", "*").await;
         assert!(other.problem(412, "revision_mismatch")["version"].is_null());
         put().header("if-none-match", "\"1\"").await.invalid(&["If-None-Match"]);
+
+        let delete = |name, tag| server.delete(format!("{FILES}/{name}")).header("if-match", tag);
+        assert_eq!(delete("f", "\"1\"").await.problem(412, "revision_mismatch")["version"], 2);
+        assert!(delete("g", "\"0\"").await.problem(412, "revision_mismatch")["version"].is_null());
+        assert_eq!(delete("f?version=0", "\"0\"").await.problem(412, "revision_mismatch")["version"], 2);
+        delete("f?version=0", "\"2\"").await.expect(204);
+        delete("f", "\"2\"").await.expect(204);
+        server.get(format!("{FILES}/f")).await.problem(404, "artifact_not_found");
+        delete("f", "*").await.problem(412, "revision_mismatch");
     }
 
     async fn a_retry_saves_nothing_twice(server: &TestServer) {

@@ -111,7 +111,12 @@ on_both_databases! {
         let wrong = r#"[{"actions":{"stateDelta":{"k":"text"}}},{"actions":{"stateOps":[{"op":"increment","key":"k","value":1}]}}]"#;
         first(server, wrong).await.expect(422);
         // What is not stored makes none.
-        first(server, r#"{"partial":true}"#).await.problem(404, "session_not_found");
+        let partial = first(server, r#"{"partial":true}"#).await.expect(200);
+        assert_eq!((partial.text(), made(&partial), partial.header("etag")), (r#"{"partial":true}"#, false, None));
+        first(server, r#"{"partial":true}"#).header("if-match", "\"0\"").await.expect(200);
+        for tag in ["*", "\"1\""] {
+            first(server, r#"{"partial":true}"#).header("if-match", tag).await.problem(412, "revision_mismatch");
+        }
         server.post(format!("{EVENTS}?create=maybe")).json("{}").await.invalid(&["create"]);
         server.get(ONE).await.problem(404, "session_not_found");
         assert_eq!(server.get(S).await.json()["sessions"], json!([]));

@@ -94,18 +94,21 @@ on_both_databases! {
             for bad in ["app:k", "user:k", "temp:k", &"x".repeat(513), "a%00"] {
                 server.put(format!("{scope}/{bad}")).json("1").await.invalid(&["key"]);
                 server.delete(format!("{scope}/{bad}")).await.invalid(&["key"]);
+                server.get(format!("{scope}/{bad}")).await.invalid(&["key"]);
+                server.head(format!("{scope}/{bad}")).await.expect(422);
+                server.get(format!("{scope}/{bad}/history")).await.invalid(&["key"]);
+                server.get(format!("{scope}?keys=k,{bad}")).await.invalid(&["keys"]);
             }
-            server.get(format!("{scope}/temp:k")).await.problem(404, "state_key_not_found");
             server.put(&path).await.problem(400, "invalid_json");
             let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
             server.put(&path).json(deep).await.expect(422);
             server.put(format!("{path}?author=a")).json("1").await.invalid(&["author"]);
             server.post(&path).await.problem(405, "method_not_allowed");
         }
-        // One that a session wrote so is shown so.
-        server.create(r#"{"state":{"app:user:x":1,"user:temp:y":2}}"#).await;
-        assert_eq!(server.get(format!("{APP_STATE}/user:x")).await.expect(200).text(), "1");
-        assert_eq!(server.get(format!("{USER_STATE}/temp:y")).await.expect(200).text(), "2");
+        // One that a session wrote so is shown with the others, and with its prefix in a session.
+        server.create(r#"{"sessionId":"s","state":{"app:user:x":1,"user:temp:y":2}}"#).await;
+        assert_eq!(server.get(APP_STATE).await.json(), json!({"user:x": 1}));
+        assert_eq!(server.get(format!("{ONE}/state/user:temp:y")).await.expect(200).text(), "2");
     }
 
     async fn a_write_of_one_key_keeps_its_conditions(server: &TestServer) {

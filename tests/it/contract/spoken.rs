@@ -161,6 +161,10 @@ on_sqlite! {
             (EVENTS, r#"{"actions":{"stateDetla":{}}}"#, "did you mean `stateDelta`?"),
             (EVENTS, r#"{"actions":{"state_deltas":{}}}"#, "did you mean `stateDelta`?"),
             (EVENTS, r#"{"actions":{"skipSumarisation":true}}"#, "did you mean `skipSummarization`?"),
+            (EVENTS, r#"{"delta":{"k":1}}"#, "it belongs at `/actions/stateDelta`"),
+            (EVENTS, r#"[{"state":{"k":1}}]"#, "it belongs at `/0/actions/stateDelta`"),
+            (EVENTS, r#"{"ops":[]}"#, "it belongs at `/actions/stateOps`"),
+            (EVENTS, r#"{"role":"user","content":{}}"#, "it belongs at `/content/role`"),
         ] {
             let problem = server.post(path).json(body).await.problem(422, "invalid_argument");
             assert!(problem["errors"][0]["message"].as_str().unwrap().contains(meant), "{problem}");
