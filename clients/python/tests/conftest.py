@@ -18,9 +18,20 @@ signal.signal(signal.SIGTERM, signal.default_int_handler)
 os.environ.pop("SESSIOND_TOKEN", None)
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests are run on SQLite. If bytes, faults or concurrency are their matter, `both_databases`: on PostgreSQL, too.
+
+    That databases answer alike is what the tests of the server hold.
+    """
+    is_chosen = any("server" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "server" in metafunc.fixturenames and not is_chosen:
+        is_on_both = metafunc.definition.get_closest_marker("both_databases")
+        metafunc.parametrize("server", ["sqlite", "postgres"] if is_on_both else ["sqlite"], indirect=True)
+
+
+@pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that all tests share, on each database."""
+    """A server that all tests on its database share."""
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp(request.param)
         url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else postgres.database()

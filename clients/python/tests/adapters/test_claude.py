@@ -105,6 +105,7 @@ async def test_a_batch_may_be_large(store: SessiondStore, wire: Wire) -> None:
     assert await store.load(KEY) == entries
 
 
+@pytest.mark.both_databases
 async def test_nothing_is_lost_or_doubled_whatever_gets_lost(store: SessiondStore, wire: Wire) -> None:
     chance = random.Random(2)
     model: dict[str | None, list[Any]] = {None: [], "a": [], "b": []}
@@ -135,6 +136,7 @@ def processes(server: Server, app: str, work: Callable[[SessiondStore], Any]) ->
     return asyncio.run(run())
 
 
+@pytest.mark.both_databases
 def test_processes_share_a_session(server: Server, app: str, tmp_path: Path) -> None:
     def work(number: int) -> list[str]:
         async def run(store: SessiondStore) -> list[str]:
@@ -152,6 +154,7 @@ def test_processes_share_a_session(server: Server, app: str, tmp_path: Path) -> 
         assert [uuid for uuid in loaded if uuid in mine] == mine
 
 
+@pytest.mark.both_databases
 def test_another_process_goes_on_after_a_crash(server: Server, app: str, tmp_path: Path) -> None:
     """The SDK resumes from what `load` returns: what was appended before the crash, and nothing else."""
     entries = [entry("A tea"), entry([{"type": "tool_use", "id": "t", "name": "brew", "input": {}}], "assistant")]

@@ -1,12 +1,13 @@
 """What docs/frameworks.md and the examples print, in an environment with what the page installs, and nothing else.
 
-The environments are those of run-adapter-tests, from which all else is removed.
+Run by run-adapter-tests, which has the `uv` that makes these.
 """
 
 import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,13 +117,13 @@ def run(*command: str | Path, server: Server) -> str:
 
 
 @pytest.mark.parametrize("heading", PAGES)
-def test_a_newcomer(heading: str, own_server: Server) -> None:
+def test_a_newcomer(heading: str, own_server: Server, tmp_path: Path) -> None:
     example, given = PAGES[heading]
-    (install,) = re.findall(r"^pip install (.*\[(.*)\].*)$", section(heading), re.MULTILINE)
-    python = Path(os.environ["ADAPTERS"], install[1], "bin/python")
+    (install,) = re.findall(r"^pip install (.*)$", section(heading), re.MULTILINE)
+    python = tmp_path / "venv/bin/python"
+    subprocess.run([os.environ["UV"], "venv", "--quiet", "--python", sys.executable, tmp_path / "venv"], check=True)
     uv = [os.environ["UV"], "pip", "install", "--quiet", "--python", python]
-    exactly = ["--exact", "--upgrade", "--reinstall-package", "sessiond-client"]
-    subprocess.run([*uv, *exactly, *shlex.split(install[0])], cwd=ROOT, check=True)
+    subprocess.run([*uv, *shlex.split(install)], cwd=ROOT, check=True)
 
     run(python, "-c", TYPED, given, code(section(heading)), server=own_server)
     with Client(own_server.url) as db:

@@ -71,6 +71,7 @@ async def test_what_was_said_is_there_for_all(s: SessiondSession, db: AsyncClien
     ]
 
 
+@pytest.mark.both_databases
 async def test_items_come_back_as_they_were(s: SessiondSession, db: AsyncClient, app: str) -> None:
     deep: Any = "bottom"
     for _ in range(80):
@@ -167,6 +168,7 @@ async def test_a_write_is_seen_through(s: SessiondSession) -> None:
     assert await s.get_items() == [user("one")]
 
 
+@pytest.mark.both_databases
 async def test_nothing_is_lost_or_doubled_whatever_gets_lost(
     s: SessiondSession, db: AsyncClient, app: str, wire: Wire
 ) -> None:
@@ -193,6 +195,7 @@ async def test_nothing_is_lost_or_doubled_whatever_gets_lost(
     assert await s.get_items() == model
 
 
+@pytest.mark.both_databases
 def test_processes_share_a_session(server: Server, app: str, tmp_path: Path) -> None:
     def work(number: int) -> list[Any]:
         async def run() -> list[Any]:
@@ -216,6 +219,7 @@ def test_processes_share_a_session(server: Server, app: str, tmp_path: Path) -> 
         assert mine == sorted(mine)
 
 
+@pytest.mark.both_databases
 def test_a_turn_goes_on_after_a_crash(server: Server, app: str, tmp_path: Path) -> None:
     def turn(on_call: Callable[[], str], inputs: list[Any]) -> Any:
         @function_tool

@@ -86,6 +86,7 @@ async def test_what_was_said_is_there_for_all(store: SessiondStore, db: AsyncCli
     assert len(await other.save(result)) == 2 and len(await messages(store)) == 6
 
 
+@pytest.mark.both_databases
 async def test_messages_come_back_as_they_were(store: SessiondStore) -> None:
     deep: Any = "bottom"
     for _ in range(80):
@@ -188,6 +189,7 @@ async def test_a_session_may_be_others_too(store: SessiondStore, db: AsyncClient
         await SessiondStore(app=app, user="ada", client=db).read_entry("e")
 
 
+@pytest.mark.both_databases
 async def test_nothing_is_lost_or_doubled_whatever_gets_lost(store: SessiondStore, wire: Wire) -> None:
     chance = random.Random(4)
     memory = InMemoryConversationStore()
@@ -228,6 +230,7 @@ def alone(server: Server, app: str, work: Callable[[SessiondStore], Any]) -> Any
     return asyncio.run(run())
 
 
+@pytest.mark.both_databases
 def test_processes_share_a_conversation(server: Server, app: str, tmp_path: Path) -> None:
     def work(number: int) -> None:
         async def run(store: SessiondStore) -> None:
@@ -250,6 +253,7 @@ def test_processes_share_a_conversation(server: Server, app: str, tmp_path: Path
         assert [each for each in said if each.startswith(f"{number}.")] == [f"{number}.{n}" for n in range(5)]
 
 
+@pytest.mark.both_databases
 def test_another_process_goes_on_after_a_crash(server: Server, app: str, tmp_path: Path) -> None:
     agent = Agent(TestModel(custom_output_text="Here."))
     crashes = False

@@ -97,6 +97,7 @@ def test_what_was_said_is_there_for_all(repository: SessiondRepository, plain_db
     assert len(model.seen) == 5 and len(other.messages) == 6
 
 
+@pytest.mark.both_databases
 def test_messages_come_back_as_they_were(made: SessiondRepository) -> None:
     deep: Any = "bottom"
     for _ in range(80):
@@ -153,6 +154,7 @@ def test_a_guardrail_redacts(plain_db: Client, app: str, redact: bool) -> None:
     assert ("a password" in str(list(plain_db.session(app, "ada", "s").events()))) is not redact
 
 
+@pytest.mark.both_databases
 def test_nothing_is_lost_or_doubled_whatever_gets_lost(made: SessiondRepository, wire: Wire) -> None:
     chance = random.Random(3)
     model: list[SessionMessage] = []
@@ -179,6 +181,7 @@ def test_nothing_is_lost_or_doubled_whatever_gets_lost(made: SessiondRepository,
     assert made.list_messages("s", "host") == model and made.read_agent("s", "host").state == state.state
 
 
+@pytest.mark.both_databases
 def test_processes_share_a_session(server: Server, app: str, tmp_path: Path) -> None:
     def work(number: int) -> list[str]:
         # An agent of its own in each process, and one of all.
@@ -203,6 +206,7 @@ def test_processes_share_a_session(server: Server, app: str, tmp_path: Path) -> 
         assert [each.message_id for each in repository.list_messages("s", f"agent{number}")] == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.both_databases
 def test_another_process_goes_on_after_a_crash(server: Server, app: str, tmp_path: Path) -> None:
     def host(model: Script, *tools: Any) -> Agent:
         return agent(SessiondRepository(app=app, user="ada", client=Client(server.url)), model, *tools)

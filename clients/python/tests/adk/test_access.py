@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from google.adk.events.event import Event
 
 from sessiond_adk import SessiondAccessError, SessiondInputError, SessiondSessionService
 
-from ..support import postgres
 from ..support.process import Program, Server
 from .test_cli import ADK, AGENT
 from .test_service import event, get
@@ -45,16 +43,14 @@ class Closed:
             return key
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def closed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
-    with ExitStack() as stack:
-        folder = tmp_path_factory.mktemp(request.param)
-        url = f"sqlite://{folder}/test.db" if request.param == "sqlite" else postgres.database()
-        file = folder / "admin.key"
-        file.write_text(secrets.token_urlsafe(32) + "\n", encoding="utf-8")
-        server = Server(url, folder / "sessiond.log", "--admin-key-file", str(file))
-        stack.callback(server.stop)
-        yield Closed(server, file)
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
+    folder = tmp_path_factory.mktemp("closed")
+    file = folder / "admin.key"
+    file.write_text(secrets.token_urlsafe(32) + "\n", encoding="utf-8")
+    server = Server(f"sqlite://{folder}/test.db", folder / "sessiond.log", "--admin-key-file", str(file))
+    yield Closed(server, file)
+    server.stop()
 
 
 @pytest.mark.parametrize("token", [None, "garbage", "sdk_garbage", "sdu_garbage", "a.b.c"])

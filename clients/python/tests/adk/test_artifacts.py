@@ -296,6 +296,7 @@ async def test_what_a_rewind_of_adk_takes_away_is_not_there(drawer: Drawer) -> N
 
 
 @pytest.mark.parametrize("is_users", [False, True])
+@pytest.mark.both_databases
 async def test_any_name_is_a_name(ours: Drawer, is_users: bool) -> None:
     names = [f"user:{name}"[:256] for name in NAMES] if is_users else NAMES
     for at, name in enumerate(names):
@@ -394,6 +395,7 @@ async def test_numbers_of_deleted_versions_are_not_used_again(ours: Drawer) -> N
     assert (await ours.versions("a"), await ours.load("a", 0)) == ([1], None)
 
 
+@pytest.mark.both_databases
 async def test_5_mib_come_back_as_they_were(ours: Drawer) -> None:
     content = os.urandom(5 << 20)
     for name in ("a", "user:a"):
@@ -445,6 +447,7 @@ async def test_metadata_has_a_limit(ours: Drawer) -> None:
     assert await ours.versions("a") == [0, 1]
 
 
+@pytest.mark.both_databases
 async def test_many_savers_make_dense_versions(ours: Drawer, server: Server) -> None:
     async with SessiondArtifactService(server.url) as second:
         others = Drawer(second, ours.names["app_name"])
@@ -474,6 +477,7 @@ async def network(server: Server) -> AsyncIterator[Proxy]:
         yield network
 
 
+@pytest.mark.both_databases
 async def test_a_lost_answer_or_request_saves_once(ours: Drawer, network: Proxy, app: str) -> None:
     async with SessiondArtifactService(network.url) as service:
         far = Drawer(service, app)
@@ -490,6 +494,7 @@ async def test_a_lost_answer_or_request_saves_once(ours: Drawer, network: Proxy,
     assert await ours.versions("a") == await ours.versions("b") == [0, 1, 2, 3]
 
 
+@pytest.mark.both_databases
 async def test_a_download_that_breaks_off_begins_again(ours: Drawer, network: Proxy, app: str) -> None:
     content = os.urandom(1 << 20)
     await ours.save("a", data(content))

@@ -12,6 +12,8 @@ from sessiond_adk import SessiondSessionService
 
 from .test_service import event, get
 
+pytestmark = pytest.mark.both_databases
+
 
 async def test_stale_writers_are_let_through(service: SessiondSessionService, app: str) -> None:
     mine = await service.create_session(app_name=app, user_id="u")

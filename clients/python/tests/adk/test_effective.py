@@ -112,6 +112,7 @@ def rewound(events: list[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize("part", range(5))
+@pytest.mark.both_databases
 def test_the_effective_history_makes_the_same_prompt(
     request: pytest.FixtureRequest, plain: httpx.Client, app: str, part: int
 ) -> None:

@@ -25,6 +25,8 @@ from ..support.proxy import Proxy, answering, proxy
 from .conftest import PAUSES
 from .test_service import event, get
 
+pytestmark = pytest.mark.both_databases
+
 SESSION = json.dumps(
     {"id": "s", "appName": "a", "userId": "u", "revision": 0, "state": {}, "events": [], "lastUpdateTime": 1.5}
 )

@@ -215,6 +215,7 @@ async def test_a_fork_begins_where_its_source_was(service: SessiondSessionServic
     assert whole.events == before.events and whole.id not in ("s", "f")
 
 
+@pytest.mark.both_databases
 async def test_a_fork_is_made_once_whatever_gets_lost(server: Server, app: str) -> None:
     async with proxy(server.address) as network, SessiondSessionService(network.url) as far:
         source = await told(far, app, 2)
@@ -276,6 +277,7 @@ async def test_a_rewind_shows_what_others_did(service: SessiondSessionService, a
     assert by_hand.model_dump() == (await get(service, session)).model_dump()
 
 
+@pytest.mark.both_databases
 async def test_a_rewind_happens_once_whatever_gets_lost(server: Server, app: str) -> None:
     async with proxy(server.address) as network, SessiondSessionService(network.url, concurrency="session") as far:
         session = await told(far, app, 2)

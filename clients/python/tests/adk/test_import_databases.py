@@ -65,6 +65,7 @@ def state_of(server: Server, app: str, user: str, id: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "database", "postgres"])
+@pytest.mark.both_databases
 async def test_a_database_of_python(kind: str, server: Server, tmp_path: Path) -> None:
     app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
     if kind == "postgres":
@@ -150,6 +151,7 @@ def make(name: str, path: Path, plan: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(("name", "owner"), [("go", "ADK for Go"), ("typescript", "ADK for TypeScript")])
+@pytest.mark.both_databases
 def test_a_database_of_another_port(name: str, owner: str, server: Server, tmp_path: Path) -> None:
     app, path = f"app_{uuid.uuid4().hex}", tmp_path / "adk.db"
     plan = planned(app)

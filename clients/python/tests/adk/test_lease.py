@@ -29,6 +29,8 @@ from .model import call
 from .test_runner import Talk, agent
 from .test_service import get
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 async def one(server: Server) -> AsyncIterator[SessiondSessionService]:

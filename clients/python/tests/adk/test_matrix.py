@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from ..support.process import Program, Server
 
@@ -86,6 +87,7 @@ def test_it_does_with_files_what_its_lines_say(server: Server, plain: httpx.Clie
     assert (lost["ok"], lost["code"], lost["status"]) == (False, "session_not_found", 404)
 
 
+@pytest.mark.both_databases
 def test_an_event_of_another_language_is_the_same_one(server: Server, plain: httpx.Client, app: str) -> None:
     """Clients agree on what they write: four maps of actions, always, and nothing else that is empty."""
     path = f"/apps/{app}/users/u/sessions/s"

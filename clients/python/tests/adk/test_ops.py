@@ -93,6 +93,7 @@ async def test_operators_are_never_stale_and_say_who_is(strict: SessiondSessionS
         await strict.append_event(mine, event())
 
 
+@pytest.mark.both_databases
 async def test_operators_whose_answer_is_lost_are_applied_once(server: Server, app: str) -> None:
     async with proxy(server.address) as network, SessiondSessionService(network.url) as far:
         session = await far.create_session(app_name=app, user_id="u")
@@ -102,6 +103,7 @@ async def test_operators_whose_answer_is_lost_are_applied_once(server: Server, a
         assert await get(far, session) == session
 
 
+@pytest.mark.both_databases
 async def test_no_concurrent_increment_is_lost(service: SessiondSessionService, app: str) -> None:
     sessions = [await service.create_session(app_name=app, user_id="u") for _ in range(8)]
     operators = [{"op": "increment", "key": key, "value": 1} for key in ("app:n", "user:n", "n")]
@@ -187,6 +189,7 @@ async def test_operators_may_have_preconditions(either: SessiondSessionService, 
     assert await get(either, session) == session
 
 
+@pytest.mark.both_databases
 async def test_of_many_tools_one_takes_what_is_free(either: SessiondSessionService, app: str) -> None:
     async def take(seat: str, tool_context: ToolContext) -> str:
         try:
@@ -210,6 +213,7 @@ async def test_of_many_tools_one_takes_what_is_free(either: SessiondSessionServi
     assert (said.count("yours"), said.count("taken")) == (1, 3)
 
 
+@pytest.mark.both_databases
 async def test_parallel_calls_of_a_tool_lose_nothing(either: SessiondSessionService, app: str) -> None:
     async def count(tool_context: ToolContext) -> Any:
         return await ops.increment(tool_context, "n")
@@ -234,6 +238,7 @@ async def test_other_services_are_no_substitute() -> None:
 
 
 @pytest.mark.parametrize("sessions", [["one", "other"], ["same", "same"]], ids=["two sessions", "one session"])
+@pytest.mark.both_databases
 def test_runners_in_two_processes_lose_nothing(
     server: Server, plain: httpx.Client, app: str, sessions: list[str]
 ) -> None:
@@ -294,6 +299,7 @@ async def test_a_change_that_the_session_object_has_not_seen_shows_in_it(
     assert await get(either, session) == other == session
 
 
+@pytest.mark.both_databases
 def test_a_tool_that_dies_in_the_middle_and_runs_again_changes_each_thing_once(
     server: Server, plain: httpx.Client, app: str
 ) -> None:

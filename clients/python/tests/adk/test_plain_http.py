@@ -13,6 +13,7 @@ from sessiond_adk import SessiondSessionService
 from .test_service import event, get
 
 
+@pytest.mark.both_databases
 async def test_what_the_client_writes_is_plain_to_others(
     service: SessiondSessionService, plain: httpx.Client, app: str
 ) -> None:
@@ -33,6 +34,7 @@ async def test_what_the_client_writes_is_plain_to_others(
     assert plain.get(f"/apps/{app}/users/Ada%2F1/state").json() == {"name": "Ada"}
 
 
+@pytest.mark.both_databases
 async def test_what_others_write_is_read_by_the_client(
     service: SessiondSessionService, plain: httpx.Client, app: str
 ) -> None:
@@ -152,6 +154,7 @@ async def test_strict_sees_what_others_append(strict: SessiondSessionService, pl
     await strict.append_event(await get(strict, session), event())
 
 
+@pytest.mark.both_databases
 async def test_an_event_is_sent_as_adk_writes_it(
     service: SessiondSessionService, plain: httpx.Client, app: str
 ) -> None:

@@ -119,6 +119,7 @@ async def test_temp_state_is_handed_from_agent_to_agent(either: SessiondSessionS
     assert [event.actions.state_delta for event in session.events] == [{}, {}, {"result": "polished"}, {}]
 
 
+@pytest.mark.both_databases
 async def test_parallel_agents_share_a_session(either: SessiondSessionService, app: str) -> None:
     workers = [agent(f"worker{n}", f"result {n}", output_key=f"app:{n}") for n in range(8)]
     talk = Talk(either, app, ParallelAgent(name="workers", sub_agents=list(workers)))

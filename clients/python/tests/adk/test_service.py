@@ -150,6 +150,7 @@ async def test_a_long_list_is_complete(
 @pytest.mark.parametrize(
     "name", ["a/b", "..", "a b", "100%", "%2F", "a?b#c", "ключ", "日本語", "😀", "a+b&c=d;e", "~'\"<>\\^`{|}", "a:b@c"]
 )
+@pytest.mark.both_databases
 async def test_ids_may_be_any_text(service: SessiondSessionService, app: str, name: str) -> None:
     if name == "..":
         # The server refuses it; what matters is that it is not taken for the way to another resource.
@@ -217,6 +218,7 @@ async def test_none_is_a_value(service: SessiondSessionService, app: str) -> Non
     assert await get(service, session) == session
 
 
+@pytest.mark.both_databases
 async def test_values_are_what_they_were(service: SessiondSessionService, app: str) -> None:
     values = {
         "int": 2**200,
@@ -234,6 +236,7 @@ async def test_values_are_what_they_were(service: SessiondSessionService, app: s
     assert (await get(service, session)).state == {**values, "again": values}
 
 
+@pytest.mark.both_databases
 async def test_objects_are_stored_as_what_json_has_for_them(
     service: SessiondSessionService, app: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -278,6 +281,7 @@ async def test_user_state_is_read_without_a_session(service: SessiondSessionServ
 # Events
 
 
+@pytest.mark.both_databases
 async def test_an_event_with_everything_comes_back_equal(service: SessiondSessionService, app: str) -> None:
     session = await service.create_session(app_name=app, user_id="u")
     everything = Event(
@@ -379,6 +383,7 @@ async def test_a_session_object_made_by_hand_can_be_appended_to(service: Session
     assert (await get(service, session)).state == {"k": 1}
 
 
+@pytest.mark.both_databases
 async def test_the_same_event_again_changes_nothing(service: SessiondSessionService, app: str) -> None:
     session = await service.create_session(app_name=app, user_id="u")
     once = event({"k": 1, "temp:k": 1})

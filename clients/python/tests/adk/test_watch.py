@@ -158,6 +158,7 @@ async def test_a_watch_begins_where_it_is_told(
         assert [item.event for item in await events(items, 1)] == [new]
 
 
+@pytest.mark.both_databases
 async def test_nothing_is_lost_nor_doubled_by_a_network_that_breaks(
     server: Server, service: SessiondSessionService, app: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,12 +44,13 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Connect]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves each kind of client one database: the tests of the server hold that databases answer alike."""
+    """Leaves each kind of client one of both databases: the tests of the server hold that these answer alike."""
     left_out = {("sqlite", "async"), ("postgres", "sync")}
 
     def is_left_out(item: pytest.Item) -> bool:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        return (params.get("server"), params.get("client")) in left_out
+        is_on_both = item.get_closest_marker("both_databases")
+        return is_on_both is not None and (params.get("server"), params.get("client")) in left_out
 
     config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
     items[:] = [item for item in items if not is_left_out(item)]

@@ -74,6 +74,7 @@ async def test_a_file_comes_and_goes_in_pieces(s: AsyncSession, tmp_path: Path) 
         await s.artifacts.save("pipe", Pipe(b"x"))
 
 
+@pytest.mark.both_databases
 async def test_a_save_is_done_once_whatever_gets_lost(far: AsyncSession, s: AsyncSession, network: Proxy) -> None:
     await s.create()
     network.lose_answers = 2

@@ -31,6 +31,8 @@ from ..support.proxy import Proxy, answering, proxy
 from .both import Connect
 from .conftest import PAUSES
 
+pytestmark = pytest.mark.both_databases
+
 MADE = json.dumps({"id": "s", "appName": "a", "userId": "u", "revision": 0, "state": {}, "events": []})
 
 

@@ -33,6 +33,7 @@ def test_numbers_are_floats() -> None:
     assert type(loads("[1.5]")[0]) is float
 
 
+@pytest.mark.both_databases
 async def test_what_a_session_has_is_kept(s: AsyncSession, plain: httpx.Client) -> None:
     await s.create()
     path = f"/apps/{s.app}/users/ada/sessions/s%201"

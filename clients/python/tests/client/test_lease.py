@@ -11,6 +11,8 @@ from sessiond._paths import process_name
 from ..support.proxy import Proxy, answering
 from .both import Connect
 
+pytestmark = pytest.mark.both_databases
+
 
 async def test_turns_do_not_interleave(s: AsyncSession, db: AsyncClient, app: str) -> None:
     await s.create()

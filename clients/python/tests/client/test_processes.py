@@ -15,6 +15,8 @@ from sessiond import AsyncClient, Client
 
 from ..support.process import Server
 
+pytestmark = pytest.mark.both_databases
+
 CLIENT = Path(__file__).resolve().parents[2] / "client"
 
 COUNT = """

@@ -73,6 +73,7 @@ async def test_a_handle_of_nothing(s: AsyncSession) -> None:
     await s.delete()
 
 
+@pytest.mark.both_databases
 async def test_events_come_back_as_they_were_given(s: AsyncSession) -> None:
     await s.create()
     said = await s.append(
@@ -138,6 +139,7 @@ async def test_a_batch_is_all_or_none(s: AsyncSession) -> None:
     assert (await s.get()).revision == 2
 
 
+@pytest.mark.both_databases
 async def test_who_was_slower_is_told(s: AsyncSession, db: AsyncClient, app: str) -> None:
     await s.create()
     other = db.session(app, "ada", s.id)
@@ -204,6 +206,7 @@ async def test_preconditions(s: AsyncSession) -> None:
     assert await s.state("n", 0) == 0
 
 
+@pytest.mark.both_databases
 async def test_a_change_of_an_id_is_made_once(s: AsyncSession, db: AsyncClient, app: str) -> None:
     await s.create()
     assert await s.increment("n", once="order 1") == 1
@@ -292,6 +295,7 @@ async def test_metadata_lists_and_templates(s: AsyncSession, db: AsyncClient, ap
     assert await s.render("{topic}", missing="keep") == "{topic}"
 
 
+@pytest.mark.both_databases
 async def test_ids_may_have_anything_in_them(db: AsyncClient, app: str) -> None:
     s = db.session(app, "Ada/1 ?", "a/b ..%2F é")
     await s.create()

@@ -79,6 +79,7 @@ async def test_a_watch_goes_on_behind_a_cursor(s: AsyncSession) -> None:
         assert isinstance(trimmed, Trimmed) and trimmed.base_revision == 2
 
 
+@pytest.mark.both_databases
 async def test_connections_that_break_lose_and_double_nothing(
     far: AsyncSession, s: AsyncSession, network: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
+import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
@@ -17,6 +18,8 @@ from ..adapters.wire import forked
 from ..support.process import Server
 from .conftest import Wire
 from .puts import child, config, put
+
+pytestmark = pytest.mark.both_databases
 
 T = TypeVar("T")
 

@@ -93,6 +93,7 @@ VALUES = {
 }
 
 
+@pytest.mark.both_databases
 async def test_values_come_back_as_they_were(saver: SessiondSaver, thread: str, plain: httpx.Client, app: str) -> None:
     for _ in range(45):
         VALUES["deep"] = [VALUES["deep"]]
@@ -128,6 +129,7 @@ async def test_a_serializer_that_encrypts_sees_all(server: Server, plain: httpx.
     assert "secret" not in plain.get(f"/apps/{app}/users/langgraph/sessions/{thread}").text.replace('"secret":{"t"', "")
 
 
+@pytest.mark.both_databases
 async def test_large_values_are_files(saver: SessiondSaver, thread: str, server: Server, app: str) -> None:
     one, two = "1" * (3 << 20), "2" * (3 << 20)
     at = await put(saver, config(thread), {"large": one, "small": 1})

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -91,6 +92,7 @@ async def read(saver: SessiondSaver, thread: str) -> list[Any]:
     ]
 
 
+@pytest.mark.both_databases
 async def test_it_is_written_as_the_file_says(server: Server, plain: httpx.Client, app: str) -> None:
     async with SessiondSaver(server.url, app=app, messages="messages") as saver:
         await write(saver, "t1")
