@@ -102,8 +102,8 @@ create table events (
     effect        bigint,
     digest        bytea not null,
     body          text not null,
-    -- Of a redacted event: the metadata revision of its session that the last redaction made, unless it was copied since. -1: an event
-    -- that removes values of which a redaction left no span.
+    -- Of a redacted event: the metadata revision of its session that the last redaction made, unless it was copied since. -N: an event
+    -- that removes values of the redacted event N, of which there is no span.
     redaction     bigint,
     -- A key that ends with user and app admits tables that are distributed by either, and costs next to nothing.
     constraint events_pkey primary key (incarnation, sequence, user_id, app_name),

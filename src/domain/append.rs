@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::change::{Change, Keys};
 use super::effective::COMPACTION;
-use super::event::{NewEvent, Rewind, StoredEvent, show_delta, stored_digest};
+use super::event::{NewEvent, REDACTED, Rewind, StoredEvent, show_delta, stored_digest};
 use super::guard::Guard;
 use super::ids::{EventId, ScopeKey, ScopeRef, SessionKey, StateAddress};
 use super::lease::LeaseMark;
@@ -242,9 +242,10 @@ fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Result<Vec<Planned<'a>>, Ref
     Ok(plan)
 }
 
-/// Whether the content is the same: the digests agree, and so does the timestamp, if the client gives one.
+/// Whether the content is the same: the digests agree, and so does the timestamp, if the client gives one. A redacted event is recognised by
+/// its id alone, or its content could be guessed.
 fn is_retry(event: &NewEvent, digest: &[u8; 32], timestamp: Micros) -> bool {
-    event.digest == *digest && event.claimed_time.is_none_or(|claimed| claimed == timestamp)
+    *digest == REDACTED || event.digest == *digest && event.claimed_time.is_none_or(|claimed| claimed == timestamp)
 }
 
 /// Whether a client sends a stored event as it was read, with the results of its operators.

@@ -14,7 +14,7 @@ use super::artifact::{
 use super::change::{Edit, Keys, parse_delta};
 use super::envelope::{Fields, MAX_BODY_DEPTH};
 use super::erasure::Subject;
-use super::event::{EventDraft, NewEvent, StoredEvent, redaction_of, stored_digest, with_known_names};
+use super::event::{EventDraft, NewEvent, REDACTED, StoredEvent, redaction_of, stored_digest, with_known_names};
 use super::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use super::json::{Json, Kind, ObjectText, RawJson, string_array};
 use super::key_history::MadeBy;
@@ -459,8 +459,8 @@ pub fn row_line(row: &LogRow) -> String {
         line.push("event", &event);
     }
     line.push("saw", &saw);
-    // The digest of the client's content, if the body has the results of its operators instead, or was redacted.
-    if redaction_of(body).is_some() || stored_digest(body) != Some(row.digest) {
+    // The digest of the client's content, if the body has the results of its operators instead.
+    if row.digest != REDACTED && stored_digest(body) != Some(row.digest) {
         line.push_str("digest", &hex(&row.digest));
     }
     closed(line)
@@ -1242,9 +1242,6 @@ impl EventLine {
         let redaction = redaction_of(given.text());
         let is_redacted = redaction.is_some();
         if let Some(redaction) = redaction {
-            if given_digest.is_none() {
-                return Err(Rejected::field("digest", "is required of a redacted event"));
-            }
             event.body = with_redaction(&event.body, redaction).into();
         }
         let stored = StoredEvent::new(sequence, commit_time.micros, event.body.clone());
@@ -1255,7 +1252,8 @@ impl EventLine {
             return Err(not_stored());
         }
         let digest = match given_digest {
-            Some(digest) if !event.edit.ops.is_empty() || is_redacted => digest,
+            _ if is_redacted => REDACTED,
+            Some(digest) if !event.edit.ops.is_empty() => digest,
             _ => event.digest,
         };
         let body = Json::trusted(&event.body);

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::append::{Append, decide, needs};
-use crate::domain::event::StoredEvent;
+use crate::domain::event::{REDACTED, StoredEvent};
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionId, SessionKey, StateAddress};
 use crate::domain::loaded::{KeyNeeds, LockedSession, need_key};
@@ -27,7 +27,7 @@ use crate::store::sessions::read::{head, not_there};
 use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_SESSION};
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
+use crate::store::sql::query::{Query, Sql, at_most_one, row};
 use crate::store::sql::rows::LostRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
@@ -139,8 +139,8 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
         told = append(tx, &removals).await?;
         for target in targets.iter().filter(|target| removals.iter().any(|append| append.key == target.row.key)) {
             let LockedSession { key, head } = target.row;
-            tx.execute(Query::of(&Statements::of(tx).note_removal, key, head.incarnation).bind(head.revision + 1))
-                .await?;
+            let noted = Query::of(&Statements::of(tx).note_removal, key, head.incarnation).bind(head.revision + 1);
+            tx.execute(noted.bind(target.event.sequence)).await?;
         }
     }
     for target in &targets {
@@ -164,12 +164,17 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
         true => End::Release,
         false => End::Commit(told).after(changed.collect()),
     };
+    let mut revision = None;
+    if redaction.draft.values == Values::Remove {
+        let removal = Query::of(&Statements::of(tx).removal, &redaction.key, own.head.incarnation).bind(event.sequence);
+        revision = at_most_one::<(i64,)>(tx, removal).await?.map(|(last,)| last).filter(|last| *last > 0);
+    }
     let head = head(tx, &redaction.key, ANY_TIME).await?.ok_or_else(not_there)?;
     let now = targets.into_iter().find(|target| target.row.key == redaction.key).map(|target| target.body);
     let step = Step::Done(Redacted {
         event: StoredEvent::new(event.sequence, Micros(event.commit_time), now.unwrap_or(event.body)),
         tag: head.tag(),
-        revision: removals.iter().any(|append| append.key == redaction.key).then_some(head.revision),
+        revision,
         appended: removals.len(),
         forks: forks.len(),
         left,
@@ -196,7 +201,6 @@ async fn forks(db: &mut impl Sql, redaction: &Redaction, event: &Held) -> Result
             .bind(redaction.event.as_str())
             .bind(event.sequence)
             .bind(event.commit_time)
-            .bind(&*event.digest)
             .bind(redaction.now.0);
         let found: Vec<(String, i64)> = db.fetch(query).await?;
         for (id, _) in found.iter().filter(|(_, holds)| *holds == 1) {
@@ -254,8 +258,7 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
 
 /// Whether the session that wrote the event, of which this is a copy, has it still.
 async fn is_of_another(db: &mut impl Sql, key: &SessionKey, event: &Held) -> Result<bool> {
-    let event =
-        [Value::from(&event.id), event.sequence.into(), event.commit_time.into(), event.digest.as_slice().into()];
+    let event = [Value::from(&event.id), event.sequence.into(), event.commit_time.into()];
     Ok(first(db, &Statements::of(db).is_original, (&key.user, &key.session), &event).await?.is_some())
 }
 
@@ -326,10 +329,10 @@ async fn empty<X: Tx>(tx: &mut X, target: &Target<'_>) -> Result<()> {
     let (key, incarnation) = (&row.key, row.head.incarnation);
     let statements = Statements::of(tx);
     let redaction = row.head.metadata_revision + 1;
-    let event = Query::of(&statements.empty, key, incarnation).bind(event.sequence).bind(&**body).bind(redaction);
-    tx.execute(event).await?;
-    effective::forget(tx, key, incarnation, target.event.sequence).await?;
-    tx.execute(Query::of(&statements.raise, key, incarnation).bind(redaction)).await.map(drop)
+    let empty = Query::of(&statements.empty, key, incarnation).bind(event.sequence).bind(&**body).bind(redaction);
+    tx.execute(empty.bind(&REDACTED[..])).await?;
+    effective::forget(tx, key, incarnation, event.sequence).await?;
+    tx.execute(Query::of(&statements.raise, key, incarnation).bind(redaction).bind(&REDACTED[..])).await.map(drop)
 }
 
 /// Takes the past values of a session that the event set. Present ones are taken by an append before, and are past then.
@@ -373,39 +376,42 @@ const IS_FORK: &str = "l.app_name = $1 and l.user_id = $2 and l.forked_from = k.
 statements! { words,
     /// The event of the id `$5`, with what decides whether it is there, and whose it is.
     held: format!(
-        "select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.digest, e.body, \
+        "select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.body, \
            s.base_revision, s.forked_revision, \
            s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
          from events e cross join sessions s where {OF_EVENT} and e.id = $5 and {OF_SESSION}"
     ),
-    /// The forks of the sessions `$3`, expired and removed ones too, and whether they hold the event of the id `$4` with the sequence `$5`,
-    /// the commit time `$6` and the digest `$7`; `$8` is now, where the database has no clock.
+    /// The forks of the sessions `$3`, expired and removed ones too, and whether they hold the event of the id `$4` with the sequence `$5` and
+    /// the commit time `$6`; `$7` is now, where the database has no clock.
     forks: format!(
         "select l.id, cast(case when (l.expire_time is null or l.expire_time > {}) \
              and exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = l.id \
                and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 and e.sequence > l.base_revision \
-               and e.commit_time = $6 and e.digest = $7) then 1 else 0 end as bigint) \
+               and e.commit_time = $6) then 1 else 0 end as bigint) \
          from {each} {} union all select l.id, cast(0 as bigint) from {each} {}",
-        words.present("$8"),
+        words.present("$7"),
         (words.look_up)("sessions", IS_FORK),
         (words.look_up)("removed_forks", IS_FORK),
         each = (words.each)("$3")
     ),
-    /// Upwards: whether the session has the event of the id `$4`, which is no copy, with the sequence `$5`, the commit time `$6` and the
-    /// digest `$7`.
+    /// Upwards: whether the session has the event of the id `$4`, which is no copy, with the sequence `$5` and the commit time `$6`.
     is_original: upwards(
         "s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists (select 1 from events e where e.app_name = $1 \
            and e.user_id = $2 and e.session_id = $3 and e.incarnation = s.incarnation and e.id = $4 and e.sequence = $5 \
-           and e.commit_time = $6 and e.digest = $7)"
+           and e.commit_time = $6)"
     ),
     /// The events after the sequence `$5` of the same request: they were committed at `$6`, and saw the revisions `$7` and `$8`.
     of_request: format!(
         "select body from events where {OF_INCARNATION} and sequence > $5 and sequence < $5 + 1000 and commit_time = $6 \
            and user_revision = $7 and app_revision = $8"
     ),
-    empty: format!("update events set body = $6, redaction = $7 where {OF_INCARNATION} and sequence = $5"),
-    note_removal: format!("update events set redaction = -1 where {OF_INCARNATION} and sequence = $5"),
-    raise: "update sessions set metadata_revision = $5 where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
+    empty: format!("update events set body = $6, redaction = $7, digest = $8 where {OF_INCARNATION} and sequence = $5"),
+    note_removal: format!("update events set redaction = 0 - $6 where {OF_INCARNATION} and sequence = $5"),
+    /// The event that removed values of the event `$5`, the last one if there are several.
+    removal: format!("select coalesce(max(sequence), 0) from events where {OF_INCARNATION} and redaction = 0 - $5"),
+    raise: "update sessions set metadata_revision = $5, \
+              creation_digest = case when creation_digest is not null then $6 end \
+            where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
     /// Removes the values that held from the revision `$5` on; `$6` are the nodes where they may be filed.
     take_values: format!(
         "delete from session_spans where {OF_INCARNATION} and node{} and valid_from = $5",
@@ -448,7 +454,6 @@ row! {
         user_revision: i64,
         app_revision: i64,
         effect: Option<i64>,
-        digest: Vec<u8>,
         body: String,
         base_revision: i64,
         forked_revision: Option<i64>,
@@ -459,8 +464,7 @@ row! {
 impl Held {
     /// Whether both are one event, copied by forks. Events of other sessions may have its id.
     fn is_copy_of(&self, other: &Self) -> bool {
-        let of = |event: &Self| (event.sequence, event.commit_time);
-        of(self) == of(other) && self.digest == other.digest
+        (self.sequence, self.commit_time) == (other.sequence, other.commit_time)
     }
 }
 

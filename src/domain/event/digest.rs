@@ -8,6 +8,9 @@ use sha2::{Digest as _, Sha256};
 use super::names::ACTION_DEFAULTS;
 use crate::domain::json::{Json, ObjectText, push_string};
 
+/// Stands where the digest was of a redacted event, or of the request that made a session of which an event was redacted.
+pub const REDACTED: [u8; 32] = [0; 32];
+
 /// Named values in canonical form, in whatever order: what a digest covers.
 #[derive(Default)]
 pub struct Content<'a> {

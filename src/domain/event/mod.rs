@@ -17,6 +17,7 @@ mod reader;
 mod stored;
 
 pub(super) use digest::Content;
+pub use digest::REDACTED;
 pub use draft::{EventDraft, stored_digest};
 pub(super) use names::STATE_FIELDS;
 pub use names::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS};

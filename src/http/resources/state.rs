@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use crate::domain::access::Role;
 use crate::domain::change::{Condition, Keys, Precondition, WrittenEdit, check_value};
 use crate::domain::envelope::Fields;
-use crate::domain::ids::{EventId, ScopeKey};
+use crate::domain::ids::EventId;
 use crate::domain::json::ObjectText;
 use crate::domain::query::{ScopePart, ScopeView, StateFilter, StatePart};
 use crate::domain::refusal::Mismatch;

@@ -29,7 +29,9 @@ pub async fn delete<X: Tx>(tx: &mut X, deletion: &ArtifactDeletion) -> Decided<(
     let holder = Holder::of(place, name, incarnation);
     let is_held = hold(tx, holder).await?;
     if let Some(if_match) = if_match {
-        let latest = read::one_of(tx, holder, name, None).await?.map(|(version, _)| (version.version, version.content.bytes.map(|(_, sha256)| sha256)));
+        let latest = read::one_of(tx, holder, name, None)
+            .await?
+            .map(|(version, _)| (version.version, version.content.bytes.map(|(_, sha256)| sha256)));
         if !if_match.holds(latest) {
             return Err(Refusal::ArtifactMismatch(latest.map(|(version, _)| version)).into());
         }
