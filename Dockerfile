@@ -26,7 +26,7 @@ RUN mkdir src \
  && cargo clean --locked --profile dist -p sessiond \
  && rm -r src
 
-# Whatever .dockerignore lets through: src, and what it embeds: the console and the migrations.
+# Whatever .dockerignore lets through: src, and what it embeds: the console, the migrations, and the descriptions of the API.
 COPY . .
 # The line tables stay, so that a backtrace names files and lines, but compressed, which std's symboliser reads.
 # /out/data is the seed of the volume: the final stage has no shell to make a directory with.

@@ -12,6 +12,7 @@
 //! - `server`: connections: admission, time limits, drain
 //! - `origin`: whether a request comes from a page of another site
 //! - `outgoing`: requests that the server makes itself; `traces`: spans for a collector
+//! - `features`: what a program may be built without
 //! - `allowance`: how long a peer may keep the server waiting
 //! - [`config`], [`telemetry`], [`metrics`], [`startup`]: running the service
 //! - [`commands`]: the other commands
@@ -25,9 +26,11 @@ mod blobs;
 pub mod commands;
 pub mod config;
 pub mod domain;
+mod features;
 mod http;
 pub mod metrics;
 mod origin;
+#[cfg(feature = "outgoing")]
 mod outgoing;
 mod program;
 mod server;
@@ -37,5 +40,4 @@ pub mod store;
 pub mod telemetry;
 mod traces;
 
-pub use http::{openapi_adk_yaml, openapi_yaml};
 pub use program::main;

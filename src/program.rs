@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use crate::commands::keys::Printed;
 use crate::commands::{backup, erasures, keys, receipts, transfer, verify};
 use crate::config::{BackupArgs, Cli, Command, Config, KeysCommand, ListenError};
-use crate::http::{openapi_adk_yaml, openapi_yaml};
+use crate::http::{ADK_YAML, YAML};
 use crate::startup::{self, StartError};
 use crate::store::error::{Cause, StoreError};
 use crate::store::inspect::Inspector;
@@ -113,7 +113,7 @@ pub fn main() -> ExitCode {
 fn start(cli: Cli) -> Result<(), Failure> {
     let command = cli.command();
     if let Command::Openapi { adk } = command {
-        return print(if adk { openapi_adk_yaml() } else { openapi_yaml() });
+        return print(if adk { ADK_YAML } else { YAML });
     }
     if matches!(&command, Command::Import(args) if args.other.is_some()) {
         return Err(Failure { message: IMPORT_ADK.to_owned(), status: 2 });

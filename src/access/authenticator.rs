@@ -9,8 +9,8 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admin::{self, AdminKey};
-use super::jwt::{Jwt, LEEWAY, Reason};
-use super::{Client, ClientKind, NoRandomness, key, random, token};
+use super::jwt::{Jwt, LEEWAY};
+use super::{AuthError, Client, ClientKind, NoRandomness, key, random, token};
 use crate::domain::access::{ApiKey, Grant, Names};
 use crate::domain::ids::UserKey;
 use crate::domain::time::Micros;
@@ -54,16 +54,6 @@ pub struct AuthSettings {
     pub required: bool,
     pub admin_key: Option<AdminKey>,
     pub(crate) jwt: Option<Jwt>,
-}
-
-/// Why a client cannot be authenticated.
-#[derive(Debug, Clone)]
-pub enum AuthError {
-    /// The credential is missing or invalid. The reason is only for the metrics.
-    Unauthenticated(&'static str),
-    /// Too many unknown credentials are being looked up.
-    Overloaded,
-    Store(Arc<StoreError>),
 }
 
 /// The client, or why the credential is invalid.
@@ -203,14 +193,10 @@ impl Authenticator {
         } else if credential.starts_with(token::PREFIX) {
             self.of_token(credential, deadline).await.map_err(failed)?
         } else if let Some(jwt) = &self.settings.jwt {
-            let verified = jwt.verify(credential, self.clock.now()).await;
-            if let Err(Reason::Busy) = verified {
-                return Err(AuthError::Overloaded);
-            }
-            return Ok(verified.map_err(Reason::as_str).map(|jwt| {
-                let (kind, expire_time) = (ClientKind::Jwt, Some(jwt.expire_time));
-                Arc::new(Client { kind, id: jwt.subject, grant: jwt.grant, expire_time })
-            }));
+            return match jwt.client(credential, self.clock.now()).await {
+                Err(AuthError::Unauthenticated(reason)) => Ok(Err(reason)),
+                client => client.map(|client| Ok(Arc::new(client))),
+            };
         } else {
             None
         };

@@ -1,6 +1,6 @@
 //! Who a client is: credentials, and their grants.
 //!
-//! - `key`, `token`, `jwt`: the forms of credentials; `jwks`: the keys of an issuer; `admin`: the key in a file
+//! - `key`, `token`, `jwt`: the forms of credentials; `admin`: the key in a file
 //! - `authenticator`: from a credential to a client
 //! - `audit`: the access log
 //! - `manage`: creates, changes and revokes keys and tokens; `revocations`: revocations to repeat on a restored backup
@@ -8,26 +8,25 @@
 mod admin;
 pub mod audit;
 mod authenticator;
-pub(crate) mod jwks;
 pub(crate) mod jwt;
 pub(crate) mod key;
 mod manage;
 mod revocations;
-mod signature;
-#[cfg(test)]
-mod testing;
 pub(crate) mod token;
 
 pub use admin::AdminKey;
-pub use authenticator::{AuthError, AuthSettings, Authenticator};
+pub use authenticator::{AuthSettings, Authenticator};
 pub use manage::Error;
 pub use revocations::{ReplayedRevocations, Revocation};
+
+use std::sync::Arc;
 
 use ring::hmac;
 use ring::rand::{SystemRandom, generate};
 
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::time::Micros;
+use crate::store::error::StoreError;
 
 /// Whether a credential has the form of a user token.
 pub fn is_user_token(credential: &str) -> bool {
@@ -54,6 +53,16 @@ pub enum ClientKind {
     AdminKey,
     Token,
     Jwt,
+}
+
+/// Why a client cannot be authenticated.
+#[derive(Debug, Clone)]
+pub enum AuthError {
+    /// The credential is missing or invalid. The reason is only for the metrics.
+    Unauthenticated(&'static str),
+    /// Too many unknown credentials are being looked up.
+    Overloaded,
+    Store(Arc<StoreError>),
 }
 
 impl ClientKind {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Blobs;
-use super::objects::Objects;
 use super::objects::address::Address;
-use super::objects::bucket::Bucket;
 use super::objects::folder::Folder;
+use super::objects::{Objects, open_bucket};
 use super::places::Places;
 use crate::domain::erasure::instance;
+use crate::features::lacks;
 use crate::metrics::Metrics;
 use crate::store::Store;
 
@@ -25,7 +25,13 @@ impl FromStr for ArtifactStore {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "database" { Ok(Self::Database) } else { text.parse().map(Self::Objects) }
+        if text == "database" {
+            return Ok(Self::Database);
+        }
+        match text.parse()? {
+            Address::Bucket(_) if !cfg!(feature = "buckets") => Err(lacks("a bucket", "buckets")),
+            address => Ok(Self::Objects(address)),
+        }
     }
 }
 
@@ -67,7 +73,7 @@ pub fn places(
 pub fn objects(address: &Address, patience: Duration) -> Result<Arc<dyn Objects>, String> {
     Ok(match address {
         Address::Folder(path) => Arc::new(Folder::new(path.clone(), patience)),
-        Address::Bucket(url) => Arc::new(Bucket::open(url, patience)?),
+        Address::Bucket(url) => open_bucket(url, patience)?,
     })
 }
 

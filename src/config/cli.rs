@@ -11,6 +11,7 @@ use clap::{Args, CommandFactory, FromArgMatches as _, Parser, Subcommand};
 
 use crate::domain::access::{Role, key_name};
 use crate::domain::ids::{AppName, SessionId, UserId};
+use crate::features::missing;
 
 use super::Config;
 use super::values::{long_period, role};
@@ -260,6 +261,9 @@ pub(super) fn command() -> clap::Command {
         Some(empty) if empty.is_empty() => arg.env(Resettable::Reset),
         _ => arg,
     });
+    if let Some(missing) = missing() {
+        command = command.after_help(&missing).mut_subcommand("serve", |serve| serve.after_help(missing));
+    }
     // Propagates the settings, which are global, to each subcommand.
     command.build();
     let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();

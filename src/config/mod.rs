@@ -18,13 +18,13 @@ use clap::builder::BoolishValueParser;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::access::audit::Sink;
-use crate::access::jwks::KeySource;
-use crate::access::jwt::{Apps, Jwt, JwtSettings, RoleFrom};
+use crate::access::jwt::{Apps, Jwt, JwtSettings, KeySource, RoleFrom};
 use crate::access::{AdminKey, AuthSettings};
 use crate::blobs::open::{ArtifactStore, BlobSettings};
 use crate::domain::Limits;
 use crate::domain::access::{Names, Role, Writer};
 use crate::domain::query::EventQuery;
+use crate::features::lacks;
 use crate::origin::{AllowedHost, Origin, OriginPolicy};
 use crate::server::ConnectionLimits;
 use crate::store::limits::{PostgresOptions, StoreLimits};
@@ -576,6 +576,7 @@ impl Config {
 
     fn validate_access(&self) -> Result<(), String> {
         let is_given = [
+            ("--jwt-issuer", self.jwt_issuer.is_some()),
             ("--jwt-audience", self.jwt_audience.is_some()),
             ("--jwt-jwks-url", self.jwt_jwks_url.is_some()),
             ("--jwt-jwks-file", self.jwt_jwks_file.is_some()),
@@ -585,11 +586,12 @@ impl Config {
             ("--jwt-role", self.jwt_role.is_some()),
             ("--jwt-role-claim", self.jwt_role_claim.is_some()),
         ];
+        let Some((flag, _)) = is_given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+        if !cfg!(feature = "jwt") {
+            return Err(lacks(flag, "jwt"));
+        }
         if self.jwt_issuer.is_none() {
-            return match is_given.into_iter().find(|(_, is_given)| *is_given) {
-                Some((flag, _)) => Err(format!("{flag} says something about JWTs: --jwt-issuer is needed, too")),
-                None => Ok(()),
-            };
+            return Err(format!("{flag} says something about JWTs: --jwt-issuer is needed, too"));
         }
         if self.jwt_audience.is_none() {
             return Err("--jwt-issuer needs --jwt-audience: JWTs for other services would hold here".to_owned());
@@ -638,7 +640,7 @@ impl Config {
         let user_claim = self.jwt_user_claim.clone().unwrap_or_else(|| "sub".to_owned());
         let (issuer, audience) = (issuer.clone(), audience.clone());
         let settings = JwtSettings { issuer, audience, source, user_claim, apps, role };
-        Jwt::new(settings).map(Some).map_err(|error| format!("--jwt-jwks-url: {error}"))
+        Jwt::new(settings).map(Some)
     }
 
     /// Where to send spans, if anywhere.
@@ -972,6 +974,31 @@ mod tests {
         assert_eq!(config(&["--drain-timeout=0"]).drain_timeout, Duration::ZERO);
     }
 
+    #[test]
+    fn what_a_program_is_built_without_is_refused() {
+        for (feature, is_there, args) in [
+            ("buckets", cfg!(feature = "buckets"), &["--artifact-store=database,s3://bucket"][..]),
+            (
+                "jwt",
+                cfg!(feature = "jwt"),
+                &["--jwt-issuer=i", "--jwt-audience=a", "--jwt-jwks-file=f", "--jwt-apps=a"],
+            ),
+            ("traces", cfg!(feature = "traces"), &["--otlp-endpoint=http://127.0.0.1:1"]),
+        ] {
+            let named = command().render_help().to_string().contains(&format!("`{feature}` ("));
+            match read(args) {
+                Ok(_) => assert!(is_there && !named, "{feature}"),
+                Err(error) => {
+                    let way =
+                        format!("needs the feature `{feature}`, without which this program is built: `cargo build");
+                    assert!(!is_there && named && error.contains(&way), "{error}");
+                }
+            }
+        }
+        config(&["--artifact-store=file:///srv/artifacts"]);
+    }
+
+    #[cfg(feature = "jwt")]
     #[test]
     fn whatever_is_said_about_jwts_needs_their_issuer() {
         for arg in [

@@ -2,7 +2,7 @@
 //! derived from the table of endpoints.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -18,16 +18,6 @@ use crate::http::reply::Code;
 use crate::metrics::Metrics;
 use crate::service::{Clock, Reader, Service};
 use crate::traces::Traces;
-
-/// The API description, built from the table of endpoints.
-pub struct Description {
-    /// As YAML.
-    pub openapi: LazyLock<String>,
-    /// The description of ADK's paths.
-    pub openapi_adk: LazyLock<String>,
-    /// Both as a page of HTML.
-    pub docs: LazyLock<String>,
-}
 
 /// Sinks that record requests, besides the log.
 pub struct Observers {
@@ -46,7 +36,6 @@ pub struct App {
     pub traces: Option<Arc<Traces>>,
     pub settings: HttpSettings,
     pub metrics: Arc<Metrics>,
-    pub description: &'static Description,
     pub clock: Arc<dyn Clock>,
     pub places: Places,
     pub memory: Memory,
@@ -60,7 +49,6 @@ pub struct App {
 
 impl App {
     pub fn new(
-        description: &'static Description,
         service: Arc<Service>,
         authenticator: Arc<Authenticator>,
         observers: Observers,
@@ -78,7 +66,6 @@ impl App {
             audit: observers.audit,
             traces: observers.traces,
             metrics,
-            description,
             clock,
             places: Places::new(&settings),
             memory: Memory::new(settings.max_buffered_bytes, settings.max_body_bytes),

@@ -3,6 +3,10 @@
 mod adk;
 mod app;
 mod call;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "what is only described is read by the test that writes the description")
+)]
 mod describe;
 mod limits;
 mod live;
@@ -15,7 +19,6 @@ mod way;
 use std::sync::{Arc, LazyLock};
 
 use adk::artifacts as adk_artifacts;
-use app::Description;
 use axum::Router;
 use axum::http::Method;
 use pages::{console, docs, home};
@@ -33,6 +36,7 @@ use crate::service::{Clock, Service};
 
 pub use app::{App, Observers};
 pub use limits::admission::report_refusals;
+pub use openapi::{ADK_YAML, YAML};
 pub use way::edge::guarded;
 pub use way::pipeline::refusal;
 
@@ -161,13 +165,6 @@ const CONSOLE: &[Endpoint] = endpoints! {
     GET "/console/{file}" => console::file, PART;
 };
 
-/// Each document is built on first use.
-static DESCRIPTION: Description = Description {
-    openapi: LazyLock::new(|| openapi::yaml(ENDPOINTS)),
-    openapi_adk: LazyLock::new(|| openapi::adk_yaml(ENDPOINTS)),
-    docs: LazyLock::new(|| openapi::page(ENDPOINTS)),
-};
-
 /// Builds the state that all requests share.
 pub fn app(
     service: Arc<Service>,
@@ -177,7 +174,7 @@ pub fn app(
     metrics: Arc<Metrics>,
     clock: Arc<dyn Clock>,
 ) -> Arc<App> {
-    App::new(&DESCRIPTION, service, authenticator, observers, settings, metrics, clock)
+    App::new(service, authenticator, observers, settings, metrics, clock)
 }
 
 /// The application, as a listener serves it.
@@ -192,16 +189,6 @@ pub fn always_served() -> &'static [&'static str] {
         ENDPOINTS.iter().filter(|endpoint| endpoint.operation.serving.always).map(|endpoint| endpoint.path).collect()
     });
     &ALWAYS
-}
-
-/// The API description. `openapi.yaml` at the root of the repository is a copy.
-pub fn openapi_yaml() -> &'static str {
-    &DESCRIPTION.openapi
-}
-
-/// The description of ADK's paths. `openapi-adk.yaml` is a copy.
-pub fn openapi_adk_yaml() -> &'static str {
-    &DESCRIPTION.openapi_adk
 }
 
 #[cfg(test)]

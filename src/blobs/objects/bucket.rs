@@ -31,7 +31,7 @@ const UPLOADS: usize = 12;
 const REPETITIONS: usize = 3;
 
 #[derive(Clone)]
-pub struct Bucket {
+struct Bucket {
     store: Arc<dyn ObjectStore>,
     uploads: Arc<dyn MultipartStore>,
     prefix: Path,
@@ -39,44 +39,46 @@ pub struct Bucket {
     memory: Arc<Semaphore>,
 }
 
-impl Bucket {
-    /// # Errors
-    /// The environment cannot be used; in words for an operator.
-    pub fn open(url: &Url, patience: Duration) -> std::result::Result<Self, String> {
-        // A third each: for a server that says nothing, for the repetitions, for the last of them.
-        let retry = RetryConfig {
-            backoff: BackoffConfig { max_backoff: patience / 10, ..BackoffConfig::default() },
-            max_retries: REPETITIONS,
-            retry_timeout: patience / 3,
-        };
-        let connector = Connector { patience: patience / 3 };
-        let prefix = Path::from_url_path(url.path()).map_err(|error| error.to_string())?;
-        let opened = match url.scheme() {
-            "s3" => AmazonS3Builder::from_env()
-                .with_url(url.as_str())
-                // Some that speak as S3 does cannot remove several objects by one request.
-                .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true")
-                .with_http_connector(connector)
-                .with_retry(retry)
-                .build()
-                .map(both),
-            "gs" => GoogleCloudStorageBuilder::from_env()
-                .with_url(url.as_str())
-                .with_http_connector(connector)
-                .with_retry(retry)
-                .build()
-                .map(both),
-            _ => MicrosoftAzureBuilder::from_env()
-                .with_url(url.as_str())
-                .with_http_connector(connector)
-                .with_retry(retry)
-                .build()
-                .map(both),
-        };
-        let (store, uploads) = opened.map_err(|error| error.to_string())?;
-        Ok(Self { store, uploads, prefix, patience, memory: Arc::new(Semaphore::new(UPLOADS)) })
-    }
+/// Opens a bucket, without a request to it.
+///
+/// # Errors
+/// The environment cannot be used; in words for an operator.
+pub fn open(url: &Url, patience: Duration) -> std::result::Result<Arc<dyn Objects>, String> {
+    // A third each: for a server that says nothing, for the repetitions, for the last of them.
+    let retry = RetryConfig {
+        backoff: BackoffConfig { max_backoff: patience / 10, ..BackoffConfig::default() },
+        max_retries: REPETITIONS,
+        retry_timeout: patience / 3,
+    };
+    let connector = Connector { patience: patience / 3 };
+    let prefix = Path::from_url_path(url.path()).map_err(|error| error.to_string())?;
+    let opened = match url.scheme() {
+        "s3" => AmazonS3Builder::from_env()
+            .with_url(url.as_str())
+            // Some that speak as S3 does cannot remove several objects by one request.
+            .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true")
+            .with_http_connector(connector)
+            .with_retry(retry)
+            .build()
+            .map(both),
+        "gs" => GoogleCloudStorageBuilder::from_env()
+            .with_url(url.as_str())
+            .with_http_connector(connector)
+            .with_retry(retry)
+            .build()
+            .map(both),
+        _ => MicrosoftAzureBuilder::from_env()
+            .with_url(url.as_str())
+            .with_http_connector(connector)
+            .with_retry(retry)
+            .build()
+            .map(both),
+    };
+    let (store, uploads) = opened.map_err(|error| error.to_string())?;
+    Ok(Arc::new(Bucket { store, uploads, prefix, patience, memory: Arc::new(Semaphore::new(UPLOADS)) }))
+}
 
+impl Bucket {
     fn path(&self, object: &str) -> Path {
         object.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
     }

@@ -2,21 +2,30 @@
 //!
 //! - `address`: which store a setting names
 //! - `folder`: files, each written and flushed under its own name
-//! - `bucket`: S3, Google Cloud Storage, Azure Blob Storage; `client`: how requests to them go out
+//! - `bucket`: S3, Google Cloud Storage, Azure Blob Storage; `client`: how requests to them go out; `none`: in place of these, in a
+//!   program that is built without the feature `buckets`
 //!
 //! A name is a path, `DATABASE/SHELF/NAME`: the database's own folder, so that several databases may share a store; the last two digits
 //! of the name, by which objects are listed in small parts; and a random name that is used once.
 
 pub mod address;
-pub mod bucket;
+#[cfg(feature = "buckets")]
+mod bucket;
+#[cfg(feature = "buckets")]
 mod client;
 pub mod folder;
+#[cfg(not(feature = "buckets"))]
+mod none;
 
 use std::ops::Range;
 
 use async_trait::async_trait;
+#[cfg(feature = "buckets")]
+pub use bucket::open as open_bucket;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
+#[cfg(not(feature = "buckets"))]
+pub use none::open as open_bucket;
 
 use super::PART;
 

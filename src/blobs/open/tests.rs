@@ -157,6 +157,7 @@ fn what_is_no_address_is_refused() {
     }
 }
 
+#[cfg(feature = "buckets")]
 /// A bucket's settings are read without any request.
 #[tokio::test]
 async fn buckets_open_while_they_are_gone() {

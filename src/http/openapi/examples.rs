@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::html::escape;
+use super::escape;
 
 /// The longest JSON that is shown on one line.
 const WIDTH: usize = 76;

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::html::{escape, inline, items, markdown, members, text};
+use super::escape;
+use super::html::{inline, items, markdown, members, text};
 
 /// The schemas of a document.
 pub struct Schemas<'a>(pub &'a Value);

@@ -1,25 +1,10 @@
 //! The description as one page of HTML that loads nothing. Its script adds a filter, anchors and buttons; the page works without it.
 
-use std::sync::LazyLock;
-
 use serde_json::Value;
 
-use super::examples;
 use super::fields::{Schemas, fold, list, row, type_of};
-use super::html::{anchor, escape, hash_source, headings, inline, items, markdown, members, text};
-
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
-
-/// Allows the style and the script of this page, by their hashes, requests to this server, and nothing else.
-pub static POLICY: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-         require-trusted-types-for 'script'; trusted-types 'none'",
-        hash_source(SCRIPT),
-        hash_source(STYLE)
-    )
-});
+use super::html::{anchor, headings, inline, items, markdown, members, text};
+use super::{SCRIPT, STYLE, escape, examples};
 
 /// Renders a document of the form that `document` builds: every reference is local, every list is present.
 pub fn render(document: &Value) -> String {
@@ -148,37 +133,4 @@ fn parameter(parameter: &Value) -> String {
 
 fn titled(title: &str, content: &str) -> String {
     if content.is_empty() { String::new() } else { format!("<h4>{}</h4>{content}", inline(title)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_is_whole_and_needs_nothing() {
-        let page = super::super::page(crate::http::ENDPOINTS);
-        for endpoint in crate::http::ENDPOINTS {
-            assert!(page.contains(&format!("id=\"{}\"", endpoint.operation.id)), "{}", endpoint.path);
-        }
-        for target in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
-            assert_eq!(page.matches(&format!("id=\"{target}\"")).count(), 1, "{target}");
-        }
-        for outside in ["<img", "<link", "src=", "href=\"http", "href=\"//", "@import", "url(", "style=", "onclick="] {
-            assert!(!page.contains(outside), "{outside}");
-        }
-        assert!(!page.contains("<code>x-request-id</code> <span") && page.contains("sessiond"));
-    }
-
-    #[test]
-    fn the_policy_allows_the_one_style_and_the_one_script_of_the_page() {
-        let page = super::super::page(crate::http::ENDPOINTS);
-        for (element, directive) in [("style", "style-src"), ("script", "script-src")] {
-            let (open, close) = (format!("<{element}>"), format!("</{element}>"));
-            let (_, rest) = page.split_once(&open).unwrap();
-            let (content, rest) = rest.split_once(&close).unwrap();
-            assert!(!rest.contains(&format!("<{element}")), "{element}");
-            assert!(POLICY.contains(&format!("{directive} {};", hash_source(content))), "{element}");
-        }
-        assert!(!POLICY.contains("unsafe") && !POLICY.contains('*'));
-    }
 }

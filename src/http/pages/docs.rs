@@ -4,7 +4,7 @@ use axum::http::{StatusCode, header};
 
 use crate::http::call::Call;
 use crate::http::describe::{Access, Operation, Reply, Serving};
-use crate::http::openapi::PAGE_POLICY;
+use crate::http::openapi::{ADK_YAML, PAGE, PAGE_POLICY, YAML};
 use crate::http::reply::{Answer, Problem};
 
 pub const OPENAPI: Operation = Operation {
@@ -21,8 +21,8 @@ pub const OPENAPI: Operation = Operation {
     errors: &[],
 };
 
-pub async fn openapi(call: Call) -> Result<Answer, Problem> {
-    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(call.app.description.openapi.as_str()))
+pub async fn openapi(_: Call) -> Result<Answer, Problem> {
+    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(YAML))
 }
 
 pub const OPENAPI_ADK: Operation = Operation {
@@ -32,8 +32,8 @@ pub const OPENAPI_ADK: Operation = Operation {
     ..OPENAPI
 };
 
-pub async fn openapi_adk(call: Call) -> Result<Answer, Problem> {
-    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(call.app.description.openapi_adk.as_str()))
+pub async fn openapi_adk(_: Call) -> Result<Answer, Problem> {
+    Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(ADK_YAML))
 }
 
 pub const DOCS: Operation = Operation {
@@ -50,11 +50,11 @@ pub const DOCS: Operation = Operation {
     errors: &[],
 };
 
-pub async fn docs(call: Call) -> Result<Answer, Problem> {
+pub async fn docs(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
         .header(header::CONTENT_SECURITY_POLICY, PAGE_POLICY.as_str())
-        .body(call.app.description.docs.as_str()))
+        .body(PAGE))
 }
 
 pub const DOCS_WITH_SLASH: Operation = Operation {

@@ -80,7 +80,7 @@ impl RequestSpan {
         let mut attributes = vec![KeyValue::new("http.request.method", method), KeyValue::new("url.scheme", "http")];
         if let Some(route) = route {
             attributes.push(KeyValue::new("http.route", route.to_owned()));
-            if traces.has_names {
+            if traces.has_names() {
                 let named = names(route, path).filter_map(|(name, value)| {
                     let attribute = match name {
                         "app" => "sessiond.app",
@@ -97,7 +97,7 @@ impl RequestSpan {
         let name = route.map_or_else(|| word.to_owned(), |route| format!("{word} {route}"));
         let span = SpanBuilder::from_name(name).with_kind(SpanKind::Server).with_attributes(attributes);
         let parent = parent.map_or_else(Context::new, TraceParent::context);
-        Self(parent.with_span(span.start_with_context(&traces.tracer, &parent)))
+        Self(traces.begin(span, &parent))
     }
 
     /// The context for work on the request.

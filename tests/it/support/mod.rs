@@ -24,7 +24,7 @@ pub mod random;
 pub mod s3;
 pub mod schema;
 pub mod server;
-#[path = "../../../src/access/testing/mod.rs"]
+#[path = "../../../src/access/jwt/testing/mod.rs"]
 pub mod signing;
 pub mod sse;
 pub mod state;

@@ -1,17 +1,16 @@
-//! Spans of requests for an OpenTelemetry collector (OTLP over HTTP, protobuf). Off unless an endpoint is set.
+//! Sends spans.
 //!
 //! Spans wait in a queue of limited length, and are dropped when it is full, so a slow or missing collector does not
 //! affect requests. The `OTEL_*` variables for service name, resource, sampler, headers and queue are honoured; an
 //! empty one counts as unset.
 
-use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::trace::{SpanBuilder, TraceContextExt as _, TracerProvider as _};
 use opentelemetry::{Context, KeyValue, global};
 use opentelemetry_http::{HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
@@ -26,6 +25,7 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use url::Url;
 
+use super::{CollectorUrl, DISABLED, EXPORTERS, destination, exporters, variable};
 use crate::metrics::Metrics;
 use crate::outgoing;
 use crate::service::{Clock as _, SystemClock};
@@ -62,14 +62,6 @@ pub struct TraceSettings {
     warnings: Vec<String>,
 }
 
-/// The collector in the settings.
-#[derive(Debug, Clone, Copy)]
-pub struct CollectorUrl<'a> {
-    pub url: &'a str,
-    /// It comes from `OTEL_EXPORTER_OTLP_ENDPOINT`. The variable for spans alone takes precedence over it.
-    pub is_general: bool,
-}
-
 impl TraceSettings {
     /// `None` if no endpoint is set, or if `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER` turns spans off.
     ///
@@ -85,31 +77,17 @@ impl TraceSettings {
         has_names: bool,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, String> {
-        const OF_SPANS: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
-        let of_spans = variable(OF_SPANS).filter(|_| endpoint.is_none_or(|endpoint| endpoint.is_general));
-        let (name, url, path) = match (&of_spans, endpoint) {
-            // Used unchanged.
-            (Some(url), _) => (OF_SPANS, url.as_str(), None),
-            (None, Some(CollectorUrl { url, .. })) => ("--otlp-endpoint", url, Some("/v1/traces")),
-            (None, None) => return Ok(None),
-        };
+        let Some((name, url, path)) = destination(endpoint, &variable) else { return Ok(None) };
         let mut warnings = Vec::new();
         let mut unknown =
             |name: &str, value: &str, then: &str| warnings.push(format!("{name}={value:.64} is not known: {then}"));
-        if let Some(value) = variable("OTEL_SDK_DISABLED") {
-            match value.to_ascii_lowercase().as_str() {
-                "true" => return Ok(None),
-                "false" => {}
-                _ => unknown("OTEL_SDK_DISABLED", &value, "write true or false"),
-            }
+        if let Some(value) = variable(DISABLED)
+            && !value.eq_ignore_ascii_case("false")
+        {
+            unknown(DISABLED, &value, "write true or false");
         }
-        let exporters = variable("OTEL_TRACES_EXPORTER").unwrap_or_default();
-        for exporter in exporters.split(',').map(str::trim).filter(|exporter| !exporter.is_empty()) {
-            match exporter {
-                "none" => return Ok(None),
-                "otlp" => {}
-                other => unknown("OTEL_TRACES_EXPORTER", other, "spans are sent by `otlp`, or not at all with `none`"),
-            }
+        for other in exporters(&variable).iter().filter(|exporter| *exporter != "otlp") {
+            unknown(EXPORTERS, other, "spans are sent by `otlp`, or not at all with `none`");
         }
         let protocols = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
         if let Some((name, protocol)) = protocols.iter().find_map(|name| Some((name, variable(name)?)))
@@ -117,14 +95,14 @@ impl TraceSettings {
         {
             unknown(name, &protocol, "spans are sent as http/protobuf");
         }
-        let is_http = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        let is_http = Url::parse(&url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
         if !is_http {
             return Err(format!(
                 "{name}: must be a URL like http://127.0.0.1:4318{}",
                 if path.is_none() { "/v1/traces" } else { "" }
             ));
         }
-        let endpoint = path.map_or_else(|| url.to_owned(), |path| format!("{}{path}", url.trim_end_matches('/')));
+        let endpoint = path.map_or_else(|| url.clone(), |path| format!("{}{path}", url.trim_end_matches('/')));
         let (name, argument) = (variable("OTEL_TRACES_SAMPLER"), variable("OTEL_TRACES_SAMPLER_ARG"));
         let sampler = sampler(name.as_deref(), argument.as_deref())?;
         Ok(Some(Self { endpoint, sampler, has_names, warnings }))
@@ -157,17 +135,11 @@ fn sampler(name: Option<&str>, argument: Option<&str>) -> Result<Sampler, String
     Ok(if is_by_parent { Sampler::ParentBased(Box::new(root)) } else { root })
 }
 
-/// A standard variable of OpenTelemetry, unless it is empty.
-fn variable(name: &str) -> Option<String> {
-    env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
-}
-
 /// The tracer, and its connection to the collector.
 pub struct Traces {
     provider: SdkTracerProvider,
-    pub tracer: SdkTracer,
-    /// See [`TraceSettings`].
-    pub has_names: bool,
+    tracer: SdkTracer,
+    has_names: bool,
 }
 
 impl Traces {
@@ -208,6 +180,16 @@ impl Traces {
         // For spans of work that requests share.
         global::set_tracer_provider(provider.clone());
         Ok(Self { tracer: provider.tracer("sessiond"), provider, has_names })
+    }
+
+    /// Begins a span.
+    pub fn begin(&self, span: SpanBuilder, parent: &Context) -> Context {
+        parent.with_span(span.start_with_context(&self.tracer, parent))
+    }
+
+    /// See [`TraceSettings`].
+    pub fn has_names(&self) -> bool {
+        self.has_names
     }
 
     /// Sends the waiting spans, within a short time limit.

@@ -9,7 +9,7 @@
 //! behind a proxy, download the keys to a file.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,8 +21,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
-use url::{Host, Url};
+use url::Url;
 
+use super::KeySource;
 use crate::metrics::Metrics;
 use crate::outgoing::{self, SetupError};
 
@@ -43,42 +44,16 @@ const MAX_REDIRECTS: usize = 3;
 /// ring verifies with RSA moduli of 2048 to 8192 bits.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
-/// Where the issuer's keys come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeySource {
-    Url(Url),
-    File(PathBuf),
+/// The interval after a good read.
+fn interval(source: &KeySource) -> Duration {
+    match source {
+        KeySource::Url(_) => INTERVAL,
+        KeySource::File(_) => FILE_INTERVAL,
+    }
 }
 
-impl KeySource {
-    /// # Errors
-    /// The URL is neither `https` nor `http` of a loopback host: whoever can change the response can sign tokens.
-    pub(crate) fn url(text: &str) -> Result<Self, &'static str> {
-        let url = Url::parse(text).map_err(|_| "must be a URL")?;
-        let is_loopback = match url.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(ip)) => ip.is_loopback(),
-            Some(Host::Ipv6(ip)) => ip.to_canonical().is_loopback(),
-            None => false,
-        };
-        match url.scheme() {
-            "https" => Ok(Self::Url(url)),
-            "http" if is_loopback => Ok(Self::Url(url)),
-            "http" => Err("must be https, as its host is not a loopback address"),
-            _ => Err("must be an https URL"),
-        }
-    }
-
-    fn interval(&self) -> Duration {
-        match self {
-            Self::Url(_) => INTERVAL,
-            Self::File(_) => FILE_INTERVAL,
-        }
-    }
-
-    fn retry(&self) -> Duration {
-        self.interval().min(RETRY)
-    }
+fn retry(source: &KeySource) -> Duration {
+    interval(source).min(RETRY)
 }
 
 /// A public key, and the only algorithm that it is used for.
@@ -165,7 +140,7 @@ impl Jwks {
         loop {
             self.state().loading = true;
             let result = self.load().await;
-            let pause = if result.is_ok() { self.source.interval() } else { self.source.retry() };
+            let pause = if result.is_ok() { interval(&self.source) } else { retry(&self.source) };
             if result.is_err() {
                 metrics.failed("issuer_keys");
             }

@@ -1,70 +1,32 @@
-//! Tokens of the customer's issuer: JWT (RFC 7519), including access tokens of RFC 9068.
-//!
-//! The issuer identifies the client; the settings name the claims with the user, the apps and the role. Names in claims
-//! are literal. The key determines the algorithm, never the token; a key within the token is ignored.
+//! Verifies the tokens of one issuer.
 
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
-use super::jwks::{Jwks, KeySource, NoKey};
-use super::signature;
+use super::jwks::{Jwks, NoKey};
+use super::{Apps, JwtSettings, LEEWAY, RoleFrom, signature};
+use crate::access::{AuthError, Client, ClientKind};
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::ids::{AppName, UserId};
 use crate::domain::time::Micros;
 use crate::metrics::Metrics;
-use crate::outgoing::SetupError;
-
-/// How much the issuer's clock and ours may differ, in microseconds: 60 s.
-pub(crate) const LEEWAY: i64 = 60_000_000;
-
-/// Settings of the issuer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct JwtSettings {
-    /// The required `iss`.
-    pub issuer: String,
-    /// `aud` must be this, or a list that contains it.
-    pub audience: String,
-    pub source: KeySource,
-    /// The claim that names the user.
-    pub user_claim: String,
-    pub apps: Apps,
-    pub role: RoleFrom,
-}
-
-/// The apps of a token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Apps {
-    /// The same for every token.
-    Fixed(Names),
-    /// A claim: a name, or a list of names.
-    Claim(String),
-}
-
-/// The role of a token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RoleFrom {
-    /// The same for every token.
-    Fixed(Role),
-    /// A claim: the name of a role.
-    Claim(String),
-}
 
 /// The content of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Verified {
-    pub grant: Grant,
+struct Verified {
+    grant: Grant,
     /// The user, if the role is `user`; other roles are not tied to a user.
-    pub user: Option<UserId>,
+    user: Option<UserId>,
     /// The claim `sub`, unchanged: of any length and content.
-    pub subject: Option<String>,
+    subject: Option<String>,
     /// The claim `exp`. The token is valid until [`LEEWAY`] after it.
-    pub expire_time: Micros,
+    expire_time: Micros,
 }
 
 /// Why a token is refused. Only for metrics: a client does not learn the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Reason {
+enum Reason {
     /// Not a JWT, or a claim that RFC 7519 defines has another form.
     Malformed,
     /// It has `crit`, a key of its own (`jku`, `x5u`, `jwk`), or a `typ` that is not an access token.
@@ -94,7 +56,7 @@ pub(crate) enum Reason {
 
 impl Reason {
     /// The label in the metric.
-    pub(crate) fn as_str(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
             Self::Header => "header",
@@ -135,9 +97,9 @@ pub(crate) struct Jwt {
 impl Jwt {
     /// # Errors
     /// TLS cannot be set up.
-    pub(crate) fn new(settings: JwtSettings) -> Result<Self, SetupError> {
+    pub(crate) fn new(settings: JwtSettings) -> Result<Self, String> {
         signature::install();
-        let keys = Jwks::new(settings.source.clone())?;
+        let keys = Jwks::new(settings.source.clone()).map_err(|error| format!("--jwt-jwks-url: {error}"))?;
         Ok(Self { settings, keys })
     }
 
@@ -146,11 +108,22 @@ impl Jwt {
         self.keys.keep(metrics).await;
     }
 
-    /// Verifies a token at the time `now`. Waits at most 5 s, and only for an unknown key.
+    /// The client of a token at the time `now`. Waits at most 5 s, and only for an unknown key.
     ///
     /// # Errors
-    /// It is not a valid token of this issuer for this audience, or lacks a claim that the settings require.
-    pub(crate) async fn verify(&self, text: &str, now: Micros) -> Result<Verified, Reason> {
+    /// It is not a valid token of this issuer for this audience, or lacks a claim that the settings require; or too many requests
+    /// wait for its key.
+    pub(crate) async fn client(&self, text: &str, now: Micros) -> Result<Client, AuthError> {
+        match self.verify(text, now).await {
+            Ok(Verified { grant, subject, expire_time, .. }) => {
+                Ok(Client { kind: ClientKind::Jwt, id: subject, grant, expire_time: Some(expire_time) })
+            }
+            Err(Reason::Busy) => Err(AuthError::Overloaded),
+            Err(reason) => Err(AuthError::Unauthenticated(reason.as_str())),
+        }
+    }
+
+    async fn verify(&self, text: &str, now: Micros) -> Result<Verified, Reason> {
         let header = decode_header(text).map_err(|_| Reason::Malformed)?;
         check(&header)?;
         let key = self.keys.find(header.kid.as_deref(), header.alg).await?;
@@ -267,6 +240,7 @@ mod tests {
 
     use serde_json::json;
 
+    use super::super::KeySource;
     use super::super::testing::{SigningKey, base64url, jwks};
     use super::*;
 
