@@ -683,42 +683,45 @@ delete from events where app_name = $1 and user_id = $2 and session_id = $3 and 
     <= $5;
 
 -- held
-select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.digest, e.body,
-    s.base_revision, s.forked_revision, s.lost_user_from, s.lost_user_through, s.lost_app_from,
-    s.lost_app_through from events e cross join sessions s where e.app_name = $1 and e.user_id = $2 and
-    e.session_id = $3 and e.incarnation = $4 and e.id = $5 and s.app_name = $1 and s.user_id = $2 and s.id = $3
-    and s.incarnation = $4;
+select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.body, s.base_revision,
+    s.forked_revision, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from events e
+    cross join sessions s where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4
+    and e.id = $5 and s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
 
 -- forks
-select l.id, cast(case when (l.expire_time is null or l.expire_time > $8) and exists (select 1 from events e
+select l.id, cast(case when (l.expire_time is null or l.expire_time > $7) and exists (select 1 from events e
     where e.app_name = $1 and e.user_id = $2 and e.session_id = l.id and e.incarnation = l.incarnation and e.id
-    = $4 and e.sequence = $5 and e.sequence > l.base_revision and e.commit_time = $6 and e.digest = $7) then 1
-    else 0 end as bigint) from json_each($3) as k cross join sessions as l on l.app_name = $1 and l.user_id =
-    $2 and l.forked_from = k.value union all select l.id, cast(0 as bigint) from json_each($3) as k cross join
+    = $4 and e.sequence = $5 and e.sequence > l.base_revision and e.commit_time = $6) then 1 else 0 end as
+    bigint) from json_each($3) as k cross join sessions as l on l.app_name = $1 and l.user_id = $2 and
+    l.forked_from = k.value union all select l.id, cast(0 as bigint) from json_each($3) as k cross join
     removed_forks as l on l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value;
 
 -- is_original
 select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists
     (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
-    s.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6 and e.digest = $7) then 1 else 0 end
-    as bigint) from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select
-    forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
+    s.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6) then 1 else 0 end as bigint) from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select forked_from, cast(0 as
+    bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
 
 -- of_request
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     sequence > $5 and sequence < $5 + 1000 and commit_time = $6 and user_revision = $7 and app_revision = $8;
 
 -- empty
-update events set body = $6, redaction = $7 where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and sequence = $5;
+update events set body = $6, redaction = $7, digest = $8 where app_name = $1 and user_id = $2 and session_id =
+    $3 and incarnation = $4 and sequence = $5;
 
 -- note_removal
-update events set redaction = -1 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and sequence = $5;
+update events set redaction = 0 - $6 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and sequence = $5;
+
+-- removal
+select coalesce(max(sequence), 0) from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and redaction = 0 - $5;
 
 -- raise
-update sessions set metadata_revision = $5 where app_name = $1 and user_id = $2 and id = $3 and incarnation =
-    $4;
+update sessions set metadata_revision = $5, creation_digest = case when creation_digest is not null then $6 end
+    where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4;
 
 -- take_values
 delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and

@@ -27,7 +27,7 @@ use crate::store::sessions::read::{head, not_there};
 use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_SESSION};
-use crate::store::sql::query::{Query, Sql, at_most_one, row};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::rows::LostRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;

@@ -130,7 +130,7 @@ impl Jwks {
     /// A fixed set of keys.
     #[cfg(test)]
     pub(super) fn fixed(text: &str) -> Self {
-        let jwks = Self::new(KeySource::File(PathBuf::new())).unwrap();
+        let jwks = Self::new(KeySource::File("unused".into())).unwrap();
         jwks.settle(parse(text.as_bytes()));
         jwks
     }

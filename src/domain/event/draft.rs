@@ -391,7 +391,7 @@ mod tests {
             assert!(errors[0].message.ends_with(&format!("`{place}`")), "{given}: {}", errors[0].message);
         }
         for good in
-            [r#"{"state":1,"delta":2,"route":3,"actionable":4}"#, r#"{"actions":{"states":1,"myStateDelta":{}}}"#]
+            [r#"{"states":1,"deltas":2,"route":3,"actionable":4}"#, r#"{"actions":{"states":1,"myStateDelta":{}}}"#]
         {
             assert!(parse(good).is_ok(), "{good}");
         }

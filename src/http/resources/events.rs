@@ -301,6 +301,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         max_bytes: service.limits().page_bytes,
     };
     let as_of = go_on.as_ref().map(|(_, (_, revision))| *revision);
+    let is_of_one_moment = matches!(events.history, History::Effective(_));
     let view = match go_on {
         Some((head, (last, revision))) => {
             *if descending { &mut events.before } else { &mut events.after } = last;
@@ -332,7 +333,9 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let mut text = String::new();
     reply::push_events(&mut text, &page.events);
     let mut page = reply::open_page("events", &[text], next);
-    page.push("revision", &view.head.revision.to_string());
+    // Who goes on behind it misses nothing.
+    let revision = as_of.filter(|_| is_of_one_moment).unwrap_or(view.head.revision);
+    page.push("revision", &revision.to_string());
     if view.head.base_revision > 0 {
         page.push("trimmedThrough", &view.head.base_revision.to_string());
     }

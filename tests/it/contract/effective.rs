@@ -251,6 +251,7 @@ on_both_databases! {
         let mut rest = Vec::new();
         while let Some(token) = page.json()["nextPageToken"].as_str() {
             page = effective(server, &format!("&pageSize=2&order=desc&pageToken={token}")).await;
+            assert_eq!(page.json()["revision"], 7, "that of the first page");
             rest.push(page.event_ids());
         }
         assert_eq!(rest.join(" "), "e5 e4 e3 e2", "a compaction came, and took no event from between two pages");
