@@ -149,7 +149,9 @@ class SessiondSession(SessionABC):
         if not items:
             return
         turn, self._turn = self._turn, None
-        events = self._events(items, turn)
+        # The SDK adds the prompt and then, turn by turn, what comes of it.
+        is_prompt = turn is not None or any(_is_prompt(item) for item in items)
+        events = self._events(items, turn, None if is_prompt else self._group)
         self._group = events[0]["invocationId"]
         try:
             await seen_through(self._append(_frameworks.batches(events, dict) if self._split else [events]))
@@ -322,22 +324,30 @@ class SessiondSession(SessionABC):
         self, tail: Sequence[_Place], taken: set[str], revision: int, output: Sequence[Any] = ()
     ) -> bool:
         """Takes back items of a tail, which begins with a group, and adds others; False if somebody was faster."""
-        batch = [rewind(tail[0].event.invocation_id)]
-        for event, item in tail:
-            if event.id not in taken:
-                # Each item is a group of its own now, so that the next one is taken back at once.
-                changed = {} if item is None else {"invocationId": f"oai-{new_id()}"}
-                batch.append(again(event, **changed))
-        handle = self._handle()
+        handle, (start, _) = self._handle(), tail[0]
+        group, before = start.invocation_id, list[_Place]()
         try:
+            # Where the rewind begins: of two runs at a time, each has items between those of the other.
+            async for first in handle.events(invocation_id=group, page_size=1):
+                if first.sequence < start.sequence:
+                    between = handle.events(rewound=False, after=first.sequence - 1, before=start.sequence)
+                    before = [_Place(event, await _item(handle, event)) async for event in between]
+                break
+            batch = [rewind(group)]
+            for event, item in (*before, *tail):
+                if event.id not in taken:
+                    # Each item is a group of its own now, so that the next one is taken back at once.
+                    changed = {} if item is None else {"invocationId": f"oai-{new_id()}"}
+                    batch.append(again(event, **changed))
             batch += await kept.stored(handle, self._events(output, None), _FILES, create=False)
             await handle.append(batch, if_revision=revision)
         except (StaleError, NotFoundError):
             return False
+        self._group = None
         return True
 
     async def _clear(self) -> None:
-        handle = self._handle()
+        handle, self._group = self._handle(), None
         try:
             if self._clears == "delete":
                 await handle.delete()
@@ -383,12 +393,12 @@ class SessiondSession(SessionABC):
         if self._closed:
             raise RuntimeError(f"{type(self).__name__} is closed")
 
-    def _events(self, items: Sequence[Any], turn: str | None) -> list[dict[str, Any]]:
+    def _events(self, items: Sequence[Any], turn: str | None, group: str | None = None) -> list[dict[str, Any]]:
         if len(items) > _BATCH and not self._split:
             raise InputError(f"sessiond appends up to {_BATCH} items at once, and these are {len(items)}.")
         known = self._names if turn is None else {}
         self._learn(items, known)
-        group = f"oai-{new_id()}" if turn is None else _group_of(turn)
+        group = group or (f"oai-{new_id()}" if turn is None else _group_of(turn))
         # A batch of known ids must be this one, whole.
         batch = {} if turn is None else {"batch": digest(json.dumps(items, sort_keys=True))}
         return [
@@ -412,7 +422,7 @@ class SessiondSession(SessionABC):
         kind, role, call = item.get("type", "message"), item.get("role"), str(item.get("call_id"))
         if kind == "message" and role:
             is_model = role == "assistant"
-            author = self._author if is_model or (role == "user" and not _may_say(item)) else str(role)
+            author = self._author if is_model or (role == "user" and not _is_prompt(item)) else str(role)
             return {"author": author, **content("model" if is_model else "user", _parts(item.get("content")))}
         said: dict[str, Any] = {}
         if kind == "function_call":
@@ -456,10 +466,10 @@ async def _item(handle: AsyncSession, event: Event) -> Any | None:
     if not event.invocation_id:
         # No rewind would find it.
         return None
-    return await kept.said(handle, event, "openai", "item", _may_say)
+    return await kept.said(handle, event, "openai", "item", _is_prompt)
 
 
-def _may_say(item: Any) -> bool:
+def _is_prompt(item: Any) -> bool:
     """Whether a user can have said this: a prompt, and nothing that the SDK has of others."""
     return item.get("role") == "user" and item.get("type", "message") == "message" and "content" in item
 
