@@ -268,6 +268,18 @@ async def test_what_json_cannot_say_is_refused_and_changes_nothing(
     assert await get(service, session) == session
 
 
+async def test_numbers_that_json_lacks_are_null_in_what_is_said(service: SessiondSessionService, app: str) -> None:
+    """As in the database of ADK's own service."""
+    session = await service.create_session(app_name=app, user_id="u")
+    response = {"mean": float("nan"), "max": [float("inf")], "n": 1.5}
+    said = types.Content(
+        role="user", parts=[types.Part(function_response=types.FunctionResponse(name="f", response=response))]
+    )
+    await service.append_event(session, event(content=said))
+    (read,) = (await get(service, session)).events
+    assert read.get_function_responses()[0].response == {"mean": None, "max": [None], "n": 1.5}
+
+
 async def test_user_state_is_read_without_a_session(service: SessiondSessionService, app: str) -> None:
     session = await service.create_session(app_name=app, user_id="u")
     await service.append_event(session, event({"user:profile": {"name": "Ada"}, "user:n": 1, "k": 1, "app:k": 1}))

@@ -1,4 +1,7 @@
-"""What the adapters for frameworks share: how their objects are kept, and how a write is seen through."""
+"""What the adapters for frameworks share: how their objects are kept, and how a write is seen through.
+
+What of it asks the server is in `_async.kept`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ import asyncio
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from ._async.client import AsyncClient
+from ._errors import InputError, SessiondError
 from ._json import dumps, loads
 from ._paths import new_id
 from ._records import Event
@@ -26,6 +31,10 @@ _SHOWN = 1 << 20
 
 # Of one request: half of what a server takes.
 _EVENTS, _BYTES = 500, 4 << 20
+
+# Bytes from which on an object is a file: fewer, if what goes into one request would be more than that together.
+_LARGE = tuple(1 << n for n in (20, 18, 16, 14, 12))
+_TOGETHER = 6 << 20
 
 # Of integers that a double can hold.
 _DIGITS = 308
@@ -48,18 +57,91 @@ def shared_sync_client() -> Client:
     return Client()
 
 
-def kept(name: str, value: Any) -> dict[str, Any]:
-    """Returns an object of a framework as it is kept: under this name, or as text if sessiond refuses such JSON.
+def session_id(id: str) -> str:
+    """Returns the id of a session. Raises InputError if sessiond takes it for another one: it trims white space."""
+    if not isinstance(id, str) or id != id.strip() or not id:
+        raise InputError(
+            f"{id!r} is no id of a session: a text without white space at its ends.",
+            problem={"code": "invalid_argument", "outcome": "not_applied"},
+        )
+    return id
 
-    That is what is nested too deeply, half of a character, and integers that no double holds. NaN and infinities are
-    refused when it is sent.
+
+def agent(author: str) -> str:
+    """Returns who says what a model says. Raises InputError if that is the user, of whom only prompts are believed."""
+    if author == "user":
+        raise InputError("An agent is not named `user`, as that is who asks it.")
+    return author
+
+
+class Kept(dict[str, Any]):
+    """An object of a framework as it is kept: under its name, or as text if sessiond refuses such JSON.
+
+    That is what is nested too deeply, half of a character, and numbers that JSON or doubles do not have. When it is
+    stored, and is too large for an event, it is a file: see `_async.kept`.
     """
-    return {name: value} if fits(value) else {"json": json.dumps(value, allow_nan=False)}
+
+    def __init__(self, name: str, value: Any, **more: Any) -> None:
+        """Takes it, and what is to be known beside it."""
+        self.name = name if fits(value) else "json"
+        super().__init__({self.name: value if self.name == name else json.dumps(value)}, **more)
+
+    def in_file(self, prefix: str, event_id: str) -> tuple[dict[str, Any], bytes]:
+        """Returns what names its file, but for the version, and the bytes."""
+        value = self[self.name]
+        data = value.encode() if self.name == "json" else dumps(value)
+        sha256 = hashlib.sha256(data).hexdigest()
+        # One for each event: to remove what this one has takes nothing from others.
+        return {"name": prefix + digest(event_id, sha256), "sha256": sha256}, data
+
+    def without(self, file: dict[str, Any]) -> dict[str, Any]:
+        """Returns it with the name of the file in its place."""
+        return {"file": file, **{name: value for name, value in self.items() if name != self.name}}
+
+
+def is_kept(field: Any, name: str) -> TypeGuard[dict[str, Any]]:
+    """Whether this is a field that `Kept` made, or looks so."""
+    if not isinstance(field, dict):
+        return False
+    file = field.get("file")
+    is_file = isinstance(file, dict) and file.keys() == {"name", "version", "sha256"}
+    return name in field or "json" in field or is_file
 
 
 def shown(name: str, field: Mapping[str, Any]) -> Any:
-    """Returns the object that `kept` was given."""
+    """Returns the object that `Kept` was given, unless it is a file."""
     return field[name] if name in field else loads(field["json"])
+
+
+def checked(file: Mapping[str, Any], data: bytes) -> Any:
+    """Returns the object of a file. Raises SessiondError if it has other bytes than were stored."""
+    if hashlib.sha256(data).hexdigest() != file["sha256"]:
+        raise SessiondError(f"The file {file['name']} of the session is not what an event says that it is.")
+    return loads(data)
+
+
+def large(events: Sequence[Mapping[str, Any]]) -> int:
+    """Returns from which size on what is in events, which are one request, is too large for it."""
+    sizes = [len(dumps(part)) for event in events for part in (*kept_in(event), event.get("content")) if part]
+    return next((most for most in _LARGE if sum(size for size in sizes if size <= most) <= _TOGETHER), 0)
+
+
+def kept_in(event: Mapping[str, Any]) -> list[Kept]:
+    """Returns the objects in an event that is to be stored."""
+    fields = (event.get("customMetadata"), event.get("actions", {}).get("stateDelta"))
+    return [value for field in fields for value in (field or {}).values() if isinstance(value, Kept)]
+
+
+def in_place(event: Mapping[str, Any], of: Kept, kept: Any) -> dict[str, Any]:
+    """Returns an event with something in the place of an object."""
+
+    def put(field: Any) -> Any:
+        return {name: kept if value is of else value for name, value in field.items()}
+
+    changed = {name: put(event[name]) for name in ("customMetadata",) if name in event}
+    if "stateDelta" in event.get("actions", {}):
+        changed["actions"] = {**event["actions"], "stateDelta": put(event["actions"]["stateDelta"])}
+    return {**event, **changed}
 
 
 def fits(value: Any, depth: int = 0) -> bool:
@@ -72,7 +154,18 @@ def fits(value: Any, depth: int = 0) -> bool:
         return depth < _DEEPEST and all(fits(member, depth + 1) for member in value)
     if isinstance(value, str):
         return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
     return not isinstance(value, int) or abs(value) < 10**_DIGITS
+
+
+def parsed(text: Any) -> Any:
+    """Returns the value of a text that is JSON which sessiond takes; else None. Python reads `NaN` as well."""
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return value if fits(value) else None
 
 
 def digest(*texts: str) -> str:
@@ -98,15 +191,17 @@ def text_part(text: str) -> list[dict[str, Any]]:
 
 def call_part(id: Any, name: Any, args: Any) -> dict[str, Any]:
     """Returns the call of a tool; `args` that are no object are left out."""
-    return {"functionCall": {"id": id, "name": name, "args": args if isinstance(args, dict) and fits(args) else {}}}
+    args = args if isinstance(args, dict) and fits(args) else {}
+    return {"functionCall": {"id": readable(str(id)), "name": readable(str(name)), "args": args}}
 
 
 def response_part(id: Any, name: Any, response: Any) -> dict[str, Any]:
     """Returns what a tool answered."""
     answer = response if isinstance(response, dict) else {"result": response}
     if not fits(answer):
-        answer = {"result": readable(json.dumps(response))}
-    return {"functionResponse": {"id": id, **({"name": name} if name else {}), "response": answer}}
+        answer = {"result": readable(response if isinstance(response, str) else json.dumps(response))}
+    named = {"name": readable(str(name))} if name else {}
+    return {"functionResponse": {"id": readable(str(id)), **named, "response": answer}}
 
 
 def rewind(group: str) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from . import _frameworks
-from ._errors import ConflictError, NotFoundError, StaleError
-from ._frameworks import call_part, content, digest, readable, response_part, seen_through, text_part
+from ._async import kept
+from ._errors import ConflictError, InputError, NotFoundError, StaleError
+from ._frameworks import Kept, call_part, content, digest, readable, response_part, seen_through, text_part
 from ._paths import new_id
 
 try:
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from ._async.client import AsyncClient
     from ._async.session import AsyncSession
 
-# State of a session: the SDK's summary, and a key for each subpath.
+# State of a session: the SDK's summary, and a key for each subpath. And files: entries that are too large for an event.
+_FILES = "claude/"
 _SUMMARY = "claude/summary"
 _SUB = "claude/sub/"
 
@@ -83,6 +85,9 @@ class SessiondStore(SessionStore):
         """Stores entries in order, and with those of the main transcript the summary of the session.
 
         More than 500 of them, or 4 MiB, are several transactions.
+
+        Raises:
+          InputError: Entries were refused: it says which. All others are stored.
         """
         if not entries:
             return
@@ -94,14 +99,14 @@ class SessiondStore(SessionStore):
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Returns the entries of a transcript in order; None if there is none."""
         entries: list[Any] = []
+        session = self._session(key)
         try:
-            branch = key.get("subpath") or _MAIN
-            async for event in self._session(key).events(branch=branch, page_size=1000):
-                kept = event.metadata.get("claude") if isinstance(event.metadata, dict) else None
-                if kept and kept.get("deleted"):
+            async for event in session.events(branch=_branch(key), page_size=1000):
+                said = event.metadata.get("claude") if isinstance(event.metadata, dict) else None
+                if event.author != "user" and isinstance(said, dict) and said.get("deleted"):
                     entries = []
-                elif kept:
-                    entries.append(_frameworks.shown("entry", kept))
+                elif (entry := await kept.said(session, event, "claude", "entry", _may_say)) is not None:
+                    entries.append(entry)
         except NotFoundError:
             return None
         return entries or None
@@ -119,9 +124,9 @@ class SessiondStore(SessionStore):
         async for session in self._client.sessions(
             self._app, self._user(project_key), include_state=True, page_size=1000
         ):
-            if _SUMMARY in session.state:
+            if isinstance(data := session.state.get(_SUMMARY), dict):
                 mtime = int(session.last_update_time * 1000)
-                found.append({"session_id": session.id, "mtime": mtime, "data": session.state[_SUMMARY]})
+                found.append({"session_id": session.id, "mtime": mtime, "data": data})
         return found
 
     async def delete(self, key: SessionKey) -> None:
@@ -135,7 +140,12 @@ class SessiondStore(SessionStore):
             await session.delete()
             return
         gone = {"stateOps": [{"op": "remove", "key": _SUB + subpath}]}
-        mark = {"author": "claude", "branch": subpath, "customMetadata": {"claude": {"deleted": True}}, "actions": gone}
+        mark = {
+            "author": "claude",
+            "branch": _branch(key),
+            "customMetadata": {"claude": {"deleted": True}},
+            "actions": gone,
+        }
         try:
             await session.append(mark)
         except NotFoundError:
@@ -151,15 +161,42 @@ class SessiondStore(SessionStore):
 
     async def _append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         session = self._session(key)
-        for batch in _frameworks.batches([(entry, _event(key, entry)) for entry in entries], lambda each: each[1]):
-            events = [event for _, event in batch]
-            if key.get("subpath") is None:
-                await self._with_summary(session, key, [entry for entry, _ in batch], events)
-                continue
+        refused: list[tuple[Any, InputError]] = []
+        ready: list[tuple[Any, dict[str, Any]]] = []
+        for entry in entries:
             try:
-                await session.append(events, create=True)
-            except ConflictError as error:
-                await _store_each(session, events, error)
+                ready.append((entry, (await kept.stored(session, [_event(key, entry)], _FILES))[0]))
+            except InputError as error:
+                refused.append((entry, error))
+        for batch in _frameworks.batches(ready, lambda each: each[1]) if ready else ():
+            refused += await self._store(session, key, batch)
+        if refused:
+            # The SDK drops what it cannot store, and goes on: what it can is here by then.
+            which = "; ".join(
+                f"{entry.get('type')} {entry.get('uuid', 'without uuid')}: {error}" for entry, error in refused
+            )
+            first = refused[0][1]
+            said = f"{len(refused)} of {len(entries)} entries are not stored, the others are: {which}"
+            raise InputError(said, status=first.status, problem=first.problem) from first
+
+    async def _store(
+        self, session: AsyncSession, key: SessionKey, batch: list[tuple[Any, dict[str, Any]]]
+    ) -> list[tuple[Any, InputError]]:
+        """Stores entries, at once or, if that is refused, one by one; returns those that are refused."""
+        entries, events = [entry for entry, _ in batch], [event for _, event in batch]
+        try:
+            if key.get("subpath") is None:
+                await self._with_summary(session, key, entries, events)
+            elif events:
+                try:
+                    await session.append(events, create=True)
+                except ConflictError as error:
+                    await _store_each(session, events, error)
+        except InputError as error:
+            if len(batch) == 1:
+                return [(entries[0], error)]
+            return [refused for each in batch for refused in await self._store(session, key, [each])]
+        return []
 
     async def _with_summary(
         self, session: AsyncSession, key: SessionKey, entries: list[Any], events: list[dict[str, Any]]
@@ -171,7 +208,7 @@ class SessiondStore(SessionStore):
             before: Any = data and {"session_id": session.id, "mtime": 0, "data": data}
             data = fold_session_summary(before, key, entries)["data"]
             if not _frameworks.fits(data):
-                data = json.loads(readable(json.dumps(data, ensure_ascii=False)))
+                data = json.loads(readable(json.dumps(data, ensure_ascii=False)), parse_constant=lambda _: None)
             # An event of its own: those of the entries are the same whenever they are appended.
             summary = {"id": new_id(), "author": "claude", "actions": {"stateDelta": {_SUMMARY: data}}}
             try:
@@ -188,7 +225,8 @@ class SessiondStore(SessionStore):
             return
 
     def _session(self, key: SessionKey | SessionListSubkeysKey) -> AsyncSession:
-        return self._client.session(self._app, self._user(key["project_key"]), key["session_id"])
+        id = _frameworks.session_id(key["session_id"])
+        return self._client.session(self._app, self._user(key["project_key"]), id)
 
 
 async def _summary_of(session: AsyncSession) -> tuple[Any, int]:
@@ -197,7 +235,8 @@ async def _summary_of(session: AsyncSession) -> tuple[Any, int]:
         state = await session.state(keys=[_SUMMARY])
     except NotFoundError:
         return None, 0
-    return state.get(_SUMMARY), session.revision
+    data = state.get(_SUMMARY)
+    return data if isinstance(data, dict) else None, session.revision
 
 
 async def _store_each(session: AsyncSession, events: list[dict[str, Any]], error: ConflictError) -> None:
@@ -221,19 +260,29 @@ def _event(key: SessionKey, entry: Any) -> dict[str, Any]:
         sub = {"actions": {"stateDelta": {_SUB + subpath: True}}}
     return {
         "id": id,
-        "author": "user" if entry.get("type") == "user" and not _answers(entry) else "claude",
-        "branch": subpath or _MAIN,
+        "author": "user" if _may_say(entry) else "claude",
+        "branch": _branch(key),
         **_said(entry),
-        "customMetadata": {"claude": _frameworks.kept("entry", entry)},
+        "customMetadata": {"claude": Kept("entry", entry)},
         **sub,
     }
 
 
-def _answers(entry: Any) -> bool:
-    """Whether a tool answers, which the SDK has as an entry of the user, and others as one of the agent."""
-    said = entry["message"].get("content") if isinstance(entry.get("message"), Mapping) else None
-    return isinstance(said, list) and any(
-        isinstance(block, Mapping) and block.get("type") == "tool_result" for block in said
+def _branch(key: SessionKey) -> str:
+    if (subpath := key.get("subpath")) == _MAIN:
+        raise InputError(f"No subpath is {_MAIN!r}, which is the main transcript here.")
+    return subpath or _MAIN
+
+
+def _may_say(entry: Any) -> bool:
+    """Whether a user can have said this: a prompt. What tools answer is an entry of the user for the SDK alone."""
+    message = entry.get("message")
+    if entry.get("type") != "user" or "toolUseResult" in entry or not isinstance(message, Mapping):
+        return False
+    said = message.get("content")
+    blocks = said if isinstance(said, list) else [] if isinstance(said, str) else [None]
+    return message.get("role") == "user" and all(
+        isinstance(block, Mapping) and block.get("type") in ("text", "image", "document") for block in blocks
     )
 
 

@@ -13,11 +13,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _frameworks
+from ._async import kept
 from ._errors import ConflictError, InputError, NotFoundError, StaleError
-from ._frameworks import again, call_part, content, digest, readable, response_part, rewind, seen_through, text_part
+from ._frameworks import (
+    Kept,
+    again,
+    call_part,
+    content,
+    digest,
+    parsed,
+    readable,
+    response_part,
+    rewind,
+    seen_through,
+    text_part,
+)
 from ._paths import new_id
 
 try:
@@ -38,7 +51,9 @@ if TYPE_CHECKING:
 # Events that one request may append.
 _BATCH = 1000
 
-# State of a session: what runs have spent, by the names that the SDK has for it; and a label of a branch, its name.
+# State of a session: what runs have spent, by the names that the SDK has for it; a label of a branch, its name. And
+# files: items that are too large for an event.
+_FILES = "oai/"
 _USAGE = "oai/usage/"
 _COUNTERS = ("requests", "input_tokens", "output_tokens", "total_tokens")
 _TURNS = "total_turns"
@@ -70,7 +85,7 @@ class SessiondSession(SessionABC):
         """Sends nothing.
 
         Args:
-          session_id: The session, up to 256 bytes.
+          session_id: The session, up to 256 bytes, without white space at the ends.
           app: The app that it is in.
           user: Whose it is.
           client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
@@ -78,21 +93,21 @@ class SessiondSession(SessionABC):
           clear: What `clear_session` does: `"rewind"` leaves what was said in the log, `"trim"` removes it for good,
             which takes the role `operator`, and `"delete"` removes the session with its state and files.
           session_settings: Those of the SDK: `limit`, how many items a run reads.
-          split: Whether `add_items` may take several transactions, for more than 1,000 items or 8 MiB: then a process
-            that dies has added the first of them, and others may write in between.
+          split: Whether `add_items` may take several transactions, for more than 1,000 items: then a process that dies
+            has added the first of them, and others may write in between.
         """
-        self.session_id = session_id
-        self.session_settings = (
+        self.session_id = _frameworks.session_id(session_id)
+        self.session_settings: SessionSettings | None = (
             SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
         )
         self._client = client or _frameworks.shared_client()
-        self._app, self._user, self._author = app, user, author
+        self._app, self._user, self._author = app, user, _frameworks.agent(author)
         self._clears: Literal["rewind", "trim", "delete"] = clear
         self._split = split
         # What the calls of tools are named, which their outputs do not say.
         self._names: dict[str, str] = {}
         self._turn: str | None = None
-        # Of the items that were added last.
+        # Of the items that were added last: one for a run, which begins with what a user says.
         self._group: str | None = None
         self._closed = False
 
@@ -108,11 +123,12 @@ class SessiondSession(SessionABC):
         count = limit if limit and limit > 0 else None
         hidden = self._turn and _group_of(self._turn)
         items: list[Any] = []
+        handle = self._handle()
         try:
             size = min(count, _BATCH) if count else _BATCH
-            async for event in self._handle().events(rewound=False, reverse=count is not None, page_size=size):
-                if _is_item(event) and event.invocation_id != hidden:
-                    items.append(_item(event))
+            async for event in handle.events(rewound=False, reverse=count is not None, page_size=size):
+                if event.invocation_id != hidden and (item := await _item(handle, event)) is not None:
+                    items.append(item)
                     if len(items) == count:
                         break
         except NotFoundError:
@@ -123,17 +139,19 @@ class SessiondSession(SessionABC):
         return items
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Appends items, up to 1,000 and 8 MiB, all or none; with `split`, any number in parts.
+        """Appends items, up to 1,000, all or none; with `split`, any number in parts.
 
         Raises:
-          InputError: They are too many or too large, or have what is no JSON.
+          InputError: They are too many, one is larger than a file may be (64 MiB, by default), or has what is no JSON.
           ConflictError: It is the first call in a `turn` of a key under which other items were added.
         """
         self._check()
         if not items:
             return
         turn, self._turn = self._turn, None
-        events = self._events(items, turn)
+        # The SDK adds the prompt and then, turn by turn, what comes of it.
+        is_prompt = turn is not None or any(_is_prompt(item) for item in items)
+        events = self._events(items, turn, None if is_prompt else self._group)
         self._group = events[0]["invocationId"]
         try:
             await seen_through(self._append(_frameworks.batches(events, dict) if self._split else [events]))
@@ -247,10 +265,11 @@ class SessiondSession(SessionABC):
         self._check()
         runs, turn = [], 0
         try:
-            async for event in self._handle().events(rewound=False, page_size=_BATCH):
-                if _is_item(event):
-                    turn += _item(event).get("role") == "user"
-                elif isinstance(event.metadata, dict) and "openai_usage" in event.metadata:
+            handle = self._handle()
+            async for event in handle.events(rewound=False, page_size=_BATCH):
+                if (item := await _item(handle, event)) is not None:
+                    turn += item.get("role") == "user"
+                elif event.author != "user" and isinstance(event.metadata, dict) and "openai_usage" in event.metadata:
                     runs.append({"user_turn_number": turn, **event.metadata["openai_usage"]})
         except NotFoundError:
             pass
@@ -264,69 +283,85 @@ class SessiondSession(SessionABC):
         self._closed = True
 
     async def _append(self, batches: Iterable[list[dict[str, Any]]]) -> None:
+        handle = self._handle()
         for batch in batches:
-            await self._handle().append(batch, create=True)
+            await handle.append(await kept.stored(handle, batch, _FILES), create=True)
 
     async def _pop(self) -> Any:
         while True:
             tail, revision, _ = await self._tail(1, _FEW)
             if not tail:
                 return None
-            last = next(event for event in reversed(tail) if _is_item(event))
-            if await self._take_back(tail, {last.id}, revision):
-                return _item(last)
+            last = next(place for place in reversed(tail) if place.item is not None)
+            if await self._take_back(tail, {last.event.id}, revision):
+                return last.item
 
-    async def _tail(self, count: int, page_size: int) -> tuple[list[Event], int, bool]:
+    async def _tail(self, count: int, page_size: int) -> tuple[list[_Place], int, bool]:
         """Reads the events from the first one of the group on in which the last but `count - 1` item is.
 
         Or from the first item on. Returns them, the revision, and whether no items are before them.
         """
         handle = self._handle()
-        events: list[Event] = []
+        places: list[_Place] = []
         found, group = 0, None
         try:
             async for event in handle.events(rewound=False, reverse=True, page_size=page_size):
-                if not _is_item(event):
-                    events.append(event)
+                place = _Place(event, await _item(handle, event))
+                if place.item is None:
+                    places.append(place)
                     continue
                 if group is not None and event.invocation_id != group:
-                    return _from_item(events), handle.revision, False
-                events.append(event)
+                    return _from_item(places), handle.revision, False
+                places.append(place)
                 found += 1
                 if found == count:
                     group = event.invocation_id
         except NotFoundError:
             pass
-        return _from_item(events), handle.revision, True
+        return _from_item(places), handle.revision, True
 
     async def _take_back(
-        self, tail: Sequence[Event], taken: set[str], revision: int, output: Sequence[Any] = ()
+        self, tail: Sequence[_Place], taken: set[str], revision: int, output: Sequence[Any] = ()
     ) -> bool:
         """Takes back items of a tail, which begins with a group, and adds others; False if somebody was faster."""
-        batch = [rewind(tail[0].invocation_id)]
-        for event in tail:
-            if event.id not in taken:
-                # Each item is a group of its own now, so that the next one is taken back at once.
-                changed = {"invocationId": f"oai-{new_id()}"} if _is_item(event) else {}
-                batch.append(again(event, **changed))
-        batch += self._events(output, None)
+        handle, (start, _) = self._handle(), tail[0]
+        group, before = start.invocation_id, list[_Place]()
         try:
-            await self._handle().append(batch, if_revision=revision)
+            # Where the rewind begins: of two runs at a time, each has items between those of the other.
+            async for first in handle.events(invocation_id=group, page_size=1):
+                if first.sequence < start.sequence:
+                    between = handle.events(rewound=False, after=first.sequence - 1, before=start.sequence)
+                    before = [_Place(event, await _item(handle, event)) async for event in between]
+                break
+            batch = [rewind(group)]
+            for event, item in (*before, *tail):
+                if event.id not in taken:
+                    # Each item is a group of its own now, so that the next one is taken back at once.
+                    changed = {} if item is None else {"invocationId": f"oai-{new_id()}"}
+                    batch.append(again(event, **changed))
+            batch += await kept.stored(handle, self._events(output, None), _FILES, create=False)
+            await handle.append(batch, if_revision=revision)
         except (StaleError, NotFoundError):
             return False
+        self._group = None
         return True
 
     async def _clear(self) -> None:
-        handle = self._handle()
+        handle, self._group = self._handle(), None
         try:
             if self._clears == "delete":
                 await handle.delete()
                 return
             if self._clears == "trim":
+                # Those that the events name which are trimmed: there may be one of an event that is still to come.
+                at = (await handle.get(last=0)).revision
+                files = [file.name async for file in handle.artifacts.list(prefix=_FILES, at=at)]
                 await handle.trim(keep_last=0)
+                for name in files:
+                    await handle.artifacts.delete(name)
                 return
             async for event in handle.events(rewound=False, page_size=1):
-                if _is_item(event):
+                if await _item(handle, event) is not None:
                     await handle.append([rewind(event.invocation_id)])
                     return
         except NotFoundError:
@@ -336,19 +371,19 @@ class SessiondSession(SessionABC):
         """What the SDK's compaction asks for: the last items, and how to replace the last of these at once."""
         self._check()
         tail, revision, complete = await self._tail(limit, min(limit + 1, _BATCH))
-        events = [event for event in tail if _is_item(event)]
+        places = [place for place in tail if place.item is not None]
         # The group of the first one may reach beyond the limit.
-        complete = complete and len(events) <= limit
-        events = events[-limit:]
+        complete = complete and len(places) <= limit
+        places = places[-limit:]
 
         async def replace_suffix(start: int, output: list[Any]) -> bool:
-            taken = events[start:]
+            taken = [event for event, _ in places[start:]]
             if not taken:
                 return False
-            begin = next(i for i, event in enumerate(tail) if event.invocation_id == taken[0].invocation_id)
+            begin = next(i for i, (event, _) in enumerate(tail) if event.invocation_id == taken[0].invocation_id)
             return await seen_through(self._take_back(tail[begin:], {event.id for event in taken}, revision, output))
 
-        return _CompactionSnapshot([_item(event) for event in events], complete, replace_suffix)
+        return _CompactionSnapshot([item for _, item in places], complete, replace_suffix)
 
     def _handle(self) -> AsyncSession:
         # One for each operation, as they may run at the same time, and it remembers a revision.
@@ -358,12 +393,12 @@ class SessiondSession(SessionABC):
         if self._closed:
             raise RuntimeError(f"{type(self).__name__} is closed")
 
-    def _events(self, items: Sequence[Any], turn: str | None) -> list[dict[str, Any]]:
+    def _events(self, items: Sequence[Any], turn: str | None, group: str | None = None) -> list[dict[str, Any]]:
         if len(items) > _BATCH and not self._split:
             raise InputError(f"sessiond appends up to {_BATCH} items at once, and these are {len(items)}.")
         known = self._names if turn is None else {}
         self._learn(items, known)
-        group = f"oai-{new_id()}" if turn is None else _group_of(turn)
+        group = group or (f"oai-{new_id()}" if turn is None else _group_of(turn))
         # A batch of known ids must be this one, whole.
         batch = {} if turn is None else {"batch": digest(json.dumps(items, sort_keys=True))}
         return [
@@ -371,7 +406,7 @@ class SessiondSession(SessionABC):
                 "id": new_id() if turn is None else _id_of(turn, index),
                 "invocationId": group,
                 **self._said(item, known),
-                "customMetadata": {"openai": {**_frameworks.kept("item", item), **batch}},
+                "customMetadata": {"openai": Kept("item", item, **batch)},
             }
             for index, item in enumerate(items)
         ]
@@ -387,30 +422,22 @@ class SessiondSession(SessionABC):
         kind, role, call = item.get("type", "message"), item.get("role"), str(item.get("call_id"))
         if kind == "message" and role:
             is_model = role == "assistant"
-            author = self._author if is_model else str(role)
+            author = self._author if is_model or (role == "user" and not _is_prompt(item)) else str(role)
             return {"author": author, **content("model" if is_model else "user", _parts(item.get("content")))}
         said: dict[str, Any] = {}
         if kind == "function_call":
-            said = content("model", [call_part(call, str(item.get("name")), _parsed(item.get("arguments")))])
+            said = content("model", [call_part(call, item.get("name"), parsed(item.get("arguments")))])
         elif kind == "function_call_output":
             output = item.get("output")
             if not isinstance(output, str):
                 output = "\n".join(part["text"] for part in _parts(output))
-            answer = _parsed(output)
-            said = content(
-                "user", [response_part(call, names.get(call), answer if isinstance(answer, dict) else readable(output))]
-            )
+            answer = parsed(output)
+            answer = answer if isinstance(answer, dict) else readable(output)
+            said = content("user", [response_part(call, names.get(call), answer)])
         elif kind == "reasoning":
             thoughts = _parts(item.get("summary"))
             said = content("model", [{**part, "thought": True} for part in thoughts])
         return {"author": self._author, **said}
-
-
-def _parsed(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return None
 
 
 def _parts(said: Any) -> list[dict[str, Any]]:
@@ -422,19 +449,29 @@ def _parts(said: Any) -> list[dict[str, Any]]:
     return [part for text in texts for part in text_part(str(text))]
 
 
-def _is_item(event: Event) -> bool:
-    return isinstance(event.metadata, dict) and "openai" in event.metadata
+class _Place(NamedTuple):
+    event: Event
+    item: Any | None
 
 
-def _from_item(backwards: list[Event]) -> list[Event]:
-    """Returns events in order, from the first item on."""
-    while backwards and not _is_item(backwards[-1]):
+def _from_item(backwards: list[_Place]) -> list[_Place]:
+    """Returns places in order, from the first item on."""
+    while backwards and backwards[-1].item is None:
         backwards.pop()
     return backwards[::-1]
 
 
-def _item(event: Event) -> Any:
-    return _frameworks.shown("item", event.metadata["openai"])
+async def _item(handle: AsyncSession, event: Event) -> Any | None:
+    """Returns the item of an event; None if it has none, or one that is not of its author."""
+    if not event.invocation_id:
+        # No rewind would find it.
+        return None
+    return await kept.said(handle, event, "openai", "item", _is_prompt)
+
+
+def _is_prompt(item: Any) -> bool:
+    """Whether a user can have said this: a prompt, and nothing that the SDK has of others."""
+    return item.get("role") == "user" and item.get("type", "message") == "message" and "content" in item
 
 
 def _group_of(turn: str) -> str:

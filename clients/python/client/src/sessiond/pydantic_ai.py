@@ -15,12 +15,13 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _frameworks
+from ._async import kept
 from ._errors import ConflictError, NotFoundError, StaleError
 from ._events import absent, equals
-from ._frameworks import call_part, content, kept, response_part, seen_through, text_part
+from ._frameworks import Kept, call_part, content, parsed, response_part, seen_through, text_part
 from ._paths import new_id
 
 try:
@@ -31,6 +32,7 @@ try:
         ConversationRecord,
         ConversationStore,
     )
+    from pydantic_core import PydanticSerializationError
 except ImportError as error:
     raise _frameworks.missing("pydantic-ai", error) from error
 
@@ -38,7 +40,11 @@ if TYPE_CHECKING:
     from ._async.client import AsyncClient
     from ._async.session import AsyncSession
 
-# State of a session: the record, and its revision by itself, for preconditions.
+T = TypeVar("T")
+
+# State of a session: the record, and its revision by itself, for preconditions. And files: what is too large for
+# an event.
+_FILES = "pydantic/"
 _RECORD, _REVISION = "pydantic/record", "pydantic/revision"
 
 # Lists, since a dataclass takes no configuration. Bytes in base64, as Pydantic AI writes messages.
@@ -67,22 +73,26 @@ class SessiondStore(ConversationStore):
           author: Who says what the model says. An ADK agent of this name takes it for its own words.
         """
         self._client = client or _frameworks.shared_client()
-        self._app, self._user, self._author = app, user, author
+        self._app, self._user, self._author = app, user, _frameworks.agent(author)
         # A call of the interface that reads an entry names no conversation.
         self._places: OrderedDict[str, str] = OrderedDict()
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Returns the record of a conversation; None if there is none."""
-        record, _, _ = await self._read_at(conversation_id)
+        handle = self._handle(conversation_id)
+        record = await _record(handle, await kept.written(handle, _RECORD))
         if record is not None:
             self._learn(conversation_id, record.head_id, *record.branches)
         return record
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        """Returns the records of all conversations, or of a scope, the last saved first. It reads all of the user."""
+        """Returns the records of all conversations, or of a scope, the last saved first. It reads all of the user.
+
+        They are as the state has them: `read_record` returns what was saved, whatever users have made of it since.
+        """
         records = []
         async for session in self._client.sessions(self._app, self._user, include_state=True, page_size=1000):
-            record = _record(session.id, session.state)
+            record = await _record(self._handle(session.id), session.state.get(_RECORD))
             if record is not None and scope in (None, record.scope):
                 records.append(record)
         records.sort(key=lambda record: record.updated_at, reverse=True)
@@ -95,7 +105,7 @@ class SessiondStore(ConversationStore):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        """Stores a record and its new entries, in one transaction, of up to 1,000 entries and 8 MiB.
+        """Stores a record and its new entries, in one transaction, of up to 1,000 events: see `_events`.
 
         A fork is one of the session: until its record is stored, which is another transaction, it is no conversation.
 
@@ -136,12 +146,16 @@ class SessiondStore(ConversationStore):
             raise LookupError(f"It is not known in which conversation the entry {head_id} is.")
         wanted: str | None = head_id
         place = self._places[head_id]
-        size = 1000 if limit is None else min(limit, 1000)
+        handle = self._handle(place)
+        # Behind the last one may be the event of the record.
+        size = 1000 if limit is None else min(limit + 1, 1000)
         try:
-            async for event in self._handle(place).events(reverse=True, page_size=size):
-                found = event.metadata.get("pydantic") if isinstance(event.metadata, dict) else None
-                if found and event.id == wanted:
-                    entry = _ENTRIES.validate_json(json.dumps([_frameworks.shown("entry", found)]))[0]
+            async for event in handle.events(reverse=True, page_size=size):
+                if event.id != wanted:
+                    continue
+                found = await kept.said(handle, event, "pydantic", "entry", _may_say)
+                if found is not None:
+                    entry = _read(_ENTRIES, found)
                     entries.append(entry)
                     wanted = entry.parent_id
                     if wanted is None or len(entries) == limit:
@@ -158,7 +172,7 @@ class SessiondStore(ConversationStore):
             state = await handle.state(keys=[_RECORD, _REVISION])
         except NotFoundError:
             return None, None, 0
-        return _record(conversation_id, state), state.get(_REVISION), handle.revision
+        return await _record(handle, state.get(_RECORD)), state.get(_REVISION), handle.revision
 
     async def _write(
         self, record: ConversationRecord, new_entries: Sequence[ConversationEntry], expected: str | None
@@ -168,16 +182,17 @@ class SessiondStore(ConversationStore):
         if expected is None and record.head_id is not None and not new_entries:
             before = await self._fork(record)
         group = f"pydantic-{new_id()}"
-        events = [self._event(entry, group) for entry in new_entries]
-        written = json.loads(_RECORDS.dump_json([record]))[0]
-        delta = {_RECORD: kept("record", written), _REVISION: record.revision}
+        events = [event for entry in new_entries for event in self._events(entry, group)]
+        delta = {_RECORD: Kept("record", _written(_RECORDS, record)), _REVISION: record.revision}
         when = [absent(_REVISION) if before is None else equals(_REVISION, before)]
         actions = {"stateDelta": delta, "preconditions": when}
-        if not events:
+        if not events or events[-1]["author"] == "user":
+            # The record is not a user's.
             events.append({"id": new_id(), "author": self._author, "invocationId": group})
         events[-1]["actions"] = actions
         try:
-            await self._handle(id).append(events, create=True)
+            handle = self._handle(id)
+            await handle.append(await kept.stored(handle, events, _FILES), create=True)
         except (StaleError, ConflictError) as error:
             if isinstance(error, ConflictError) and error.code != "event_id_conflict":
                 raise
@@ -200,7 +215,7 @@ class SessiondStore(ConversationStore):
         return (await self._read_at(id))[1]
 
     def _handle(self, conversation_id: str) -> AsyncSession:
-        return self._client.session(self._app, self._user, conversation_id)
+        return self._client.session(self._app, self._user, _frameworks.session_id(conversation_id))
 
     def _learn(self, conversation_id: str, *entries: str | None) -> None:
         for entry in entries:
@@ -210,28 +225,62 @@ class SessiondStore(ConversationStore):
         while len(self._places) > _REMEMBERED:
             self._places.popitem(last=False)
 
-    def _event(self, entry: ConversationEntry, group: str) -> dict[str, Any]:
-        written = json.loads(_ENTRIES.dump_json([entry]))[0]
-        parts = written["message"]["parts"]
-        kinds = {part.get("part_kind") for part in parts}
-        # What a tool answers is the agent's.
-        is_user = "user-prompt" in kinds and "tool-return" not in kinds
-        role = "model" if written["message"]["kind"] == "response" else "user"
-        return {
-            "id": entry.id,
-            "author": "user" if is_user else self._author,
-            "invocationId": group,
-            **content(role, [said for part in parts for said in _parts(part)]),
-            "customMetadata": {"pydantic": kept("entry", written)},
-        }
+    def _events(self, entry: ConversationEntry, group: str) -> list[dict[str, Any]]:
+        """Returns the event of an entry; of a prompt with instructions, what the user says is one before it."""
+        written = _written(_ENTRIES, entry)
+        message = written["message"]
+        role = "model" if message["kind"] == "response" else "user"
+        said = [(part, _parts(part)) for part in message["parts"]]
+        prompt = content(
+            role, [each for part, parts in said if part.get("part_kind") == "user-prompt" for each in parts]
+        )
+        others = content(
+            role, [each for part, parts in said if part.get("part_kind") != "user-prompt" for each in parts]
+        )
+        event = {"id": entry.id, "invocationId": group, "customMetadata": {"pydantic": Kept("entry", written)}}
+        if _may_say(written):
+            return [{**event, "author": "user", **prompt}]
+        asked = [{"id": new_id(), "invocationId": group, "author": "user", **prompt}] if prompt else []
+        return [*asked, {**event, "author": self._author, **others}]
 
 
-def _record(conversation_id: str, state: Mapping[str, Any]) -> ConversationRecord | None:
+def _may_say(entry: Any) -> bool:
+    """Whether a user can have said this: prompts alone. What is loaded with the rights of the agent is the agent's."""
+    message = entry["message"]
+    is_plain = message["kind"] == "request" and not message.get("instructions") and bool(message["parts"])
+    return is_plain and all(
+        part["part_kind"] == "user-prompt" and (isinstance(part["content"], str) or all(map(_is_said, part["content"])))
+        for part in message["parts"]
+    )
+
+
+def _is_said(part: Any) -> bool:
+    return isinstance(part, str) or (part["kind"] != "uploaded-file" and not part.get("force_download"))
+
+
+def _written(adapter: TypeAdapter[list[Any]], value: Any) -> Any:
+    """Returns an object as JSON, and what JSON does not have: half of a character, and numbers that are none."""
+    try:
+        return json.loads(adapter.dump_json([value]))[0]
+    except PydanticSerializationError:
+        return adapter.dump_python([value], mode="json")[0]
+
+
+def _read(adapter: TypeAdapter[list[T]], value: Any) -> T:
+    text = json.dumps([value], ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return adapter.validate_python([value])[0]
+    return adapter.validate_json(text)[0]
+
+
+async def _record(handle: AsyncSession, found: Any) -> ConversationRecord | None:
     """Returns the record in a state; None if there is none, or it is that of the source of a fork."""
-    if _RECORD not in state:
+    if not _frameworks.is_kept(found, "record"):
         return None
-    record = _RECORDS.validate_json(json.dumps([_frameworks.shown("record", state[_RECORD])]))[0]
-    return record if record.conversation_id == conversation_id else None
+    record = _read(_RECORDS, await kept.value(handle, "record", found))
+    return record if record.conversation_id == handle.id else None
 
 
 def _parts(part: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -252,10 +301,7 @@ def _parts(part: Mapping[str, Any]) -> list[dict[str, Any]]:
             return [{**each, "thought": True} for each in text_part(str(said))]
         case "tool-call":
             args = part.get("args")
-            try:
-                args = json.loads(args) if isinstance(args, str) else args
-            except (ValueError, RecursionError):
-                args = {}
+            args = parsed(args) if isinstance(args, str) else args
             return [call_part(part.get("tool_call_id"), part.get("tool_name"), args)]
         case "tool-return":
             return [response_part(part.get("tool_call_id"), part.get("tool_name"), said)]

@@ -12,12 +12,14 @@ frameworks.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _frameworks
 from ._errors import ConflictError, NotFoundError, StaleError
 from ._events import absent, exists
-from ._frameworks import call_part, content, kept, response_part, text_part
+from ._frameworks import Kept, call_part, content, response_part, text_part
+from ._sync import kept
 
 try:
     from strands.session.session_repository import SessionRepository
@@ -33,10 +35,15 @@ if TYPE_CHECKING:
     from ._sync.client import Client
     from ._sync.session import Session as Handle
 
-# State of a session: what Strands knows of it, of each agent, and of each graph or swarm.
+# State of a session: what Strands knows of it, of each agent, and of each graph or swarm. And files: of these and of
+# messages, what is too large for an event.
+_FILES = "strands/"
 _SESSION = "strands/session"
 _AGENT = "strands/agent/"
 _MULTI_AGENT = "strands/multi-agent/"
+
+# What a prompt has beside texts.
+_MEDIA = ("image", "document", "video", "audio")
 
 
 class SessiondRepository(SessionRepository):
@@ -74,7 +81,7 @@ class SessiondRepository(SessionRepository):
 
     def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
         """Returns a session; None if there is none."""
-        found = self._state(session_id, _SESSION)
+        found = kept.written(self._handle(session_id), _SESSION)
         return None if found is None else Session.from_dict(found)
 
     def delete_session(self, session_id: str, **kwargs: Any) -> None:
@@ -91,7 +98,7 @@ class SessiondRepository(SessionRepository):
         found = self._state(session_id, _AGENT + agent_id)
         if found is None:
             return None
-        agent = SessionAgent.from_dict(_frameworks.shown("agent", found))
+        agent = SessionAgent.from_dict(found)
         self._made[session_id, agent_id] = agent.created_at
         return agent
 
@@ -138,6 +145,9 @@ class SessiondRepository(SessionRepository):
             handle = self._handle(session_id)
             for event in list(handle.events(invocation_id=_id(agent_id, number)))[:-1]:
                 handle.redact(event.id, reason="guardrail")
+                for name in (event.actions or {}).get("artifactDelta") or {}:
+                    if name.startswith(_FILES):
+                        handle.artifacts.delete(name)
 
     def list_messages(
         self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **kwargs: Any
@@ -159,29 +169,27 @@ class SessiondRepository(SessionRepository):
 
     def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
         """Returns the state of a graph or swarm; None if there is none."""
-        found = self._state(session_id, _MULTI_AGENT + multi_agent_id)
-        return None if found is None else _frameworks.shown("agent", found)
+        found: dict[str, Any] | None = self._state(session_id, _MULTI_AGENT + multi_agent_id)
+        return found
 
     def update_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
         """Stores the state of a graph or swarm in the place of an earlier one, which there must be."""
         self._set(session_id, _MULTI_AGENT, multi_agent.id, multi_agent.serialize_state(), is_new=False)
 
     def _handle(self, session_id: str) -> Handle:
-        return self._client.session(self._app, self._user, session_id)
+        return self._client.session(self._app, self._user, _frameworks.session_id(session_id))
 
     def _state(self, session_id: str, key: str) -> Any:
-        try:
-            return self._handle(session_id).state(key)
-        except NotFoundError:
-            return None
+        handle = self._handle(session_id)
+        found = kept.written(handle, key)
+        return None if found is None else kept.value(handle, "agent", found)
 
     def _set(self, session_id: str, prefix: str, id: str, value: dict[str, Any], *, is_new: bool = True) -> None:
-        key = prefix + id
-        when = [] if is_new else [exists(key)]
+        key, handle = prefix + id, self._handle(session_id)
+        actions = {"stateDelta": {key: Kept("agent", value)}, "preconditions": [] if is_new else [exists(key)]}
+        event = {"author": "strands", "branch": id, "actions": actions}
         try:
-            self._handle(session_id).append(
-                author="strands", branch=id, delta={key: kept("agent", value)}, when=when, create=is_new
-            )
+            handle.append(kept.stored(handle, [event], _FILES, create=is_new)[0], create=is_new)
         except (StaleError, NotFoundError) as error:
             raise SessionException(f"There is no {id} in the session {session_id}.") from error
 
@@ -190,28 +198,31 @@ class SessiondRepository(SessionRepository):
         said = data["message"]
         if how.get("hides"):
             data["message"] = said = data["redact_message"]
-        author = "user" if said["role"] == "user" and not _answers(said) else agent_id
+        # An update may be of anything.
+        is_users = "id" in how and data["redact_message"] is None and _may_say(said)
         event = {
             **({"id": how["id"]} if "id" in how else {}),
-            "author": author,
+            "author": "user" if is_users else "strands" if agent_id == "user" else agent_id,
             "branch": agent_id,
             "invocationId": _id(agent_id, message.message_id),
             # An update says again what was said, unless that is gone.
             **(_said(said) if "id" in how or how.get("hides") else {}),
             "customMetadata": {
-                "strands": {**kept("message", data), "number": message.message_id, "update": "update" in how}
+                "strands": Kept("message", data, number=message.message_id, update="update" in how),
             },
         }
-        self._handle(session_id).append(event, create="id" in how)
+        handle, is_new = self._handle(session_id), "id" in how
+        handle.append(kept.stored(handle, [event], _FILES, create=is_new)[0], create=is_new)
 
     def _messages(self, session_id: str, **which: Any) -> dict[int, SessionMessage]:
         """Returns messages by their numbers, as they were last updated."""
         found: dict[int, SessionMessage] = {}
+        handle = self._handle(session_id)
         try:
-            for event in self._handle(session_id).events(page_size=1000, **which):
-                data = _kept(event)
+            for event in handle.events(page_size=1000, **which):
+                data = kept.said(handle, event, "strands", "message", partial(_is_users, event))
                 if data is not None:
-                    found[data["number"]] = SessionMessage.from_dict(_frameworks.shown("message", data))
+                    found[data["message_id"]] = SessionMessage.from_dict(data)
         except NotFoundError:
             return {}
         return found
@@ -221,12 +232,19 @@ def _id(agent_id: str, number: int) -> str:
     return f"m:{agent_id}:{number}"
 
 
-def _kept(event: Event) -> Any:
-    return event.metadata.get("strands") if isinstance(event.metadata, dict) else None
+def _is_users(event: Event, data: Any) -> bool:
+    """Whether a user can have said this: a prompt, which is the first message of its number."""
+    is_first = event.id == event.invocation_id == _id(str(event.branch), data["message_id"])
+    return is_first and data.get("redact_message") is None and _may_say(data["message"])
 
 
-def _answers(message: Mapping[str, Any]) -> bool:
-    return any("toolResult" in block for block in message["content"])
+def _may_say(message: Mapping[str, Any]) -> bool:
+    """Whether a message is a prompt. What is read from elsewhere, with the rights of the agent, is the agent's."""
+    return message["role"] == "user" and all(
+        kind in ("text", "cachePoint") or (kind in _MEDIA and "location" not in said["source"])
+        for block in message["content"]
+        for kind, said in block.items()
+    )
 
 
 def _said(message: Mapping[str, Any]) -> dict[str, Any]:
