@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._paths import new_id
+from ._paths import new_id, text_of
 from ._times import Limits
 
 Op = Mapping[str, Any]
@@ -115,6 +115,16 @@ def split_limits(fields: dict[str, Any]) -> tuple[dict[str, Any], Limits]:
     return {name: value for name, value in fields.items() if name not in limits}, limits
 
 
+def keyed(ops: Sequence[Op]) -> list[Op]:
+    """Returns operators as a list. Raises InputError for a key that is no text."""
+    for op in ops:
+        text_of(op.get("key"), "key")
+    return list(ops)
+
+
 def named(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns an event that has an id."""
+    """Returns an event that has an id. Raises InputError for a name in it that is no text."""
+    for name in ("id", "author", "invocationId", "branch"):
+        if event.get(name) is not None:
+            text_of(event[name], f"`{name}` of an event")
     return event if event.get("id") is not None else {**event, "id": new_id()}

@@ -20,6 +20,26 @@ RETRIED = frozenset({408, 429, 502, 503, 504})
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
+LARGEST = 512 << 20
+"""Bytes of an answer that are held, at most; and of a frame of a stream. What is larger can be read in pieces."""
+
+
+class NoAnswer(Exception):
+    """What came is no answer of sessiond: it is too large, or packed."""
+
+
+def unpacked(headers: httpx.Headers) -> None:
+    """Raises NoAnswer for an answer that is packed, which was not asked for, and whose bytes may be any number."""
+    if headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+        raise NoAnswer("the answer is packed (Content-Encoding), which sessiond's are not")
+
+
+def held(size: int) -> None:
+    """Raises NoAnswer if an answer has more bytes than are held."""
+    if size > LARGEST:
+        raise NoAnswer(f"the answer is larger than {LARGEST} bytes")
+
+
 @dataclass(frozen=True)
 class Answer:
     """What came back from one attempt."""

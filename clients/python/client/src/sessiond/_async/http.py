@@ -15,18 +15,22 @@ from typing import Any, BinaryIO
 import httpx
 
 from .. import _times, _traces
+from .._connect import is_loopback
 from .._errors import AccessError, Kinds, SessiondError, error_of, refusal
 from .._json import dumps
 from .._reply import (
     NOT_SENT,
     RETRIED,
     Answer,
+    NoAnswer,
     Reply,
+    held,
     not_reached,
     retry_after,
     said,
     text_of,
     tried,
+    unpacked,
     with_outcome,
 )
 from . import io
@@ -36,6 +40,9 @@ logger = logging.getLogger("sessiond")
 
 # Bytes of a file that are handed to the connection at a time.
 _PIECE = 1 << 18
+
+# Pages that may have nothing, one after the other: each of a search has looked through 10,000 events.
+_EMPTY = 10_000
 
 
 class AsyncHttp:
@@ -59,6 +66,8 @@ class AsyncHttp:
         self._timeout = timeout
         self._retry_for = retry_for
         self._kinds = kinds
+        # Proxies of the environment are for what is elsewhere.
+        self._uses_proxies = not is_loopback(url)
         # Made once, since to load the certificates takes longer than a request.
         self._tls = ssl_context or (httpx.create_ssl_context() if url.startswith("https:") else False)
         # Kept for less than the 75 s after which sessiond closes a connection that nobody uses.
@@ -134,6 +143,9 @@ class AsyncHttp:
                     )
             except httpx.UnsupportedProtocol:
                 raise
+            except NoAnswer as error:
+                message = f"{str(error).capitalize()}. ({tried(method, url, attempt, began)})"
+                raise with_outcome(error_of(message, None, None, self._kinds), method, True) from None
             except AccessError as no_token:
                 raise with_outcome(no_token, method, in_doubt) from no_token.__cause__
             except httpx.TransportError as error:
@@ -194,9 +206,16 @@ class AsyncHttp:
 
     async def read(self, response: httpx.Response) -> Reply:
         """Reads an answer that is no stream. Raises `AccessError` if the credential was refused."""
-        await response.aread()
-        answer = Answer(response.status_code, response.headers, response.content)
         asked = f"GET {response.url.copy_with(query=None)}"
+        content = bytearray()
+        try:
+            unpacked(response.headers)
+            async for piece in response.aiter_raw():
+                content += piece
+                held(len(content))
+        except NoAnswer as error:
+            raise self.failed(f"{str(error).capitalize()}. ({asked})") from None
+        answer = Answer(response.status_code, response.headers, bytes(content))
         if answer.status in (401, 403):
             raise self._denied(answer, asked)
         return Reply(answer.status, answer.headers, answer.parsed(), asked, self._kinds)
@@ -204,12 +223,17 @@ class AsyncHttp:
     async def pages(self, path: str, query: Mapping[str, str], limits: _times.Limits) -> AsyncIterator[Reply]:
         """Yields the pages of a list, which are asked for one by one. Raises what `Reply.success` raises."""
         query = dict(query)
+        empty = 0
         while True:
             page = await self.send("GET", path, params=query, **limits)
-            token = page.success().get("nextPageToken")
+            said = page.success()
+            token = said.get("nextPageToken")
             yield page
             if token is None:
                 return
+            empty = 0 if any(isinstance(value, list) and value for value in said.values()) else empty + 1
+            if token == query.get("pageToken") or empty == _EMPTY:
+                raise self.failed(f"The pages of the answer have no end. ({page.tried})")
             query["pageToken"] = token
 
     def failed(self, message: str) -> SessiondError:
@@ -238,7 +262,12 @@ class AsyncHttp:
 
     def _open(self, timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            auth=self._auth, headers=self._headers, timeout=timeout, verify=self._tls, limits=limits
+            auth=self._auth,
+            headers=self._headers,
+            timeout=timeout,
+            verify=self._tls,
+            limits=limits,
+            trust_env=self._uses_proxies,
         )
 
     def _denied(self, answer: Answer, asked: str) -> SessiondError:

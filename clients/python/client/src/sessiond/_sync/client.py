@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .._connect import has_credential, http_url, sent_headers
 from .._errors import Kinds
-from .._paths import given, label_params, params, user_path
+from .._paths import given, label_params, params, text_of, user_path
 from .._records import Snapshot, Token, snapshot
 from .._times import Limits
 from .http import Http
@@ -133,7 +133,7 @@ class Client:
             ),
             **label_params(labels),
         }
-        for page in self._http.pages(user_path(app, user) + "/sessions", query, limits):
+        for page in self._http.pages(user_path(app, *([] if user is None else [user])) + "/sessions", query, limits):
             for each in page.body["sessions"]:
                 yield snapshot(each)
 
@@ -167,7 +167,8 @@ class Client:
         Raises:
           AccessError: The client has no such key, or the key does not allow what is asked for.
         """
-        body = given(app=app, user=user, role=role, ttl=ttl)
+        names = {"app": text_of(app, "name of the app"), "user": text_of(user, "id of the user")}
+        body = {**names, **given(role=role, ttl=ttl)}
         return Token((self._http.send("POST", "/v1/tokens", body=body, **limits)).success())
 
     def request(
