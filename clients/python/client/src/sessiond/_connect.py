@@ -68,6 +68,8 @@ def http_url(url: str | None) -> str:
     Raises:
       ValueError: It is not of a form that is known, or has a credential.
     """
+    if url is not None and not isinstance(url, str):
+        raise ValueError(_URL)
     parts = split_url(os.environ.get("SESSIOND_URL") or f"http://127.0.0.1:{_PORT}" if url is None else url)
     scheme = {"sessiond": "http", "sessiond+http": "http", "sessiond+https": "https"}.get(parts.scheme, parts.scheme)
     if scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:

@@ -48,6 +48,22 @@ def shared_sync_client() -> Client:
     return Client()
 
 
+def asynchronous(client: AsyncClient | None) -> AsyncClient:
+    """Returns the client that an adapter was given, else that of the process. Raises TypeError for another kind."""
+    if client is not None and not isinstance(client, AsyncClient):
+        raise TypeError(
+            f"This adapter is asynchronous: its client is a sessiond.AsyncClient, no {type(client).__name__}."
+        )
+    return client or shared_client()
+
+
+def synchronous(client: Client | None) -> Client:
+    """Returns the same, of a synchronous adapter."""
+    if client is not None and not isinstance(client, Client):
+        raise TypeError(f"This adapter is synchronous: its client is a sessiond.Client, no {type(client).__name__}.")
+    return client or shared_sync_client()
+
+
 def kept(name: str, value: Any) -> dict[str, Any]:
     """Returns an object of a framework as it is kept: under this name, or as text if sessiond refuses such JSON.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -120,8 +121,23 @@ def tried(method: str, url: str, attempts: int, began: float) -> str:
 
 def not_reached(error: Exception) -> str:
     """Says that there was no answer."""
-    why = str(error).rstrip(".")
+    why = _why(error).rstrip(".")
     return f"sessiond cannot be reached: {type(error).__name__}{f': {why}' if why else ''}."
+
+
+def _why(error: BaseException) -> str:
+    """Returns what the system has said, where a library has words of its own for it; else what the error says."""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ConnectionError) and inner.errno:
+            # An event loop, too, says it in its own words.
+            return os.strerror(inner.errno)
+        if isinstance(inner, OSError) and inner.strerror:
+            return inner.strerror
+        # One for each address of a host.
+        several: tuple[BaseException, ...] = getattr(inner, "exceptions", ())
+        inner = several[0] if several else inner.__cause__ or inner.__context__
+    return str(error)
 
 
 def with_outcome(failure: SessiondError, method: str, in_doubt: bool) -> SessiondError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
@@ -64,7 +64,7 @@ class SessiondSaver(BaseCheckpointSaver[str]):
         app: str,
         user: str | Callable[[RunnableConfig], str] = "langgraph",
         serde: SerializerProtocol | None = None,
-        messages: str | None = None,
+        messages: str | EllipsisType | None = ...,
         **connection: Any,
     ) -> None:
         """Opens no connection yet.
@@ -80,12 +80,15 @@ class SessiondSaver(BaseCheckpointSaver[str]):
             this class values that are plain JSON are kept as such, for people to read; any other one, say one that
             encrypts, sees all values and metadata.
           messages: The channel whose last message is shown as the content of a checkpoint's event, as text: in the
-            console, and to agents of other frameworks. By default none is.
+            console, in searches, and to agents of other frameworks. By default `messages`, and with a serializer that
+            is not LangGraph's own none; None for none.
           **connection: `token`, `headers`, `timeout`, `retry_for`, `ssl_context`, as of `sessiond.Client`.
         """
         super().__init__(serde=serde or _strict())
         self._app = app
         self._user = user
+        if messages is ...:
+            messages = "messages" if type(self.serde) is JsonPlusSerializer else None
         self._messages = messages
         self._client = Client(url, **connection)
         self._aclient = AsyncClient(url, **connection)

@@ -108,14 +108,11 @@ class AsyncArtifacts:
           InputError: It breaks a rule of sessiond, such as its limit of size.
         """
         text_of(name, "name of the file")
-        for each in (author, invocation_id):
-            if each is not None:
-                text_of(each, "author of an event, as the id of a turn,")
         headers = {"Idempotency-Key": new_id(), **self._fence}
         if not exist_ok:
             headers["If-None-Match"] = "*"
         said = None if event is None else "append" if event else "none"
-        terms = given(event=said, author=author, invocationId=invocation_id)
+        terms = params(event=said, author=author, invocationId=invocation_id)
         if isinstance(data, str | Mapping):
             part = {"text": data} if isinstance(data, str) else data
             body = {"name": name, "part": part, **terms, **given(metadata=metadata)}

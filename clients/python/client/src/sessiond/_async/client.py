@@ -53,8 +53,8 @@ class AsyncClient:
           timeout: Seconds that one attempt of a request may take, from the connection, for which it has 2 s at most, to
             the end of the answer.
           retry_for: Seconds in which a request that found no connection, got no answer, was refused for now (429, 503)
-            or whose outcome the server does not know is tried again: up to five attempts in all, with growing pauses,
-            never sooner than `Retry-After` says, and none beyond this time. 0 tries once.
+            or whose outcome the server does not know is tried again, after pauses that grow up to 8 s, never sooner
+            than `Retry-After` says, and for the last time when it has passed. 0 tries once.
           ssl_context: For `https:`; the default trusts the usual authorities.
 
         Raises:
@@ -196,6 +196,10 @@ class AsyncClient:
         """
         reply = await self._http.send(method, path, body=json, params=params, headers=headers, **limits)
         return reply.success(object)
+
+    def __repr__(self) -> str:
+        """Shows where it asks, and no credential."""
+        return f"{type(self).__name__}({self._http.url('')!r})"
 
     async def close(self) -> None:
         """Closes the connections of the running event loop. The client can be used again."""

@@ -10,6 +10,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import chain, repeat
 from typing import Any, BinaryIO
 
 import httpx
@@ -88,7 +89,7 @@ class AsyncHttp:
         timeout: float | None = None,
         retry_for: float | None = None,
     ) -> Reply:
-        """Sends a request until there is a final answer, five attempts were made, or no time is left for another.
+        """Sends a request until there is a final answer, or no time is left for another attempt.
 
         Args:
           method: The method of a request that has the same effect when it is sent twice.
@@ -131,11 +132,11 @@ class AsyncHttp:
         connect = min(_times.CONNECT, timeout)
         times = httpx.Timeout(None if limit < math.inf else timeout, connect=connect)
         in_doubt = False
-        for attempt, pause in enumerate((*_times.PAUSES, math.inf), 1):
+        for attempt, pause in enumerate(chain(_times.PAUSES, repeat(_times.LATER)), 1):
             status: int | None = None
             body = None
             cause: Exception | None = None
-            wait = pause
+            asked = 0.0
             try:
                 async with self._connections(patience) as client:
                     answer = await io.exchange(
@@ -166,15 +167,16 @@ class AsyncHttp:
                     return Reply(status, answer.headers, body, tried(method, url, attempt, began), self._kinds, file)
                 in_doubt = in_doubt or outcome != "not_applied"
                 what = said(status, body)
-                wait = max(wait, retry_after(answer.headers))
+                asked = retry_after(answer.headers)
             left = retry_for + patience - (time.monotonic() - began)
-            if wait > left:
+            if asked > left or left <= 0:
                 message = f"{what} (Gave up {tried(method, url, attempt, began)})"
                 raise with_outcome(error_of(message, status, body, self._kinds), method, in_doubt) from cause
-            wait = min(wait * random.uniform(1.0, 1.5), left)
+            # The last time is when it has all passed.
+            wait = min(max(pause, asked) * random.uniform(1.0, 1.5), left)
             logger.warning("%s %s: attempt %d failed, trying again in %.1f s: %s", method, url, attempt, wait, what)
             await io.sleep(wait)
-        raise AssertionError("the loop above ends with an answer or an error")
+        raise AssertionError("the loop above has no other end")
 
     @asynccontextmanager
     async def stream(

@@ -107,13 +107,13 @@ class Artifacts:
           NotFoundError: There is no such session.
           InputError: It breaks a rule of sessiond, such as its limit of size.
         """
+        text_of(name, "name of the file")
         headers = {"Idempotency-Key": new_id(), **self._fence}
         if not exist_ok:
             headers["If-None-Match"] = "*"
         said = None if event is None else "append" if event else "none"
-        terms = given(event=said, author=author, invocationId=invocation_id)
+        terms = params(event=said, author=author, invocationId=invocation_id)
         if isinstance(data, str | Mapping):
-            text_of(name, "name of the file")
             part = {"text": data} if isinstance(data, str) else data
             body = {"name": name, "part": part, **terms, **given(metadata=metadata)}
             reply = self._http.send("POST", self._path, body=body, headers=headers, **limits)

@@ -131,6 +131,11 @@ class Scope(State):
         self.app = app
         self.user = user
 
+    def __repr__(self) -> str:
+        """Shows whose state it is."""
+        of = f"{self.app!r}" if self.user is None else f"{self.app!r}, {self.user!r}"
+        return f"{type(self).__name__}({of}, revision={self.revision})"
+
     def state(self, *, prefix: str | None = None, **limits: Unpack[Limits]) -> dict[str, Any]:
         """Returns the state; of the keys that begin with `prefix`, if it is given."""
         state: dict[str, Any] = self._get_state(None, _ABSENT, params(prefix=prefix), limits)
@@ -138,7 +143,7 @@ class Scope(State):
 
     def get(self, key: str, default: Any = _ABSENT, **limits: Unpack[Limits]) -> Any:
         """Returns the value of a key. Raises `NotFoundError` if it is absent, unless there is a default."""
-        return self._get_state(key, default, {}, limits)
+        return self._get_state(text_of(key, "key"), default, {}, limits)
 
     def apply(
         self,
