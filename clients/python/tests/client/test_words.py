@@ -36,7 +36,7 @@ async def test_what_is_no_event_is_refused_with_what_to_write(client: Connect) -
                 await call
     for texts in ((), (5,)):
         with pytest.raises(InputError, match="a role, and texts"):
-            text("hello", *texts)  # type: ignore[arg-type]
+            text("hello", *texts)
 
 
 async def test_an_event_that_was_read_goes_back_as_it_is(client: Connect) -> None:

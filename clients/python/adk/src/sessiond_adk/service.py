@@ -188,6 +188,7 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `at_revision` is beyond the last event.
           SessiondError: sessiond cannot be reached.
         """
+        check_names(app_name=app_name, user_id=user_id, session_id=session_id)
         name = session_id.strip()
         if not name:
             return None
@@ -320,7 +321,9 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `at_revision` is beyond the last event, or an id breaks a rule of sessiond.
           SessiondError: sessiond cannot be reached.
         """
-        name = (new_session_id or "").strip()
+        name = "" if new_session_id is None else new_session_id
+        check_names(new_session_id=name)
+        name = name.strip()
         with of_adk(session_id, made=name):
             handle = self._session(app_name, user_id, session_id)
             _, copy = await handle._fork(at=at_revision, id=name or None, limits={})

@@ -139,7 +139,7 @@ def is_one(event: Any) -> bool:
     return isinstance(event, Mapping | str | bytes) or hasattr(event, "model_dump") or not isinstance(event, Iterable)
 
 
-def named(event: Mapping[str, Any]) -> Mapping[str, Any]:
+def named(event: Any) -> Mapping[str, Any]:
     """Returns an event that has an id.
 
     Raises:

@@ -206,7 +206,7 @@ def floor(event: Event) -> int:
 
 def head_of(state: Mapping[str, Any], ns: str) -> tuple[str | None, bool]:
     """Returns the id of the latest checkpoint, and whether the values in the state are its own."""
-    head = state.get(key(ns))
+    head: Any = state.get(key(ns))
     # An object takes the place of one that was dropped.
     is_own = not isinstance(head, dict)
     id = head if is_own else head.get("id")
