@@ -30,7 +30,7 @@ WORDS = [
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\basync_auth_flow\b", "sync_auth_flow"),
     (r"\b__a(enter|exit|iter)__\b", r"__\1__"),
-    (r"\ba(iter_bytes|read|close)\b", r"\1"),
+    (r"\ba(iter_bytes|iter_raw|read|close)\b", r"\1"),
     # What is told of event loops.
     (r"by several event loops and threads; each loop has its own connections", "by several threads"),
     (r", plain or `async`\. It is", ". It is"),

@@ -348,7 +348,7 @@ on_both_databases! {
             }
         }
         // What is only like a known name is kept.
-        let kept = r#"{"my_state":1,"delta":{},"actions":{"state":{},"ops":[],"precond":1}}"#;
+        let kept = r#"{"my_state":1,"deltas":{},"actions":{"state":{},"ops":[],"precond":1}}"#;
         let stored = server.append(kept).await;
         assert_eq!(stored.raw(&["actions"]), r#"{"state":{},"ops":[],"precond":1}"#);
         assert_eq!(server.get(ONE).await.json()["revision"], 1);

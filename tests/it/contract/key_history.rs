@@ -86,11 +86,12 @@ on_both_databases! {
         server.create(r#"{"state":{"k":0}}"#).await;
         for path in [
             format!("{STATE}/none/history"), format!("{STATE}/user:k/history"), format!("{STATE}/temp:k/history"),
-            format!("{USER_STATE}/k/history"), format!("{APP_STATE}/k/history"), format!("{USER_STATE}/user:k/history"),
+            format!("{USER_STATE}/k/history"), format!("{APP_STATE}/k/history"),
             "/v1/apps/none/state/k/history".to_owned(),
         ] {
             server.get(path).await.problem(404, "state_key_not_found");
         }
+        server.get(format!("{USER_STATE}/user:k/history")).await.invalid(&["key"]);
         for key in ["k", "user:k", "temp:k"] {
             server.get(format!("{S}/none/state/{key}/history")).await.problem(404, "session_not_found");
         }

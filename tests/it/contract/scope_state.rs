@@ -36,7 +36,7 @@ on_both_databases! {
 
     async fn a_prefixed_key_inside_of_a_scope_is_shown_though_it_cannot_be_patched_there(server: &TestServer) {
         server.create(r#"{"state":{"app:user:x":1}}"#).await;
-        assert_eq!(server.get(APP_STATE).await.json(), json!({"user:x": 1}));
+        assert_eq!(server.get(APP_STATE).await.json()["user:x"], 1);
     }
 
     async fn a_change_of_a_scope_is_no_event_of_any_session(server: &TestServer) {
@@ -107,7 +107,7 @@ on_both_databases! {
         }
         // One that a session wrote so is shown with the others, and with its prefix in a session.
         server.create(r#"{"sessionId":"s","state":{"app:user:x":1,"user:temp:y":2}}"#).await;
-        assert_eq!(server.get(APP_STATE).await.json(), json!({"user:x": 1}));
+        assert_eq!(server.get(APP_STATE).await.json()["user:x"], 1);
         assert_eq!(server.get(format!("{ONE}/state/user:temp:y")).await.expect(200).text(), "2");
     }
 

@@ -143,7 +143,7 @@ async def test_a_refused_entry_is_told_and_holds_up_no_other(store: SessiondStor
 async def test_an_id_is_one_session(store: SessiondStore) -> None:
     for id in ("ann ", "\tann", " "):
         for call in (store.append({**KEY, "session_id": id}, [entry("Hi")]), store.load({**KEY, "session_id": id})):
-            with pytest.raises(InputError, match="no id of a session"):
+            with pytest.raises(InputError, match="id of the session"):
                 await call
 
 

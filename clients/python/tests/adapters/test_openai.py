@@ -227,7 +227,7 @@ async def test_a_picture_as_large_as_openai_takes(s: SessiondSession) -> None:
 
 def test_an_id_is_one_session(db: AsyncClient, app: str) -> None:
     for id in ("ann ", "\tann", "ann\u3000", "", " ", None):
-        with pytest.raises(InputError, match="no id of a session"):
+        with pytest.raises(InputError, match="id of the session"):
             SessiondSession(id, app=app, user="ada", client=db)  # type: ignore[arg-type]
 
 

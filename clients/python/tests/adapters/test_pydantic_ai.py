@@ -197,9 +197,9 @@ async def test_messages_may_be_larger_than_an_event(store: SessiondStore, db: As
 
 async def test_an_id_is_one_session(store: SessiondStore) -> None:
     for id in ("ann ", "\tann", " "):
-        with pytest.raises(InputError, match="no id of a session"):
+        with pytest.raises(InputError, match="id of the session"):
             await saved(store, user("Hi"), id=id)
-        with pytest.raises(InputError, match="no id of a session"):
+        with pytest.raises(InputError, match="id of the session"):
             await store.load(id)
 
 

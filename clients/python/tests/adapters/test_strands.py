@@ -206,9 +206,9 @@ def test_messages_and_agents_may_be_larger_than_an_event(plain_db: Client, app: 
 
 def test_an_id_is_one_session(repository: SessiondRepository) -> None:
     for id in ("ann ", "\tann", " "):
-        with pytest.raises(InputError, match="no id of a session"):
+        with pytest.raises(InputError, match="id of the session"):
             repository.create_session(Session(session_id=id, session_type=SessionType.AGENT))
-        with pytest.raises(InputError, match="no id of a session"):
+        with pytest.raises(InputError, match="id of the session"):
             repository.list_messages(id, "host")
 
 

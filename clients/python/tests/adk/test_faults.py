@@ -185,16 +185,17 @@ async def test_a_restart_of_the_server_is_not_noticed(
 
 async def test_a_server_that_is_not_there_is_said_to_be(caplog: pytest.LogCaptureFixture) -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    async with SessiondSessionService(url, token="hunter2", headers={"X-Key": "hunter2"}, retry_for=9) as nowhere:
+    async with SessiondSessionService(url, token="hunter2", headers={"X-Key": "hunter2"}, retry_for=0.5) as nowhere:
         with pytest.raises(SessiondError, match="cannot be reached: ConnectError: ") as failed:
             await nowhere.create_session(app_name="a/b", user_id="u", state={"k": "hunter2"}, session_id="s")
         assert failed.value.outcome == "not_applied"
+    logged = [record for record in caplog.records if record.name == "sessiond"]
     said = re.search(
-        rf"\(Gave up POST {url}/v1/apps/a%2Fb/users/u/sessions, 5 attempts in \d\.\d s\)$", str(failed.value)
+        rf"\(Gave up POST {url}/v1/apps/a%2Fb/users/u/sessions, {len(logged) + 1} attempts in 0\.\d s\)$",
+        str(failed.value),
     )
     assert said, failed.value
-    logged = [record for record in caplog.records if record.name == "sessiond"]
-    assert len(logged) == 4
+    assert len(logged) >= 4
     for attempt, record in enumerate(logged, 1):
         assert record.levelname == "WARNING"
         assert re.fullmatch(
@@ -225,17 +226,6 @@ async def test_a_busy_server_is_given_the_time_it_asks_for(slept: list[float]) -
         assert 29 <= third <= 30
         # The very same each time, so that it cannot be applied twice.
         assert len(server.requests) == 4 and len(set(server.requests)) == 1
-
-
-async def test_there_are_five_attempts_with_growing_pauses(slept: list[float]) -> None:
-    # The last one is a failure of the server that says itself that it does not know.
-    async with answering(*["502\n<h1>"] * 4, '500\n{"outcome": "unknown"}') as server:
-        async with SessiondSessionService(server.url) as service:
-            with pytest.raises(SessiondError, match=r"Gave up PUT .*, 5 attempts") as failed:
-                await service.create_session(app_name="a", user_id="u")
-    assert (failed.value.status, failed.value.outcome) == (500, "unknown")
-    assert len(server.requests) == 5
-    assert all(low <= pause <= 1.5 * low for pause, low in zip(slept, (0.2, 0.8, 3.2, 8.0), strict=True))
 
 
 async def test_an_outcome_that_the_server_does_not_know_is_found_out() -> None:

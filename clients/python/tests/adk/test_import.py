@@ -262,3 +262,20 @@ def test_a_reader_that_has_enough_ends_the_command(tmp_path: Path) -> None:
         assert json.loads(process.stdout.readline())["type"] == "export"
         process.stdout.close()
         assert (b"Traceback" in process.stderr.read(), process.wait()) == (False, 1)
+
+
+async def test_an_id_may_have_any_end_of_a_line_but_a_line_feed(server: Server, app: str, plain: httpx.Client) -> None:
+    source = InMemorySessionService()
+    ids = ["s\u2028one", "s\u2029two"]
+    for id in ids:
+        session = await source.create_session(app_name=app, user_id="u", session_id=id)
+        await source.append_event(session, Event(id="e1", author="a", partial=False))
+        await source.append_event(session, Event(id="e2", author="a"))
+    async with httpx.AsyncClient(base_url=server.url) as client:
+        results = [
+            result async for export in importer.exports(source, app) for result in await importer.bring(client, export)
+        ]
+    assert [(result["session"], result["result"]) for result in results] == [(id, "created") for id in ids]
+    # What says that it is whole goes on to say so.
+    events = plain.get(f"/apps/{app}/users/u/sessions/{ids[0]}/events").json()["events"]
+    assert [event.get("partial") for event in events] == [False, None]

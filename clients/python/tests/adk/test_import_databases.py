@@ -399,6 +399,7 @@ def test_names_are_camel_case_and_keys_of_data_and_numbers_stay() -> None:
         "timestamp": "7",
         "author": "a",
         "longRunningToolIds": ["t_1"],
+        "partial": False,
         "content": {
             "parts": [{"functionCall": {"args": {"a_b": {"c_d": "-0.0"}}}, "partMetadata": {"e_f": "1E2"}}],
         },

@@ -2,6 +2,7 @@
 
 import time
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from google.adk.sessions.session import Session
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
-from sessiond_adk import SessiondInputError, SessiondSessionService
+from sessiond_adk import SessiondArtifactService, SessiondInputError, SessiondSessionService
 
 
 def event(delta: dict[str, Any] | None = None, **fields: Any) -> Event:
@@ -420,3 +421,26 @@ async def test_another_event_with_the_same_id_is_refused(service: SessiondSessio
 
 async def test_flush_has_nothing_to_do(service: SessiondSessionService) -> None:
     await service.flush()
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"u", object()])
+async def test_names_are_texts(wrong: Any) -> None:
+    async with (
+        SessiondSessionService("http://127.0.0.1:1", retry_for=0) as service,
+        SessiondArtifactService("http://127.0.0.1:1", retry_for=0) as files,
+    ):
+        right = {"app_name": "a", "user_id": "u", "session_id": "s"}
+        for name in right:
+            names: dict[str, Any] = {**right, name: wrong}
+            calls: list[Any] = [service.get_session, service.delete_session, service.fork_session]
+            if wrong is not None or name != "session_id":
+                calls += [service.create_session, partial(files.load_artifact, filename="f")]
+            for call in calls:
+                with pytest.raises(SessiondInputError, match=rf"`{name}` is a text \(str\)"):
+                    await call(**names)
+        with pytest.raises(SessiondInputError):
+            await service.get_user_state(app_name="a", user_id=wrong)
+        with pytest.raises(SessiondInputError):
+            await service.mint_token("a", wrong)
+        with pytest.raises(SessiondInputError):
+            await files.save_artifact(app_name="a", user_id="u", filename=wrong, artifact=types.Part(text="x"))

@@ -6,6 +6,7 @@ import math
 import operator
 import subprocess
 import sys
+import uuid
 from typing import Annotated, Any, TypedDict
 
 import httpx
@@ -121,10 +122,10 @@ class Cipher:
 
 async def test_a_serializer_that_encrypts_sees_all(server: Server, plain: httpx.Client, app: str, thread: str) -> None:
     async with SessiondSaver(server.url, app=app, serde=Cipher()) as saver:
-        at = await put(saver, config(thread), {"channel": "secret"}, secret="secret")
+        at = await put(saver, config(thread), {"channel": "secret", "messages": [AIMessage("secret")]}, secret="secret")
         await saver.aput_writes(at, [("channel", "secret")], "task")
         found = await saver.aget_tuple(at)
-        assert found and found.checkpoint["channel_values"] == {"channel": "secret"}
+        assert found and found.checkpoint["channel_values"] == {"channel": "secret", "messages": [AIMessage("secret")]}
         assert [each async for each in saver.alist(config(thread), filter={"secret": "secret"})] == [found]
     assert "secret" not in plain.get(f"/apps/{app}/users/langgraph/sessions/{thread}").text.replace('"secret":{"t"', "")
 
@@ -228,7 +229,7 @@ async def test_delta_channels(saver: SessiondSaver, thread: str, wire: Wire) -> 
 
 
 async def test_messages_for_people(server: Server, plain: httpx.Client, app: str, thread: str) -> None:
-    async with SessiondSaver(server.url, app=app, user="ada", messages="messages") as saver:
+    async with SessiondSaver(server.url, app=app, user="ada") as saver:
         await graph(saver).ainvoke({"messages": [HumanMessage("Tea")], "total": 0}, config(thread))
         await graph(saver).ainvoke(Command(resume="Two"), config(thread))
     events = plain.get(f"/apps/{app}/users/ada/sessions/{thread}/events").json()["events"]
@@ -238,6 +239,10 @@ async def test_messages_for_people(server: Server, plain: httpx.Client, app: str
         ("model", "Two it is."),
         ("model", "Here you are."),
     ]
+    async with SessiondSaver(server.url, app=app, user="bob", messages=None) as saver:
+        await graph(saver).ainvoke({"messages": [HumanMessage("Tea")], "total": 0}, config(thread))
+    events = plain.get(f"/apps/{app}/users/bob/sessions/{thread}/events").json()["events"]
+    assert events and not [event for event in events if "content" in event]
 
 
 async def test_a_large_message_is_no_content(server: Server, plain: httpx.Client, app: str, thread: str) -> None:
@@ -269,3 +274,23 @@ def test_without_langgraph_it_says_what_is_missing() -> None:
     blocked = "import sys; sys.modules['langgraph'] = None; import sessiond; import sessiond.langgraph"
     ran = subprocess.run([sys.executable, "-c", blocked], capture_output=True, encoding="utf-8", check=False)
     assert "install `sessiond-client[langgraph]`" in ran.stderr
+
+
+@pytest.mark.parametrize("thread_id", ["ann ", " ann", "ann\u2003", None, True, 1.5, ["ann"]])
+async def test_two_threads_are_not_one(saver: SessiondSaver, thread_id: Any) -> None:
+    with pytest.raises(InputError, match=r"The id of the thread (begins or ends with white space|is a text)"):
+        await put(saver, config(thread_id), {"x": 1})
+    with pytest.raises(InputError):
+        await saver.aget_tuple(config(thread_id))
+    with pytest.raises(InputError):
+        await saver.adelete_thread(thread_id)
+    with pytest.raises(InputError):
+        await saver.acopy_thread("ann", thread_id)
+    with pytest.raises(InputError):
+        saver.get_tuple(config(thread_id))
+
+
+async def test_numbers_name_threads_as_with_langgraphs_own(saver: SessiondSaver) -> None:
+    for thread_id in (7, uuid.uuid4()):
+        await put(saver, config(thread_id), {"x": 1})  # type: ignore[arg-type]
+        assert (await checkpoint_at(saver, config(str(thread_id))))["channel_values"] == {"x": 1}

@@ -34,6 +34,15 @@ def busy(owner: str | None, expire_time: float | None) -> SessionBusyError:
     return SessionBusyError(message, status=409, problem=problem)
 
 
+def check_names(**names: object) -> None:
+    """Raises SessiondInputError for a name that is no text."""
+    for what, name in names.items():
+        if not isinstance(name, str):
+            problem = {"code": "invalid_argument", "outcome": "not_applied"}
+            said = "None" if name is None else f"a {type(name).__name__}"
+            raise SessiondInputError(f"`{what}` is a text (str), but this is {said}.", problem=problem)
+
+
 @contextmanager
 def of_adk(session_id: str, *, made: str = "") -> Iterator[None]:
     """Raises ADK's error, if it has one, for what is raised about a session; `made` is the id of one that is made."""

@@ -292,7 +292,7 @@ def _plainly(event: StoredEvent, encode: Encoder) -> _Written | None:
             if "_" in name:
                 name = camel(name)
             # What the columns say counts; and nothing that is stored is partial.
-            if name == "id" or name == "timestamp" or name == "partial":
+            if name == "id" or name == "timestamp" or (name == "partial" and value is not False):
                 continue
             if name in fields:
                 return None
@@ -330,7 +330,9 @@ def _event(event: StoredEvent, faults: list[Fault]) -> _Written:
         for name, value in fields.items():
             name = camel(name)
             # What the columns say counts; and nothing that is stored is partial.
-            if name in ("id", "timestamp", "partial") or (name == "invocationId" and "invocation_id" in fields):
+            if name in ("id", "timestamp") or (name == "invocationId" and "invocation_id" in fields):
+                continue
+            if name == "partial" and value is not False:
                 continue
             path = (None, name)
             if name == "actions" and isinstance(value, dict):

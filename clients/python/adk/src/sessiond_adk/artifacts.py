@@ -19,7 +19,7 @@ from sessiond._paths import segments
 from sessiond._reply import Reply
 
 from ._connect import Connection
-from ._errors import of_adk
+from ._errors import check_names, of_adk
 
 _USER = "user:"
 
@@ -109,6 +109,7 @@ class SessiondArtifactService(BaseArtifactService):
           SessiondError: sessiond cannot be reached, or refuses the file.
         """
         part = ensure_part(artifact)
+        _file(app_name, user_id, session_id, filename)
         if session_id is None or filename.startswith(_USER):
             files, event = self._db.user(app_name, user_id).artifacts, None
         else:
@@ -286,6 +287,9 @@ def _shown(filename: str, session_id: str | None) -> str:
 
 def _place(app_name: str, user_id: str, session_id: str | None, filename: str = "") -> str:
     """Returns the path of the files of a session; of those of the user for a file that is the user's."""
+    check_names(app_name=app_name, user_id=user_id, filename=filename)
+    if session_id is not None:
+        check_names(session_id=session_id)
     session = "" if session_id is None or filename.startswith(_USER) else "/sessions" + segments(session_id.strip())
     return "/v1/apps" + segments(app_name) + "/users" + segments(user_id) + session + "/artifacts"
 

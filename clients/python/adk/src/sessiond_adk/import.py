@@ -30,6 +30,7 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.state import State
 
 from sessiond._async.token import AsyncBearer
+from sessiond._connect import is_loopback
 
 from ._databases import Database, NotAdk, is_database, open_database
 from ._lines import (
@@ -353,7 +354,8 @@ async def bring(
     headers = {"content-type": "application/x-ndjson"}
     answer = await client.post("/v1/import", content=body(), params=params, headers=headers)
     answer.raise_for_status()
-    results = [json.loads(text) for text in answer.text.splitlines()]
+    # A line ends with a line feed; other ends of lines may be in an id.
+    results = [json.loads(text) for text in answer.content.split(b"\n") if text]
     return [result for result in results if "result" in result]
 
 
@@ -405,7 +407,8 @@ async def _run(source: BaseSessionService | Database, given: argparse.Namespace)
     became: Counter[str] = Counter()
     auth = AsyncBearer(token, {}) if (token := os.environ.get("SESSIOND_TOKEN")) else None
     is_file = given.to == "-"
-    async with httpx.AsyncClient(base_url="" if is_file else given.to, auth=auth, timeout=None) as client:
+    url = "" if is_file else given.to
+    async with httpx.AsyncClient(base_url=url, auth=auth, timeout=None, trust_env=not is_loopback(url)) as client:
         for app in apps:
             told: list[dict[str, object]] = []
             async for export in _read(exports(source, app, given.user, told, replace=given.replace)):

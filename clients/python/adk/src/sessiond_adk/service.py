@@ -23,7 +23,7 @@ from sessiond._paths import label_params, params, segments, user_path
 from sessiond._records import incarnation
 
 from ._connect import Connection
-from ._errors import of_adk
+from ._errors import check_names, of_adk
 from ._lease import Leases
 from ._results import ForkedFrom, MintedToken, SessionList, SessionMetadata
 from ._watch import WatchItem, watch
@@ -93,8 +93,8 @@ class SessiondSessionService(BaseSessionService):
           timeout: Seconds that one attempt of a request may take, from the connection, for which it has 2 s at most, to
             the end of the answer.
           retry_for: Seconds in which a request that found no connection, got no answer, was refused for now (429, 503)
-            or whose outcome the server does not know is tried again: up to five attempts in all, with growing pauses,
-            never sooner than `Retry-After` says, and none beyond this time. 0 tries once.
+            or whose outcome the server does not know is tried again: after pauses that grow up to 8 s, never
+            sooner than `Retry-After` says, and for the last time when it has passed. 0 tries once.
           ssl_context: For `https:`; the default trusts the usual authorities.
           lease_wait: Seconds for which `"lease"` waits for others until it raises `SessionBusyError`; 0 waits for none.
           lease_ttl: Seconds, 1 to 900, after the last event of an invocation, in which none can take over from it. One
@@ -149,7 +149,9 @@ class SessiondSessionService(BaseSessionService):
           SessiondError: sessiond cannot be reached.
         """
         # Nobody else knows an id that is drawn here: what a get-or-create gets can only be what an attempt before made.
-        name = (session_id or "").strip()
+        name = "" if session_id is None else session_id
+        check_names(app_name=app_name, user_id=user_id, session_id=name)
+        name = name.strip()
         handle = self._db.session(app_name, user_id, name or None)
         with of_adk(name, made=name):
             made = await handle.create(
@@ -186,6 +188,7 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `at_revision` is beyond the last event.
           SessiondError: sessiond cannot be reached.
         """
+        check_names(app_name=app_name, user_id=user_id, session_id=session_id)
         name = session_id.strip()
         if not name:
             return None
@@ -249,7 +252,8 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `page_size` or `page_token` is none.
           SessiondError: sessiond cannot be reached.
         """
-        path = user_path(app_name, user_id) + "/sessions"
+        check_names(app_name=app_name, **({} if user_id is None else {"user_id": user_id}))
+        path = user_path(app_name, *([] if user_id is None else [user_id])) + "/sessions"
         query = {"includeState": "true", **label_params(labels)}
         if page_size is not None or page_token is not None:
             query |= params(pageSize=page_size, pageToken=page_token)
@@ -287,7 +291,7 @@ class SessiondSessionService(BaseSessionService):
         """
         replaced = dict(labels) if isinstance(labels, Mapping) else labels
         with of_adk(session_id):
-            handle = self._db.session(app_name, user_id, session_id)
+            handle = self._session(app_name, user_id, session_id)
             return _metadata(await handle.set_metadata(display_name=display_name, labels=replaced, ttl=ttl))
 
     async def fork_session(
@@ -317,9 +321,11 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `at_revision` is beyond the last event, or an id breaks a rule of sessiond.
           SessiondError: sessiond cannot be reached.
         """
-        name = (new_session_id or "").strip()
+        name = "" if new_session_id is None else new_session_id
+        check_names(new_session_id=name)
+        name = name.strip()
         with of_adk(session_id, made=name):
-            handle = self._db.session(app_name, user_id, session_id)
+            handle = self._session(app_name, user_id, session_id)
             _, copy = await handle._fork(at=at_revision, id=name or None, limits={})
         return session_from_wire(copy)
 
@@ -356,7 +362,7 @@ class SessiondSessionService(BaseSessionService):
           SessiondError: There is no such event, or sessiond cannot be reached.
         """
         with of_adk(session_id):
-            handle = self._db.session(app_name, user_id, session_id)
+            handle = self._session(app_name, user_id, session_id)
             redacted = await handle.redact(event_id, reason=reason, state=state)
         about = ("forks", "revision")
         return event_from_wire({name: value for name, value in redacted.items() if name not in about}, session_id)
@@ -390,17 +396,19 @@ class SessiondSessionService(BaseSessionService):
           SessiondError: sessiond cannot be reached.
         """
         with of_adk(session_id):
-            handle = self._db.session(app_name, user_id, session_id)
+            handle = self._session(app_name, user_id, session_id)
             return await handle.render(template, braces=braces, missing=missing)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Deletes a session with its events and its own state, if there is one. App and user state stay."""
+        check_names(app_name=app_name, user_id=user_id, session_id=session_id)
         if name := session_id.strip():
             with of_adk(name):
                 await self._db.session(app_name, user_id, name).delete()
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Returns the state of a user in an app, keys without `user:`; needs no session."""
+        check_names(app_name=app_name, user_id=user_id)
         return await self._db.user(app_name, user_id).state()
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -569,7 +577,7 @@ class SessiondSessionService(BaseSessionService):
           SessiondAccessError: The credential was refused; one from a function was asked for again before.
           SessiondInputError: An argument breaks a rule of sessiond.
         """
-        session = self._db.session(app_name, user_id, session_id)
+        session = self._session(app_name, user_id, session_id)
         return watch(session, after=after, include_state=include_state)
 
     async def mint_token(
@@ -591,6 +599,7 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: A name, the role or `ttl` breaks a rule of sessiond.
           SessiondError: sessiond cannot be reached.
         """
+        check_names(app_name=app_name, user_id=user_id)
         minted = await self._db.mint_token(app_name, user_id, role=role, ttl=ttl)
         return MintedToken(token=minted.token, expire_time=minted.expire_time)
 
@@ -698,6 +707,10 @@ class SessiondSessionService(BaseSessionService):
         stored["events"] = [event for event in reversed(kept) if after is None or event["timestamp"] >= after]
         return session_from_wire(stored)
 
+    def _session(self, app_name: str, user_id: str, session_id: str) -> AsyncSession:
+        check_names(app_name=app_name, user_id=user_id, session_id=session_id)
+        return self._db.session(app_name, user_id, session_id)
+
     def _handle(self, session: Session) -> AsyncSession:
         """Returns what writes to a session; the turn of it, if it has one."""
         turn = self._leases.handle(session) if self._leases else None
@@ -774,6 +787,7 @@ class SessiondSessionService(BaseSessionService):
 
 
 def _path(app_name: str, user_id: str, session_id: str) -> str:
+    check_names(app_name=app_name, user_id=user_id, session_id=session_id)
     return user_path(app_name, user_id) + "/sessions" + segments(session_id.strip())
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import socket
 from collections.abc import Mapping
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
@@ -21,7 +23,8 @@ _URL = (
 
 def sent_headers(headers: Mapping[str, str] | None) -> httpx.Headers:
     """Returns what is sent with every request. Raises ValueError, without the value, if one cannot be sent."""
-    sent = httpx.Headers({"User-Agent": f"sessiond-python/{__version__}"})
+    # sessiond packs no answer, and what others have packed may be of any size.
+    sent = httpx.Headers({"User-Agent": f"sessiond-python/{__version__}", "Accept-Encoding": "identity"})
     sent.update(headers)
     for name, value in sent.items():
         # The HTTP library shows the value in its error.
@@ -65,9 +68,28 @@ def http_url(url: str | None) -> str:
     Raises:
       ValueError: It is not of a form that is known, or has a credential.
     """
+    if url is not None and not isinstance(url, str):
+        raise ValueError(_URL)
     parts = split_url(os.environ.get("SESSIOND_URL") or f"http://127.0.0.1:{_PORT}" if url is None else url)
     scheme = {"sessiond": "http", "sessiond+http": "http", "sessiond+https": "https"}.get(parts.scheme, parts.scheme)
     if scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(_URL)
     port = f":{_PORT}" if parts.scheme == "sessiond" and parts.port is None else ""
     return f"{scheme}://{parts.netloc.rstrip(':')}{port}{parts.path.rstrip('/')}"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL is of this machine, so that no proxy of the environment is to see what is sent there."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        # Also as systems take it, such as 127.1.
+        return socket.inet_aton(host)[0] == 127
+    except OSError:
+        pass
+    try:
+        address = ipaddress.IPv6Address(host)
+    except ValueError:
+        return False
+    return (address.ipv4_mapped or address).is_loopback

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._paths import new_id
+from ._errors import refusal
+from ._paths import new_id, text_of
+from ._records import Event
 from ._times import Limits
 
 Op = Mapping[str, Any]
@@ -51,7 +53,9 @@ class EventFields(Limits, total=False):
 
 
 def text(role: str, *texts: str) -> dict[str, Any]:
-    """Returns content of texts; `role` is `user` or `model`."""
+    """Returns content of texts; `role` is `user` or `model`. Raises InputError if there are none, or other things."""
+    if not texts or not all(isinstance(each, str) for each in texts):
+        raise refusal('What is said is a role, and texts: text("user", "A green tea, please.").', {})
     return {"role": role, "parts": [{"text": each} for each in texts]}
 
 
@@ -91,6 +95,11 @@ def event_of(fields: EventFields) -> dict[str, Any]:
     return {**event, "actions": actions} if actions else event
 
 
+def _was_read(event: Mapping[str, Any]) -> bool:
+    metadata = event.get("customMetadata")
+    return isinstance(event, Event) or (isinstance(metadata, Mapping) and "rewindCopyOf" in metadata)
+
+
 # Whether a field is one of `actions`, and its name in JSON.
 _FIELDS = {
     "id": (False, "id"),
@@ -115,6 +124,35 @@ def split_limits(fields: dict[str, Any]) -> tuple[dict[str, Any], Limits]:
     return {name: value for name, value in fields.items() if name not in limits}, limits
 
 
-def named(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns an event that has an id."""
+def keyed(ops: Sequence[Op]) -> list[Op]:
+    """Returns operators as a list. Raises InputError for a key that is no text."""
+    for op in ops:
+        text_of(op.get("key"), "key")
+    return list(ops)
+
+
+_EVENT = 'append(author="user", content=text("user", "A green tea, please."))'
+
+
+def is_one(event: Any) -> bool:
+    """Whether this is no list of events: one, or what is meant to be one."""
+    return isinstance(event, Mapping | str | bytes) or hasattr(event, "model_dump") or not isinstance(event, Iterable)
+
+
+def named(event: Any) -> Mapping[str, Any]:
+    """Returns an event that has an id.
+
+    Raises:
+      InputError: It is none, a name in it is no text, or its content is one, which nobody would be shown. An event that
+        was read goes back as it is.
+    """
+    if not isinstance(event, Mapping):
+        dumped = ', or of an object its `.model_dump(mode="json")`' if hasattr(event, "model_dump") else ""
+        said = f"An event is an object, as JSON has it{dumped}; this is a {type(event).__name__}."
+        raise refusal(f"{said} Its fields by name: {_EVENT}.", {})
+    if isinstance(event.get("content"), str) and not _was_read(event):
+        raise refusal(f'The `content` of an event is {{"role", "parts"}}, not a text: {_EVENT}.', {})
+    for name in ("id", "author", "invocationId", "branch"):
+        if event.get(name) is not None:
+            text_of(event[name], f"`{name}` of an event")
     return event if event.get("id") is not None else {**event, "id": new_id()}

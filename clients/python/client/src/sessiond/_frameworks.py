@@ -57,14 +57,20 @@ def shared_sync_client() -> Client:
     return Client()
 
 
-def session_id(id: str) -> str:
-    """Returns the id of a session. Raises InputError if sessiond takes it for another one: it trims white space."""
-    if not isinstance(id, str) or id != id.strip() or not id:
-        raise InputError(
-            f"{id!r} is no id of a session: a text without white space at its ends.",
-            problem={"code": "invalid_argument", "outcome": "not_applied"},
+def asynchronous(client: AsyncClient | None) -> AsyncClient:
+    """Returns the client that an adapter was given, else that of the process. Raises TypeError for another kind."""
+    if client is not None and not isinstance(client, AsyncClient):
+        raise TypeError(
+            f"This adapter is asynchronous: its client is a sessiond.AsyncClient, no {type(client).__name__}."
         )
-    return id
+    return client or shared_client()
+
+
+def synchronous(client: Client | None) -> Client:
+    """Returns the same, of a synchronous adapter."""
+    if client is not None and not isinstance(client, Client):
+        raise TypeError(f"This adapter is synchronous: its client is a sessiond.Client, no {type(client).__name__}.")
+    return client or shared_sync_client()
 
 
 def agent(author: str) -> str:

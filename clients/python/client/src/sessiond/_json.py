@@ -114,7 +114,8 @@ def _fault(value: Any, at: str) -> tuple[str, str] | None:
         except ValueError:
             return "a number that JSON does not have", at
         except TypeError:
-            return f"a {type(value).__name__}", at
+            dumped = ', of which `.model_dump(mode="json")` is JSON,' if hasattr(value, "model_dump") else ""
+            return f"a {type(value).__name__}{dumped}", at
         return None
     for name, member in members:
         step = str(name).replace("~", "~0").replace("/", "~1").encode(errors="replace").decode()

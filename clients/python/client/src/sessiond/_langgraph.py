@@ -10,6 +10,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Protocol
 
 from ._errors import InputError
@@ -94,7 +95,7 @@ class Packing:
             self._left -= size
             return entry
         kind, data = self._codec.serde.dumps_typed(value)
-        digest = hashed(self._ns, channel, str(version), kind, hashlib.sha256(data).hexdigest())
+        digest = file_digest(self._ns, channel, version, kind, hashlib.sha256(data).hexdigest())
         name = f"{key(self._ns, channel)}@{digest}"
         if len(name.encode()) > 256:
             name = f"{ALL_KEYS}@{digest}"
@@ -158,6 +159,38 @@ def hashed(*parts: str) -> str:
     return hashlib.sha256(joined.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
+def file_digest(ns: str, channel: str, version: object, kind: str, sha256: str) -> str:
+    """Returns the digest that the name of a file ends with."""
+    return hashed(ns, channel, str(version), kind, sha256)
+
+
+def digest_of(ns: str, channel: str, entry: Mapping[str, Any]) -> str:
+    """Returns the digest of a channel's entry, by which a checkpoint's event vouches for what is in the state."""
+    said = {name: value for name, value in entry.items() if name != "v"}
+    return hashed(ns, channel, str(entry.get("v")), canonical(said))
+
+
+def canonical(value: Any) -> str:
+    """Returns the one text of a JSON value, in every language (RFC 8785)."""
+    if isinstance(value, str):
+        return json.encoder.encode_basestring(value)
+    if isinstance(value, dict):
+        # In the order of UTF-16.
+        names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{canonical(name)}:{canonical(value[name])}" for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    number = float(value)
+    if number == 0:
+        return "0"
+    if 1e-6 <= abs(number) < 1e21:
+        return format(Decimal(repr(number)), "f").removesuffix(".0")
+    mantissa, _, exponent = repr(number).partition("e")
+    return f"{mantissa}e{int(exponent):+d}"
+
+
 def mark(event: Event) -> dict[str, Any]:
     """Returns what an event says for LangGraph; nothing, if it was redacted or is another's."""
     said = event.metadata.get("langgraph") if isinstance(event.metadata, dict) else None
@@ -173,9 +206,11 @@ def floor(event: Event) -> int:
 
 def head_of(state: Mapping[str, Any], ns: str) -> tuple[str | None, bool]:
     """Returns the id of the latest checkpoint, and whether the values in the state are its own."""
-    head = state.get(key(ns))
+    head: Any = state.get(key(ns))
     # An object takes the place of one that was dropped.
-    return (head["id"], False) if isinstance(head, dict) else (head, True)
+    is_own = not isinstance(head, dict)
+    id = head if is_own else head.get("id")
+    return (id if isinstance(id, str) else None), is_own
 
 
 @dataclass
@@ -222,6 +257,12 @@ def versions(event: Event, codec: Codec) -> dict[str, Any]:
     return dict(codec.unpack(mark(event)["checkpoint"], {})["channel_versions"])
 
 
+def digests(event: Event) -> dict[str, str]:
+    """Returns the digests of the channels of a checkpoint; of one that an earlier version has stored, none."""
+    said = mark(event).get("digests")
+    return said if isinstance(said, dict) else {}
+
+
 def values_of(state: Mapping[str, Any], ns: str, wanted: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Returns the channels that a state has in these versions; also those that are empty."""
     entries = ((channel, state.get(key(ns, channel)), version) for channel, version in wanted.items())
@@ -233,7 +274,9 @@ def values_of(state: Mapping[str, Any], ns: str, wanted: Mapping[str, Any]) -> d
 def files_in(value: Any) -> set[str]:
     """Returns the names of the files that entries of a state or of writes name."""
     entries = value.values() if isinstance(value, dict) else (entry for _, _, entry in value)
-    return {entry["artifact"] for entry in entries if isinstance(entry, dict) and "artifact" in entry}
+    return {
+        entry["artifact"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("artifact"), str)
+    }
 
 
 def content_of(messages: Any) -> dict[str, Any] | None:

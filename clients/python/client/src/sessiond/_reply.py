@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -18,6 +19,26 @@ RETRIED = frozenset({408, 429, 502, 503, 504})
 
 # The request never left this process, so it did not happen.
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+LARGEST = 512 << 20
+"""Bytes of an answer that are held, at most; and of a frame of a stream. What is larger can be read in pieces."""
+
+
+class NoAnswer(Exception):
+    """What came is no answer of sessiond: it is too large, or packed."""
+
+
+def unpacked(headers: httpx.Headers) -> None:
+    """Raises NoAnswer for an answer that is packed, which was not asked for, and whose bytes may be any number."""
+    if headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+        raise NoAnswer("the answer is packed (Content-Encoding), which sessiond's are not")
+
+
+def held(size: int) -> None:
+    """Raises NoAnswer if an answer has more bytes than are held."""
+    if size > LARGEST:
+        raise NoAnswer(f"the answer is larger than {LARGEST} bytes")
 
 
 @dataclass(frozen=True)
@@ -100,8 +121,23 @@ def tried(method: str, url: str, attempts: int, began: float) -> str:
 
 def not_reached(error: Exception) -> str:
     """Says that there was no answer."""
-    why = str(error).rstrip(".")
+    why = _why(error).rstrip(".")
     return f"sessiond cannot be reached: {type(error).__name__}{f': {why}' if why else ''}."
+
+
+def _why(error: BaseException) -> str:
+    """Returns what the system has said, where a library has words of its own for it; else what the error says."""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ConnectionError) and inner.errno:
+            # An event loop, too, says it in its own words.
+            return os.strerror(inner.errno)
+        if isinstance(inner, OSError) and inner.strerror:
+            return inner.strerror
+        # One for each address of a host.
+        several: tuple[BaseException, ...] = getattr(inner, "exceptions", ())
+        inner = several[0] if several else inner.__cause__ or inner.__context__
+    return str(error)
 
 
 def with_outcome(failure: SessiondError, method: str, in_doubt: bool) -> SessiondError:

@@ -6,6 +6,8 @@ import codecs
 import re
 from dataclasses import dataclass
 
+from ._reply import held
+
 # A CRLF is one end of a line, and so is each of its halves.
 _ENDS = re.compile(r"\r\n|\n|\r")
 
@@ -29,7 +31,7 @@ class Parser:
     """Reads one stream, in chunks that may be cut anywhere, also within a character or a line's end.
 
     A frame is returned by the `feed` that brings its end. What comes after the last end is no frame: the stream was
-    cut there.
+    cut there. A frame that is larger than an answer may be raises `NoAnswer`.
     """
 
     def __init__(self, last_id: str = "") -> None:
@@ -47,6 +49,8 @@ class Parser:
         self._name = ""
         self._data: list[str] = []
         self._id = last_id
+        # Of both, about, in bytes: an empty line takes some, too.
+        self._line_size = self._data_size = 0
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Returns the frames that end within this chunk."""
@@ -65,8 +69,12 @@ class Parser:
         if lines:
             lines[0] = "".join((*self._line, lines[0]))
             self._line.clear()
+            self._line_size = 0
         self._line.append(rest)
-        return [frame for line in lines if (frame := self._take(line))]
+        self._line_size += len(rest)
+        frames = [frame for line in lines if (frame := self._take(line))]
+        held(self._line_size + self._data_size)
+        return frames
 
     def _take(self, line: str) -> Frame | None:
         if not line:
@@ -76,6 +84,7 @@ class Parser:
         value = value.removeprefix(" ")
         if field == "data":
             self._data.append(value)
+            self._data_size += 64 + len(value)
         elif field == "event":
             self._name = value
         elif field == "id" and "\0" not in value:
@@ -86,6 +95,6 @@ class Parser:
 
     def _end(self) -> Frame | None:
         name, data = self._name, self._data
-        self._name, self._data = "", []
+        self._name, self._data, self._data_size = "", [], 0
         self.last_id = self._id
         return Frame(name or "message", "\n".join(data), self.last_id) if data else None

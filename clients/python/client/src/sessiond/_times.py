@@ -18,6 +18,9 @@ class Limits(TypedDict, total=False):
 # time to start again.
 PAUSES = (0.2, 0.8, 3.2, 8.0)
 
+# Before all that follow, until the time is used up.
+LATER = 8.0
+
 # For a connection to come about, at most.
 CONNECT = 2.0
 

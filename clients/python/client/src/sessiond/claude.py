@@ -21,7 +21,7 @@ from . import _frameworks
 from ._async import kept
 from ._errors import ConflictError, InputError, NotFoundError, StaleError
 from ._frameworks import Kept, call_part, content, digest, readable, response_part, seen_through, text_part
-from ._paths import new_id
+from ._paths import new_id, whole_id
 
 try:
     from claude_agent_sdk import SessionStore, fold_session_summary
@@ -74,7 +74,7 @@ class SessiondStore(SessionStore):
           user: Returns whose the sessions of a project are; by default a user that is named like the project.
         """
         self._app = app
-        self._client = client or _frameworks.shared_client()
+        self._client = _frameworks.asynchronous(client)
         self._user = user
         # The last summary of a session that this process has written, and the revision that it was written at.
         self._summaries: OrderedDict[tuple[str, str], tuple[Any, int] | None] = OrderedDict()
@@ -225,7 +225,7 @@ class SessiondStore(SessionStore):
             return
 
     def _session(self, key: SessionKey | SessionListSubkeysKey) -> AsyncSession:
-        id = _frameworks.session_id(key["session_id"])
+        id = whole_id(key["session_id"])
         return self._client.session(self._app, self._user(key["project_key"]), id)
 
 

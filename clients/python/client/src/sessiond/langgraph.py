@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
 
 try:
     from langgraph.checkpoint.base import (
@@ -32,6 +33,7 @@ except ImportError as error:
 from . import _langgraph as lg
 from ._async.client import AsyncClient
 from ._async.langgraph import AsyncThread
+from ._paths import whole_id
 from ._sync.client import Client
 from ._sync.langgraph import Thread
 
@@ -50,7 +52,8 @@ class SessiondSaver(BaseCheckpointSaver[str]):
     What a call has stored is on disk when it returns, and every process reads it from then on. After a lost answer
     nothing is stored twice. It may be used by several event loops and threads. Errors are those of `sessiond`.
 
-    A thread is the session of its id: of up to 256 bytes, without control characters. The session may have other
+    A thread is the session of its id: of up to 256 bytes, without control characters, and without white space at its
+    ends, which sessiond would take off. The session may have other
     events and other keys than LangGraph's, which begin with `lg/`.
     """
 
@@ -61,7 +64,7 @@ class SessiondSaver(BaseCheckpointSaver[str]):
         app: str,
         user: str | Callable[[RunnableConfig], str] = "langgraph",
         serde: SerializerProtocol | None = None,
-        messages: str | None = None,
+        messages: str | EllipsisType | None = ...,
         **connection: Any,
     ) -> None:
         """Opens no connection yet.
@@ -71,19 +74,27 @@ class SessiondSaver(BaseCheckpointSaver[str]):
           app: The app of the sessions.
           user: The user of the sessions; or a function of a config, which must know the user by the `thread_id` alone
             for `delete_thread`, `copy_thread` and `prune`.
-          serde: LangGraph's serializer. With its own, values that are plain JSON are kept as such, for people to read;
-            any other one, say one that encrypts, sees all values and metadata.
+          serde: LangGraph's serializer. By default `JsonPlusSerializer(allowed_msgpack_modules=None)`: of classes that
+            LangGraph does not call safe, such as your own, it returns the fields. Name those that are to come back as
+            they were: `JsonPlusSerializer(allowed_msgpack_modules=[("shop.orders", "Order")])`. With a serializer of
+            this class values that are plain JSON are kept as such, for people to read; any other one, say one that
+            encrypts, sees all values and metadata.
           messages: The channel whose last message is shown as the content of a checkpoint's event, as text: in the
-            console, and to agents of other frameworks. By default none is.
+            console, in searches, and to agents of other frameworks. By default `messages`, and with a serializer that
+            is not LangGraph's own none; None for none.
           **connection: `token`, `headers`, `timeout`, `retry_for`, `ssl_context`, as of `sessiond.Client`.
         """
-        super().__init__(serde=serde)
+        super().__init__(serde=serde or _strict())
         self._app = app
         self._user = user
+        if messages is ...:
+            messages = "messages" if type(self.serde) is JsonPlusSerializer else None
         self._messages = messages
         self._client = Client(url, **connection)
         self._aclient = AsyncClient(url, **connection)
         self._memory = lg.Memory()
+        # Of each some bytes for each channel.
+        self._digests = lg.Memory(1_000)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Returns a checkpoint; the latest of its thread and namespace, if the config has no `checkpoint_id`."""
@@ -313,12 +324,12 @@ class SessiondSaver(BaseCheckpointSaver[str]):
         return self._user(config or {"configurable": {"thread_id": thread_id}})
 
     def _thread(self, id: str, config: RunnableConfig | None = None) -> Thread:
-        session = self._client.session(self._app, self._user_of(id, config), id)
-        return Thread(session, self._codec(), self._memory)
+        session = self._client.session(self._app, self._user_of(id, config), whole_id(id, "id of the thread"))
+        return Thread(session, self._codec(), self._memory, self._digests)
 
     def _athread(self, id: str, config: RunnableConfig | None = None) -> AsyncThread:
-        session = self._aclient.session(self._app, self._user_of(id, config), id)
-        return AsyncThread(session, self._codec(), self._memory)
+        session = self._aclient.session(self._app, self._user_of(id, config), whole_id(id, "id of the thread"))
+        return AsyncThread(session, self._codec(), self._memory, self._digests)
 
     def _named(self, config: RunnableConfig) -> tuple[Thread, str]:
         id = _names(config)[0]
@@ -331,12 +342,12 @@ class SessiondSaver(BaseCheckpointSaver[str]):
     def _all(self) -> Iterator[tuple[Thread, str]]:
         for each in self._client.sessions(self._app, self._user if isinstance(self._user, str) else None):
             session = self._client.session(self._app, each.user, each.id)
-            yield Thread(session, self._codec(), self._memory), each.id
+            yield Thread(session, self._codec(), self._memory, self._digests), each.id
 
     async def _aall(self) -> AsyncIterator[tuple[AsyncThread, str]]:
         async for each in self._aclient.sessions(self._app, self._user if isinstance(self._user, str) else None):
             session = self._aclient.session(self._app, each.user, each.id)
-            yield AsyncThread(session, self._codec(), self._memory), each.id
+            yield AsyncThread(session, self._codec(), self._memory, self._digests), each.id
 
     def _put(
         self,
@@ -363,10 +374,23 @@ class SessiondSaver(BaseCheckpointSaver[str]):
         )
 
 
+def _strict() -> JsonPlusSerializer:
+    """Returns LangGraph's serializer, which makes objects of no classes but those that LangGraph calls safe."""
+    try:
+        return JsonPlusSerializer(allowed_msgpack_modules=None)
+    except TypeError:
+        # Before 4.0.1 there is no such setting.
+        return JsonPlusSerializer()
+
+
 def _names(config: RunnableConfig) -> tuple[str, str, str | None]:
     """Returns thread, namespace and checkpoint of a config."""
     named = config["configurable"]
-    return str(named["thread_id"]), named.get("checkpoint_ns") or "", named.get("checkpoint_id") or None
+    thread = named["thread_id"]
+    # As LangGraph's own stores have them; None would be the thread of all who have none.
+    if isinstance(thread, int | UUID) and not isinstance(thread, bool):
+        thread = str(thread)
+    return thread, named.get("checkpoint_ns") or "", named.get("checkpoint_id") or None
 
 
 def _config(thread: str, ns: str, id: str) -> RunnableConfig:

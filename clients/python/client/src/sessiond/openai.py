@@ -31,7 +31,7 @@ from ._frameworks import (
     seen_through,
     text_part,
 )
-from ._paths import new_id
+from ._paths import new_id, whole_id
 
 try:
     from agents.memory import SessionABC, SessionSettings
@@ -96,11 +96,11 @@ class SessiondSession(SessionABC):
           split: Whether `add_items` may take several transactions, for more than 1,000 items: then a process that dies
             has added the first of them, and others may write in between.
         """
-        self.session_id = _frameworks.session_id(session_id)
+        self.session_id = whole_id(session_id)
         self.session_settings: SessionSettings | None = (
             SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
         )
-        self._client = client or _frameworks.shared_client()
+        self._client = _frameworks.asynchronous(client)
         self._app, self._user, self._author = app, user, _frameworks.agent(author)
         self._clears: Literal["rewind", "trim", "delete"] = clear
         self._split = split

@@ -22,7 +22,7 @@ from ._async import kept
 from ._errors import ConflictError, NotFoundError, StaleError
 from ._events import absent, equals
 from ._frameworks import Kept, call_part, content, parsed, response_part, seen_through, text_part
-from ._paths import new_id
+from ._paths import new_id, whole_id
 
 try:
     from pydantic import ConfigDict, TypeAdapter
@@ -72,7 +72,7 @@ class SessiondStore(ConversationStore):
           client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
           author: Who says what the model says. An ADK agent of this name takes it for its own words.
         """
-        self._client = client or _frameworks.shared_client()
+        self._client = _frameworks.asynchronous(client)
         self._app, self._user, self._author = app, user, _frameworks.agent(author)
         # A call of the interface that reads an entry names no conversation.
         self._places: OrderedDict[str, str] = OrderedDict()
@@ -215,7 +215,7 @@ class SessiondStore(ConversationStore):
         return (await self._read_at(id))[1]
 
     def _handle(self, conversation_id: str) -> AsyncSession:
-        return self._client.session(self._app, self._user, _frameworks.session_id(conversation_id))
+        return self._client.session(self._app, self._user, whole_id(conversation_id))
 
     def _learn(self, conversation_id: str, *entries: str | None) -> None:
         for entry in entries:

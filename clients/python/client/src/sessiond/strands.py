@@ -19,6 +19,7 @@ from . import _frameworks
 from ._errors import ConflictError, NotFoundError, StaleError
 from ._events import absent, exists
 from ._frameworks import Kept, call_part, content, response_part, text_part
+from ._paths import whole_id
 from ._sync import kept
 
 try:
@@ -64,7 +65,7 @@ class SessiondRepository(SessionRepository):
           redact: A message that a guardrail redacts is removed from the log for good. It takes the role `operator`. By
             default its first text stays there, as in the stores of Strands.
         """
-        self._client = client or _frameworks.shared_sync_client()
+        self._client = _frameworks.synchronous(client)
         self._app, self._user, self._redact = app, user, redact
         # When agents were made, which an update keeps.
         self._made: dict[tuple[str, str], str] = {}
@@ -177,7 +178,7 @@ class SessiondRepository(SessionRepository):
         self._set(session_id, _MULTI_AGENT, multi_agent.id, multi_agent.serialize_state(), is_new=False)
 
     def _handle(self, session_id: str) -> Handle:
-        return self._client.session(self._app, self._user, _frameworks.session_id(session_id))
+        return self._client.session(self._app, self._user, whole_id(session_id))
 
     def _state(self, session_id: str, key: str) -> Any:
         handle = self._handle(session_id)

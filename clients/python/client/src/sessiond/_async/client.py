@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .._connect import has_credential, http_url, sent_headers
 from .._errors import Kinds
-from .._paths import given, label_params, params, user_path
+from .._paths import given, label_params, params, text_of, user_path
 from .._records import Snapshot, Token, snapshot
 from .._times import Limits
 from .http import AsyncHttp
@@ -53,8 +53,8 @@ class AsyncClient:
           timeout: Seconds that one attempt of a request may take, from the connection, for which it has 2 s at most, to
             the end of the answer.
           retry_for: Seconds in which a request that found no connection, got no answer, was refused for now (429, 503)
-            or whose outcome the server does not know is tried again: up to five attempts in all, with growing pauses,
-            never sooner than `Retry-After` says, and none beyond this time. 0 tries once.
+            or whose outcome the server does not know is tried again, after pauses that grow up to 8 s, never sooner
+            than `Retry-After` says, and for the last time when it has passed. 0 tries once.
           ssl_context: For `https:`; the default trusts the usual authorities.
 
         Raises:
@@ -133,7 +133,9 @@ class AsyncClient:
             ),
             **label_params(labels),
         }
-        async for page in self._http.pages(user_path(app, user) + "/sessions", query, limits):
+        async for page in self._http.pages(
+            user_path(app, *([] if user is None else [user])) + "/sessions", query, limits
+        ):
             for each in page.body["sessions"]:
                 yield snapshot(each)
 
@@ -167,7 +169,8 @@ class AsyncClient:
         Raises:
           AccessError: The client has no such key, or the key does not allow what is asked for.
         """
-        body = given(app=app, user=user, role=role, ttl=ttl)
+        names = {"app": text_of(app, "name of the app"), "user": text_of(user, "id of the user")}
+        body = {**names, **given(role=role, ttl=ttl)}
         return Token((await self._http.send("POST", "/v1/tokens", body=body, **limits)).success())
 
     async def request(
@@ -193,6 +196,10 @@ class AsyncClient:
         """
         reply = await self._http.send(method, path, body=json, params=params, headers=headers, **limits)
         return reply.success(object)
+
+    def __repr__(self) -> str:
+        """Shows where it asks, and no credential."""
+        return f"{type(self).__name__}({self._http.url('')!r})"
 
     async def close(self) -> None:
         """Closes the connections of the running event loop. The client can be used again."""

@@ -10,23 +10,28 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import chain, repeat
 from typing import Any, BinaryIO
 
 import httpx
 
 from .. import _times, _traces
+from .._connect import is_loopback
 from .._errors import AccessError, Kinds, SessiondError, error_of, refusal
 from .._json import dumps
 from .._reply import (
     NOT_SENT,
     RETRIED,
     Answer,
+    NoAnswer,
     Reply,
+    held,
     not_reached,
     retry_after,
     said,
     text_of,
     tried,
+    unpacked,
     with_outcome,
 )
 from . import io
@@ -36,6 +41,9 @@ logger = logging.getLogger("sessiond")
 
 # Bytes of a file that are handed to the connection at a time.
 _PIECE = 1 << 18
+
+# Pages that may have nothing, one after the other: each of a search has looked through 10,000 events.
+_EMPTY = 10_000
 
 
 class AsyncHttp:
@@ -59,6 +67,8 @@ class AsyncHttp:
         self._timeout = timeout
         self._retry_for = retry_for
         self._kinds = kinds
+        # Proxies of the environment are for what is elsewhere.
+        self._uses_proxies = not is_loopback(url)
         # Made once, since to load the certificates takes longer than a request.
         self._tls = ssl_context or (httpx.create_ssl_context() if url.startswith("https:") else False)
         # Kept for less than the 75 s after which sessiond closes a connection that nobody uses.
@@ -79,7 +89,7 @@ class AsyncHttp:
         timeout: float | None = None,
         retry_for: float | None = None,
     ) -> Reply:
-        """Sends a request until there is a final answer, five attempts were made, or no time is left for another.
+        """Sends a request until there is a final answer, or no time is left for another attempt.
 
         Args:
           method: The method of a request that has the same effect when it is sent twice.
@@ -122,11 +132,11 @@ class AsyncHttp:
         connect = min(_times.CONNECT, timeout)
         times = httpx.Timeout(None if limit < math.inf else timeout, connect=connect)
         in_doubt = False
-        for attempt, pause in enumerate((*_times.PAUSES, math.inf), 1):
+        for attempt, pause in enumerate(chain(_times.PAUSES, repeat(_times.LATER)), 1):
             status: int | None = None
             body = None
             cause: Exception | None = None
-            wait = pause
+            asked = 0.0
             try:
                 async with self._connections(patience) as client:
                     answer = await io.exchange(
@@ -134,6 +144,9 @@ class AsyncHttp:
                     )
             except httpx.UnsupportedProtocol:
                 raise
+            except NoAnswer as error:
+                message = f"{str(error).capitalize()}. ({tried(method, url, attempt, began)})"
+                raise with_outcome(error_of(message, None, None, self._kinds), method, True) from None
             except AccessError as no_token:
                 raise with_outcome(no_token, method, in_doubt) from no_token.__cause__
             except httpx.TransportError as error:
@@ -154,15 +167,16 @@ class AsyncHttp:
                     return Reply(status, answer.headers, body, tried(method, url, attempt, began), self._kinds, file)
                 in_doubt = in_doubt or outcome != "not_applied"
                 what = said(status, body)
-                wait = max(wait, retry_after(answer.headers))
+                asked = retry_after(answer.headers)
             left = retry_for + patience - (time.monotonic() - began)
-            if wait > left:
+            if asked > left or left <= 0:
                 message = f"{what} (Gave up {tried(method, url, attempt, began)})"
                 raise with_outcome(error_of(message, status, body, self._kinds), method, in_doubt) from cause
-            wait = min(wait * random.uniform(1.0, 1.5), left)
+            # The last time is when it has all passed.
+            wait = min(max(pause, asked) * random.uniform(1.0, 1.5), left)
             logger.warning("%s %s: attempt %d failed, trying again in %.1f s: %s", method, url, attempt, wait, what)
             await io.sleep(wait)
-        raise AssertionError("the loop above ends with an answer or an error")
+        raise AssertionError("the loop above has no other end")
 
     @asynccontextmanager
     async def stream(
@@ -194,9 +208,16 @@ class AsyncHttp:
 
     async def read(self, response: httpx.Response) -> Reply:
         """Reads an answer that is no stream. Raises `AccessError` if the credential was refused."""
-        await response.aread()
-        answer = Answer(response.status_code, response.headers, response.content)
         asked = f"GET {response.url.copy_with(query=None)}"
+        content = bytearray()
+        try:
+            unpacked(response.headers)
+            async for piece in response.aiter_raw():
+                content += piece
+                held(len(content))
+        except NoAnswer as error:
+            raise self.failed(f"{str(error).capitalize()}. ({asked})") from None
+        answer = Answer(response.status_code, response.headers, bytes(content))
         if answer.status in (401, 403):
             raise self._denied(answer, asked)
         return Reply(answer.status, answer.headers, answer.parsed(), asked, self._kinds)
@@ -204,12 +225,17 @@ class AsyncHttp:
     async def pages(self, path: str, query: Mapping[str, str], limits: _times.Limits) -> AsyncIterator[Reply]:
         """Yields the pages of a list, which are asked for one by one. Raises what `Reply.success` raises."""
         query = dict(query)
+        empty = 0
         while True:
             page = await self.send("GET", path, params=query, **limits)
-            token = page.success().get("nextPageToken")
+            said = page.success()
+            token = said.get("nextPageToken")
             yield page
             if token is None:
                 return
+            empty = 0 if any(isinstance(value, list) and value for value in said.values()) else empty + 1
+            if token == query.get("pageToken") or empty == _EMPTY:
+                raise self.failed(f"The pages of the answer have no end. ({page.tried})")
             query["pageToken"] = token
 
     def failed(self, message: str) -> SessiondError:
@@ -238,7 +264,12 @@ class AsyncHttp:
 
     def _open(self, timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            auth=self._auth, headers=self._headers, timeout=timeout, verify=self._tls, limits=limits
+            auth=self._auth,
+            headers=self._headers,
+            timeout=timeout,
+            verify=self._tls,
+            limits=limits,
+            trust_env=self._uses_proxies,
         )
 
     def _denied(self, answer: Answer, asked: str) -> SessiondError:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TypeVar
 import anyio
 import httpx
 
-from .._reply import Answer
+from .._reply import Answer, held, unpacked
 
 T = TypeVar("T")
 
@@ -54,9 +54,14 @@ class Pools:
 
 async def exchange(client: httpx.AsyncClient, limit: float, method: str, url: str, **request: Any) -> Answer:
     """Sends a request once. Raises TimeoutError if the whole answer is not there within `limit` seconds."""
+    content = bytearray()
     with anyio.fail_after(limit):
-        response = await client.request(method, url, **request)
-    return Answer(response.status_code, response.headers, response.content)
+        async with client.stream(method, url, **request) as response:
+            unpacked(response.headers)
+            async for piece in response.aiter_raw():
+                content += piece
+                held(len(content))
+    return Answer(response.status_code, response.headers, bytes(content))
 
 
 async def read_piece(file: BinaryIO, size: int) -> bytes:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .. import _times
 from .._errors import ConflictError, NotFoundError, SessiondError, StaleError
-from .._events import Condition, EventFields, Op, event_of, named, split_limits
+from .._events import Condition, EventFields, Op, event_of, is_one, keyed, named, split_limits
 from .._json import dumps, loads
-from .._paths import given, new_id, params, process_name, segments, user_path
+from .._paths import given, new_id, params, process_name, segments, text_of, user_path
 from .._records import Event, Snapshot, WatchItem, snapshot
 from .._reply import Reply
 from .._times import Limits
@@ -48,11 +48,15 @@ class AsyncSession(AsyncState):
         self._sessions = user_path(app, user) + "/sessions"
         self.app = app
         self.user = user
-        self.id = new_id() if id is None else id.strip()
+        self.id = new_id() if id is None else text_of(id, "id of the session").strip()
         self._fence = dict(fence or {})
         super().__init__(http, self._sessions + segments(self.id))
         self.artifacts = AsyncArtifacts(http, f"{self._path}/artifacts", self._fence)
         """The files of the session, and of its user."""
+
+    def __repr__(self) -> str:
+        """Shows which session it is, and what this handle has seen of it."""
+        return f"{type(self).__name__}({self.app!r}, {self.user!r}, {self.id!r}, revision={self.revision})"
 
     async def create(
         self,
@@ -82,7 +86,7 @@ class AsyncSession(AsyncState):
         """
         body = given(
             state=state,
-            events=[named(event) for event in events] or None,
+            events=[named(event) for event in ([events] if is_one(events) else events)] or None,
             displayName=display_name,
             labels=labels,
             ttl=ttl,
@@ -179,7 +183,7 @@ class AsyncSession(AsyncState):
             body = named(event_of(fields))  # type: ignore[arg-type]
         elif fields:
             raise TypeError(f"An event is given whole or by its fields: there are both, it and {min(fields)}.")
-        elif isinstance(event, Mapping):
+        elif is_one(event):
             body = named(event)
         else:
             body = [named(each) for each in event]
@@ -225,7 +229,7 @@ class AsyncSession(AsyncState):
           BusyError: A turn excludes all other writers.
           InputError: An operator is unknown, or does not fit the value that is there.
         """
-        actions = {"stateOps": list(ops), **({"preconditions": list(when)} if when else {})}
+        actions = {"stateOps": keyed(ops), **({"preconditions": list(when)} if when else {})}
         event = given(id=once, author=author, invocationId=invocation_id, actions=actions)
         # What comes of the others, the server alone knows.
         is_known = all(op.get("op") in ("set", "remove") for op in ops)
@@ -294,7 +298,7 @@ class AsyncSession(AsyncState):
         Raises:
           GoneError: What was there at that time was trimmed.
         """
-        listed = None if keys is None else ",".join(keys)
+        listed = None if keys is None else ",".join(text_of(each, "key") for each in keys)
         query = params(atRevision=at, prefix=prefix, keys=listed, scope=scope)
         if key is not None and query:
             raise TypeError("The value of a key is that of now, and of one key.")
@@ -462,8 +466,8 @@ class AsyncSession(AsyncState):
     ) -> AsyncTurn:
         """Takes the lease as `lease` does, and leaves it to the caller to renew and to release it."""
         asked: dict[str, Any] = {
-            "owner": owner or process_name(),
-            "invocationId": invocation_id or new_id(),
+            "owner": process_name() if owner is None else text_of(owner, "owner of a lease"),
+            "invocationId": new_id() if invocation_id is None else text_of(invocation_id, "id of a turn"),
             "ttl": ttl,
         }
         if exclusive != "turn":
@@ -550,7 +554,8 @@ class AsyncSession(AsyncState):
           StaleError: As `append` raises it.
           GoneError: What is to be taken back to was trimmed.
         """
-        body = given(beforeInvocationId=before_invocation, toRevision=to_revision)
+        turn = None if before_invocation is None else text_of(before_invocation, "id of a turn")
+        body = given(beforeInvocationId=turn, toRevision=to_revision)
         return self._shown(
             await self._write("POST", "/rewind", body, if_revision=if_revision, key=new_id(), limits=limits)
         )

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._events import Change, Condition, Op
-from .._paths import new_id, params, segments, user_path
+from .._events import Change, Condition, Op, keyed
+from .._paths import new_id, params, segments, text_of, user_path
 from .._records import KeyChange
 from .._reply import Reply
 from .._times import Limits
@@ -126,9 +126,14 @@ class AsyncScope(AsyncState):
 
     def __init__(self, http: AsyncHttp, app: str, user: str | None = None) -> None:
         """Sends nothing. See `AsyncClient.app` and `AsyncClient.user`."""
-        super().__init__(http, user_path(app, user))
+        super().__init__(http, user_path(app, *([] if user is None else [user])))
         self.app = app
         self.user = user
+
+    def __repr__(self) -> str:
+        """Shows whose state it is."""
+        of = f"{self.app!r}" if self.user is None else f"{self.app!r}, {self.user!r}"
+        return f"{type(self).__name__}({of}, revision={self.revision})"
 
     async def state(self, *, prefix: str | None = None, **limits: Unpack[Limits]) -> dict[str, Any]:
         """Returns the state; of the keys that begin with `prefix`, if it is given."""
@@ -137,7 +142,7 @@ class AsyncScope(AsyncState):
 
     async def get(self, key: str, default: Any = _ABSENT, **limits: Unpack[Limits]) -> Any:
         """Returns the value of a key. Raises `NotFoundError` if it is absent, unless there is a default."""
-        return await self._get_state(key, default, {}, limits)
+        return await self._get_state(text_of(key, "key"), default, {}, limits)
 
     async def apply(
         self,
@@ -166,8 +171,8 @@ class AsyncScope(AsyncState):
           ConflictError: Another change has the id.
           InputError: An operator is unknown, or does not fit the value that is there.
         """
-        body: dict[str, Any] = {"stateOps": list(ops), **({"preconditions": list(when)} if when else {})}
-        headers = {"Idempotency-Key": once or new_id()}
+        body: dict[str, Any] = {"stateOps": keyed(ops), **({"preconditions": list(when)} if when else {})}
+        headers = {"Idempotency-Key": new_id() if once is None else text_of(once, "id of the change")}
         if if_revision is not None:
             headers["If-Match"] = f'"{if_revision}"'
         before = self.revision
@@ -187,6 +192,6 @@ class AsyncUser(AsyncScope):
 
     def __init__(self, http: AsyncHttp, app: str, user: str) -> None:
         """Sends nothing. See `AsyncClient.user`."""
-        super().__init__(http, app, user)
+        super().__init__(http, app, text_of(user, "id of the user"))
         self.artifacts = AsyncArtifacts(http, f"{self._path}/artifacts", {})
         """The files of the user."""

@@ -13,7 +13,7 @@ from .. import _times
 from .._errors import SessiondError
 from .._json import loads
 from .._records import FRAMES, Deleted, WatchItem, item
-from .._reply import RETRIED, not_reached, retry_after
+from .._reply import RETRIED, NoAnswer, not_reached, retry_after, unpacked
 from .._sse import Frame, Parser
 from . import io
 from .http import AsyncHttp
@@ -43,7 +43,8 @@ async def watch(
                 elif response.headers.get("Content-Type", "").partition(";")[0].strip() != "text/event-stream":
                     raise SessiondError(f"The answer to a watch is not sessiond's. (GET {http.url(path)})", status=200)
                 else:
-                    async for chunk in response.aiter_bytes():
+                    unpacked(response.headers)
+                    async for chunk in response.aiter_raw():
                         for frame in parser.feed(chunk):
                             if frame.name == "bye":
                                 ended = f"sessiond ended the stream: {_object(frame).get('reason')}"
@@ -53,6 +54,8 @@ async def watch(
                                 yield found
                                 if isinstance(found, Deleted):
                                     return
+        except NoAnswer as error:
+            raise http.failed(f"{str(error).capitalize()}. (GET {http.url(path)})") from None
         except httpx.UnsupportedProtocol:
             raise
         except httpx.TransportError as error:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import httpx
 
 from .._json import dumps
-from .._paths import given, new_id, params, segments
+from .._paths import given, new_id, params, segments, text_of
 from .._records import Version
-from .._reply import not_reached
+from .._reply import NoAnswer, not_reached, unpacked
 from .._times import Limits
 from .http import Http
 
@@ -51,7 +51,10 @@ class File:
             with self._http.stream(self._path, params=self._query, headers={}, silence=0.0) as response:
                 if response.status_code != 200:
                     raise (self._http.read(response)).error
-                yield from response.iter_bytes()
+                unpacked(response.headers)
+                yield from response.iter_raw()
+        except NoAnswer as error:
+            raise self._http.failed(f"{str(error).capitalize()}. (GET {self._http.url(self._path)})") from None
         except httpx.TransportError as error:
             raise self._http.failed(f"{not_reached(error)} (GET {self._http.url(self._path)})") from error
 
@@ -104,11 +107,12 @@ class Artifacts:
           NotFoundError: There is no such session.
           InputError: It breaks a rule of sessiond, such as its limit of size.
         """
+        text_of(name, "name of the file")
         headers = {"Idempotency-Key": new_id(), **self._fence}
         if not exist_ok:
             headers["If-None-Match"] = "*"
         said = None if event is None else "append" if event else "none"
-        terms = given(event=said, author=author, invocationId=invocation_id)
+        terms = params(event=said, author=author, invocationId=invocation_id)
         if isinstance(data, str | Mapping):
             part = {"text": data} if isinstance(data, str) else data
             body = {"name": name, "part": part, **terms, **given(metadata=metadata)}

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import httpx
 
-from .._reply import Answer
+from .._reply import Answer, held, unpacked
 
 T = TypeVar("T")
 
@@ -55,18 +55,20 @@ def exchange(client: httpx.Client, limit: float, method: str, url: str, **reques
     timeout: httpx.Timeout = request.pop("timeout")
     if timeout.read is None:
         timeout = httpx.Timeout(limit, connect=timeout.connect)
-    content: list[bytes] = []
+    content = bytearray()
     try:
         with client.stream(method, url, timeout=timeout, **request) as response:
-            for piece in response.iter_bytes():
-                content.append(piece)
+            unpacked(response.headers)
+            for piece in response.iter_raw():
+                content += piece
+                held(len(content))
                 if time.monotonic() > ends:
                     raise TimeoutError
     except (httpx.ReadTimeout, httpx.WriteTimeout) as late:
         if limit < float("inf"):
             raise TimeoutError from late
         raise
-    return Answer(response.status_code, response.headers, b"".join(content))
+    return Answer(response.status_code, response.headers, bytes(content))
 
 
 def read_piece(file: BinaryIO, size: int) -> bytes:

@@ -3,20 +3,25 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import _langgraph as lg
-from .._errors import AccessError, ConflictError, InputError, NotFoundError, StaleError
+from .._errors import AccessError, ConflictError, InputError, NotFoundError, SessiondError, StaleError
 from .._events import equals
 from .._json import dumps
 from .._langgraph import CHECKPOINT, DROP, WRITES, Codec, Found, Memory, Packing
-from .._paths import given, new_id
+from .._paths import given, new_id, whole_id
 from .._records import Event
 from .session import Session
 
 # Events that are asked for at a time, of which each may have values.
 _PAGE = 50
+
+# Changes of a key that are looked through for what a checkpoint has stored.
+_CHANGES = 1000
 
 Whole = tuple[Found, dict[str, Any], list[tuple[str, str, Any]]]
 """A checkpoint, the values of its channels, and what its tasks have written: task, channel and value."""
@@ -25,11 +30,19 @@ Whole = tuple[Found, dict[str, Any], list[tuple[str, str, Any]]]
 class Thread:
     """The checkpoints of a session. A session that is not there has none."""
 
-    def __init__(self, session: Session, codec: Codec, memory: Memory) -> None:
-        """Sends nothing. `memory` is what this process knows of threads, and is the same for all of them."""
+    def __init__(self, session: Session, codec: Codec, memory: Memory, digests: Memory) -> None:
+        """Sends nothing. What this process knows of threads is the same for all of them.
+
+        Args:
+          session: The thread.
+          codec: For its values.
+          memory: What was seen of it.
+          digests: The digests of the checkpoints that were seen last.
+        """
         self._session = session
         self._codec = codec
         self._memory = memory
+        self._digests = digests
         self._names = (session.app, session.user, session.id)
 
     def get(self, ns: str, id: str | None) -> Whole | None:
@@ -39,8 +52,10 @@ class Thread:
             if found is None:
                 return None
             wanted = lg.versions(found.event, self._codec)
+            self._vouched(ns, found.id, wanted, lg.digests(found.event))
             state = {**state, **found.event.delta}
-            missing = [lg.key(ns, each) for each in wanted if each not in lg.values_of(state, ns, wanted)]
+            there = lg.values_of(state, ns, wanted)
+            missing = [lg.key(ns, each) for each in wanted if each not in there]
             if missing:
                 at = found.event.sequence
                 if any("," in each for each in missing) or sum(map(len, missing)) > 2000:
@@ -49,7 +64,8 @@ class Thread:
                     state.update(self._session.state(at=at, keys=missing))
         except NotFoundError:
             return None
-        return self._whole(found, lg.values_of(state, ns, wanted), {})
+        values = lg.values_of(state, ns, wanted)
+        return self._whole(found, self._trusted(found.event, wanted, values, found.event.delta), {})
 
     def _find(self, ns: str, id: str | None) -> tuple[Found | None, Mapping[str, Any]]:
         """Returns a checkpoint, and what is known of the state at it."""
@@ -97,21 +113,25 @@ class Thread:
             "checkpoint": self._codec.pack({name: checkpoint[name] for name in checkpoint if name != "channel_values"}),
             "metadata": self._codec.pack(metadata),
         }
+        known = self._digests_of(ns, parent) if parent is not None else {}
+        kept = {name: known[name][1] for name in wanted if name in known and known[name][0] == wanted[name]}
         ways: list[tuple[str, Mapping[str, Any], list[Any]]] = [
             (lg.hashed(ns, id), wanted, []),
             # There is another checkpoint of that id, which this one replaces.
             (new_id(), wanted, []),
         ]
-        if parent is not None:
+        if parent is not None and all(name in kept or name in new_versions for name in wanted):
             ways.insert(0, (lg.hashed(ns, id, "next"), new_versions, [equals(lg.key(ns), parent)]))
         for event_id, channels, when in ways:
             packing = Packing(self._codec, ns, content)
             delta: dict[str, Any] = {lg.key(ns): id}
+            digests = dict(kept)
             for channel, version in channels.items():
                 entry = packing.pack(values[channel], channel, version) if channel in values else {"none": True}
                 delta[lg.key(ns, channel)] = {"v": version, **entry}
+                digests[channel] = lg.digest_of(ns, channel, delta[lg.key(ns, channel)])
             actions = {"stateDelta": delta, **({"preconditions": when} if when else {})}
-            event = self._event(CHECKPOINT, ns, id, event_id, said, actions)
+            event = self._event(CHECKPOINT, ns, id, event_id, {**said, "digests": digests}, actions)
             try:
                 stored = self._append({**event, **given(content=content)}, packing)
             except (StaleError, ConflictError) as error:
@@ -122,6 +142,7 @@ class Thread:
                 break
         self._memory.pop((*self._names, ns, id))
         self._saw(ns, id, stored.sequence)
+        self._vouched(ns, id, wanted, digests)
 
     def _is_latest(self, ns: str, id: str, event_id: str) -> bool:
         """Whether no other checkpoint of that id was stored since."""
@@ -229,15 +250,58 @@ class Thread:
         first = wanted[-1].sequence
         state = self._state(prefix, first)
         asked = {event.sequence for event in wanted}
-        states = {}
+        states, said = {}, dict[str, Any]()
         for event in reversed(page):
             if event.sequence < first:
                 continue
-            state.update(event.delta)
+            said.update(event.delta)
             if event.sequence in asked:
-                ns = lg.mark(event)["ns"]
-                states[event.sequence] = lg.values_of(state, ns, lg.versions(event, self._codec))
+                channels = lg.versions(event, self._codec)
+                values = lg.values_of(ChainMap(said, state), lg.mark(event)["ns"], channels)
+                states[event.sequence] = self._trusted(event, channels, values, said)
         return states
+
+    def _trusted(
+        self, event: Event, wanted: Mapping[str, Any], entries: Mapping[str, dict[str, Any]], said: Mapping[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """Returns the entries of a checkpoint's channels that a checkpoint has stored, in the place of all others.
+
+        Who may change the state may be anybody. The author of events is protected: so what these say, in `said`, is
+        believed, and of the rest of the state what has the digest that the checkpoint has of it.
+
+        Raises:
+          SessiondError: Somebody else has written a value, and the log does not have the one that was there.
+        """
+        ns, digests = lg.mark(event)["ns"], lg.digests(event)
+        trusted = {}
+        for channel, version in wanted.items():
+            entry = entries.get(channel)
+            if entry is None and channel not in digests:
+                continue
+            if entry is None or (
+                entry is not said.get(lg.key(ns, channel)) and lg.digest_of(ns, channel, entry) != digests.get(channel)
+            ):
+                entry = self._logged(event, lg.key(ns, channel), version)
+            trusted[channel] = entry
+        return trusted
+
+    def _logged(self, event: Event, key: str, version: Any) -> dict[str, Any]:
+        """Returns what a checkpoint, up to this one, has stored under a key."""
+        count = 0
+        try:
+            for change in self._session.state_history(key, page_size=100):
+                count += 1
+                is_ours = change.revision <= event.sequence and (change.by or {}).get("author") == CHECKPOINT
+                if is_ours and isinstance(change.value, dict) and change.value.get("v") == version:
+                    return change.value
+                if count == _CHANGES:
+                    break
+        except NotFoundError:
+            pass
+        raise SessiondError(
+            f"The key {key} of the session {self._session.id} does not have what LangGraph's checkpoint has stored, "
+            "and neither does the log: somebody else has written it, or a version of this package without digests."
+        )
 
     def history(self, ns: str, id: str | None, channels: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Returns what the ancestors of a checkpoint have written to channels, and the value that this began with."""
@@ -273,9 +337,11 @@ class Thread:
             assert ancestor is not None
             for task, channel, entry in ancestor.writes:
                 if channel in found and (channel not in seeds or event.sequence >= seeds[channel].sequence):
-                    found[channel]["writes"].append((task, channel, self._value(entry, files)))
+                    value = self._value(entry, files, ns, channel, ancestor.id)
+                    found[channel]["writes"].append((task, channel, value))
         for channel, event in seeds.items():
-            found[channel]["seed"] = self._value(event.delta[lg.key(ns, channel)], files)
+            entry = event.delta[lg.key(ns, channel)]
+            found[channel]["seed"] = self._value(entry, files, ns, channel, entry["v"])
         return found
 
     def delete(self) -> None:
@@ -286,7 +352,7 @@ class Thread:
     def copy(self, id: str) -> None:
         """Copies the session, if there is one. Raises `ConflictError` if there is one of that id."""
         try:
-            self._session.fork(id=id)
+            self._session.fork(id=whole_id(id, "id of the thread"))
         except NotFoundError:
             return
 
@@ -419,27 +485,56 @@ class Thread:
         return self._session.append(event, create=True)
 
     def _save(self, name: str, data: bytes) -> int:
-        """Saves a file, if there is none of that name, which says what is in it; and returns its version."""
+        """Saves a file, if there is none of that name that has these bytes; and returns its version."""
+        sha256 = hashlib.sha256(data).hexdigest()
         for _ in range(2):
             try:
                 return (self._session.artifacts.save(name, data, event=False, exist_ok=False)).version
-            except StaleError as error:
-                return int(error.problem.get("version", 0))
+            except StaleError:
+                for version in self._session.artifacts.versions(name):
+                    if version.sha256 == sha256:
+                        return version.version
+                break
             except NotFoundError:
                 self._session.create(exist_ok=True)
         return (self._session.artifacts.save(name, data, event=False)).version
 
     def _whole(self, found: Found, entries: Mapping[str, Mapping[str, Any]], files: dict[str, bytes]) -> Whole:
-        values = {each: self._value(entry, files) for each, entry in entries.items() if "none" not in entry}
-        writes = [(task, channel, self._value(entry, files)) for task, channel, entry in found.writes]
+        values = {
+            each: self._value(entry, files, found.ns, each, entry["v"])
+            for each, entry in entries.items()
+            if "none" not in entry
+        }
+        writes = [
+            (task, channel, self._value(entry, files, found.ns, channel, found.id))
+            for task, channel, entry in found.writes
+        ]
         return found, values, writes
 
-    def _value(self, entry: Mapping[str, Any], files: dict[str, bytes]) -> Any:
-        """Returns a value; a file that it needs is read, and kept in `files`."""
+    def _value(self, entry: Mapping[str, Any], files: dict[str, bytes], ns: str, channel: str, version: Any) -> Any:
+        """Returns a value; a file that it needs is read, and kept in `files`.
+
+        Raises:
+          SessiondError: The file has other bytes than its name says.
+        """
         name = entry.get("artifact")
         if name is not None and name not in files:
-            files[name] = self._session.artifacts.get(name).read()
+            files[name] = self._file(
+                name, lambda sha256: name.endswith("@" + lg.file_digest(ns, channel, version, entry["t"], sha256))
+            )
         return self._codec.unpack(entry, files)
+
+    def _file(self, name: str, fits: Callable[[str], bool]) -> bytes:
+        """Returns the bytes of a file: of the latest version that has those of its name, whoever has saved others."""
+        data = self._session.artifacts.get(name).read()
+        if fits(hashlib.sha256(data).hexdigest()):
+            return data
+        for version in self._session.artifacts.versions(name):
+            if version.sha256 and fits(version.sha256):
+                data = self._session.artifacts.get(name, version=version.version).read()
+                if fits(hashlib.sha256(data).hexdigest()):
+                    return data
+        raise SessiondError(f"The file {name} of the session {self._session.id} is not the one that its name says.")
 
     def _state(self, prefix: str, at: int | None = None) -> dict[str, Any]:
         """Returns the keys of the session that begin so, now or at a revision."""
@@ -455,6 +550,23 @@ class Thread:
     def _saw(self, ns: str, id: str, revision: int) -> None:
         self._memory.set(self._names, revision)
         self._memory.set((*self._names, ns), id)
+
+    def _vouched(self, ns: str, id: str, wanted: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+        """Remembers the digests of the latest checkpoint, with the versions that they are of."""
+        known = {name: (wanted[name], digest) for name, digest in digests.items() if name in wanted}
+        self._digests.set((*self._names, ns), (id, known))
+
+    def _digests_of(self, ns: str, id: str) -> dict[str, tuple[Any, str]]:
+        """Returns them; those of a checkpoint that this process has not seen last, from its event."""
+        if self._digests.get((*self._names, ns), ("",))[0] != id:
+            try:
+                for event in self._session.events(invocation_id=lg.group(ns, id), author=CHECKPOINT, last=1):
+                    if lg.mark(event):
+                        self._vouched(ns, id, lg.versions(event, self._codec), lg.digests(event))
+            except NotFoundError:
+                pass
+        seen, known = self._digests.get((*self._names, ns), ("", {}))
+        return dict(known) if seen == id else {}
 
     def _is_ahead(self, ns: str, id: str) -> None:
         if self._memory.get((*self._names, ns)) != id:

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._events import Change, Condition, Op
-from .._paths import new_id, params, segments, user_path
+from .._events import Change, Condition, Op, keyed
+from .._paths import new_id, params, segments, text_of, user_path
 from .._records import KeyChange
 from .._reply import Reply
 from .._times import Limits
@@ -127,9 +127,14 @@ class Scope(State):
 
     def __init__(self, http: Http, app: str, user: str | None = None) -> None:
         """Sends nothing. See `Client.app` and `Client.user`."""
-        super().__init__(http, user_path(app, user))
+        super().__init__(http, user_path(app, *([] if user is None else [user])))
         self.app = app
         self.user = user
+
+    def __repr__(self) -> str:
+        """Shows whose state it is."""
+        of = f"{self.app!r}" if self.user is None else f"{self.app!r}, {self.user!r}"
+        return f"{type(self).__name__}({of}, revision={self.revision})"
 
     def state(self, *, prefix: str | None = None, **limits: Unpack[Limits]) -> dict[str, Any]:
         """Returns the state; of the keys that begin with `prefix`, if it is given."""
@@ -138,7 +143,7 @@ class Scope(State):
 
     def get(self, key: str, default: Any = _ABSENT, **limits: Unpack[Limits]) -> Any:
         """Returns the value of a key. Raises `NotFoundError` if it is absent, unless there is a default."""
-        return self._get_state(key, default, {}, limits)
+        return self._get_state(text_of(key, "key"), default, {}, limits)
 
     def apply(
         self,
@@ -167,8 +172,8 @@ class Scope(State):
           ConflictError: Another change has the id.
           InputError: An operator is unknown, or does not fit the value that is there.
         """
-        body: dict[str, Any] = {"stateOps": list(ops), **({"preconditions": list(when)} if when else {})}
-        headers = {"Idempotency-Key": once or new_id()}
+        body: dict[str, Any] = {"stateOps": keyed(ops), **({"preconditions": list(when)} if when else {})}
+        headers = {"Idempotency-Key": new_id() if once is None else text_of(once, "id of the change")}
         if if_revision is not None:
             headers["If-Match"] = f'"{if_revision}"'
         before = self.revision
@@ -186,6 +191,6 @@ class User(Scope):
 
     def __init__(self, http: Http, app: str, user: str) -> None:
         """Sends nothing. See `Client.user`."""
-        super().__init__(http, app, user)
+        super().__init__(http, app, text_of(user, "id of the user"))
         self.artifacts = Artifacts(http, f"{self._path}/artifacts", {})
         """The files of the user."""

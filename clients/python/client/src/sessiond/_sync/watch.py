@@ -14,7 +14,7 @@ from .. import _times
 from .._errors import SessiondError
 from .._json import loads
 from .._records import FRAMES, Deleted, WatchItem, item
-from .._reply import RETRIED, not_reached, retry_after
+from .._reply import RETRIED, NoAnswer, not_reached, retry_after, unpacked
 from .._sse import Frame, Parser
 from . import io
 from .http import Http
@@ -42,7 +42,8 @@ def watch(http: Http, path: str, *, after: str | int | None, include_state: bool
                 elif response.headers.get("Content-Type", "").partition(";")[0].strip() != "text/event-stream":
                     raise SessiondError(f"The answer to a watch is not sessiond's. (GET {http.url(path)})", status=200)
                 else:
-                    for chunk in response.iter_bytes():
+                    unpacked(response.headers)
+                    for chunk in response.iter_raw():
                         for frame in parser.feed(chunk):
                             if frame.name == "bye":
                                 ended = f"sessiond ended the stream: {_object(frame).get('reason')}"
@@ -52,6 +53,8 @@ def watch(http: Http, path: str, *, after: str | int | None, include_state: bool
                                 yield found
                                 if isinstance(found, Deleted):
                                     return
+        except NoAnswer as error:
+            raise http.failed(f"{str(error).capitalize()}. (GET {http.url(path)})") from None
         except httpx.UnsupportedProtocol:
             raise
         except httpx.TransportError as error:

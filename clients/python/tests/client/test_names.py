@@ -1,0 +1,94 @@
+"""Names that are no text: `None` is not the user of all who have not signed in. The server here does not answer."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+from sessiond import InputError
+from sessiond._paths import whole_id
+
+from ..support.process import free_port
+from .both import Connect
+
+WRONG: list[Any] = [5, True, b"ada", ["ada"], object()]
+
+
+async def refused(call: Any) -> None:
+    """What a function makes is waited for, or iterated."""
+    with pytest.raises(InputError, match=r"is a text \(str\), but this is (None|a )") as failed:
+        made = call()
+        if hasattr(made, "__aiter__"):
+            await anext(aiter(made))
+        elif inspect.isawaitable(made):
+            await made
+    assert failed.value.status is None and failed.value.outcome == "not_applied"
+
+
+@pytest.mark.parametrize("wrong", [None, *WRONG])
+async def test_names_are_texts(client: Connect, wrong: Any) -> None:
+    db = client(f"http://127.0.0.1:{free_port()}", retry_for=0)
+    s, scope = db.session("a", "u", "s"), db.app("a")
+    for call in (
+        lambda: db.session(wrong, "u", "s"),
+        lambda: db.session("a", wrong, "s"),
+        lambda: db.app(wrong),
+        lambda: db.user(wrong, "u"),
+        lambda: db.user("a", wrong),
+        lambda: db.sessions(wrong),
+        lambda: db.users(wrong),
+        lambda: db.sessions("a", labels={"tea": wrong}),
+        lambda: db.mint_token(wrong, "u"),
+        lambda: db.mint_token("a", wrong),
+        lambda: s.event(wrong),
+        lambda: s.redact(wrong),
+        lambda: s.set(wrong, 1),
+        lambda: s.increment(wrong),
+        lambda: s.apply([{"op": "remove", "key": wrong}]),
+        lambda: s.state(keys=[wrong]),
+        lambda: s.state_history(wrong),
+        lambda: scope.set(wrong, 1),
+        lambda: scope.get(wrong),
+        lambda: s.artifacts.save(wrong, b"x"),
+        lambda: s.artifacts.save(wrong, "x"),
+        lambda: s.artifacts.get(wrong),
+        lambda: s.artifacts.delete(wrong),
+        lambda: s.artifacts.versions(wrong),
+    ):
+        await refused(call)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_names_that_may_be_absent_are_texts(client: Connect, wrong: Any) -> None:
+    db = client(f"http://127.0.0.1:{free_port()}", retry_for=0)
+    s = db.session("a", "u", "s")
+    for call in (
+        lambda: db.session("a", "u", wrong),
+        lambda: db.sessions("a", wrong),
+        lambda: db.sessions("a", user_prefix=wrong),
+        lambda: db.sessions("a", forked_from=wrong),
+        lambda: s.append(author=wrong),
+        lambda: s.append(author="a", invocation_id=wrong),
+        lambda: s.append([{"author": "a"}, {"author": "a", "id": wrong}]),
+        lambda: s.create(events=[{"author": wrong}]),
+        lambda: s.apply([], author=wrong),
+        lambda: s.set("k", 1, once=wrong),
+        lambda: db.app("a").set("k", 1, once=wrong),
+        lambda: s.events(author=wrong),
+        lambda: s.events(invocation_id=wrong),
+        lambda: s.state(prefix=wrong),
+        lambda: s.fork(id=wrong),
+        lambda: s.acquire(owner=wrong),
+        lambda: s.acquire(invocation_id=wrong),
+        lambda: s.artifacts.save("f", b"x", author=wrong),
+        lambda: s.artifacts.list(prefix=wrong),
+        lambda: s.rewind(before_invocation=wrong),
+    ):
+        await refused(call)
+
+
+@pytest.mark.parametrize("id", ["ann ", "\tann", "ann\u2003", "ann\u2028", " "])
+def test_an_id_of_a_framework_is_not_trimmed(id: str) -> None:
+    assert whole_id("a nn") == "a nn"
+    with pytest.raises(InputError, match="begins or ends with white space"):
+        whole_id(id)
