@@ -29,7 +29,8 @@ impl Nginx {
 
     /// Configured as in docs/operate.md for a server below a path.
     pub fn below_a_path(upstream: u16) -> Self {
-        let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operate.md")).expect("read it");
+        let document =
+            fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operate.md")).expect("read it");
         let block =
             document.split("```nginx\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
         Self::with(|port| {
@@ -87,7 +88,8 @@ fn defaults(ports: &[u16], port: u16) -> String {
 }
 
 fn documented(upstream: u16, port: u16) -> String {
-    let file = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ops/nginx/sessiond.conf")).expect("read it");
+    let file =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ops/nginx/sessiond.conf")).expect("read it");
     let mut settings = String::new();
     // `http2 on` is newer than the nginx of Debian 12.
     for line in file.lines().filter(|line| !line.contains("ssl_") && !line.contains("http2 on;")) {
