@@ -28,7 +28,7 @@ import type { Sessiond } from "./client.js";
 import type { JsonObject } from "./json.js";
 import { Codec, contentOf } from "./langgraph-format.js";
 import { Memory, Thread, type Whole } from "./langgraph-thread.js";
-import { clientOf, type Where } from "./verbatim.js";
+import { clientOf, idOf, type Where } from "./verbatim.js";
 
 /** How checkpoints are kept. */
 export interface SessiondSaverOptions {
@@ -201,7 +201,12 @@ export class SessiondSaver extends BaseCheckpointSaver {
   }
 
   #thread(id: unknown, config: RunnableConfig = { configurable: { thread_id: id } }): Thread {
-    const session = this.#client.session(this.#app, this.#userOf(config), String(id));
+    // LangGraph's own savers take a number for its text.
+    const session = this.#client.session(
+      this.#app,
+      this.#userOf(config),
+      idOf(typeof id === "number" ? String(id) : id),
+    );
     // Not kept: LangGraph may give a saver another serializer.
     return new Thread(this.#client, session, new Codec(this.serde), this.#memory);
   }
