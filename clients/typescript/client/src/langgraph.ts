@@ -27,7 +27,7 @@ import {
 import type { Sessiond } from "./client.js";
 import type { JsonObject } from "./json.js";
 import { Codec, contentOf } from "./langgraph-format.js";
-import { Memory, Thread, type Whole } from "./langgraph-thread.js";
+import { type Digests, Memory, Thread, type Whole } from "./langgraph-thread.js";
 import { clientOf, idOf, type Where } from "./verbatim.js";
 
 /** How checkpoints are kept. */
@@ -66,6 +66,7 @@ export class SessiondSaver extends BaseCheckpointSaver {
   readonly #user: string | ((config: RunnableConfig) => string);
   readonly #messages: string | undefined;
   readonly #memory = new Memory();
+  readonly #digests = new Memory<Digests>(1000);
 
   /** Opens no connection yet. */
   constructor({ app, user = "langgraph", client, serde, messages }: SessiondSaverOptions) {
@@ -208,7 +209,7 @@ export class SessiondSaver extends BaseCheckpointSaver {
       idOf(typeof id === "number" ? String(id) : id),
     );
     // Not kept: LangGraph may give a saver another serializer.
-    return new Thread(this.#client, session, new Codec(this.serde), this.#memory);
+    return new Thread(this.#client, session, new Codec(this.serde), this.#memory, this.#digests);
   }
 
   async #tuple(thread: Thread, threadId: string, { found, values, writes }: Whole): Promise<CheckpointTuple> {

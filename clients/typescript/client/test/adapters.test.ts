@@ -13,7 +13,12 @@ const { db } = await served();
 const app = randomUUID();
 
 /** Appends what somebody says who is but a user. */
-async function says(id: string, user: string, customMetadata: NewEvent["customMetadata"], branch?: string): Promise<void> {
+async function says(
+  id: string,
+  user: string,
+  customMetadata: NewEvent["customMetadata"],
+  branch?: string,
+): Promise<void> {
   await db.session(app, user, id).append({ author: "user", customMetadata, branch }, { create: true });
 }
 
