@@ -9,6 +9,7 @@
  */
 
 import type { JsonObject } from "@sessiond/client";
+import { nameOf } from "@sessiond/client/internal";
 import { CallbackContext, type ReadonlyContext } from "adk-typescript/agents";
 import type { ArtifactParams, BaseArtifactService } from "adk-typescript/artifacts";
 import { Event as AdkEvent, EventActions } from "adk-typescript/events";
@@ -23,6 +24,7 @@ import {
 import {
   Artifacts,
   type HttpOptions,
+  type Ops,
   opsOf,
   type SessiondOptions,
   SessionNotFoundError,
@@ -56,7 +58,7 @@ export class SessiondSessionService extends BaseSessionService {
   readonly sessiond: Sessions<SessionInterface, Event>;
 
   /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
-  constructor(options: SessiondOptions | string) {
+  constructor(options: SessiondOptions | string = {}) {
     super();
     this.sessiond = new Sessions<SessionInterface, Event>(
       {
@@ -124,7 +126,7 @@ export class SessiondSessionService extends BaseSessionService {
 
   /** Returns the sessions of a user, without events and state, by last update, the latest at the end. */
   override async listSessions({ appName, userId }: { appName: string; userId: string }): Promise<SessionsList> {
-    return { sessions: await this.sessiond.list(appName, userId, "asc", false) };
+    return { sessions: await this.sessiond.list(appName, nameOf("user", userId), "asc", false) };
   }
 
   /** Deletes a session with its events and its own state, if there is one. App and user state stay. */
@@ -168,7 +170,7 @@ export class SessiondSessionService extends BaseSessionService {
 }
 
 /** The operators, for every context of `adk-typescript`: of tools, of callbacks, of agents. */
-export const ops = opsOf<ReadonlyContext>((context) => {
+export const ops: Ops<ReadonlyContext> = opsOf<ReadonlyContext>((context) => {
   // It has no public way from every kind of context to the session.
   const { session } = context["invocationContext"];
   const service = origins.get(session);
@@ -214,7 +216,7 @@ export class SessiondArtifactService implements BaseArtifactService {
   readonly sessiond: Artifacts;
 
   /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
-  constructor(options: HttpOptions | string) {
+  constructor(options: HttpOptions | string = {}) {
     this.sessiond = new Artifacts(options);
   }
 

@@ -31,8 +31,8 @@ import {
   State,
 } from "@google/adk";
 import type { JsonObject } from "@sessiond/client";
-import { put } from "@sessiond/client/internal";
-import { Artifacts, type HttpOptions, opsOf, type SessiondOptions, Sessions } from "./core/index.js";
+import { nameOf, put, trimmedId } from "@sessiond/client/internal";
+import { Artifacts, type HttpOptions, type Ops, opsOf, type SessiondOptions, Sessions } from "./core/index.js";
 import { fromSeconds, toSeconds } from "./core/wire.js";
 
 export * from "./shared.js";
@@ -52,7 +52,7 @@ export class SessiondSessionService extends BaseSessionService {
   readonly sessiond: Sessions<Session, Event>;
 
   /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
-  constructor(options: SessiondOptions | string) {
+  constructor(options: SessiondOptions | string = {}) {
     super();
     this.sessiond = new Sessions<Session, Event>(
       {
@@ -105,7 +105,7 @@ export class SessiondSessionService extends BaseSessionService {
    * creates it, and all get the same.
    */
   override async getOrCreateSession({ appName, userId, state, sessionId }: CreateSessionRequest): Promise<Session> {
-    return sessionId?.trim()
+    return sessionId !== undefined && trimmedId(sessionId) !== ""
       ? await this.sessiond.getOrCreate(appName, userId, state, sessionId)
       : await this.sessiond.create(appName, userId, state);
   }
@@ -119,13 +119,15 @@ export class SessiondSessionService extends BaseSessionService {
   }
 
   /**
-   * Returns the sessions of a user, or of all users of the app, without events and state, by last update: ascending unless
+   * Returns the sessions of a user, or without a `userId` of all users of the app, without events and state, by last update: ascending unless
    * `order` says otherwise.
    *
    * The server's list has no numbered pages, so this one is read whole to count its items and pages, also for one page.
    */
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { appName, userId, limit, offset = 0, page, order = "asc" } = request;
+    const { appName, limit, offset = 0, page, order = "asc" } = request;
+    // One that is there and undefined is a mistake, and not all users.
+    const userId = "userId" in request ? nameOf("user", request.userId) : undefined;
     const sessions = await this.sessiond.list(appName, userId, order, false);
     const totalItems = sessions.length;
     if (limit === undefined) {
@@ -173,7 +175,7 @@ function times<T extends object>(event: T, convert: (time: number) => number): T
 }
 
 /** The operators, for every context of `@google/adk` that leads to its invocation: of tools, of callbacks, of agents. */
-export const ops = opsOf<ReadonlyContext>((context) => {
+export const ops: Ops<ReadonlyContext> = opsOf<ReadonlyContext>((context) => {
   const { sessionService: service, session } = context.invocationContext;
   if (!(service instanceof SessiondSessionService)) {
     throw new TypeError("The operators need a runner whose session service is a SessiondSessionService.");
@@ -200,7 +202,7 @@ export class SessiondArtifactService implements BaseArtifactService {
   readonly sessiond: Artifacts;
 
   /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
-  constructor(options: HttpOptions | string) {
+  constructor(options: HttpOptions | string = {}) {
     this.sessiond = new Artifacts(options);
   }
 

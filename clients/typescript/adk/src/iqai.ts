@@ -23,10 +23,11 @@ import {
   type Session,
 } from "@iqai/adk";
 import type { JsonObject } from "@sessiond/client";
-import { put } from "@sessiond/client/internal";
+import { nameOf, put } from "@sessiond/client/internal";
 import {
   Artifacts,
   type HttpOptions,
+  type Ops,
   opsOf,
   SessiondInputError,
   type SessiondOptions,
@@ -50,7 +51,7 @@ export class SessiondSessionService extends BaseSessionService {
   readonly sessiond: Sessions<Session, Event>;
 
   /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
-  constructor(options: SessiondOptions | string) {
+  constructor(options: SessiondOptions | string = {}) {
     super();
     this.sessiond = new Sessions<Session, Event>(
       {
@@ -112,7 +113,7 @@ export class SessiondSessionService extends BaseSessionService {
 
   /** Returns the sessions of a user, without events and state, by last update, the latest at the end. */
   override async listSessions(appName: string, userId: string): Promise<ListSessionsResponse> {
-    return { sessions: await this.sessiond.list(appName, userId, "asc", false) };
+    return { sessions: await this.sessiond.list(appName, nameOf("user", userId), "asc", false) };
   }
 
   /** Deletes a session with its events and its own state, if there is one. App and user state stay. */
@@ -141,7 +142,7 @@ export class SessiondSessionService extends BaseSessionService {
 }
 
 /** The operators, for every context of `@iqai/adk`: of tools, of callbacks, of agents. */
-export const ops = opsOf<ReadonlyContext>((context) => {
+export const ops: Ops<ReadonlyContext> = opsOf<ReadonlyContext>((context) => {
   // It has no public way from every kind of context to the service.
   const { sessionService: service, session } = context["_invocationContext"];
   if (!(service instanceof SessiondSessionService)) {
@@ -199,7 +200,7 @@ export class SessiondArtifactService implements BaseArtifactService {
   readonly sessiond: Artifacts;
 
   /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
-  constructor(options: HttpOptions | string) {
+  constructor(options: HttpOptions | string = {}) {
     this.sessiond = new Artifacts(options);
   }
 

@@ -130,10 +130,10 @@ describe("a server", { concurrency: true }, () => {
     await assert.rejects(sessions.create("app", "ada", {}, "s"), (error: SessiondError) => {
       assert.equal(error.constructor, SessiondError);
       assert.match(error.message, /ECONNREFUSED/);
-      assert.ok(
-        error.message.includes(`Gave up POST ${url}/v1/apps/app/users/ada/sessions after 2 attempts in`),
-        error.message,
-      );
+      const [, tries] =
+        /Gave up POST (?:\S+)\/v1\/apps\/app\/users\/ada\/sessions after (\d+) attempts in/.exec(error.message) ?? [];
+      // The pauses get shorter towards the end, so that all of the time is used.
+      assert.ok(Number(tries) >= 3 && error.message.includes(url), error.message);
       assert.equal(error.outcome, "not_applied");
       assert.ok(error.cause instanceof Error);
       return true;
@@ -186,7 +186,7 @@ describe("a server", { concurrency: true }, () => {
     });
   });
 
-  it("that is busy is asked again when it says so, five times at most", async () => {
+  it("that is busy is asked again when it says so, until the time is used up", async () => {
     const times: number[] = [];
     const url = await stub((_, response) => {
       times.push(performance.now());
@@ -197,16 +197,16 @@ describe("a server", { concurrency: true }, () => {
         { "retry-after": "0.3" },
       );
     });
-    const sessions = plain({ url, retryForMs: 60_000 });
+    const sessions = plain({ url, retryForMs: 3_000 });
     await assert.rejects(sessions.create("a", "u", {}, "s"), (error: SessiondError) => {
       assert.deepEqual(
         [error.status, error.code, error.outcome, error.requestId],
         [503, "overloaded", "not_applied", "r1"],
       );
-      assert.match(error.message, /^sessiond answered 503 overloaded: Too much\. Gave up POST .* after 5 attempts/);
+      assert.match(error.message, /^sessiond answered 503 overloaded: Too much\. Gave up POST .* after \d+ attempts/);
       return true;
     });
-    assert.equal(times.length, 5);
+    assert.ok(times.length >= 4);
     assert.ok(times.slice(1).every((time, n) => time - (times[n] ?? 0) >= 299));
   });
 

@@ -20,8 +20,11 @@ import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
 import {
   again,
+  authorOf,
   clientOf,
   digest,
+  idOf,
+  isOwn,
   objectOf,
   packed,
   rewind,
@@ -93,12 +96,12 @@ export class SessiondChat<Message extends object = any> {
   #known: Known | undefined;
   #last: Promise<void> = Promise.resolve();
 
-  /** Opens no connection yet. Throws `InputError` if the id is blank. */
-  constructor(id: string, { app, user, client, author = "assistant" }: SessiondChatOptions) {
+  /** Opens no connection yet. Throws `InputError` for a name that is no text, and for an id with white space at an end. */
+  constructor(id: string, { app, user, client, author }: SessiondChatOptions) {
     this.#client = clientOf(client);
-    this.#session = this.#client.session(app, user, id);
+    this.#session = this.#client.session(app, user, idOf(id));
     this.#path = `${sessionPath(app, user, id)}/events`;
-    this.#author = author;
+    this.#author = authorOf(author);
     this.id = this.#session.id;
   }
 
@@ -109,7 +112,7 @@ export class SessiondChat<Message extends object = any> {
     const revision = await this.#read(Math.min(limit, 1000), (event) => {
       const kept = kepts(event);
       if (kept === undefined) return false;
-      const value = unpacked(kept, "message") as Message;
+      const value = kept.message as Message;
       const message = markOf(value);
       loaded.push({ value, after: kept.after, message, history: digest(kept.after, message) });
       return loaded.length >= limit;
@@ -196,7 +199,7 @@ export class SessiondChat<Message extends object = any> {
     const revision = await this.#read(FEW, (event) => {
       const kept = kepts(event);
       if (kept !== undefined) {
-        const history = digest(kept.after, markOf(unpacked(kept, "message")));
+        const history = digest(kept.after, markOf(kept.message));
         stored ??= history;
         const [here, earlier] = [histories.lastIndexOf(history), histories.lastIndexOf(kept.after)];
         if (here >= 0) count = here;
@@ -244,10 +247,13 @@ export function withMessage<Message extends { id: string }>(messages: readonly M
   return [...(at < 0 ? messages : messages.slice(0, at)), message];
 }
 
-/** Returns what an event keeps of a message: the message, and the history that is before it. */
-function kepts({ customMetadata }: StoredEvent): (JsonObject & { after: string }) | undefined {
+/** Returns what an event keeps of a message that its author can have said: the message, and the history that is before it. */
+function kepts(event: StoredEvent): { message: unknown; after: string } | undefined {
+  const { customMetadata } = event;
   const kept = isObject(customMetadata) ? customMetadata["aiSdk"] : undefined;
-  return isObject(kept) && typeof kept["after"] === "string" ? { ...kept, after: kept["after"] } : undefined;
+  if (!isObject(kept) || typeof kept["after"] !== "string") return undefined;
+  const message = unpacked(kept, "message");
+  return isOwn(event, isObject(message) && message["role"] === "user") ? { message, after: kept["after"] } : undefined;
 }
 
 /** Returns a short text that is the same for messages with the same fields and values. */

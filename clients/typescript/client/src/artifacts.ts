@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { InputError, SessiondError } from "./errors.js";
-import { type Bytes, type CallOptions, type Http, type Reply, refusal, segments, success } from "./http.js";
+import { type Bytes, type CallOptions, type Http, nameOf, type Reply, refusal, segments, success } from "./http.js";
 import { type JsonObject, toJson } from "./json.js";
 import { items, texts } from "./pages.js";
 
@@ -134,6 +134,7 @@ export class Artifacts {
    */
   async save(name: string, data: string | Bytes | FileAddress, options: SaveOptions = {}): Promise<ArtifactVersion> {
     const { contentType, metadata, displayName, event, author, invocationId, version, ifVersion, ...call } = options;
+    nameOf("name of the file", name);
     // By which sessiond knows what an attempt before has saved.
     const headers: Record<string, string> = { ...this.#headers, "idempotency-key": randomUUID() };
     if (ifVersion === null) headers["if-none-match"] = "*";

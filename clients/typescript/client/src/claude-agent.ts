@@ -12,7 +12,7 @@ import { ConflictError, NotFoundError, StaleError } from "./errors.js";
 import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject } from "./json.js";
 import type { Session } from "./session.js";
-import { clientOf, digest, objectOf, packed, shown, textPart, unpacked, type Where } from "./verbatim.js";
+import { clientOf, digest, idOf, isOwn, objectOf, packed, shown, textPart, unpacked, type Where } from "./verbatim.js";
 
 /** Which transcript: the main one of a session, or, with a subpath, one of a subagent. */
 export interface SessionKey {
@@ -160,6 +160,8 @@ export class SessiondStore {
       for await (const event of this.#session(key).events({ branch: key.subpath ?? MAIN })) {
         const kept = kepts(event);
         const entry = unpacked(kept, "entry");
+        const isUsers = isObject(entry) && isUsersOwn(entry as unknown as SessionStoreEntry);
+        if (!isOwn(event, isUsers)) continue;
         if (kept?.["deleted"] === true) entries = [];
         else if (entry !== undefined) entries.push(entry as SessionStoreEntry);
       }
@@ -221,7 +223,7 @@ export class SessiondStore {
   }
 
   #session({ projectKey, sessionId }: SessionKey): Session {
-    return this.#client.session(this.#app, this.#user(projectKey), sessionId);
+    return this.#client.session(this.#app, this.#user(projectKey), idOf(sessionId));
   }
 
   /** Returns the event of an entry, the same for the same entry. */
@@ -233,7 +235,7 @@ export class SessiondStore {
     }
     return {
       id: subpath === undefined ? id : `${id}/${digest(subpath)}`,
-      author: entry.type === "user" && !answers(entry) ? "user" : "claude",
+      author: isUsersOwn(entry) ? "user" : "claude",
       branch: subpath ?? MAIN,
       content: contentOf(entry),
       customMetadata: { claude: packed(entry, "entry") },
@@ -291,10 +293,11 @@ function kepts({ customMetadata }: StoredEvent): JsonObject | undefined {
   return isObject(kept) ? kept : undefined;
 }
 
-/** Whether a tool answers, which the SDK has as an entry of the user, and others as one of the agent. */
-function answers({ message }: SessionStoreEntry): boolean {
-  const content = isObject(message) ? message["content"] : undefined;
-  return Array.isArray(content) && content.some((block) => isObject(block) && block["type"] === "tool_result");
+/** Whether the user says an entry. What a tool answers, the SDK has as an entry of the user, and others as one of the agent. */
+function isUsersOwn({ type, message }: SessionStoreEntry): boolean {
+  const { role = "user", content } = isObject(message) ? message : {};
+  const answers = Array.isArray(content) && content.some((block) => isObject(block) && block["type"] === "tool_result");
+  return type === "user" && role === "user" && !answers;
 }
 
 /** Returns what an entry says as a content that other readers know; undefined if it says nothing. */

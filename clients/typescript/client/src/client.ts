@@ -1,4 +1,5 @@
-import { type CallOptions, Http, type HttpOptions, refusal, success } from "./http.js";
+import { type CallOptions, Http, type HttpOptions, nameOf, refusal, success } from "./http.js";
+import { isObject } from "./json.js";
 import { items, type Query, texts } from "./pages.js";
 import { appPath, sessionsPath } from "./paths.js";
 import { Session, type SessionInfo, type StoredSession } from "./session.js";
@@ -33,12 +34,15 @@ export class Sessiond {
   /** @internal */
   readonly http: Http;
 
-  /** Takes the URL of sessiond, or all options. Opens no connection yet. Throws `TypeError` if one cannot be used. */
-  constructor(options: HttpOptions | string) {
+  /**
+   * Takes the URL of sessiond, or all options; the URL is by default that of the variable `SESSIOND_URL`, or `http://127.0.0.1:8080`.
+   * Opens no connection yet. Throws `TypeError` if an option cannot be used.
+   */
+  constructor(options: HttpOptions | string = {}) {
     this.http = new Http(typeof options === "string" ? { url: options } : options);
   }
 
-  /** Returns a session, which may exist or not. It costs no request. Throws `InputError` if the id is blank. */
+  /** Returns a session, which may exist or not. It costs no request. Throws `InputError` if a name is no text, or blank. */
   session(app: string, user: string, id: string): Session {
     return new Session(this.http, app, user, id);
   }
@@ -53,14 +57,25 @@ export class Sessiond {
     return new User(this.http, app, id);
   }
 
-  /** Yields the sessions of a user, or with `undefined` of all users of the app, without events and without state. */
+  /** Yields the sessions of all users of the app. A user who is `undefined` is an `InputError`, and not all of them. */
   sessions(
     app: string,
-    user: string | undefined,
     options: SessionsOptions & { includeState: true },
   ): AsyncGenerator<SessionInfo & Pick<StoredSession, "state">, void, undefined>;
-  sessions(app: string, user?: string, options?: SessionsOptions): AsyncGenerator<SessionInfo, void, undefined>;
-  sessions(app: string, user?: string, options: SessionsOptions = {}): AsyncGenerator<SessionInfo, void, undefined> {
+  sessions(app: string, options?: SessionsOptions): AsyncGenerator<SessionInfo, void, undefined>;
+  /** Yields the sessions of a user, without events and without state. */
+  sessions(
+    app: string,
+    user: string,
+    options: SessionsOptions & { includeState: true },
+  ): AsyncGenerator<SessionInfo & Pick<StoredSession, "state">, void, undefined>;
+  sessions(app: string, user: string, options?: SessionsOptions): AsyncGenerator<SessionInfo, void, undefined>;
+  sessions(
+    app: string,
+    ...given: [(string | SessionsOptions)?, SessionsOptions?]
+  ): AsyncGenerator<SessionInfo, void, undefined> {
+    const [first = given.length > 0 ? nameOf("user", undefined) : {}, second = {}] = given;
+    const [user, options] = isObject(first) ? [undefined, first as SessionsOptions] : [nameOf("user", first), second];
     const { labels = {}, idPrefix, userPrefix, forkedFrom, orderBy, order, includeState, ...call } = options;
     const query: Query = { idPrefix, userPrefix, forkedFrom, orderBy, order, includeState };
     for (const [name, value] of Object.entries(labels)) query[`label.${name}`] = value;
@@ -89,7 +104,12 @@ export class Sessiond {
     options: { role?: string | undefined; ttlMs?: number | undefined } & CallOptions = {},
   ): Promise<MintedToken> {
     const { role, ttlMs, ...call } = options;
-    const body = { app, user, role, ttl: ttlMs === undefined ? undefined : ttlMs / 1000 };
+    const body = {
+      app: nameOf("app", app),
+      user: nameOf("user", user),
+      role,
+      ttl: ttlMs === undefined ? undefined : ttlMs / 1000,
+    };
     const minted = success(await this.http.send("POST", "/v1/tokens", { ...call, body }));
     return { token: String(minted["token"]), expireTime: new Date(Number(minted["expireTime"]) * 1000) };
   }

@@ -1,4 +1,58 @@
-import type { JsonObject } from "./json.js";
+import { InputError } from "./errors.js";
+import { nameOf } from "./http.js";
+import { isObject, type JsonObject } from "./json.js";
+
+// What ADK has beside what is named below. By the names, a literal with a field that nobody knows is not compiled.
+const OF_EVENTS = [
+  "avgLogprobs",
+  "cacheMetadata",
+  "candidateIndex",
+  "citationMetadata",
+  "environmentId",
+  "error",
+  "errorCode",
+  "errorMessage",
+  "finishReason",
+  "goAway",
+  "groundingMetadata",
+  "inputTranscription",
+  "interactionId",
+  "interactionStatus",
+  "interrupted",
+  "isolationScope",
+  "liveSessionId",
+  "liveSessionResumptionUpdate",
+  "logprobsResult",
+  "longRunningToolIds",
+  "modelVersion",
+  "nodeInfo",
+  "output",
+  "outputTranscription",
+  "requestedInput",
+  "route",
+  "routes",
+  "sessionResumptionHandle",
+  "turnComplete",
+  "turnCompleteReason",
+  "usageMetadata",
+  "voiceActivity",
+] as const;
+const OF_ACTIONS = [
+  "agentState",
+  "compaction",
+  "deletedArtifactIds",
+  "endInvocation",
+  "endOfAgent",
+  "escalate",
+  "renderUiWidgets",
+  "requestedAuthConfigs",
+  "requestedToolConfirmations",
+  "route",
+  "setModelResponse",
+  "skipSummarization",
+  "transferReason",
+  "transferToAgent",
+] as const;
 
 /** A part of a content; fields that are not named here are kept, too. */
 export interface Part {
@@ -38,8 +92,8 @@ export interface Precondition {
   equals?: unknown;
 }
 
-/** What an event does. */
-export interface Actions {
+/** What an event does. Other fields are kept as they are: of ADK, any value; for the rest, `Actions & JsonObject`. */
+export interface Actions extends Partial<Record<(typeof OF_ACTIONS)[number], unknown>> {
   /** Keys and their new values: `app:` and `user:` keys go to the state of app and user, `temp:` keys nowhere. */
   stateDelta?: JsonObject;
   /** Operators, applied in order after `stateDelta`. */
@@ -50,11 +104,10 @@ export interface Actions {
   artifactDelta?: Record<string, number>;
   /** Takes back the events from the first one of this invocation on. */
   rewindBeforeInvocationId?: string;
-  [field: string]: unknown;
 }
 
-/** An event to append. Fields that are not named here are kept as they are. */
-export interface NewEvent {
+/** An event to append. Other fields are kept as they are: of ADK, any value; for the rest, `NewEvent & JsonObject`. */
+export interface NewEvent extends Partial<Record<(typeof OF_EVENTS)[number], unknown>> {
   /** By which the session knows an event that it has already; drawn by the client if it is absent. */
   id?: string | undefined;
   author?: string | undefined;
@@ -67,7 +120,6 @@ export interface NewEvent {
   /** A part of an event that is still being made: it is not stored. */
   partial?: boolean | undefined;
   customMetadata?: JsonObject | undefined;
-  [field: string]: unknown;
 }
 
 /** Where an event is in a session. */
@@ -87,6 +139,58 @@ export interface StoredEvent extends NewEvent, EventPlace {
   timestamp: number;
   /** If the event was redacted. */
   redacted?: { time: number; reason?: string };
+  [field: string]: unknown;
+}
+
+// What others call the fields of an event, and where that belongs.
+const ELSEWHERE: Record<string, string> = {
+  delta: "the option `delta` of `append`, or `actions.stateDelta`",
+  state: "the option `delta` of `append`, or `actions.stateDelta`",
+  stateDelta: "the option `delta` of `append`, or `actions.stateDelta`",
+  ops: "`actions.stateOps`",
+  stateOps: "`actions.stateOps`",
+  preconditions: "`actions.preconditions`",
+  role: "`author`, and `content.role`",
+};
+const NAMED = ["id", "author", "invocationId", "branch"] as const;
+const EVENT = [...NAMED, "timestamp", "content", "actions", "partial", "customMetadata", ...OF_EVENTS];
+const ACTIONS = ["stateDelta", "stateOps", "preconditions", "artifactDelta", "rewindBeforeInvocationId", ...OF_ACTIONS];
+
+/** Throws `InputError` for an event with something that would do nothing, or that no reader would see. */
+export function checkEvent(event: NewEvent): void {
+  if (!isObject(event as unknown)) throw refused("An event is an object, as `{ author, content }`.");
+  // A copy says what the original says.
+  if (isObject(event.customMetadata) && "rewindCopyOf" in event.customMetadata) return;
+  for (const name of NAMED) nameOf(`\`${name}\` of an event`, event[name] ?? "", true);
+  for (const name of Object.keys(event)) {
+    const place = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+    if (place !== undefined) throw refused(`\`${name}\` of an event would do nothing here: it is ${place}.`);
+  }
+  checkNames(event, EVENT);
+  if (isObject(event.actions)) checkNames(event.actions, ACTIONS);
+  const { content } = event;
+  if (content === undefined || content === null) return;
+  const parts = isObject(content) ? (content.parts ?? []) : undefined;
+  if (!Array.isArray(parts) || !parts.every(isObject)) {
+    throw refused(
+      'The content of an event is an object with parts, as `text("user", "A green tea")` makes it: nobody would see this one.',
+    );
+  }
+}
+
+/** Throws `InputError` for a name that differs from a known one by case, underscores or a plural. */
+function checkNames(object: object, known: readonly string[]): void {
+  const folded = (name: string): string => name.toLowerCase().replaceAll("_", "").replace(/s$/, "");
+  for (const name of Object.keys(object)) {
+    // The server takes ADK's names in Python, too.
+    const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const meant = known.includes(camel) ? undefined : known.find((one) => folded(one) === folded(name));
+    if (meant !== undefined) throw refused(`\`${name}\` of an event would do nothing: it is \`${meant}\`.`);
+  }
+}
+
+function refused(message: string): InputError {
+  return new InputError(message, { outcome: "not_applied" });
 }
 
 /** Returns a content of texts, one part each. */

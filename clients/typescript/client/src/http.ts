@@ -25,8 +25,7 @@ export interface CallOptions {
    */
   timeoutMs?: number | undefined;
   /**
-   * For how long a request may take with all its attempts, of which there are five at most: 30,000 by default. 0 tries
-   * once.
+   * For how long a request may take with all its attempts: 30,000 by default. 0 tries once.
    */
   retryForMs?: number | undefined;
   /** Ends the call at once: it throws the signal's reason. Whether a write was applied is then not known. */
@@ -37,9 +36,10 @@ export interface CallOptions {
 export interface HttpOptions extends Omit<CallOptions, "signal"> {
   /**
    * Where sessiond is: `http://HOST:PORT`, `https://HOST`, or the same as `sessiond://HOST:PORT` (without a port: 8080)
-   * and `sessiond+https://HOST`; with a path, if a proxy puts it under one. Without a user, a query and a fragment.
+   * and `sessiond+https://HOST`; with a path, if a proxy puts it under one. Without a user, a query and a fragment. By default that
+   * of the variable `SESSIOND_URL`, or `http://127.0.0.1:8080`.
    */
-  url: string;
+  url?: string | undefined;
   /**
    * The credential, sent as `Authorization: Bearer TOKEN`; by default that of the variable `SESSIOND_TOKEN`, which is read
    * when the client is made. `""` is none. Or a function that returns it: its token is kept, and it is asked again, once
@@ -64,6 +64,8 @@ export interface Reply {
   body: unknown;
   /** The bytes of a file, which are the caller's to read, or to destroy; if they were asked for, and there are some. */
   file?: http.IncomingMessage | undefined;
+  /** What it answers, for people: method, URL, and how often and for how long it was tried. */
+  to?: string | undefined;
 }
 
 /** The bytes of a file: whole, from a function that begins anew for each attempt, or once, and then there is one attempt. */
@@ -85,12 +87,15 @@ export interface Request extends CallOptions {
 /** Statuses that another attempt may change. */
 export const RETRIED: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-const MOST_TRIES = 5;
-
-// The pause before the second attempt, four times as long before each further one up to the second number: five attempts
-// outlast some 12 s.
+// The pause before the second attempt, four times as long before each further one up to the second number, and never longer than half of
+// the time that is left: so all of it is used, and the last attempts have some.
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 8_000;
+
+const OPTIONS: ReadonlySet<string> = new Set([
+  ...["body", "file", "wantsFile", "query", "headers", "patienceMs"],
+  ...["timeoutMs", "retryForMs", "signal"],
+]);
 
 const URL_RULE =
   "The URL of sessiond is http://HOST:PORT, https://HOST, sessiond://HOST:PORT or sessiond+https://HOST, without a " +
@@ -111,7 +116,7 @@ export class Http {
 
   /** Opens no connection yet. Throws `TypeError` if the URL, the token or a header cannot be used; it shows none of them. */
   constructor(options: HttpOptions) {
-    this.#url = httpUrl(options.url);
+    this.#url = httpUrl(options.url ?? process.env["SESSIOND_URL"] ?? "http://127.0.0.1:8080");
     this.#base = new URL(this.#url);
     this.#headers = { "user-agent": `sessiond-typescript/${VERSION}` };
     for (const [name, value] of Object.entries(options.headers ?? {})) {
@@ -139,12 +144,16 @@ export class Http {
    * Each attempt is a request that has the same effect when it is sent twice.
    *
    * @throws AccessError if there is no credential, it was refused, or it does not allow the request.
-   * @throws InputError if the body cannot be written as JSON.
+   * @throws InputError if the body cannot be written as JSON, or an option is none.
    * @throws SessiondError if there was no final answer in time. It says what the last attempt met, the method and URL, how
    *   many attempts there were, and how long they took together.
    */
   async send(method: string, path: string, request: Request = {}): Promise<Reply> {
     const { file, wantsFile = false, signal } = request;
+    // What no call has taken for itself is not one of its options.
+    const unknown = Object.keys(request).find((name) => !OPTIONS.has(name));
+    if (unknown !== undefined)
+      throw new InputError(`There is no option \`${unknown}\` here.`, { outcome: "not_applied" });
     const content = file?.bytes ?? (request.body === undefined ? undefined : toJson(request.body));
     const once = typeof content === "object" && Symbol.asyncIterator in content;
     const headers = { ...request.headers };
@@ -157,14 +166,14 @@ export class Http {
     let inDoubt = false;
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
-      let pause = Math.min(FIRST_PAUSE_MS * 4 ** (attempt - 1), LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2);
+      let asked = 0;
       let status: number | undefined;
       let body: unknown;
       let cause: unknown;
       let said: string;
       try {
-        const left = attempt === 1 ? Number.POSITIVE_INFINITY : deadline - performance.now();
-        const timeoutMs = Math.min((request.timeoutMs ?? this.#timeoutMs) + patience, left);
+        const rest = attempt === 1 ? Number.POSITIVE_INFINITY : deadline - performance.now();
+        const timeoutMs = Math.min((request.timeoutMs ?? this.#timeoutMs) + patience, rest);
         // What is sent once must not meet a connection that the server is about to close.
         const agent = patience === 0 && !once ? this.#agent : false;
         const transfers = file !== undefined || wantsFile;
@@ -173,13 +182,14 @@ export class Http {
         status = reply.status;
         body = reply.body;
         if (status === 401 || status === 403) {
-          throw this.#failure(method, inDoubt, said_(status, body) + this.#hint(status), status, body);
+          const to = this.#tried(method, path, attempt, began);
+          throw this.#failure(method, inDoubt, `${said_(status, body, to)}${this.#hint(status)}`, status, body);
         }
-        const unknown = text(body, "outcome") === "unknown";
-        if (!RETRIED.has(status) && !unknown) return reply;
+        const isUnknown = text(body, "outcome") === "unknown";
+        if (!RETRIED.has(status) && !isUnknown) return { ...reply, to: this.#tried(method, path, attempt, began) };
         inDoubt ||= text(body, "outcome") !== "not_applied";
         said = said_(status, body);
-        pause = Math.max(pause, retryAfterMs(reply.headers));
+        asked = retryAfterMs(reply.headers);
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof SessiondError) throw error;
@@ -187,10 +197,11 @@ export class Http {
         cause = error instanceof NoConnection ? error.cause : error;
         said = notReached(error);
       }
-      const spent = performance.now() - began;
-      if (attempt === MOST_TRIES || once || performance.now() + pause > deadline) {
-        const tries = attempt === 1 ? "1 attempt" : `${attempt} attempts`;
-        const message = `${said} Gave up ${method} ${this.#url}${path} after ${tries} in ${(spent / 1000).toFixed(1)} s.`;
+      const left = deadline - performance.now();
+      const drawn = Math.min(FIRST_PAUSE_MS * 4 ** (attempt - 1), LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2);
+      const pause = Math.max(Math.min(drawn, left / 2), asked);
+      if (once || left < FIRST_PAUSE_MS || pause > left) {
+        const message = `${said} Gave up ${this.#tried(method, path, attempt, began)}.`;
         throw this.#failure(method, inDoubt, message, status, body, cause);
       }
       this.#log(
@@ -237,11 +248,11 @@ export class Http {
   }
 
   /** Reads an answer that is no stream. Throws `AccessError` if the credential was refused. */
-  async read(response: http.IncomingMessage): Promise<Reply> {
-    const reply = await whole(response);
+  async read(path: string, response: http.IncomingMessage): Promise<Reply> {
+    const reply = { ...(await whole(response)), to: `GET ${this.#url}${path}` };
     const { status, body } = reply;
     if (status === 401 || status === 403) {
-      throw this.#failure("GET", false, said_(status, body) + this.#hint(status), status, body);
+      throw this.#failure("GET", false, said_(status, body, reply.to) + this.#hint(status), status, body);
     }
     return reply;
   }
@@ -260,6 +271,11 @@ export class Http {
   close(): void {
     this.#agent.destroy();
     this.#agent = this.#newAgent();
+  }
+
+  #tried(method: string, path: string, attempts: number, began: number): string {
+    const tries = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
+    return `${method} ${this.#url}${path} after ${tries} in ${((performance.now() - began) / 1000).toFixed(1)} s`;
   }
 
   async #authorised(attempt: Attempt): Promise<Reply> {
@@ -407,7 +423,7 @@ export function codeOf(reply: Reply): string | undefined {
 
 /** Returns what an answer that is an error says. */
 export function refusal(reply: Reply): SessiondError {
-  return failure(said_(reply.status, reply.body), reply.status, reply.body);
+  return failure(said_(reply.status, reply.body, reply.to), reply.status, reply.body);
 }
 
 /** Returns the fields of the error that an answer is. */
@@ -429,9 +445,26 @@ export function details({ status, body }: { status?: number | undefined; body: u
   };
 }
 
-/** Returns ids as segments of a path, each with its slash before it, percent-encoded. */
+/** Returns ids as segments of a path, each with its slash before it, percent-encoded. Throws `InputError` for what is no name. */
 export function segments(...ids: string[]): string {
-  return ids.map((id) => `/${id === "." || id === ".." ? id.replaceAll(".", "%2E") : encoded(id)}`).join("");
+  return ids
+    .map((id) => nameOf("name", id))
+    .map((id) => `/${id === "." || id === ".." ? id.replaceAll(".", "%2E") : encoded(id)}`)
+    .join("");
+}
+
+/**
+ * Returns a name. Throws `InputError` if it is no text, or, unless it may be, empty: `undefined` would be the name of one user whom all
+ * share that have none.
+ */
+export function nameOf(what: string, name: unknown, mayBeEmpty = false): string {
+  if (typeof name !== "string") {
+    const given =
+      name === null || name === undefined ? String(name) : Array.isArray(name) ? "a list" : `of type ${typeof name}`;
+    throw new InputError(`The ${what} is ${given}: it has to be a text.`, { outcome: "not_applied" });
+  }
+  if (name === "" && !mayBeEmpty) throw new InputError(`The ${what} is empty.`, { outcome: "not_applied" });
+  return name;
 }
 
 function withQuery(path: string, query: Record<string, string> | undefined): string {
@@ -507,10 +540,11 @@ function text(body: unknown, field: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function said_(status: number, body: unknown): string {
+function said_(status: number, body: unknown, to?: string): string {
   const code = text(body, "code");
   const detail = text(body, "detail") ?? text(body, "title") ?? "the answer is not sessiond's";
-  return `sessiond answered ${status}${code === undefined ? "" : ` ${code}`}: ${detail.replace(/\.$/, "")}.`;
+  const asked = to === undefined ? "" : ` It answers ${to}.`;
+  return `sessiond answered ${status}${code === undefined ? "" : ` ${code}`}: ${detail.replace(/\.$/, "")}.${asked}`;
 }
 
 // What is there under an id already, and another thing than was sent.

@@ -9,22 +9,43 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Returns a value as JSON. It refuses what `JSON.stringify` would turn into something else or fail at: a NaN, an
- * infinity, a bigint, a cycle.
+ * Returns a value as JSON. It refuses what `JSON.stringify` would turn into something else, leave out, or fail at: a NaN, a
+ * bigint, a `Map`, bytes, a function, an undefined in a list, a cycle. A field that is undefined is absent.
  */
 export function toJson(value: unknown): string {
   try {
-    return JSON.stringify(value, (key, part: unknown) => {
-      if (typeof part === "bigint" || (typeof part === "number" && !Number.isFinite(part))) {
-        throw new TypeError(`\`${key}\` is ${typeof part === "bigint" ? "a bigint" : part}, which JSON does not have`);
-      }
-      return part;
-    });
+    check(value, "", "", []);
+    return JSON.stringify(value);
   } catch (error) {
-    throw new InputError(`The request cannot be written as JSON: ${(error as Error).message}.`, {
-      cause: error,
-    });
+    throw new InputError(`What is to be sent is no JSON: ${(error as Error).message}.`, { cause: error });
   }
+}
+
+// What has no fields that would be written, and bytes, which would be an object of numbers.
+const REFUSED = [Map, Set, WeakMap, WeakSet, RegExp, Error, Promise, ArrayBuffer];
+
+function check(given: unknown, key: string, place: string, within: readonly unknown[]): void {
+  const refuse = (what: string): never => {
+    throw new TypeError(`it has ${what} at ${place || "its root"}`);
+  };
+  if (ArrayBuffer.isView(given)) refuse(`bytes (${given.constructor.name}; give them in base64)`);
+  const isWritten = typeof (given as { toJSON?: unknown } | null | undefined)?.toJSON === "function";
+  const value: unknown = isWritten ? (given as { toJSON(key: string): unknown }).toJSON(key) : given;
+  if (typeof value === "bigint" || typeof value === "function" || typeof value === "symbol")
+    refuse(`a ${typeof value}`);
+  if (typeof value === "number" && !Number.isFinite(value)) refuse(`${value}, a number that JSON does not have,`);
+  if (typeof value !== "object" || value === null) return;
+  const kind = REFUSED.find((one) => value instanceof one);
+  if (kind !== undefined) refuse(`a ${kind.name}`);
+  if (within.includes(value)) refuse("a cycle");
+  const path = [...within, value];
+  for (const [name, part] of Object.entries(value)) {
+    check(part, name, `${place}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, path);
+  }
+  if (!Array.isArray(value)) return;
+  // Also where a list has a hole.
+  const gap = Array.from(value as unknown[]).indexOf(undefined);
+  if (gap >= 0) throw new TypeError(`it has undefined at ${place}/${gap}`);
 }
 
 /** Returns the value of a JSON text; undefined if it is none. */

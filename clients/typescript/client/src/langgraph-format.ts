@@ -41,6 +41,8 @@ export interface Said {
   since?: number;
   checkpoint?: Entry;
   metadata?: Entry;
+  /** Of a checkpoint: by channel, the digest of its entry. */
+  digests?: Record<string, string>;
   /** Of writes. */
   task?: string;
   path?: string;
@@ -112,7 +114,7 @@ export class Packing {
       return entry;
     }
     const content = createHash("sha256").update(bytes).digest("hex");
-    const digest = hashed(this.#ns, channel, String(version), type, content);
+    const digest = fileDigest(this.#ns, channel, version, type, content);
     const long = `${keyOf(this.#ns, channel)}@${digest}`;
     const name = Buffer.byteLength(long) > 256 ? `${ALL_KEYS}@${digest}` : long;
     this.files.set(name, bytes);
@@ -179,6 +181,30 @@ export function hashed(...texts: string[]): string {
   return createHash("sha256").update(joined).digest("hex").slice(0, 32);
 }
 
+/** Returns the digest that the name of a file ends with. */
+export function fileDigest(ns: string, channel: string, version: unknown, type: string, sha256: string): string {
+  return hashed(ns, channel, String(version), type, sha256);
+}
+
+/** Returns the digest of a channel's entry, by which a checkpoint's event vouches for what is in the state. */
+export function digestOf(ns: string, channel: string, { v, ...entry }: Entry): string {
+  return hashed(ns, channel, String(v), canonical(entry));
+}
+
+/** Returns the one text of a JSON value, in every language (RFC 8785). */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  // In the order of UTF-16.
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
+}
+
+/** Returns the digests of the channels of a checkpoint; of one that an earlier version has stored, none. */
+export function digestsIn({ digests }: Said): Record<string, string> {
+  return isObject(digests) ? digests : {};
+}
+
 /** Returns what an event says of LangGraph; undefined if it was redacted or is another's. */
 export function saidBy({ customMetadata }: StoredEvent): Said | undefined {
   const said = isObject(customMetadata) ? customMetadata["langgraph"] : undefined;
@@ -196,8 +222,9 @@ export function floorOf(event: StoredEvent): number {
 export function headOf(state: JsonObject, ns: string): { id: string | undefined; isOwn: boolean } {
   const head = state[keyOf(ns)];
   // An object takes the place of one that was dropped.
-  if (isObject(head)) return { id: String(head["id"]), isOwn: false };
-  return { id: typeof head === "string" ? head : undefined, isOwn: true };
+  const isOwn = !isObject(head);
+  const id = isOwn ? head : head["id"];
+  return { id: typeof id === "string" ? id : undefined, isOwn };
 }
 
 /** What the log says of a checkpoint. */
@@ -249,7 +276,8 @@ export function entriesOf(state: JsonObject, ns: string, versions: Record<string
 
 /** Returns the names of the files that entries name. */
 export function filesIn(entries: Iterable<unknown>): string[] {
-  return [...entries].flatMap((entry) => (isObject(entry) && "artifact" in entry ? [String(entry["artifact"])] : []));
+  const names = [...entries].map((entry) => (isObject(entry) ? entry["artifact"] : undefined));
+  return names.filter((name) => typeof name === "string");
 }
 
 /** Throws `InputError` for a channel without a name, whose key is that of the head. */

@@ -1,11 +1,11 @@
 // A thread of LangGraph, which is a session: reading and writing its checkpoints.
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { compareWritesSortKeys } from "@langchain/langgraph-checkpoint";
 import type { Sessiond } from "./client.js";
-import { AccessError, ConflictError, InputError, NotFoundError, StaleError } from "./errors.js";
+import { AccessError, ConflictError, InputError, NotFoundError, SessiondError, StaleError } from "./errors.js";
 import type { Actions, Content, NewEvent, StoredEvent } from "./events.js";
 import { success } from "./http.js";
-import type { JsonObject } from "./json.js";
+import { isObject, type JsonObject, put } from "./json.js";
 import {
   ALL_KEYS,
   branchOf,
@@ -13,9 +13,12 @@ import {
   type Codec,
   checkChannels,
   DROP,
+  digestOf,
+  digestsIn,
   type Entry,
   entriesOf,
   type Found,
+  fileDigest,
   filesIn,
   floorOf,
   folded,
@@ -35,6 +38,9 @@ import type { Session } from "./session.js";
 
 // Events that are asked for at a time, of which each may have values.
 const PAGE = 50;
+
+// Changes of a key that are looked through for what a checkpoint has stored.
+const CHANGES = 1000;
 
 /** A checkpoint, the values of its channels, and what its tasks have written: task, channel and value. */
 export interface Whole {
@@ -67,22 +73,34 @@ export interface Put {
   content: Content | undefined;
 }
 
+/** The digests of a checkpoint, by channel, with the versions that they are of. */
+export interface Digests {
+  id: string;
+  known: Map<string, { version: unknown; digest: string }>;
+}
+
 /** What this process knows of threads: a bounded number of things, of which the ones set first are forgotten. */
-export class Memory {
-  readonly #known = new Map<string, string | number>();
+export class Memory<Value = string | number> {
+  readonly #known = new Map<string, Value>();
+  readonly #most: number;
+
+  /** Begins empty. */
+  constructor(most = 20_000) {
+    this.#most = most;
+  }
 
   /** Returns what was set. */
-  get(name: string[]): string | number | undefined {
+  get(name: string[]): Value | undefined {
     return this.#known.get(JSON.stringify(name));
   }
 
   /** Sets it; undefined forgets it. Of a thread that is forgotten, later lists read more than they need. */
-  set(name: string[], value: string | number | undefined): void {
+  set(name: string[], value: Value | undefined): void {
     const key = JSON.stringify(name);
     this.#known.delete(key);
     if (value !== undefined) this.#known.set(key, value);
     for (const [oldest] of this.#known) {
-      if (this.#known.size <= 20_000) break;
+      if (this.#known.size <= this.#most) break;
       this.#known.delete(oldest);
     }
   }
@@ -94,14 +112,16 @@ export class Thread {
   readonly #session: Session;
   readonly #codec: Codec;
   readonly #memory: Memory;
+  readonly #digests: Memory<Digests>;
   readonly #name: string[];
 
-  /** Sends nothing. `memory` is the same for all threads of a process. */
-  constructor(client: Sessiond, session: Session, codec: Codec, memory: Memory) {
+  /** Sends nothing. `memory` and `digests`, of the checkpoints that were seen last, are the same for all threads of a process. */
+  constructor(client: Sessiond, session: Session, codec: Codec, memory: Memory, digests: Memory<Digests>) {
     this.#client = client;
     this.#session = session;
     this.#codec = codec;
     this.#memory = memory;
+    this.#digests = digests;
     this.#name = [session.app, session.user, session.id];
   }
 
@@ -115,7 +135,9 @@ export class Thread {
     const { found, known } = await this.#find(ns, id);
     if (found === undefined) return undefined;
     const versions = await this.#versions(found.said);
-    const state = { ...known, ...found.event.actions?.stateDelta };
+    this.#vouched(ns, found.said.id, versions, digestsIn(found.said));
+    const delta = found.event.actions?.stateDelta ?? {};
+    const state = { ...known, ...delta };
     const entries = entriesOf(state, ns, versions);
     const missing = Object.keys(versions).filter((channel) => !entries.has(channel));
     if (missing.length > 0) {
@@ -125,7 +147,7 @@ export class Thread {
       const few = keys.join(",").length <= 2000 && keys.every((key) => !/[\s,]/.test(key));
       Object.assign(state, await this.#session.state(few ? { at, keys } : { at, prefix: keyOf(ns) }));
     }
-    return { found, entries: entriesOf(state, ns, versions) };
+    return { found, entries: await this.#trusted(found.event, versions, entriesOf(state, ns, versions), delta) };
   }
 
   /** Returns a checkpoint, and what is known of the state at it. */
@@ -165,30 +187,43 @@ export class Thread {
       checkpoint: await this.#codec.pack(checkpoint),
       metadata: await this.#codec.pack(metadata),
     };
+    const known = parent === undefined ? new Map<string, never>() : await this.#digestsOf(ns, parent);
+    const kept: Record<string, string> = {};
+    for (const [channel, version] of Object.entries(versions)) {
+      const of = known.get(channel);
+      if (of !== undefined && of.version === version) put(kept, channel, of.digest);
+    }
+    const vouches = Object.keys(versions).every(
+      (name) => Object.hasOwn(kept, name) || Object.hasOwn(newVersions, name),
+    );
     const ways: { eventId: string; whole: boolean }[] = [
       { eventId: hashed(ns, id), whole: true },
       // There is another checkpoint of that id, which this one replaces.
       { eventId: randomUUID(), whole: true },
     ];
-    if (parent !== undefined) ways.unshift({ eventId: hashed(ns, id, "next"), whole: false });
+    if (parent !== undefined && vouches) ways.unshift({ eventId: hashed(ns, id, "next"), whole: false });
     for (const [n, { eventId, whole }] of ways.entries()) {
       const isLast = n === ways.length - 1;
       const packing = new Packing(this.#codec, ns, content);
       const stateDelta: JsonObject = { [keyOf(ns)]: id };
+      const digests = { ...kept };
       for (const [channel, v] of Object.entries(whole ? versions : newVersions)) {
         // Without a parent, what is new is all that there is.
         const has = Object.hasOwn(values, channel) && (parent !== undefined || Object.hasOwn(newVersions, channel));
         const entry = has ? await packing.pack(values[channel], channel, v) : { none: true };
-        stateDelta[keyOf(ns, channel)] = { v, ...entry };
+        const stored = { v, ...entry };
+        stateDelta[keyOf(ns, channel)] = stored;
+        put(digests, channel, digestOf(ns, channel, stored));
       }
       const preconditions = whole ? {} : { preconditions: [{ key: keyOf(ns), equals: parent }] };
       const actions = { stateDelta, ...preconditions };
       try {
-        const event = { ...this.#event(CHECKPOINT, ns, id, eventId, said, actions), content };
+        const event = { ...this.#event(CHECKPOINT, ns, id, eventId, { ...said, digests }, actions), content };
         const { sequence, replayed } = await this.#append(event, packing);
         if (replayed && !isLast && !(await this.#isLatest(ns, id, eventId))) continue;
         this.#memory.set([...this.#name, ns, id], undefined);
         this.#saw(ns, id, sequence);
+        this.#vouched(ns, id, versions, digests);
         return;
       } catch (error) {
         if (isLast || !(error instanceof StaleError || error instanceof ConflictError)) throw error;
@@ -282,14 +317,64 @@ export class Thread {
     const state = await this.#session.state({ at: first, prefix });
     const asked = new Set(wanted.map(({ sequence }) => sequence));
     const states = new Map<number, Map<string, Entry>>();
+    const told: JsonObject = {};
     for (const event of page.toReversed()) {
       const said = saidBy(event);
       if (event.sequence < first) continue;
-      for (const [key, value] of Object.entries(event.actions?.stateDelta ?? {})) state[key] = value;
+      for (const [key, value] of Object.entries(event.actions?.stateDelta ?? {})) put(told, key, value);
       if (said === undefined || !asked.has(event.sequence)) continue;
-      states.set(event.sequence, entriesOf(state, said.ns, await this.#versions(said)));
+      const versions = await this.#versions(said);
+      const entries = entriesOf({ ...state, ...told }, said.ns, versions);
+      states.set(event.sequence, await this.#trusted(event, versions, entries, told));
     }
     return states;
+  }
+
+  /**
+   * Returns the entries of a checkpoint's channels that a checkpoint has stored, in the place of all others. Who may change the state may
+   * be anybody. The author of events is protected: so what these say, in `told`, is believed, and of the rest of the state what has the
+   * digest that the checkpoint has of it.
+   *
+   * @throws SessiondError if somebody else has written a value, and the log does not have the one that was there.
+   */
+  async #trusted(
+    event: StoredEvent,
+    versions: Record<string, unknown>,
+    entries: Map<string, Entry>,
+    told: JsonObject,
+  ): Promise<Map<string, Entry>> {
+    const said = saidBy(event);
+    const trusted = new Map<string, Entry>();
+    if (said === undefined) return trusted;
+    const digests = digestsIn(said);
+    for (const [channel, version] of Object.entries(versions)) {
+      const entry = entries.get(channel);
+      const key = keyOf(said.ns, channel);
+      if (entry === undefined && !Object.hasOwn(digests, channel)) continue;
+      const isTold = entry !== undefined && Object.hasOwn(told, key) && told[key] === entry;
+      const isVouchedFor = entry !== undefined && digestOf(said.ns, channel, entry) === digests[channel];
+      trusted.set(channel, isTold || isVouchedFor ? entry : await this.#logged(event, key, version));
+    }
+    return trusted;
+  }
+
+  /** Returns what a checkpoint, up to this one, has stored under a key. */
+  async #logged(event: StoredEvent, key: string, version: unknown): Promise<Entry> {
+    let count = 0;
+    try {
+      for await (const { revision, by, value } of this.#session.stateHistory(key, { pageSize: 100 })) {
+        const isOurs = revision <= event.sequence && by?.author === CHECKPOINT;
+        if (isOurs && isObject(value) && value["v"] === version) return value;
+        count += 1;
+        if (count === CHANGES) break;
+      }
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    throw new SessiondError(
+      `The key ${key} of the session ${this.#session.id} does not have what LangGraph's checkpoint has stored, and neither ` +
+        "does the log: somebody else has written it, or a version of this package without digests.",
+    );
   }
 
   /** Returns what was written for a checkpoint, if there is one: task, channel and value. */
@@ -392,16 +477,20 @@ export class Thread {
     };
   }
 
-  /** Saves a file, if there is none of that name, which says what is in it; and returns its version. */
+  /** Saves a file, if there is none of that name that has these bytes; and returns its version. */
   async #save(name: string, bytes: Uint8Array): Promise<number> {
     const { artifacts } = this.#session;
+    const sha256 = sha256Of(bytes);
     for (let times = 0; times < 2; times += 1) {
       try {
         return (await artifacts.save(name, bytes, { event: "none", ifVersion: null })).version;
       } catch (error) {
         if (error instanceof NotFoundError) await this.#session.create({ existOk: true });
         else if (!(error instanceof StaleError)) throw error;
-        else for await (const { version } of artifacts.versions(name)) return version;
+        else {
+          for await (const one of artifacts.versions(name)) if (one.sha256 === sha256) return one.version;
+          break;
+        }
       }
     }
     return (await artifacts.save(name, bytes, { event: "none" })).version;
@@ -412,22 +501,65 @@ export class Thread {
   }
 
   async #whole(found: Found, entries: Map<string, Entry>, files: Map<string, Uint8Array>): Promise<Whole> {
+    const { ns, id } = found.said;
     const values = new Map<string, unknown>();
     for (const [channel, entry] of entries) {
-      if (!("none" in entry)) values.set(channel, await this.#value(entry, files));
+      if (!("none" in entry)) values.set(channel, await this.#value(entry, files, [ns, channel, entry["v"]]));
     }
     const writes: Whole["writes"] = [];
-    for (const [task, channel, entry] of found.writes) writes.push([task, channel, await this.#value(entry, files)]);
+    for (const [task, channel, entry] of found.writes) {
+      writes.push([task, channel, await this.#value(entry, files, [ns, channel, id])]);
+    }
     return { found, values, writes };
   }
 
   /** Returns the value of an entry; a file that it needs is read, and kept in `files`. */
-  async #value(entry: Entry, files: Map<string, Uint8Array>): Promise<unknown> {
+  async #value(
+    entry: Entry,
+    files: Map<string, Uint8Array>,
+    [ns, channel, version]: [ns: string, channel: string, version: unknown],
+  ): Promise<unknown> {
     if (!("artifact" in entry)) return await this.#codec.unpack(entry);
     const name = String(entry["artifact"]);
-    const bytes = files.get(name) ?? new Uint8Array(await (await this.#session.artifacts.get(name)).bytes());
+    const fits = (sha256: string): boolean =>
+      name.endsWith(`@${fileDigest(ns, channel, version, String(entry["t"]), sha256)}`);
+    const bytes = files.get(name) ?? (await this.#file(name, fits));
     files.set(name, bytes);
     return await this.#codec.unpack(entry, bytes);
+  }
+
+  /** Returns the bytes of a file: of the latest version that has those of its name, whoever has saved others. */
+  async #file(name: string, fits: (sha256: string) => boolean): Promise<Uint8Array> {
+    const { artifacts } = this.#session;
+    const latest = new Uint8Array(await (await artifacts.get(name)).bytes());
+    if (fits(sha256Of(latest))) return latest;
+    for await (const { version, sha256 } of artifacts.versions(name)) {
+      if (sha256 === undefined || !fits(sha256)) continue;
+      const bytes = new Uint8Array(await (await artifacts.get(name, { version })).bytes());
+      if (fits(sha256Of(bytes))) return bytes;
+    }
+    throw new SessiondError(`The file ${name} of the session ${this.#session.id} is not the one that its name says.`);
+  }
+
+  /** Remembers the digests of the latest checkpoint, with the versions that they are of. */
+  #vouched(ns: string, id: string, versions: Record<string, unknown>, digests: Record<string, string>): void {
+    const known: Digests["known"] = new Map();
+    for (const [channel, digest] of Object.entries(digests)) {
+      if (Object.hasOwn(versions, channel)) known.set(channel, { version: versions[channel], digest });
+    }
+    this.#digests.set([...this.#name, ns], { id, known });
+  }
+
+  /** Returns them; those of a checkpoint that this process has not seen last, from its event. */
+  async #digestsOf(ns: string, id: string): Promise<Digests["known"]> {
+    const name = [...this.#name, ns];
+    if (this.#digests.get(name)?.id !== id) {
+      const events = this.#session.events({ invocationId: groupOf(ns, id), author: CHECKPOINT, last: 1 });
+      const said = ((await unlessNoThread(all(events))) ?? []).map(saidBy)[0];
+      if (said !== undefined) this.#vouched(ns, id, await this.#versions(said), digestsIn(said));
+    }
+    const seen = this.#digests.get(name);
+    return seen?.id === id ? seen.known : new Map();
   }
 
   // LangGraph stores a checkpoint while its tasks run already: what they write may come before it in the log, by as many events as the
@@ -492,6 +624,10 @@ class Writes {
     this.#of.delete(group);
     return events.filter(({ sequence }) => sequence > (dropped.get(group) ?? 0)).reverse();
   }
+}
+
+function sha256Of(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** Whether there is no such session; a file that is gone is something else. */

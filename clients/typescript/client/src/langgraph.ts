@@ -27,8 +27,8 @@ import {
 import type { Sessiond } from "./client.js";
 import type { JsonObject } from "./json.js";
 import { Codec, contentOf } from "./langgraph-format.js";
-import { Memory, Thread, type Whole } from "./langgraph-thread.js";
-import { clientOf, type Where } from "./verbatim.js";
+import { type Digests, Memory, Thread, type Whole } from "./langgraph-thread.js";
+import { clientOf, idOf, type Where } from "./verbatim.js";
 
 /** How checkpoints are kept. */
 export interface SessiondSaverOptions {
@@ -66,6 +66,7 @@ export class SessiondSaver extends BaseCheckpointSaver {
   readonly #user: string | ((config: RunnableConfig) => string);
   readonly #messages: string | undefined;
   readonly #memory = new Memory();
+  readonly #digests = new Memory<Digests>(1000);
 
   /** Opens no connection yet. */
   constructor({ app, user = "langgraph", client, serde, messages }: SessiondSaverOptions) {
@@ -201,9 +202,14 @@ export class SessiondSaver extends BaseCheckpointSaver {
   }
 
   #thread(id: unknown, config: RunnableConfig = { configurable: { thread_id: id } }): Thread {
-    const session = this.#client.session(this.#app, this.#userOf(config), String(id));
+    // LangGraph's own savers take a number for its text.
+    const session = this.#client.session(
+      this.#app,
+      this.#userOf(config),
+      idOf(typeof id === "number" ? String(id) : id),
+    );
     // Not kept: LangGraph may give a saver another serializer.
-    return new Thread(this.#client, session, new Codec(this.serde), this.#memory);
+    return new Thread(this.#client, session, new Codec(this.serde), this.#memory, this.#digests);
   }
 
   async #tuple(thread: Thread, threadId: string, { found, values, writes }: Whole): Promise<CheckpointTuple> {

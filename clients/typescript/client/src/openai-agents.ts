@@ -17,8 +17,11 @@ import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
 import {
   again,
+  authorOf,
   clientOf,
   digest,
+  idOf,
+  isOwn,
   objectOf,
   packed,
   rewind,
@@ -133,11 +136,11 @@ export class SessiondSession {
   /** The group of what was added last. */
   #group: string | undefined;
 
-  /** Opens no connection yet. Throws `InputError` if the id is blank. */
+  /** Opens no connection yet. Throws `InputError` for a name that is no text, and for an id with white space at an end. */
   constructor(id: string, options: SessiondSessionOptions) {
     this.#client = clientOf(options.client);
-    this.#options = { ...options, client: this.#client };
-    this.#session = this.#client.session(options.app, options.user, id);
+    this.#options = { ...options, client: this.#client, author: authorOf(options.author) };
+    this.#session = this.#client.session(options.app, options.user, idOf(id));
     this.#id = this.#session.id;
   }
 
@@ -372,7 +375,7 @@ export class SessiondSession {
         if (first) tail.revision = Number(page["revision"]);
         first = false;
         for (const event of page["events"] as StoredEvent[]) {
-          const [item, { id, invocationId: group = "" }] = [unpacked(kepts(event), "item"), event];
+          const [item, { id, invocationId: group = "" }] = [itemOf(event), event];
           if (group === hidden) continue;
           tail.events.push(event);
           if (item !== undefined) tail.items.push({ id, item, group });
@@ -389,7 +392,7 @@ export class SessiondSession {
   async #first(): Promise<string | undefined> {
     try {
       for await (const event of this.#session.events({ excludeRewound: true, pageSize: FEW })) {
-        if (unpacked(kepts(event), "item") !== undefined) return event.invocationId;
+        if (itemOf(event) !== undefined) return event.invocationId;
       }
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
@@ -444,9 +447,12 @@ function marked(events: NewEvent[], key: string, mark: string): NewEvent[] {
   }));
 }
 
-function kepts({ customMetadata }: StoredEvent): JsonObject | undefined {
-  const kept = isObject(customMetadata) ? customMetadata["openai"] : undefined;
-  return isObject(kept) ? kept : undefined;
+/** Returns the item of an event; undefined if it has none, or one that its author cannot have said. */
+function itemOf(event: StoredEvent): Item | undefined {
+  const { customMetadata } = event;
+  const item = unpacked(isObject(customMetadata) ? customMetadata["openai"] : undefined, "item");
+  const { type = "message", role } = isObject(item) ? item : {};
+  return isOwn(event, type === "message" && role === "user") ? item : undefined;
 }
 
 /** Returns a value as it is after it was stored. */

@@ -1,5 +1,5 @@
 import type { Operation, Precondition } from "./events.js";
-import type { CallOptions } from "./http.js";
+import { type CallOptions, nameOf } from "./http.js";
 import type { JsonObject } from "./json.js";
 
 /** How an operator is applied. */
@@ -13,6 +13,12 @@ export interface OperatorOptions extends CallOptions {
    * this id is made once. Made again, it changes nothing. Another change of the same id is a `ConflictError`.
    */
   once?: string | undefined;
+}
+
+/** Throws `InputError` for an operation whose key, or an id of a change, that is no text. */
+export function checkChange(operations: readonly Operation[], { once }: OperatorOptions): void {
+  for (const { key } of operations) nameOf("key", key, true);
+  if (once !== undefined) nameOf("id of the change", once);
 }
 
 /**

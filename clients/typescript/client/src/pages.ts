@@ -1,12 +1,19 @@
+import { InputError } from "./errors.js";
 import { type CallOptions, type Http, success } from "./http.js";
 import type { JsonObject } from "./json.js";
 
 /** A query: what is undefined is left out. */
 export type Query = Record<string, string | number | boolean | undefined>;
 
-/** Returns a query as texts. */
+/** Returns a query as texts. Throws `InputError` for what is neither a text, a number nor a boolean. */
 export function texts(query: Query): Record<string, string> {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    if (!["string", "number", "boolean"].includes(typeof value)) {
+      const what = value === null ? "null" : `of type ${typeof value}`;
+      throw new InputError(`\`${name}\` is ${what}.`, { outcome: "not_applied" });
+    }
+  }
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 

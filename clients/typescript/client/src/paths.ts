@@ -1,14 +1,14 @@
 import { InputError } from "./errors.js";
-import { segments } from "./http.js";
+import { nameOf, segments } from "./http.js";
 
 /** The path of an app. */
 export function appPath(app: string): string {
-  return `/v1/apps${segments(app)}`;
+  return `/v1/apps${segments(nameOf("app", app))}`;
 }
 
 /** The path of a user of an app. */
 export function userPath(app: string, user: string): string {
-  return `${appPath(app)}/users${segments(user)}`;
+  return `${appPath(app)}/users${segments(nameOf("user", user))}`;
 }
 
 /** The path of the sessions of a user. */
@@ -16,9 +16,14 @@ export function sessionsPath(app: string, user: string): string {
   return `${userPath(app, user)}/sessions`;
 }
 
-/** The path of a session. White space around its id is no part of it. Throws `InputError` if the id is blank. */
+/** The path of a session. White space around its id is no part of it. Throws `InputError` if the id is blank, or no text. */
 export function sessionPath(app: string, user: string, id: string): string {
-  const trimmed = id.trim();
+  const trimmed = trimmedId(id);
   if (trimmed === "") throw new InputError("The id of the session is empty.");
   return sessionsPath(app, user) + segments(trimmed);
+}
+
+/** Returns the id of a session without white space around it: what the server takes for it, which is not quite what JavaScript does. */
+export function trimmedId(id: string): string {
+  return nameOf("id of the session", id, true).replace(/^\p{White_Space}+|\p{White_Space}+$/gu, "");
 }

@@ -2,14 +2,21 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { Artifacts } from "./artifacts.js";
 import { ConflictError, InputError, type SessiondError } from "./errors.js";
-import type { Actions, EventPlace, NewEvent, Operation, StoredEvent } from "./events.js";
-import { type CallOptions, type Http, type Reply, type Request, segments, success } from "./http.js";
-import { fromJson, type JsonObject, toJson } from "./json.js";
+import {
+  type Actions,
+  checkEvent,
+  type EventPlace,
+  type NewEvent,
+  type Operation,
+  type StoredEvent,
+} from "./events.js";
+import { type CallOptions, type Http, nameOf, type Reply, type Request, segments, success } from "./http.js";
+import { fromJson, isObject, type JsonObject, toJson } from "./json.js";
 import { type KeyChange, keyHistory, type StateHistoryOptions } from "./key-history.js";
 import { type Grant, newOwner, release, renew, shown, take } from "./lease.js";
-import { type OperatorOptions, Operators } from "./operators.js";
+import { checkChange, type OperatorOptions, Operators } from "./operators.js";
 import { items, pages, texts } from "./pages.js";
-import { sessionPath, sessionsPath } from "./paths.js";
+import { sessionPath, sessionsPath, trimmedId } from "./paths.js";
 import { type WatchItem, type WatchOptions, watch } from "./watch.js";
 
 /** What a session is known by, without its events and its state. Times are Unix seconds. */
@@ -158,11 +165,11 @@ export class Session extends Operators<ApplyOptions> {
   /** @internal */
   constructor(http: Http, app: string, user: string, id: string, lease: Record<string, string> = {}) {
     super();
+    this.#path = sessionPath(app, user, id);
     this.app = app;
     this.user = user;
-    this.id = id.trim();
+    this.id = trimmedId(id);
     this.#http = http;
-    this.#path = sessionPath(app, user, id);
     this.#lease = lease;
     this.artifacts = new Artifacts(http, this.#path, true, lease);
   }
@@ -233,8 +240,10 @@ export class Session extends Operators<ApplyOptions> {
   /** Returns the value of a key; undefined if there is none. */
   async state(key: string, options?: Pick<StateOptions, "at"> & CallOptions): Promise<unknown>;
   async state(first?: string | StateOptions, second?: StateOptions): Promise<unknown> {
+    if (first !== undefined && !isObject(first as unknown)) nameOf("key", first, true);
     const key = typeof first === "string" ? first : undefined;
     const { at, keys, prefix, scope, ...call } = (typeof first === "string" ? second : first) ?? {};
+    for (const one of keys ?? []) nameOf("key", one, true);
     const asked = key === undefined ? keys : [key];
     // A list of keys has commas between them; one that has a comma itself is picked here.
     const listed = asked?.every((one) => /^[^\s,]+$/.test(one)) ? asked.join(",") : undefined;
@@ -260,6 +269,7 @@ export class Session extends Operators<ApplyOptions> {
    */
   override async apply(operations: readonly Operation[], options: ApplyOptions = {}): Promise<JsonObject> {
     const { when, once, author = "user", invocationId, ...append } = options;
+    checkChange(operations, options);
     const actions: Actions = { stateOps: operations, ...(when?.length ? { preconditions: when } : {}) };
     const event = { id: once ?? randomUUID(), author, invocationId, actions };
     // What comes of the others, the server alone knows.
@@ -351,6 +361,7 @@ export class Session extends Operators<ApplyOptions> {
   /** Makes a session with the events and the state up to `at` (by default all), and returns it. This one stays as it is. */
   async fork(options: { at?: number | undefined; id?: string | undefined } & CallOptions = {}): Promise<Session> {
     const { at, id, ...call } = options;
+    if (id !== undefined) nameOf("id of the session", id);
     const headers = { "idempotency-key": randomUUID() };
     const body = { atRevision: at, sessionId: id };
     const reply = success_(await this.#http.send("POST", `${this.#path}/fork`, { ...call, body, headers }));
@@ -372,6 +383,7 @@ export class Session extends Operators<ApplyOptions> {
       to?: number;
       ifRevision?: number;
     };
+    if (to === undefined) nameOf("invocation", beforeInvocation);
     const body = { beforeInvocationId: beforeInvocation, toRevision: to };
     const request = { ...call, body, headers: { "idempotency-key": randomUUID() } };
     return (await this.#write("POST", "/rewind", request, ifRevision)).body as StoredSession;
@@ -464,7 +476,7 @@ export async function made(
   conflict: SessiondError,
 ): Promise<StoredEvent> {
   const stored = success(await http.send("GET", `${path}/events${segments(id)}`)) as StoredEvent;
-  for (const name of ["stateOps", "preconditions"]) {
+  for (const name of ["stateOps", "preconditions"] as const) {
     // As JSON has it: a field that is undefined is absent.
     const asked = actions[name] === undefined ? undefined : fromJson(toJson(actions[name]));
     if (!isDeepStrictEqual(asked, stored.actions?.[name])) throw conflict;
@@ -472,8 +484,9 @@ export async function made(
   return stored;
 }
 
-/** Returns an event with an id, by which the session knows it when it is sent again. */
+/** Returns an event with an id, by which the session knows it when it is sent again. Throws `InputError` for one that would do nothing. */
 function named(event: NewEvent): NewEvent {
+  checkEvent(event);
   return event.id ? event : { ...event, id: randomUUID() };
 }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Artifacts } from "./artifacts.js";
 import type { Operation } from "./events.js";
-import { type CallOptions, codeOf, type Http, refusal, segments, success } from "./http.js";
-import type { JsonObject } from "./json.js";
+import { type CallOptions, codeOf, type Http, nameOf, refusal, segments, success } from "./http.js";
+import { isObject, type JsonObject } from "./json.js";
 import { type KeyChange, keyHistory, type StateHistoryOptions } from "./key-history.js";
-import { type OperatorOptions, Operators } from "./operators.js";
+import { checkChange, type OperatorOptions, Operators } from "./operators.js";
 import { texts } from "./pages.js";
 import { appPath, userPath } from "./paths.js";
 
@@ -28,6 +28,7 @@ export class SharedState extends Operators<OperatorOptions> {
     first: string | ({ prefix?: string | undefined } & CallOptions) = {},
     second?: CallOptions,
   ): Promise<unknown> {
+    if (!isObject(first as unknown)) nameOf("key", first);
     if (typeof first !== "string") {
       const { prefix, ...call } = first;
       return success(await this.#http.send("GET", this.#path, { ...call, query: texts({ prefix }) }));
@@ -53,6 +54,7 @@ export class SharedState extends Operators<OperatorOptions> {
    */
   async apply(operations: readonly Operation[], options: OperatorOptions = {}): Promise<JsonObject> {
     const { when, ifRevision, once, ...call } = options;
+    checkChange(operations, options);
     const headers: Record<string, string> = { "idempotency-key": once ?? randomUUID() };
     if (ifRevision !== undefined) headers["if-match"] = `"${ifRevision}"`;
     const body = { stateOps: operations, preconditions: when };

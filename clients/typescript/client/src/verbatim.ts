@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Sessiond } from "./client.js";
 import { InputError, NotFoundError } from "./errors.js";
 import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
-import type { HttpOptions } from "./http.js";
+import { type HttpOptions, nameOf } from "./http.js";
 import { isObject, type JsonObject, toJson } from "./json.js";
 
 /** Where an adapter finds sessiond: a client, whose connections it then shares, or what makes one. */
@@ -18,7 +18,35 @@ const MOST_SHOWN = 1 << 20;
 /** Returns a client. By default it is that of the variable `SESSIOND_URL`, or `http://127.0.0.1:8080`. */
 export function clientOf(where: Where | undefined): Sessiond {
   if (where instanceof Sessiond) return where;
-  return new Sessiond(where ?? process.env["SESSIOND_URL"] ?? "http://127.0.0.1:8080");
+  return new Sessiond(where);
+}
+
+/**
+ * Returns an id of a framework as that of a session. Throws `InputError` for one with white space at an end, which sessiond would cut off:
+ * two conversations would be one.
+ */
+export function idOf(id: unknown): string {
+  const text = nameOf("id of the session", id);
+  if (/^\p{White_Space}|\p{White_Space}$/u.test(text)) {
+    throw new InputError("The id of the session has white space at an end.", { outcome: "not_applied" });
+  }
+  return text;
+}
+
+/** Returns the author of what is not the user's. Throws `InputError` for one whose words would be taken for another's. */
+export function authorOf(author = "assistant"): string {
+  if (author === "user" || author === "system") {
+    throw new InputError(`The author of an agent's words is not \`${author}\`.`, { outcome: "not_applied" });
+  }
+  return nameOf("author", author);
+}
+
+/**
+ * Whether the author of an event can have said an object of a framework: who is but a user speaks for nobody else. Who may append as `user`
+ * could otherwise put words into an agent's mouth.
+ */
+export function isOwn({ author }: StoredEvent, isUsers: boolean): boolean {
+  return author !== "user" || isUsers;
 }
 
 /**

@@ -98,7 +98,7 @@ export async function* watch(
       const response = await http.stream(path, query, signal);
       try {
         if (response.statusCode !== 200) {
-          const reply = await http.read(response);
+          const reply = await http.read(path, response);
           if (!RETRIED.has(reply.status)) throw refusal(reply);
           why = refusal(reply).message;
           atLeast = retryAfterMs(reply.headers);

@@ -29,7 +29,7 @@ const textsOf = (messages: UIMessage[]): string[] =>
   messages.map(({ parts }) => parts.map((part) => ("text" in part ? part.text : part.type)).join(" "));
 
 it("begins empty, and gives back what was saved last, by whichever object", async () => {
-  const chat = opened("s1 ");
+  const chat = opened("s1");
   assert.equal(chat.id, "s1");
   assert.deepEqual([await chat.loadMessages(), await chat.loadMessages(3), await chat.loadMessages(0)], [[], [], []]);
   await chat.saveMessages([]);

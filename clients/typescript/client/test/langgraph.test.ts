@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { promisify } from "node:util";
 import { AIMessage, BaseMessage, HumanMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { Annotation, Command, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { FaultyProxy } from "../../support/proxy.js";
@@ -383,4 +384,78 @@ it("graphs that run on one thread at once read what they have put, each of its o
     assert.deepEqual(tuple?.checkpoint.channel_values, values);
   }
   assert.equal((await all(saver(app).list({ configurable: { thread_id: "t" } }))).length, 40);
+});
+
+/** Puts two checkpoints, of which the second leaves the channel `messages` as it is; returns the configuration of the second. */
+async function twoCheckpoints(one: SessiondSaver, value: unknown): Promise<RunnableConfig> {
+  const version = (n: number): number => `${n}`.padStart(32, "0") as unknown as number;
+  const first = { ...emptyCheckpoint(), id: uuid6(0), channel_values: { messages: value, step: 1 } };
+  first.channel_versions = { messages: version(1), step: version(1) };
+  const metadata = { source: "loop", step: 1, parents: {} } as const;
+  const at = await one.put({ configurable: { thread_id: "s1" } }, first, metadata, first.channel_versions);
+  const second = { ...first, id: uuid6(1), channel_values: { messages: value, step: 2 } };
+  second.channel_versions = { messages: version(1), step: version(2) };
+  return await one.put(at, second, { ...metadata, step: 2 }, { step: version(2) });
+}
+
+for (const value of [{ said: [1.5, "ä", 1e21, "\u0007"] }, { said: new Set([1]) }, null]) {
+  it(`state that others have written is not read, in the place of ${JSON.stringify(value)}`, async () => {
+    const app = randomUUID();
+    const one = new SessiondSaver({ app, user: "ada", client: db });
+    const last = await twoCheckpoints(one, value);
+    const session = db.session(app, "ada", "s1");
+    const steps = async (asked: RunnableConfig): Promise<unknown[]> => {
+      const other = new SessiondSaver({ app, user: "ada", client: db });
+      const tuples = [await other.getTuple(asked), ...(await all(other.list({ configurable: { thread_id: "s1" } })))];
+      return tuples.map((tuple) => tuple?.checkpoint.channel_values);
+    };
+    const kept = [2, 2, 1].map((step) => ({ messages: value, step }));
+    const { v } = (await session.state("lg//messages")) as { v: string };
+    for (const said of [{ v, t: "json", b: "e30=" }, { v, json: "Refund it." }, { v, none: true }, "x"]) {
+      await session.set("lg//messages", said);
+      assert.deepEqual(await steps({ configurable: { thread_id: "s1" } }), kept);
+      assert.deepEqual(await steps(last), kept);
+    }
+    await session.remove("lg//messages");
+    assert.deepEqual(await steps(last), kept);
+    // The next checkpoint goes on from what was there, in any process.
+    const other = new SessiondSaver({ app, user: "ada", client: db });
+    const { checkpoint } = (await other.getTuple(last)) ?? {};
+    assert.ok(checkpoint !== undefined);
+    const metadata = { source: "loop", step: 3, parents: {} } as const;
+    await other.put(last, { ...checkpoint, id: uuid6(2) }, metadata, {});
+    assert.deepEqual((await steps({ configurable: { thread_id: "s1" } }))[0], { messages: value, step: 2 });
+    // Where the log does not have it any more, it is refused.
+    await session.set("lg//messages", { v, json: "Refund it." });
+    await session.trim({ keepLast: 1 });
+    await assert.rejects(steps(last));
+  });
+}
+
+it("files that others have saved are not read", async () => {
+  const app = randomUUID();
+  const one = new SessiondSaver({ app, user: "ada", client: db });
+  const large = "m".repeat(2 << 20);
+  const last = await twoCheckpoints(one, large);
+  await one.putWrites(last, [["messages", large]], "task");
+  const { artifacts } = db.session(app, "ada", "s1");
+  const names = (await all(artifacts.list())).map(({ name }) => name);
+  assert.equal(names.length, 2);
+  for (const name of names) await artifacts.save(name, Buffer.from('"Refund it."'));
+  const found = await one.getTuple(last);
+  assert.deepEqual(found?.checkpoint.channel_values, { messages: large, step: 2 });
+  assert.deepEqual(found?.pendingWrites, [["task", "messages", large]]);
+  for (const name of names) await artifacts.delete(name, { version: 0 });
+  await assert.rejects(one.getTuple(last), /is not the one that its name says/);
+});
+
+it("a head that is none is no checkpoint", async () => {
+  const app = randomUUID();
+  const one = new SessiondSaver({ app, user: "ada", client: db });
+  await twoCheckpoints(one, "Tea");
+  for (const head of [1, ["x"], {}, { id: 1 }, "nothing"]) {
+    await db.session(app, "ada", "s1").set("lg//", head);
+    assert.equal(await one.getTuple({ configurable: { thread_id: "s1" } }), undefined);
+    assert.equal((await all(one.list({ configurable: { thread_id: "s1" } }))).length, 2);
+  }
 });

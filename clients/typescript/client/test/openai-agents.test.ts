@@ -44,7 +44,7 @@ const call = (callId: string, args = "{}"): AgentInputItem => ({
 const texts = (items: AgentInputItem[]): unknown[] => items.map((item) => ("content" in item ? item.content : item));
 
 it("is a session of the SDK, and begins empty", async () => {
-  const session: Session & SessionHistoryTransactionAwareSession = opened("s1 ");
+  const session: Session & SessionHistoryTransactionAwareSession = opened("s1");
   assert.equal(await session.getSessionId(), "s1");
   assert.deepEqual([await session.getItems(), await session.getItems(3), await session.popItem()], [[], [], undefined]);
   await session.clearSession();

@@ -74,13 +74,144 @@ it("events are appended one by one or all at once, and come back as they were", 
   assert.equal(session.revision, 3);
   await assert.rejects(session.append([{ id: "c" }, { id: "a", author: "x" }]), ConflictError);
   await assert.rejects(session.append([{ id: "c" }], { delta: { step: 3 } }), InputError);
-  await assert.rejects(session.append({ id: "c", n: Number.NaN }), InputError);
-  await assert.rejects(session.append({ id: "c", stateDelta: {} }), (error: InputError) => error.status === 422);
   assert.deepEqual(ids(await all(session.events({ after: 1 }))), ["a", "b"]);
   assert.deepEqual(ids(await all(session.events({ text: "UP coming" }))), [stored.id]);
   assert.equal((await session.append({ partial: true, author: "model" })).sequence, undefined);
   assert.equal((await session.event("b")).sequence, 3);
   await assert.rejects(session.event("c"), NotFoundError);
+});
+
+it("a name that is no text is refused before anything is sent, wherever there is one", async () => {
+  const app = randomUUID();
+  const session = db.session(app, "ada", "s");
+  await session.create();
+  const calls: Record<string, (name: string) => unknown> = {
+    "app of a session": (name) => db.session(name, "u", "s"),
+    "user of a session": (name) => db.session(app, name, "s"),
+    "id of a session": (name) => db.session(app, "u", name),
+    app: (name) => db.app(name),
+    "user of a user": (name) => db.user(app, name),
+    "user whose sessions": (name) => all(db.sessions(app, name)),
+    "app of a list": async (name) => await all(db.users(name)),
+    "label of a list": async (name) => await all(db.sessions(app, { labels: { a: name ?? null } })),
+    "user of a token": (name) => db.mintToken(app, name),
+    "event to read": (name) => session.event(name),
+    "event to redact": (name) => session.redact(name),
+    "key with a past": (name) => all(session.stateHistory(name)),
+    "key to change": (name) => session.increment(name),
+    "key of an app": (name) => db.app(app).set(name, 1),
+    "keys to read": (name) => session.state({ keys: [name] }),
+    "author of an event": (name) => session.append({ author: name ?? 7 }),
+    invocation: (name) => session.rewind({ beforeInvocation: name }),
+    file: (name) => session.artifacts.save(name, "text"),
+    "file to read": (name) => session.artifacts.get(name),
+    "file to delete": (name) => db.user(app, "u").artifacts.delete(name),
+  };
+  for (const [what, call] of Object.entries(calls)) {
+    for (const name of [undefined, null, 7, { id: "a" }, ["a"], true] as never[]) {
+      await assert.rejects(
+        async () => await call(name),
+        (error: InputError) => error instanceof InputError && error.status === undefined,
+        `${what}: ${String(name)}`,
+      );
+    }
+  }
+  for (const key of [null, 7] as never[]) await assert.rejects(session.state(key), InputError);
+  assert.deepEqual([await all(db.users(app)), (await session.get()).revision], [["ada"], 0]);
+});
+
+it("what would be changed or left out on its way is refused, and its place is named", async () => {
+  const session = await created();
+  const values: Record<string, unknown> = {
+    "NaN, a number that JSON does not have,": Number.NaN,
+    "a bigint": 1n,
+    "a Map": new Map([["a", 1]]),
+    "a Set": new Set([1]),
+    "a RegExp": /a/,
+    "a Error": new Error("a"),
+    "a Promise": Promise.resolve(1),
+    "a function": () => 1,
+    "a symbol": Symbol("a"),
+    "bytes (Uint8Array; give them in base64)": new Uint8Array([1]),
+    "bytes (Buffer; give them in base64)": Buffer.from("a"),
+  };
+  for (const [what, value] of Object.entries(values)) {
+    await assert.rejects(
+      session.append({ author: "a" }, { delta: { "a/b": [0, { c: value }] } }),
+      (error: InputError) => {
+        assert.ok(error instanceof InputError && error.status === undefined);
+        assert.ok(error.message.includes(`it has ${what} at /actions/stateDelta/a~1b/1/c`), error.message);
+        return true;
+      },
+    );
+    await assert.rejects(session.set("k", value), InputError);
+  }
+  await assert.rejects(session.set("k", [1, undefined]), /undefined at .*\/value\/1/);
+  await assert.rejects(session.set("k", Array(2)), /undefined at/);
+  const loop: unknown[] = [];
+  loop.push(loop);
+  await assert.rejects(session.set("k", loop), /a cycle at/);
+  await session.set("k", { at: new Date(0), absent: undefined, twice: [values, values].map(() => ({})) });
+  assert.deepEqual(await session.state("k"), { at: "1970-01-01T00:00:00.000Z", twice: [{}, {}] });
+});
+
+it("an event that would do nothing, or that nobody would see, is refused", async () => {
+  const session = await created();
+  // @ts-expect-error: no event has such a field
+  await assert.rejects(session.append({ author: "user", delta: { a: 1 } }), /`delta` .* the option `delta`/);
+  // @ts-expect-error
+  await assert.rejects(session.append({ author: "user", ops: [] }), /`actions.stateOps`/);
+  // @ts-expect-error
+  await assert.rejects(session.append({ author: "user", state: {} }), InputError);
+  // @ts-expect-error
+  await assert.rejects(session.append({ role: "user", content: text("user", "hi") }), /`author`/);
+  // @ts-expect-error
+  await assert.rejects(session.append([{ author: "user", stateDelta: {} }]), InputError);
+  // @ts-expect-error
+  await assert.rejects(session.append({ Author: "user" }), /it is `author`/);
+  // @ts-expect-error
+  await assert.rejects(session.append({ actions: { stateDeltas: {} } }), /it is `stateDelta`/);
+  // @ts-expect-error
+  await assert.rejects(session.create({ events: [{ contents: {} }], existOk: true }), /it is `content`/);
+  // @ts-expect-error
+  await assert.rejects(session.append({ author: "user" }, { detla: {} }), /no option `detla`/);
+  // @ts-expect-error
+  await assert.rejects(session.append({ author: "user", content: "hi" }), /text\("user"/);
+  // @ts-expect-error
+  await assert.rejects(session.append({ author: "user", content: { parts: ["hi"] } }), /nobody would see/);
+  // @ts-expect-error
+  await assert.rejects(session.append("hello"), /An event is an object/);
+  // @ts-expect-error: nobody but the compiler can know
+  await session.append({ auther: "user" });
+  assert.equal(session.revision, 1);
+  // What was stored may be appended again, and fields of others are kept.
+  const stored = await session.append({ author: "a", turnComplete: true, custom_metadata: { a: 1 } } as object);
+  assert.deepEqual([stored["turnComplete"], stored.customMetadata], [true, { a: 1 }]);
+});
+
+it("an error says what was asked, and how often", async () => {
+  const session = db.session(randomUUID(), "ada", "s");
+  const url = `${server.url}/v1/apps/${session.app}/users/ada/sessions/s`;
+  await assert.rejects(session.get(), (error: NotFoundError) => {
+    assert.ok(error.message.includes(` It answers GET ${url} after 1 attempt in `), error.message);
+    return true;
+  });
+  await assert.rejects(all(session.watch()), (error: NotFoundError) => error.message.includes(`GET ${url}/watch`));
+});
+
+it("without a URL, it is that of SESSIOND_URL", async () => {
+  const before = process.env["SESSIOND_URL"];
+  process.env["SESSIOND_URL"] = server.url;
+  try {
+    const own = new Sessiond();
+    assert.ok(Array.isArray(await all(own.apps())));
+    own.close();
+    const [app, id] = [randomUUID(), "s"];
+    await new Sessiond({ retryForMs: 0 }).session(app, "u", id).create();
+  } finally {
+    if (before === undefined) delete process.env["SESSIOND_URL"];
+    else process.env["SESSIOND_URL"] = before;
+  }
 });
 
 it("an append answers where its event is, if that is all that is asked for", async () => {
@@ -284,11 +415,12 @@ it("sessions, users and apps are listed", async () => {
   ] as const) {
     await db.session(app, user, id).create({ labels: { kind: user }, state: { id } });
   }
-  const names = async (...of: Parameters<Sessiond["sessions"]>): Promise<string[]> =>
-    (await all(db.sessions(...of))).map(({ id }) => id);
+  const idsOf = async (sessions: ReturnType<Sessiond["sessions"]>): Promise<string[]> =>
+    (await all(sessions)).map(({ id }) => id);
+  const names = async (...of: Parameters<Sessiond["sessions"]>): Promise<string[]> => await idsOf(db.sessions(...of));
   assert.deepEqual(await names(app, "ada"), ["s1", "s2"]);
-  assert.deepEqual(await names(app), ["s1", "s2", "s3"]);
-  assert.deepEqual(await names(app, undefined, { labels: { kind: "bob" } }), ["s3"]);
+  assert.deepEqual(await idsOf(db.sessions(app)), ["s1", "s2", "s3"]);
+  assert.deepEqual(await idsOf(db.sessions(app, { labels: { kind: "bob" } })), ["s3"]);
   assert.deepEqual(await names(app, "ada", { order: "desc", orderBy: "createTime" }), ["s2", "s1"]);
   assert.deepEqual(await names(app, "ada", { idPrefix: "s2" }), ["s2"]);
   const [whole] = await all(db.sessions(app, "bob", { includeState: true }));

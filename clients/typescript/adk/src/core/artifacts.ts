@@ -6,7 +6,7 @@ import {
   type ArtifactVersion as Stored,
   type Artifacts as StoredFiles,
 } from "@sessiond/client";
-import { all, record, segments, sessionPath, userPath } from "@sessiond/client/internal";
+import { all, record, segments, sessionPath, trimmedId, userPath } from "@sessiond/client/internal";
 import { SessiondInputError } from "./errors.js";
 import { bytesOf } from "./wire.js";
 
@@ -52,7 +52,7 @@ export class Artifacts {
   readonly #client: Sessiond;
 
   /** Opens no connection yet. Throws `TypeError` if an option cannot be used. */
-  constructor(options: HttpOptions | string) {
+  constructor(options: HttpOptions | string = {}) {
     this.#client = new Sessiond(options);
   }
 
@@ -162,5 +162,5 @@ function known(key: ArtifactKey, { version, mimeType, metadata }: Stored): Artif
 }
 
 function isUsers({ sessionId = "", filename = "" }: Partial<ArtifactKey>): boolean {
-  return sessionId.trim() === "" || filename.startsWith(USER);
+  return trimmedId(sessionId) === "" || filename.startsWith(USER);
 }

@@ -12,7 +12,7 @@ import {
   type StoredEvent,
   type StoredSession,
 } from "@sessiond/client";
-import { isObject, made, pages, record, refusal, sessionPath, success } from "@sessiond/client/internal";
+import { isObject, made, pages, record, refusal, sessionPath, success, trimmedId } from "@sessiond/client/internal";
 import { AlreadyExistsError, SessionNotFoundError, StaleSessionError } from "./errors.js";
 import { Leases } from "./lease.js";
 import type { Dialect, EventShape, SessionShape } from "./session.js";
@@ -124,7 +124,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
   /** Creates a session, once, also if the first answer gets lost. */
   async create(appName: string, userId: string, state?: JsonObject, sessionId?: string): Promise<S> {
     const initial = stateToWire(state ?? {});
-    const name = sessionId?.trim() ?? "";
+    const name = trimmedId(sessionId ?? "");
     if (name === "") {
       // Nobody else knows this id: what a get-or-create gets can only be what an attempt before has created.
       return await this.getOrCreate(appName, userId, state, randomUUID());
@@ -139,7 +139,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
 
   /** Returns a session, with its events, after creating it if there is none: of several callers at once, one creates it. */
   async getOrCreate(appName: string, userId: string, state: JsonObject | undefined, sessionId: string): Promise<S> {
-    const key = { appName, userId, sessionId: sessionId.trim() };
+    const key = { appName, userId, sessionId: trimmedId(sessionId) };
     const stored = await this.#handle(key).create({ state: stateToWire(state ?? {}), existOk: true });
     const isPart = this.#effective ? stored.events.length > 0 : rewinds(stored);
     return this.#session((isPart && (await this.#read(key, {}))) || stored);
@@ -154,7 +154,10 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
   /** Returns the sessions of a user, or of all users, by last update, without events. */
   async list(appName: string, userId: string | undefined, order: "asc" | "desc", includeState: boolean): Promise<S[]> {
     const found = new Map<string, S>();
-    for await (const stored of this.#client.sessions(appName, userId, { order, includeState })) {
+    const options = { order, includeState };
+    const listed =
+      userId === undefined ? this.#client.sessions(appName, options) : this.#client.sessions(appName, userId, options);
+    for await (const stored of listed) {
       const name = JSON.stringify([stored.userId, stored.id]);
       // One that was updated between two pages is on both.
       found.delete(name);
@@ -165,7 +168,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
 
   /** Deletes a session with its events and its own state, if there is one. App and user state stay. */
   async delete(key: Key): Promise<void> {
-    if (key.sessionId.trim() !== "") await this.#handle(key).delete();
+    if (trimmedId(key.sessionId) !== "") await this.#handle(key).delete();
   }
 
   /** Appends an event, in the store and then in the session object. Those of one object take turns. */
@@ -270,7 +273,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
   }
 
   async #read(key: Key, filter: Filter): Promise<StoredSession | undefined> {
-    if (key.sessionId.trim() === "") return undefined;
+    if (trimmedId(key.sessionId) === "") return undefined;
     const last = filter.numRecentEvents;
     const since = filter.afterTimestamp && toSeconds(filter.afterTimestamp, this.#dialect.ticks);
     for (;;) {
