@@ -410,7 +410,7 @@ statements! { words,
     /// The event that removed values of the event `$5`, the last one if there are several.
     removal: format!("select coalesce(max(sequence), 0) from events where {OF_INCARNATION} and redaction = 0 - $5"),
     raise: "update sessions set metadata_revision = $5, \
-              creation_digest = case when creation_digest is not null then $6 end \
+              creation_digest = case when creation_digest is null then creation_digest else $6 end \
             where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4",
     /// Removes the values that held from the revision `$5` on; `$6` are the nodes where they may be filed.
     take_values: format!(

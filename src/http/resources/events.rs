@@ -106,8 +106,9 @@ pub async fn append(mut call: Call) -> Result<Answer, Problem> {
         text = format!("[{text}]");
     }
     let status = if fresh > 0 { StatusCode::CREATED } else { StatusCode::OK };
-    let answer = Answer::new(status).replayed(fresh == 0 && replayed > 0);
-    let answer = appended.tag.into_iter().fold(answer, Answer::tag);
+    // That of no session is what a precondition of the first append takes.
+    let tag = appended.tag.map_or_else(|| "\"0\"".to_owned(), |tag| tag.to_string());
+    let answer = Answer::new(status).tag(tag).replayed(fresh == 0 && replayed > 0);
     let answer = if appended.created { answer.header(reply::SESSIOND_CREATED, "true") } else { answer };
     Ok(answer.json(text))
 }
