@@ -76,8 +76,7 @@ pub trait Blobs: Send + Sync {
     /// Reads a range, which lies within the bytes. A failure that may pass is met with patience before it ends the stream.
     fn read(&self, blob: &Blob, range: Range<u64>) -> Parts;
 
-    /// Removes what a store has of bytes that the database has claimed for that, and the unfinished upload of that name. Bytes that are not
-    /// there are removed. What the database has is not touched.
+    /// Removes bytes that the database has claimed for that, and the unfinished upload of that name. Bytes that are not there are removed.
     ///
     /// # Errors
     /// The place for bytes fails.
