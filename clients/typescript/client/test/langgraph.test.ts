@@ -427,7 +427,7 @@ for (const value of [{ said: [1.5, "ä", 1e21, "\u0007"] }, { said: new Set([1])
     assert.deepEqual((await steps({ configurable: { thread_id: "s1" } }))[0], { messages: value, step: 2 });
     // Where the log does not have it any more, it is refused.
     await session.set("lg//messages", { v, json: "Refund it." });
-    await session.trim({ keepLast: 1 });
+    await session.trim({ before: 2 });
     await assert.rejects(steps(last));
   });
 }
