@@ -78,7 +78,7 @@ export class Sessiond {
     const [user, options] = isObject(first) ? [undefined, first as SessionsOptions] : [nameOf("user", first), second];
     const { labels = {}, idPrefix, userPrefix, forkedFrom, orderBy, order, includeState, ...call } = options;
     const query: Query = { idPrefix, userPrefix, forkedFrom, orderBy, order, includeState };
-    for (const [name, value] of Object.entries(labels)) query[`label.${name}`] = value;
+    for (const [name, value] of Object.entries(labels)) query[`label.${name}`] = nameOf("label", value, true);
     const path = user === undefined ? `${appPath(app)}/sessions` : sessionsPath(app, user);
     return items(this.http, path, "sessions", query, call);
   }
