@@ -105,7 +105,7 @@ async def test_an_event_that_adk_refuses_does_not_take_the_session_with_it(
             "actions": {"escalate": "hunter2", "transferToAgent": "b", "stateDelta": {"k": 3}},
         },
         # No fields of an event, but arguments of ADK's constructor.
-        {"author": "agent", "message": "hunter2", "state": "x", "node_path": 1, "route": 1, "content": {"parts": []}},
+        {"author": "agent", "message": "hunter2", "node_path": 1, "route": 1, "content": {"parts": []}},
     ]
     stored = plain.post(f"/apps/{app}/users/u/sessions/{session.id}/events", json=events).json()
 
