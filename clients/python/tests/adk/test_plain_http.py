@@ -128,7 +128,7 @@ async def test_an_event_that_adk_refuses_does_not_take_the_session_with_it(
         **{name: events[1][name] for name in ("customMetadata", "longRunningToolIds", "turnComplete")},
     }
     assert second.custom_metadata["sessiond_unknown"] == {"content": events[1]["content"]}
-    arguments = {name: events[2][name] for name in ("message", "state", "node_path", "route")}
+    arguments = {name: events[2][name] for name in ("message", "node_path", "route")}
     assert (third.error_message, third.actions.state_delta) == (None, {})
     assert third.custom_metadata == {"sessiond_unknown": arguments}
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
