@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::array::{Pages, array, quoted};
 use crate::domain::access::Role;
-use crate::domain::artifact::{Frame, Part, Place, Version, Wanted, parse_metadata};
+use crate::domain::artifact::{Frame, Kind, Part, Place, Version, Wanted, parse_metadata};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{ArtifactName, segment};
 use crate::domain::json::{Json, ObjectText, RawJson};
@@ -126,8 +126,8 @@ pub async fn get_version(call: Call) -> Result<Answer, Problem> {
 async fn load(call: Call, wanted: Wanted) -> Result<Answer, Problem> {
     let (place, name) = call.names.artifact()?;
     let (version, blob) = call.service.artifact(&place, &name, wanted, call.deadline).await?;
-    // As ADK has it, an artifact without content is none: its rewind leaves such a one of what was not there.
-    if version.content.bytes.is_some_and(|(size, _)| size == 0) {
+    // As ADK has it, no bytes are no artifact: its rewind leaves such a one of what was not there.
+    if version.content.kind == Kind::Bytes && version.content.bytes.is_some_and(|(size, _)| size == 0) {
         return Err(Error::ArtifactNotFound.into());
     }
     let tag = version.tag();

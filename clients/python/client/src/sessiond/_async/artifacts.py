@@ -51,7 +51,7 @@ class AsyncFile:
                 if response.status_code != 200:
                     raise (await self._http.read(response)).error
                 unpacked(response.headers)
-                async for piece in response.aiter_raw():
+                async for piece in response.aiter_bytes():
                     yield piece
         except NoAnswer as error:
             raise self._http.failed(f"{str(error).capitalize()}. (GET {self._http.url(self._path)})") from None

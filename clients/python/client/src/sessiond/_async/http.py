@@ -212,7 +212,7 @@ class AsyncHttp:
         content = bytearray()
         try:
             unpacked(response.headers)
-            async for piece in response.aiter_raw():
+            async for piece in response.aiter_bytes():
                 content += piece
                 held(len(content))
         except NoAnswer as error:

@@ -58,7 +58,7 @@ async def exchange(client: httpx.AsyncClient, limit: float, method: str, url: st
     with anyio.fail_after(limit):
         async with client.stream(method, url, **request) as response:
             unpacked(response.headers)
-            async for piece in response.aiter_raw():
+            async for piece in response.aiter_bytes():
                 content += piece
                 held(len(content))
     return Answer(response.status_code, response.headers, bytes(content))

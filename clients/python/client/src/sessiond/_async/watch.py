@@ -44,7 +44,7 @@ async def watch(
                     raise SessiondError(f"The answer to a watch is not sessiond's. (GET {http.url(path)})", status=200)
                 else:
                     unpacked(response.headers)
-                    async for chunk in response.aiter_raw():
+                    async for chunk in response.aiter_bytes():
                         for frame in parser.feed(chunk):
                             if frame.name == "bye":
                                 ended = f"sessiond ended the stream: {_object(frame).get('reason')}"

@@ -52,7 +52,7 @@ class File:
                 if response.status_code != 200:
                     raise (self._http.read(response)).error
                 unpacked(response.headers)
-                yield from response.iter_raw()
+                yield from response.iter_bytes()
         except NoAnswer as error:
             raise self._http.failed(f"{str(error).capitalize()}. (GET {self._http.url(self._path)})") from None
         except httpx.TransportError as error:

@@ -213,7 +213,7 @@ class Http:
         content = bytearray()
         try:
             unpacked(response.headers)
-            for piece in response.iter_raw():
+            for piece in response.iter_bytes():
                 content += piece
                 held(len(content))
         except NoAnswer as error:

@@ -59,7 +59,7 @@ def exchange(client: httpx.Client, limit: float, method: str, url: str, **reques
     try:
         with client.stream(method, url, timeout=timeout, **request) as response:
             unpacked(response.headers)
-            for piece in response.iter_raw():
+            for piece in response.iter_bytes():
                 content += piece
                 held(len(content))
                 if time.monotonic() > ends:

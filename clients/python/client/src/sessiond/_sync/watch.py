@@ -43,7 +43,7 @@ def watch(http: Http, path: str, *, after: str | int | None, include_state: bool
                     raise SessiondError(f"The answer to a watch is not sessiond's. (GET {http.url(path)})", status=200)
                 else:
                     unpacked(response.headers)
-                    for chunk in response.iter_raw():
+                    for chunk in response.iter_bytes():
                         for frame in parser.feed(chunk):
                             if frame.name == "bye":
                                 ended = f"sessiond ended the stream: {_object(frame).get('reason')}"
