@@ -90,7 +90,7 @@ on_both_databases! {
         server.create(MIXED).await;
         for (path, keys, expected, tag) in [
             (USER_STATE, "m,none,lg/u,m", r#"{"lg/u":8,"m":9}"#, "\"1\""),
-            (APP_STATE, "b,app:b,user:m", r#"{"b":11}"#, "\"1\""),
+            (APP_STATE, "b,u", r#"{"b":11}"#, "\"1\""),
             (APP_STATE, "", "{}", "\"1\""),
             ("/v1/apps/app/users/other/state", "m", "{}", "\"0\""),
         ] {
@@ -99,6 +99,7 @@ on_both_databases! {
             let same = server.get(format!("{path}?keys={}", segment(keys))).header("if-none-match", tag).await;
             assert_eq!(same.status, 304);
         }
+        server.get(format!("{APP_STATE}?keys=b,app:b")).await.invalid(&["keys"]);
         server.get(format!("{USER_STATE}?keys={}", vec!["k"; 10_001].join(","))).await.problem(413, "payload_too_large");
     }
 
