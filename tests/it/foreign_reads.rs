@@ -131,7 +131,12 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
         });
         server.post(format!("/v1/apps/{app}/users/{user}/sessions")).bearer(admin).json(body).await.expect(201);
         for place in ["sessions/s/artifacts/f?event=none", "artifacts/f"] {
-            server.put(format!("/v1/apps/{app}/users/{user}/{place}")).bearer(admin).await.expect(201);
+            server
+                .put(format!("/v1/apps/{app}/users/{user}/{place}"))
+                .bearer(admin)
+                .body("text/plain", "a file")
+                .await
+                .expect(201);
         }
     }
     let key = json!({"name": "n", "role": "agent", "apps": ["a"], "users": ["u"]});
