@@ -14,7 +14,8 @@ mod jwks;
 mod none;
 #[cfg(feature = "jwt")]
 mod signature;
-#[cfg(all(test, feature = "jwt"))]
+#[cfg(test)]
+#[cfg(feature = "jwt")]
 mod testing;
 
 use std::path::PathBuf;
