@@ -255,7 +255,7 @@ it("the first append makes the session, if it is asked to", async () => {
   const session = db.session(randomUUID(), "ada", "s");
   await assert.rejects(session.append({ id: "1" }), NotFoundError);
   await assert.rejects(session.append({ id: "1" }, { create: true, ifRevision: 7 }), StaleError);
-  assert.deepEqual(await session.append({ partial: true }, { create: true }), { partial: true });
+  assert.deepEqual(await session.append({ id: "0", partial: true }, { create: true }), { id: "0", partial: true });
   await assert.rejects(session.get(), NotFoundError);
   const stored = await session.append({ id: "1" }, { create: true, ifRevision: 0, delta: { "user:n": 1 } });
   assert.deepEqual(await session.append(stored, { create: true, ifRevision: 0 }), stored);
