@@ -9,6 +9,8 @@ Prints as JSON, or writes to `--out`, for SQLite, PostgreSQL, and PostgreSQL wit
 - up, down: MiB a second of one file of 64 MiB, and as a ratio to `dd` with fsync to the same disk, in turns
 - memory: by how many bytes the server's peak was above what it had idle, with 64 such uploads at once
 - save: files of 4 KiB saved a second at 64 connections, as a ratio to appends, in turns
+- removal: of a session with 3,000 files of 300 bytes that is deleted, how many the sweep removes a second, and after how many seconds
+  the erasure of another user is done meanwhile
 - list: the median of a first page of a session with 10,000 files, as a ratio to that of one with 10, in turns
 
 Of docs/benchmarks/artifacts.json, bench/report.py makes a part of docs/benchmarks.md.
@@ -32,6 +34,7 @@ from lab import Load, PostgreSQL, Sessiond, forget_peak, memory, say
 MIB = 2**20
 SIZE = 64 * MIB
 FILES = 10_000
+REMOVED = 3_000
 
 
 def main() -> None:
@@ -96,6 +99,8 @@ def of_store(options: argparse.Namespace, folder: Path, source: Path, url: str, 
         lists = [listed(load, server, name, options) for _ in range(options.rounds) for name in ("many", "few")]
         result["list"] = in_turns(lists)
         say(f"lists: {result['list']}")
+        result["removal"] = removal(server)
+        say(f"removal: {result['removal']}")
         result["memory"] = at_once(server, body, options.uploads)
         say(f"{options.uploads} uploads: {result['memory'] / MIB:.1f} MiB")
     return result
@@ -166,6 +171,26 @@ def listed(load: Load, server: Sessiond, name: str, options: argparse.Namespace)
     if result["errors"]:
         raise SystemExit(f"list-files: {result}")
     return result["p50"]
+
+
+def removal(server: Sessiond) -> dict[str, float]:
+    gone = session("removed", "removed")
+    for path in (gone, session("erased", "erased")):
+        ask(server, "PUT", path, b"{}")
+    for number in range(REMOVED):
+        ask(server, "PUT", f"{gone}/artifacts/f{number}?event=none", b"x" * 300)
+    ask(server, "DELETE", gone)
+    begun = time.monotonic()
+    took = {user: erased(server, user) - begun for user in ("erased", "removed")}
+    return {"files_per_second": REMOVED / took["removed"], "erasure_seconds": took["erased"]}
+
+
+def erased(server: Sessiond, user: str) -> float:
+    """When the erasure of a user is done: not before its files are removed."""
+    erasure = json.loads(ask(server, "POST", f"/v1/apps/bench/users/{user}/erasure", b"{}"))
+    while json.loads(ask(server, "GET", f"/v1/erasures/{erasure['id']}"))["state"] != "done":
+        time.sleep(0.02)
+    return time.monotonic()
 
 
 def at_once(server: Sessiond, body: bytes, uploads: int) -> int:

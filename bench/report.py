@@ -517,6 +517,10 @@ class Report:
                 is_met = ratio >= 0.5 if what == "save" else ratio <= 1.2
                 medians = f"{figure(measured)} : {figure(yardstick)}{unit}"
                 rows.append([f"{titles[name]}: {title}", medians, ratio, is_met, "≥ 0.5" if what == "save" else "≤ 1.2"])
+            if removal := found.get("removal"):
+                figures = f"{whole(removal['files_per_second'])}/s, {figure(removal['erasure_seconds'])} s"
+                is_met = removal["erasure_seconds"] <= 5
+                rows.append([f"{titles[name]}: deleted files removed, an erasure meanwhile", figures, None, is_met, "≤ 5 s"])
             memory = found["memory"] / MIB
             title = "resident memory above idle with 64 uploads of 64 MiB at once"
             rows.append([f"{titles[name]}: {title}", f"{memory:.1f} MiB", None, memory <= 64, "≤ 64 MiB"])

@@ -49,6 +49,8 @@ create table sessions (
     lost_user_through     bigint,
     lost_app_from         bigint,
     lost_app_through      bigint,
+    lost_files_from       bigint,
+    lost_files_through    bigint,
     -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
     -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
     lease_epoch           bigint not null default 0,
@@ -366,6 +368,8 @@ create index artifact_places_of_users on artifact_places (app_name, user_id) whe
 
 -- `next`: the version that the next save gets; none is given twice, also if it was removed. `latest`: the last version that is there, or
 -- null. `versions`: how many are there.
+-- `named`: the highest version that events of the session, or of any session of the user, named without it being here: the next save
+-- gets a higher number, unless it asks for this one.
 create table artifact_names (
     app_name    text collate "C" not null,
     user_id     text collate "C" not null,
@@ -375,6 +379,7 @@ create table artifact_names (
     next        bigint not null,
     latest      bigint,
     versions    bigint not null,
+    named       bigint,
     constraint artifact_names_pkey primary key (app_name, user_id, session_id, incarnation, name)
 ) with (fillfactor = 70);
 

@@ -47,6 +47,8 @@ create table sessions (
     lost_user_through     integer,
     lost_app_from         integer,
     lost_app_through      integer,
+    lost_files_from       integer,
+    lost_files_through    integer,
     -- The lease: how often one was granted, and who holds it; all but the epoch is null if nobody does. `lease_ttl` is by how
     -- much an append under it extends it; `lease_all`: it excludes writes without a lease.
     lease_epoch           integer not null default 0,
@@ -362,6 +364,8 @@ create index artifact_places_of_users on artifact_places (app_name, user_id) whe
 
 -- `next`: the version that the next save gets; none is given twice, also if it was removed. `latest`: the last version that is there, or
 -- null. `versions`: how many are there.
+-- `named`: the highest version that events of the session, or of any session of the user, named without it being here: the next save
+-- gets a higher number, unless it asks for this one.
 create table artifact_names (
     app_name    text not null,
     user_id     text not null,
@@ -371,6 +375,7 @@ create table artifact_names (
     next        integer not null,
     latest      integer,
     versions    integer not null,
+    named       integer,
     constraint artifact_names_pkey primary key (app_name, user_id, session_id, incarnation, name)
 ) without rowid;
 

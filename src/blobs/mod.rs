@@ -76,7 +76,8 @@ pub trait Blobs: Send + Sync {
     /// Reads a range, which lies within the bytes. A failure that may pass is met with patience before it ends the stream.
     fn read(&self, blob: &Blob, range: Range<u64>) -> Parts;
 
-    /// Removes bytes that the database has claimed for that, and the unfinished upload of that name. Bytes that are not there are removed.
+    /// Removes what a store has of bytes that the database has claimed for that, and the unfinished upload of that name. Bytes that are not
+    /// there are removed. What the database has is not touched.
     ///
     /// # Errors
     /// The place for bytes fails.

@@ -66,6 +66,20 @@ pub fn places(
     Ok(Arc::new(Places::new(rows, stores, takes_new, instance(salt), metrics)))
 }
 
+/// Tries the folder that takes what is new, if one does. No bucket is asked: it may be gone, and come back.
+///
+/// # Errors
+/// This process may not write into it; in words for an operator.
+pub async fn check(settings: &BlobSettings) -> Result<(), String> {
+    match settings.stores.first() {
+        Some(ArtifactStore::Objects(address @ Address::Folder(path))) => {
+            let checked = Folder::new(path.clone(), settings.patience).check().await;
+            checked.map_err(|error| format!("{address}: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Opens a store. `patience`: how long one step may take, with its repetitions.
 ///
 /// # Errors

@@ -133,7 +133,7 @@ impl Blobs for Places {
             let removed = store.remove(object, upload).await;
             counted(&self.metrics, "remove", begun.elapsed(), removed)?;
         }
-        self.database.remove(blob, None).await
+        Ok(())
     }
 
     async fn remove_strays(&self, shelf: u8, now: Micros) -> Result<()> {

@@ -111,12 +111,13 @@ pub struct Exported {
     pub more: bool,
 }
 
-/// The ranges of sequences of an imported session for which the user and app state that the events saw is unknown. The base
-/// counts as an event.
+/// The ranges of sequences of an imported session for which the user and app state that the events saw is unknown, and in which they name
+/// files of the user that are not those which the user has here under these numbers. The base counts as an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lost {
     pub user: Option<(i64, i64)>,
     pub app: Option<(i64, i64)>,
+    pub files: Option<(i64, i64)>,
 }
 
 impl Lost {
@@ -128,7 +129,8 @@ impl Lost {
 
     /// Merges the ranges of another one; each becomes one range, which may cover more.
     pub fn add(&mut self, other: &Self) {
-        for (range, other) in [(&mut self.user, other.user), (&mut self.app, other.app)] {
+        let ranges = [(&mut self.user, other.user), (&mut self.app, other.app), (&mut self.files, other.files)];
+        for (range, other) in ranges {
             *range = match (*range, other) {
                 (Some((from, to)), Some((first, last))) => Some((from.min(first), to.max(last))),
                 (range, other) => range.or(other),
@@ -145,16 +147,17 @@ impl Lost {
                 <[i64; 2]>::try_from(numbers).ok().map(|[from, to]| Some((from, to)))
             }
         };
-        let read = range("user").zip(range("app")).map(|(user, app)| Self { user, app });
+        let read = range("user").zip(range("app")).zip(range("files"));
+        let read = read.map(|((user, app), files)| Self { user, app, files });
         if read.is_none() {
-            fields.refuse("unknownPast", "must have two sequences for `user` and for `app`");
+            fields.refuse("unknownPast", "must have two sequences for `user`, for `app` and for `files`");
         }
         read
     }
 
     fn push(&self, line: &mut ObjectText) {
         let mut ranges = ObjectText::default();
-        for (name, range) in [("user", self.user), ("app", self.app)] {
+        for (name, range) in [("user", self.user), ("app", self.app), ("files", self.files)] {
             if let Some((from, to)) = range {
                 ranges.push(name, &format!("[{from},{to}]"));
             }
@@ -735,6 +738,20 @@ pub struct ImportRows {
     pub now: Micros,
 }
 
+/// An artifact that events of an imported session name.
+#[derive(Debug)]
+pub struct NamedFile {
+    pub name: ArtifactName,
+    /// The version that is named last, and the revision that names it.
+    pub version: i64,
+    pub revision: i64,
+    pub first_revision: i64,
+    /// The lowest and the highest version that is named.
+    pub versions: (i64, i64),
+    /// It did not come along: a file that the user has under one of these numbers is another one.
+    pub is_elsewhere: bool,
+}
+
 /// Makes an imported session visible.
 #[derive(Debug)]
 pub struct ImportEnd {
@@ -754,8 +771,7 @@ pub struct ImportEnd {
     pub commit_time: Micros,
     /// Key, value, and the revision that wrote it.
     pub state: Vec<(String, RawJson, i64)>,
-    /// Which version of each artifact events name last, and the revision that does.
-    pub named: Vec<(String, i64, i64)>,
+    pub named: Vec<NamedFile>,
     /// How many versions of artifacts it has.
     pub versions: i64,
     pub sha256: [u8; 32],
@@ -1339,7 +1355,7 @@ mod tests {
             has_artifacts: true,
             redacted: 0,
             nearest_source: None,
-            lost: Lost { user: Some((1, 2)), app: None },
+            lost: Lost { user: Some((1, 2)), app: None, files: Some((2, 2)) },
             origin: None,
             imported_digest: None,
             state: None,

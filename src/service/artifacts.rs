@@ -1,11 +1,12 @@
 //! Artifacts: files of sessions and users. Their bytes come and go part by part; memory does not grow with them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::future::join_all;
 use futures_util::{Stream, StreamExt as _};
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinHandle;
@@ -21,7 +22,7 @@ use crate::domain::artifact::{
     SaveEvent, SavedBlob, StoreFault, Version, VersionPage, Wanted,
 };
 use crate::domain::event::cost;
-use crate::domain::ids::{ArtifactName, IdempotencyKey, SessionKey};
+use crate::domain::ids::{AppName, ArtifactName, IdempotencyKey, SessionKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
 use crate::domain::query::{SessionQuery, SessionView, StateFilter};
@@ -453,37 +454,95 @@ impl Service {
 
     /// Removes the bytes that no version holds: what uploads left that were cut, and what versions left that are gone.
     pub(super) async fn sweep_blobs(&self, limit: Duration) -> std::result::Result<(), StoreError> {
-        const PAGE: usize = 100;
+        const PAGE: usize = 200;
         let mut failing = HashSet::new();
         loop {
-            let begun = Instant::now();
-            let loose = self.store.loose_blobs(self.clock.now(), PAGE, begun + limit).await?;
-            for LooseBlob { blob, upload } in &loose {
-                let begun = Instant::now();
-                if self.store.claim_blob(&blob.key, self.clock.now(), begun + limit).await? {
-                    let store = blob.object.as_ref().map(|(store, _)| store);
-                    // One that fails is not asked again for each of its objects.
-                    let removed = match failing.contains(&store.cloned()) {
-                        true => Err(BlobError::Elsewhere(StoreFault::Fails("fails".to_owned()))),
-                        false => self.blobs.remove(blob, upload.as_deref()).await,
-                    };
-                    match removed {
-                        Ok(()) | Err(BlobError::Missing | BlobError::Refused(_)) => self.metrics.orphan_removed(),
-                        Err(BlobError::Elsewhere(fault)) => {
-                            if failing.insert(store.cloned()) {
-                                self.artifact_store_failed(&fault);
-                            }
-                            self.store.postpone_blob(&blob.key, self.clock.now(), begun + limit).await?;
-                        }
-                        Err(BlobError::Store(error)) => return Err(error),
-                    }
-                }
-                rest(begun).await;
+            let loose = self.store.loose_blobs(self.clock.now(), PAGE, Instant::now() + limit).await?;
+            let mut apps: BTreeMap<&AppName, Vec<&LooseBlob>> = BTreeMap::new();
+            for one in &loose {
+                apps.entry(&one.blob.key.user.app).or_default().push(one);
+            }
+            for (app, loose) in apps {
+                self.remove_loose(app, loose, &mut failing, limit).await?;
+            }
+            if loose.iter().any(|one| one.is_erased) {
+                self.to_sweep.notify_one();
             }
             if loose.len() < PAGE {
                 return Ok(());
             }
         }
+    }
+
+    /// Removes some of an app. `failing`: stores that are not asked again.
+    async fn remove_loose(
+        &self,
+        app: &AppName,
+        mut loose: Vec<&LooseBlob>,
+        failing: &mut HashSet<String>,
+        limit: Duration,
+    ) -> std::result::Result<(), StoreError> {
+        /// How many objects are removed at once.
+        const AT_ONCE: usize = 8;
+        /// How many bytes of the database one transaction removes, and of how large a blob it removes all.
+        const BYTES: u64 = 4 << 20;
+        const SMALL: u64 = 1 << 20;
+        let begun = Instant::now();
+        let keys: Vec<&BlobKey> = loose.iter().map(|one| &one.blob.key).collect();
+        let claimed = self.store.claim_blobs(app, &keys, self.clock.now(), begun + limit).await?;
+        rest(begun).await;
+        loose.retain(|one| claimed.contains(&one.blob.key.id));
+        let (elsewhere, mut removed): (Vec<_>, Vec<_>) = loose.into_iter().partition(|one| one.blob.object.is_some());
+        for some in elsewhere.chunks(AT_ONCE) {
+            let tried = some.iter().map(async |one| match &one.blob.object {
+                Some((store, _)) if failing.contains(store) => {
+                    Err(BlobError::Elsewhere(StoreFault::Fails("fails".to_owned())))
+                }
+                _ => self.blobs.remove(&one.blob, one.upload.as_deref()).await,
+            });
+            for (one, tried) in some.iter().zip(join_all(tried).await) {
+                match tried {
+                    Ok(()) | Err(BlobError::Missing | BlobError::Refused(_)) => removed.push(one),
+                    Err(BlobError::Elsewhere(fault)) => {
+                        let store = one.blob.object.as_ref().map(|(store, _)| store.clone());
+                        if failing.insert(store.unwrap_or_default()) {
+                            self.artifact_store_failed(&fault);
+                        }
+                        let begun = Instant::now();
+                        self.store.postpone_blob(&one.blob.key, self.clock.now(), begun + limit).await?;
+                    }
+                    Err(BlobError::Store(error)) => return Err(error),
+                }
+            }
+        }
+        // Of an upload that was cut the size is not known.
+        let is_small = |one: &&LooseBlob| one.blob.object.is_some() || (1..=SMALL).contains(&one.blob.size);
+        let (small, large): (Vec<_>, Vec<_>) = removed.into_iter().partition(is_small);
+        let mut left = &*small;
+        while !left.is_empty() {
+            let mut bytes = 0;
+            let fits = left.iter().take_while(|one| {
+                bytes += if one.blob.object.is_some() { 0 } else { one.blob.size };
+                bytes <= BYTES
+            });
+            let (now, later) = left.split_at(fits.count());
+            let begun = Instant::now();
+            let keys: Vec<&BlobKey> = now.iter().map(|one| &one.blob.key).collect();
+            self.store.remove_blobs(app, &keys, begun + limit).await?;
+            now.iter().for_each(|_| self.metrics.orphan_removed());
+            rest(begun).await;
+            left = later;
+        }
+        for one in large {
+            let mut more = true;
+            while more {
+                let begun = Instant::now();
+                more = self.store.remove_blob(&one.blob.key, begun + limit).await?;
+                rest(begun).await;
+            }
+            self.metrics.orphan_removed();
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`Import::memory`] says how much.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::{
     ArtifactImport, ArtifactLine, EventLine, ImportEnd, ImportRows, ImportedArtifact, ImportedRow, Line, LinesDigest,
-    LogRow, Lost, PastChange, PastEnd, PastQuery, PastRows, PastValue, PastVersion, ScopeHead, ScopeImport,
+    LogRow, Lost, NamedFile, PastChange, PastEnd, PastQuery, PastRows, PastValue, PastVersion, ScopeHead, ScopeImport,
     SessionLine, Totals, is_object,
 };
 use crate::domain::{Limits, Rejected};
@@ -160,6 +161,7 @@ pub struct Import {
     file: Option<OpenFile>,
     /// The artifact of a user whose versions are being read.
     own: Option<OwnArtifact>,
+    own_files: OwnFiles,
     /// A line could not be read that may have been one of the artifact of a user that begins next.
     unsure: bool,
     /// The session failed; its remaining lines are skipped.
@@ -193,8 +195,8 @@ struct OpenSession {
     state: BTreeMap<String, (i64, RawJson)>,
     rows: Vec<ImportedRow>,
     past: Vec<PastValue>,
-    /// The versions of artifacts that events name: the revision that does, and the version.
-    named: BTreeMap<ArtifactName, (i64, i64)>,
+    /// The artifacts that events name.
+    named: BTreeMap<ArtifactName, Named>,
     past_named: Vec<PastVersion>,
     artifacts: Vec<ImportedArtifact>,
     /// The last version of an artifact, and how many there were.
@@ -214,6 +216,14 @@ struct OpenSession {
     nearest_source: Option<SessionId>,
     /// The revisions of user and app state that were seen at the base.
     base_saw: Option<(i64, i64)>,
+}
+
+/// The version of an artifact that is named last, and the revision that names it; since when one is, and the lowest and the highest.
+struct Named {
+    version: i64,
+    revision: i64,
+    first_revision: i64,
+    versions: (i64, i64),
 }
 
 /// An artifact whose lines of bytes are being read.
@@ -277,14 +287,40 @@ struct OwnArtifact {
     renewed: Instant,
 }
 
-/// A digest of an event id, cut to a length at which no two are the same.
+/// The artifacts of one user that came along, and are here as they were there.
+#[derive(Default)]
+struct OwnFiles(Option<(UserKey, HashSet<IdDigest>)>);
+
+impl OwnFiles {
+    fn add(&mut self, user: &UserKey, name: &ArtifactName) {
+        match &mut self.0 {
+            Some((of, names)) if of == user => drop(names.insert(digest_of(name.as_str()))),
+            _ => self.0 = Some((user.clone(), HashSet::from([digest_of(name.as_str())]))),
+        }
+    }
+
+    /// What events of a session of the user name.
+    fn named(&self, user: &UserKey, name: ArtifactName, named: Named) -> NamedFile {
+        let came_along =
+            self.0.as_ref().is_some_and(|(of, names)| of == user && names.contains(&digest_of(name.as_str())));
+        let is_elsewhere = name.is_of_user() && !came_along;
+        let Named { version, revision, first_revision, versions } = named;
+        NamedFile { name, version, revision, first_revision, versions, is_elsewhere }
+    }
+}
+
+fn digest_of(name: &str) -> IdDigest {
+    let mut digest = IdDigest::default();
+    digest.copy_from_slice(&Sha256::digest(name)[..16]);
+    digest
+}
+
+/// A digest of an event id, or of the name of an artifact, cut to a length at which no two are the same.
 type IdDigest = [u8; 16];
 
 impl OpenSession {
     fn saw_id(&mut self, id: &EventId) -> std::result::Result<(), Fault> {
-        let mut digest = IdDigest::default();
-        digest.copy_from_slice(&Sha256::digest(id.as_str())[..16]);
-        match self.ids.insert(digest) {
+        match self.ids.insert(digest_of(id.as_str())) {
             true => Ok(()),
             false => Err(Fault::invalid("two events of the session have the same id")),
         }
@@ -300,20 +336,25 @@ impl OpenSession {
     /// Notes whether the shared state that an event saw is known here.
     fn saw(&mut self, sequence: i64, saw: (i64, i64)) {
         let range = |known: SameRange, saw: i64| (!known.has(saw)).then_some((sequence, sequence));
-        self.lost.add(&Lost { user: range(self.known.0, saw.0), app: range(self.known.1, saw.1) });
+        self.lost.add(&Lost { user: range(self.known.0, saw.0), app: range(self.known.1, saw.1), files: None });
     }
 
     /// Notes which versions of artifacts an event names.
     fn name_versions(&mut self, artifacts: &[(ArtifactName, i64)], to: i64) {
         for (name, version) in artifacts {
-            match self.named.insert(name.clone(), (to, *version)) {
-                Some((from, version)) if from < to => {
-                    let name = name.to_string();
-                    self.memory += name.len() + ENTRY_BYTES;
-                    self.past_named.push(PastVersion { name, version, from, to });
-                }
-                Some(_) => {}
-                None => self.memory += name.as_str().len() + ENTRY_BYTES,
+            let Some(named) = self.named.get_mut(name) else {
+                self.memory += name.as_str().len() + ENTRY_BYTES;
+                let (version, versions) = (*version, (*version, *version));
+                self.named.insert(name.clone(), Named { version, revision: to, first_revision: to, versions });
+                continue;
+            };
+            let (least, most) = named.versions;
+            named.versions = (least.min(*version), most.max(*version));
+            let (version, from) = (mem::replace(&mut named.version, *version), mem::replace(&mut named.revision, to));
+            if from < to {
+                let name = name.to_string();
+                self.memory += name.len() + ENTRY_BYTES;
+                self.past_named.push(PastVersion { name, version, from, to });
             }
         }
     }
@@ -492,6 +533,7 @@ impl Service {
             open: None,
             file: None,
             own: None,
+            own_files: OwnFiles::default(),
             unsure: false,
             failed: false,
             ended: false,
@@ -656,7 +698,7 @@ impl Import {
         results.extend(self.fail_own(fault.clone()).await);
         self.unsure = self.open.is_none();
         self.drop_file().await;
-        let was_failed = std::mem::replace(&mut self.failed, true);
+        let was_failed = mem::replace(&mut self.failed, true);
         let of = match self.open.take() {
             Some(open) => {
                 self.abandon(&open).await?;
@@ -675,7 +717,7 @@ impl Import {
         let own = self.own.as_mut().filter(|own| !own.failed)?;
         own.failed = true;
         let of = Part::Artifact(own.user.user.clone(), own.name.clone());
-        let versions = std::mem::take(&mut own.versions);
+        let versions = mem::take(&mut own.versions);
         let user = own.user.clone();
         own.memory = 0;
         if self.file.as_ref().is_some_and(|file| file.of_user) {
@@ -984,7 +1026,7 @@ impl Import {
     async fn flush_past(&mut self, is_end: bool) -> std::result::Result<(), Failed> {
         let deadline = self.deadline();
         let Some(past) = &mut self.past else { return Ok(()) };
-        let (changes, spans) = (std::mem::take(&mut past.changes), std::mem::take(&mut past.spans));
+        let (changes, spans) = (mem::take(&mut past.changes), mem::take(&mut past.spans));
         (past.rows, past.bytes) = (0, 0);
         let Some(import) = &past.import else { return Ok(()) };
         let (scope, subject, since, revision) = (import.scope.clone(), import.subject, import.since, import.revision);
@@ -1082,7 +1124,7 @@ impl Import {
             open.memory =
                 state.iter().map(|(key, value)| weight(key, value)).sum::<usize>() + open.begin.base_state.text().len();
         }
-        let named = std::mem::take(&mut open.begin.base_artifacts);
+        let named = mem::take(&mut open.begin.base_artifacts);
         open.name_versions(&named, base);
         self.open = Some(open);
         may_write?;
@@ -1191,15 +1233,15 @@ impl Import {
         let deadline = self.deadline();
         let Some(open) = &mut self.open else { return Ok(()) };
         open.bytes = 0;
-        let (rows, past) = (std::mem::take(&mut open.rows), std::mem::take(&mut open.past));
+        let (rows, past) = (mem::take(&mut open.rows), mem::take(&mut open.past));
         open.memory -= past.iter().map(|past| weight(&past.key, &past.value)).sum::<usize>();
-        let (named, artifacts) = (std::mem::take(&mut open.past_named), std::mem::take(&mut open.artifacts));
+        let (named, artifacts) = (mem::take(&mut open.past_named), mem::take(&mut open.artifacts));
         open.memory -= named.iter().map(|past| past.name.len() + ENTRY_BYTES).sum::<usize>();
         if open.exists || self.options.dry_run {
             return Ok(());
         }
         let now = self.service.clock.now();
-        let begins = std::mem::take(&mut open.begins);
+        let begins = mem::take(&mut open.begins);
         let base = if begins { open.begin.base_state.text().len() } else { 0 };
         // A stub has no text.
         let events = rows.iter().filter(|row| !row.event.body.is_empty()).map(|row| cost(row.event.body.len()));
@@ -1274,7 +1316,7 @@ impl Import {
                 failed: false,
                 renewed: Instant::now(),
             });
-            let is_sure = match std::mem::take(&mut self.unsure) {
+            let is_sure = match mem::take(&mut self.unsure) {
                 true => Err(Fault::invalid("a line before it could not be read")),
                 false => Ok(()),
             };
@@ -1429,6 +1471,9 @@ impl Import {
             self.service.attempt(Repeat::Safe, deadline, write).await.map_err(Failed::Service)?.value
         };
         let of = Part::Artifact(import.user.user.clone(), import.name.clone());
+        if taken.is_ok() {
+            self.own_files.add(&import.user, &import.name);
+        }
         match taken {
             Ok(false) => {}
             Ok(true) => {
@@ -1471,11 +1516,13 @@ impl Import {
             ImportResult::Created
         } else {
             let state = open.state.into_iter().map(|(key, (revision, value))| (key, value, revision)).collect();
+            let named = open.named.into_iter();
+            let named = named.map(|(name, named)| self.own_files.named(&open.key.user, name, named)).collect();
             let mut unknown = open.lost;
             if open.base_saw.is_none() {
                 // Without the base's revisions the state that it saw is unknown.
                 let base = Some((open.begin.base, open.begin.base));
-                unknown.add(&Lost { user: base, app: base });
+                unknown.add(&Lost { user: base, app: base, files: None });
             }
             let import = ImportEnd {
                 since: self.since(open.key.app()),
@@ -1490,7 +1537,7 @@ impl Import {
                 update_time: open.update_time,
                 commit_time: open.commit_time,
                 state,
-                named: open.named.into_iter().map(|(name, (at, version))| (name.to_string(), version, at)).collect(),
+                named,
                 versions: i64::try_from(open.versions).unwrap_or(i64::MAX),
                 sha256,
                 now: self.service.clock.now(),

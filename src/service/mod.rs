@@ -212,6 +212,8 @@ pub struct Service {
     store: Arc<dyn Store>,
     /// Wakes the sweep after a deletion.
     to_sweep: Notify,
+    /// There may be bytes that no version holds.
+    has_loose: Notify,
     /// Signs receipts; the same for every process.
     signer: OnceCell<Signer>,
     /// Waits for a reader of the file.
@@ -260,9 +262,10 @@ impl Service {
         store.watch_commits(Box::new(move |committed| live.committed(committed)));
         let now = reader.clock.clone();
         store.set_clock(Arc::new(move || now.now()));
-        let (to_sweep, signer, erasures_wait) = (Notify::new(), OnceCell::new(), AtomicBool::new(false));
+        let (to_sweep, has_loose) = (Notify::new(), Notify::new());
+        let (signer, erasures_wait) = (OnceCell::new(), AtomicBool::new(false));
         let ahead = Arc::new(Semaphore::new(AHEAD));
-        Self { reader, store, to_sweep, signer, erasures_wait, ahead }
+        Self { reader, store, to_sweep, has_loose, signer, erasures_wait, ahead }
     }
 
     /// Closes the database when nothing uses it any more.

@@ -24,8 +24,12 @@ impl Service {
     /// is dropped.
     pub async fn sweep_forever(&self, interval: Duration, limit: Duration) {
         let agrees = watch::Sender::new(false);
-        // To apply the policies to many sessions takes long, and no erasure may wait for it.
-        tokio::join!(self.remove_forever(&agrees, interval, limit), self.apply_forever(&agrees, interval, limit));
+        // To remove many files, or to apply the policies to many sessions, takes long, and no erasure may wait for it.
+        tokio::join!(
+            self.remove_forever(&agrees, interval, limit),
+            self.remove_blobs_forever(interval, limit),
+            self.apply_forever(&agrees, interval, limit)
+        );
     }
 
     /// `agrees` becomes whether the clocks do.
@@ -49,17 +53,18 @@ impl Service {
                         break false;
                     }
                 };
-                self.sweep_blobs(limit).await?;
+                self.has_loose.notify_one();
                 self.prune_feed(limit).await?;
                 let is_scrubbed = self.scrub_redacted(limit).await?;
                 let is_finished = self.finish_erasures(Instant::now() + limit).await?;
                 Ok::<_, StoreError>((is_done, is_scrubbed && is_finished))
             };
-            let pause = match swept.await {
-                Ok((true, true)) => {
-                    self.metrics.swept(self.clock.now());
-                    interval
-                }
+            let swept = swept.await;
+            if let Ok((_, true)) = &swept {
+                self.metrics.swept(self.clock.now());
+            }
+            let pause = match swept {
+                Ok((true, true)) => interval,
                 Ok((false, _)) => Duration::ZERO,
                 Ok((true, false)) => interval.min(PAUSE),
                 Err(error) => self.failed(&error).min(interval),
@@ -67,6 +72,20 @@ impl Service {
             tokio::select! {
                 () = sleep(pause) => {}
                 () = self.to_sweep.notified() => {}
+            }
+        }
+    }
+
+    /// Removes the bytes that no version holds, whenever a round has left some.
+    async fn remove_blobs_forever(&self, interval: Duration, limit: Duration) {
+        loop {
+            let pause = match self.sweep_blobs(limit).await {
+                Ok(()) => interval,
+                Err(error) => self.failed(&error).min(interval),
+            };
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = self.has_loose.notified() => {}
             }
         }
     }

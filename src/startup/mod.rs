@@ -130,6 +130,7 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     }
     let metrics = Arc::new(Metrics::new());
     let blobs = blobs(&config, &store, &metrics).await?;
+    open_blobs::check(&config.blobs()).await.map_err(StartError::ArtifactStore)?;
     let settings = config.access().map_err(StartError::Access)?;
     let clock = Arc::new(SystemClock);
     let authenticator = Arc::new(Authenticator::start(store.clone(), clock, settings).await?);

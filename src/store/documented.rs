@@ -172,6 +172,16 @@ fn page(database: &str, statements: Vec<Named>) -> String {
     page
 }
 
+/// A list has no index: what is joined with one that is not first takes as long as the product of both.
+#[test]
+fn sqlite_joins_no_two_lists() {
+    for (name, text) in of_sqlite() {
+        let is_joined =
+            text.contains("join json_each") || text.starts_with("update") && text.contains("from (select value ->>");
+        assert!(!is_joined, "{name}: {text}");
+    }
+}
+
 #[test]
 fn the_documented_statements_are_those_that_are_sent() {
     for (file, database, statements) in [("postgres", "PostgreSQL", of_postgres()), ("sqlite", "SQLite", of_sqlite())] {

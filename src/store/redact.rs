@@ -26,7 +26,7 @@ use crate::store::sessions::change::judge;
 use crate::store::sessions::read::{head, not_there};
 use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
-use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_SESSION};
+use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::rows::LostRow;
 use crate::store::sql::scope::ScopeTables;
@@ -378,7 +378,7 @@ statements! { words,
     held: format!(
         "select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.body, \
            s.base_revision, s.forked_revision, \
-           s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
+           {LOST} \
          from events e cross join sessions s where {OF_EVENT} and e.id = $5 and {OF_SESSION}"
     ),
     /// The forks of the sessions `$3`, expired and removed ones too, and whether they hold the event of the id `$4` with the sequence `$5` and

@@ -536,6 +536,8 @@ async fn settings_are_checked_at_start() {
         ("https://bucket", "must be `database`"),
         ("s3://user:password@bucket", "must not have credentials"),
         ("file://folder", "absolute path"),
+        // Not even root may write there.
+        ("file:///sys", "cannot be written"),
         ("az://container", "Account"),
     ] {
         let mut process = spawn_with(&place.url(), &[&format!("--artifact-store={setting}")], &[]);

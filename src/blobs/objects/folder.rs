@@ -1,9 +1,11 @@
 //! Objects as files. A file is written under its own name, which nobody reads before the database has it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::process;
 use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -23,6 +25,38 @@ pub struct Folder {
 impl Folder {
     pub fn new(root: PathBuf, patience: Duration) -> Self {
         Self { root, patience }
+    }
+
+    /// Warns of what others may read, and of a folder that is not there, which may come back.
+    ///
+    /// # Errors
+    /// It is there, and this process may not write into it.
+    pub async fn check(&self) -> std::result::Result<(), String> {
+        let root = self.root.clone();
+        let tried = self.run(move || {
+            let mode = fs::metadata(&root)?.permissions().mode();
+            if mode & 0o077 != 0 {
+                let mode = format!("{:04o}", mode & 0o7777);
+                tracing::warn!(folder = %root.display(), mode, "others than its owner may open the folder of artifacts: chmod 700");
+            }
+            let file = root.join(format!(".sessiond-{}", process::id()));
+            match private().open(&file).and_then(|_| fs::remove_file(&file)) {
+                Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+                    Ok(Some(error.kind()))
+                }
+                written => written.map(|()| None),
+            }
+        });
+        match tried.await {
+            Ok(None) => Ok(()),
+            Ok(Some(kind)) => Err(format!(
+                "the folder cannot be written ({kind}): chown it to the user that sessiond runs as, or mount it writable"
+            )),
+            Err(error) => {
+                tracing::warn!(folder = %self.root.display(), %error, "the folder of artifacts cannot be used: no bytes are saved or read there");
+                Ok(())
+            }
+        }
     }
 
     fn path(&self, object: &str) -> PathBuf {
@@ -50,12 +84,29 @@ fn check_root(root: &Path) -> io::Result<()> {
     fs::read_dir(root).map(drop).map_err(|_| io::Error::from(ErrorKind::NotADirectory))
 }
 
+/// Makes files that nobody else reads, under any umask.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options
+}
+
+/// That no link leads from the root to a shelf, below which something is removed.
+fn check_way(root: &Path, shelf: &Path) -> io::Result<()> {
+    for folder in shelf.ancestors().take_while(|folder| *folder != root) {
+        if fs::symlink_metadata(folder)?.is_symlink() {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+    }
+    Ok(())
+}
+
 fn create(root: &Path, path: &Path) -> io::Result<File> {
-    let open = || OpenOptions::new().write(true).create_new(true).open(path);
+    let open = || private().open(path);
     match (open(), path.parent()) {
         (Err(error), Some(shelf)) if error.kind() == ErrorKind::NotFound => {
             check_root(root)?;
-            fs::create_dir_all(shelf)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(shelf)?;
             // The entries of the shelf, and of what it is in.
             for folder in shelf.ancestors().skip(1).take_while(|folder| folder.starts_with(root)) {
                 File::open(folder)?.sync_all()?;
@@ -106,9 +157,12 @@ impl Objects for Folder {
 
     async fn remove(&self, object: &str, _: Option<&str>) -> Result<()> {
         let (root, path) = (self.root.clone(), self.path(object));
-        self.run(move || match fs::remove_file(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => check_root(&root),
-            removed => removed,
+        self.run(move || {
+            let way = path.parent().map_or(Ok(()), |shelf| check_way(&root, shelf));
+            match way.and_then(|()| fs::remove_file(path)) {
+                Err(error) if error.kind() == ErrorKind::NotFound => check_root(&root),
+                removed => removed,
+            }
         })
         .await
     }
@@ -117,7 +171,7 @@ impl Objects for Folder {
         let (root, path, shelf) = (self.root.clone(), self.root.join(shelf), shelf.to_owned());
         self.run(move || {
             check_root(&root)?;
-            let entries = match fs::read_dir(path) {
+            let entries = match check_way(&root, &path).and_then(|()| fs::read_dir(&path)) {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
                 entries => entries?,
             };

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::ops::Range;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -99,6 +100,30 @@ async fn nothing_is_overwritten() {
     write(&*store, b"abc").await.unwrap();
     assert!(matches!(write(&*store, b"def").await, Err(ObjectError::Unavailable(_))));
     assert_eq!(read(&*store, 0..3).await.unwrap(), b"abc");
+}
+
+#[tokio::test]
+async fn nobody_else_reads_them() {
+    let folder = Folders::new("private");
+    write(&*folder.store(), b"abc").await.unwrap();
+    let mode = |path: &str| fs::metadata(folder.0.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!([mode("0123"), mode(SHELF), mode(OBJECT)], [0o700, 0o700, 0o600]);
+}
+
+#[tokio::test]
+async fn no_link_is_followed_to_what_is_removed() {
+    let (folder, other) = (Folders::new("links"), Folders::new("elsewhere"));
+    let store = folder.store();
+    write(&*other.store(), b"abc").await.unwrap();
+    for link in [SHELF, "0123"] {
+        let _ = fs::remove_dir_all(folder.0.join("0123"));
+        fs::create_dir_all(folder.0.join(link).parent().unwrap()).unwrap();
+        symlink(other.0.join(link), folder.0.join(link)).unwrap();
+        assert!(matches!(store.list(SHELF).await, Err(ObjectError::Unavailable(_))), "{link}");
+        assert!(matches!(store.remove(OBJECT, None).await, Err(ObjectError::Unavailable(_))), "{link}");
+        fs::remove_file(folder.0.join(link)).unwrap();
+    }
+    assert_eq!(read(&*other.store(), 0..3).await.unwrap(), b"abc");
 }
 
 /// Where the folder itself is gone, no object is: nothing is known of any.

@@ -67,6 +67,8 @@ pub struct BlobBegin {
 pub struct LooseBlob {
     pub blob: Blob,
     pub upload: Option<String>,
+    /// An erasure waits for it.
+    pub is_erased: bool,
 }
 
 /// Why a store of objects does not give or take bytes. No name of an object or of a store is in it.
@@ -124,12 +126,21 @@ pub struct Saved {
 /// What the artifact has, and what its session or user has of others.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
-    /// The number of the next version.
+    /// The number of the next version, if no event names a higher one.
     pub next: i64,
+    /// The highest number that events have named of a version that was not here.
+    pub named: Option<i64>,
     /// The latest version and its digest, if there is one that can be read.
     pub latest: Option<(i64, Option<[u8; 32]>)>,
     /// The versions of all artifacts there.
     pub versions: i64,
+}
+
+impl Held {
+    /// The number of a version that nobody has asked for.
+    pub fn free(&self) -> i64 {
+        self.named.map_or(self.next, |named| self.next.max(named.saturating_add(1)))
+    }
 }
 
 impl Save {
@@ -161,7 +172,8 @@ pub fn decide(save: &Save, held: &Held) -> Result<i64, Refusal> {
     if save.is_first && latest.is_some() || save.if_match.as_ref().is_some_and(|wanted| !wanted.holds(held.latest)) {
         return Err(Refusal::ArtifactMismatch(latest));
     }
-    let version = save.version.unwrap_or(held.next);
+    // Who names a number that is used says what it is: files follow their log.
+    let version = save.version.unwrap_or_else(|| held.free());
     if version < held.next || version > LAST {
         return Err(Refusal::ArtifactVersionExists);
     }
@@ -210,11 +222,11 @@ mod tests {
         Save { version, ..Save::plain() }
     }
 
-    const EMPTY: Held = Held { next: 0, latest: None, versions: 0 };
+    const EMPTY: Held = Held { next: 0, named: None, latest: None, versions: 0 };
 
     #[test]
     fn preconditions_are_on_the_latest_version() {
-        let held = Held { next: 4, latest: Some((3, Some([0xcd; 32]))), versions: 2 };
+        let held = Held { next: 4, named: None, latest: Some((3, Some([0xcd; 32]))), versions: 2 };
         let first = Save { is_first: true, ..save(None) };
         assert_eq!(decide(&first, &EMPTY), Ok(0));
         assert_eq!(decide(&first, &held), Err(Refusal::ArtifactMismatch(Some(3))));
@@ -235,6 +247,16 @@ mod tests {
         assert_eq!(decide(&save(None), &Held { versions: MAX_VERSIONS - 1, ..EMPTY }), Ok(0));
         assert_eq!(decide(&save(Some(LAST)), &EMPTY), Ok(LAST));
         assert_eq!(decide(&save(None), &Held { next: LAST + 1, ..EMPTY }), Err(Refusal::ArtifactVersionExists));
+    }
+
+    #[test]
+    fn a_number_that_events_name_is_used() {
+        let held = Held { next: 2, named: Some(4), ..EMPTY };
+        assert_eq!(decide(&save(None), &held), Ok(5));
+        for (wanted, expected) in [(1, Err(Refusal::ArtifactVersionExists)), (2, Ok(2)), (4, Ok(4)), (9, Ok(9))] {
+            assert_eq!(decide(&save(Some(wanted)), &held), expected);
+        }
+        assert_eq!(decide(&save(None), &Held { next: 7, ..held }), Ok(7));
     }
 
     #[test]
@@ -261,7 +283,12 @@ mod tests {
                 match decide(&save(wanted), &held) {
                     Ok(version) => {
                         made.push(version);
-                        held = Held { next: version + 1, latest: Some((version, None)), versions: held.versions + 1 };
+                        held = Held {
+                            next: version + 1,
+                            latest: Some((version, None)),
+                            versions: held.versions + 1,
+                            ..held
+                        };
                     }
                     Err(refusal) => {
                         prop_assert_eq!(refusal, Refusal::ArtifactVersionExists);

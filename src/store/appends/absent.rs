@@ -11,7 +11,7 @@ use crate::store::error::StoreError;
 use crate::store::shared::statements::ScopeStatements;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::filter::filter_text;
-use crate::store::sql::query::{Query, Sql, one};
+use crate::store::sql::query::{Column, Query, Sql, one};
 use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -50,7 +50,7 @@ pub async fn removed_since(
         }
         StateAddress::Shared(scope, _) => {
             let query = Query::new(&ScopeStatements::of(db, scope).keys_changed).owner(scope);
-            query.bind(keys).bind(each_since.to_vec())
+            query.columns([Column::Texts(&names), Column::Integers(each_since.to_vec())])
         }
     };
     let rows: Vec<(String, Option<i64>)> = db.fetch(query).await?;

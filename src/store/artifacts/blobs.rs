@@ -1,6 +1,6 @@
 //! Bytes: noted before they come, chunk by chunk, held by versions, and removed when none holds them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::domain::artifact::{Blob, BlobKey, LooseBlob, SavedBlob};
 use crate::domain::ids::{AppName, UserId, UserKey};
@@ -9,8 +9,9 @@ use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::End;
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
+use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
+use crate::store::sql::words::Words;
 use crate::store::transfer::insert::{in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -105,31 +106,33 @@ pub fn stored(size: u64) -> i64 {
 
 /// Lets as many versions more hold each of a user's blobs as are named.
 pub async fn hold(db: &mut impl Sql, user: &UserKey, held: impl Iterator<Item = Option<String>>) -> Result<()> {
-    let (ids, numbers) = counted(held);
-    if ids.is_empty() {
-        return Ok(());
-    }
-    let query = Query::new(&Statements::of(db).hold_blobs).user(user).bind(Some(&*ids)).bind(numbers);
-    db.execute(query).await.map(drop)
-}
-
-/// Each name once, and how often it was there.
-fn counted(held: impl Iterator<Item = Option<String>>) -> (Vec<String>, Vec<i64>) {
-    let mut counts: BTreeMap<String, i64> = BTreeMap::new();
-    for blob in held.flatten() {
-        *counts.entry(blob).or_default() += 1;
-    }
-    counts.into_iter().unzip()
+    count(db, &Statements::of(db).hold_blobs, user, held).await
 }
 
 /// Takes from each of a user's blobs as many versions as are named; those that none holds any more become loose.
 pub async fn release(db: &mut impl Sql, user: &UserKey, held: impl Iterator<Item = Option<String>>) -> Result<()> {
-    let (ids, numbers) = counted(held);
-    if ids.is_empty() {
-        return Ok(());
+    count(db, &Statements::of(db).release_blobs, user, held).await
+}
+
+/// Those that are named as often in one statement: most are named once.
+async fn count(
+    db: &mut impl Sql,
+    text: &'static str,
+    user: &UserKey,
+    held: impl Iterator<Item = Option<String>>,
+) -> Result<()> {
+    let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+    for blob in held.flatten() {
+        *counts.entry(blob).or_default() += 1;
     }
-    let query = Query::new(&Statements::of(db).release_blobs).user(user).bind(Some(&*ids)).bind(numbers);
-    db.execute(query).await.map(drop)
+    let mut by_count: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+    for (blob, count) in counts {
+        by_count.entry(count).or_default().push(blob);
+    }
+    for (count, ids) in &by_count {
+        db.execute(Query::new(text).user(user).bind(Some(&**ids)).bind(*count)).await?;
+    }
+    Ok(())
 }
 
 async fn insert_chunk(db: &mut impl Sql, blob: &BlobKey, n: i64, bytes: &[u8]) -> Result<()> {
@@ -175,10 +178,30 @@ pub async fn postpone<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Result<
     Ok(((), End::UNTOLD))
 }
 
-pub async fn claim<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Result<(bool, End)> {
-    let query = of(&Statements::of(tx).claim_blob, blob).bind(now.0).bind(PATIENCE);
-    let claimed = tx.execute(query).await? > 0;
-    Ok((claimed, if claimed { End::UNTOLD } else { End::Release }))
+pub async fn claim<X: Tx>(
+    tx: &mut X,
+    app: &AppName,
+    blobs: &[&BlobKey],
+    now: Micros,
+) -> Result<(HashSet<String>, End)> {
+    let (users, ids) = keys_of(blobs);
+    let query =
+        Query::new(&Statements::of(tx).claim_blobs).app(app).columns([Column::Texts(&users), Column::Texts(&ids)]);
+    let claimed: Vec<(String,)> = tx.fetch(query.bind(now.0).bind(PATIENCE)).await?;
+    let end = if claimed.is_empty() { End::Release } else { End::UNTOLD };
+    Ok((claimed.into_iter().map(|(id,)| id).collect(), end))
+}
+
+pub async fn remove_all<X: Tx>(tx: &mut X, app: &AppName, blobs: &[&BlobKey]) -> Result<((), End)> {
+    let (users, ids) = keys_of(blobs);
+    for text in [&Statements::of(tx).remove_chunks_of, &Statements::of(tx).forget_blobs] {
+        tx.execute(Query::new(text).app(app).columns([Column::Texts(&users), Column::Texts(&ids)])).await?;
+    }
+    Ok(((), End::UNTOLD))
+}
+
+fn keys_of(blobs: &[&BlobKey]) -> (Vec<String>, Vec<String>) {
+    blobs.iter().map(|blob| (blob.user.user.to_string(), blob.id.clone())).unzip()
 }
 
 pub async fn remove<X: Tx>(tx: &mut X, blob: &BlobKey) -> Result<(bool, End)> {
@@ -204,16 +227,16 @@ statements! { words,
     take_blob: format!(
         "update blobs set versions = 1, loose_since = null, upload = null, size = $4 where {OF_BLOB} and versions = 0"
     ),
-    /// Of each of the blobs `$3`, as many versions as `$4` says.
+    /// Of each of the blobs `$3`, `$4` versions. (A list that an update joins, SQLite goes through for each row of the user.)
     hold_blobs: format!(
-        "update blobs as b set versions = b.versions + p.number from {} where b.app_name = $1 and b.user_id = $2 and b.id = p.text",
-        (words.pairs)("$3", "$4")
+        "update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id in (select k.value from {})",
+        (words.each)("$3")
     ),
     release_blobs: format!(
-        "update blobs as b set versions = b.versions - p.number, \
-           loose_since = case when b.versions = p.number then 0 else b.loose_since end \
-         from {} where b.app_name = $1 and b.user_id = $2 and b.id = p.text",
-        (words.pairs)("$3", "$4")
+        "update blobs set versions = versions - $4, \
+           loose_since = case when versions <> $4 then loose_since when erasure is null then 0 else -1 end \
+         where app_name = $1 and user_id = $2 and id in (select k.value from {})",
+        (words.each)("$3")
     ),
     /// `$5`: the unfinished upload that has begun, if one has.
     renew_blob: format!(
@@ -226,13 +249,25 @@ statements! { words,
     chunk: format!("select bytes from blob_chunks where {OF_CHUNKS} and n = $4"),
     /// Up to `$3` blobs to which nothing has come for `$2`; `$1` is now, where the database has no clock.
     loose_blobs: format!(
-        "select app_name, user_id, id, size, store, object, upload from blobs where loose_since < {} - $2 \
+        "select app_name, user_id, id, size, store, object, upload, cast(case when erasure is null then 0 else 1 end as bigint) as erased \
+         from blobs where loose_since < {} - $2 \
          order by loose_since limit 0 + $3",
         words.present("$1")
     ),
-    claim_blob: format!(
-        "update blobs set versions = -1 where {OF_BLOB} and versions <= 0 and loose_since < {} - $5",
+    /// Of the blobs `$3` of the users `$2`, those to which nothing has come for `$5`; `$4` is now, where the database has no clock.
+    claim_blobs: format!(
+        "update blobs set versions = -1 where app_name = $1 and (user_id, id) in (select k.user_id, k.id from {}) \
+           and versions <= 0 and loose_since < {} - $5 returning id",
+        keys(words),
         words.present("$4")
+    ),
+    remove_chunks_of: format!(
+        "delete from blob_chunks where app_name = $1 and (user_id, blob) in (select k.user_id, k.id from {})",
+        keys(words)
+    ),
+    forget_blobs: format!(
+        "delete from blobs where app_name = $1 and (user_id, id) in (select k.user_id, k.id from {}) and versions = -1",
+        keys(words)
     ),
     postpone_blob: format!(
         "update blobs set loose_since = {} - $5 where {OF_BLOB} and versions = -1",
@@ -250,6 +285,11 @@ statements! { words,
     forget_blob: format!("delete from blobs where {OF_BLOB} and versions = -1"),
 }
 
+/// The blobs `$3` of the users `$2`.
+fn keys(words: &Words) -> String {
+    (words.rows)("k", &[("$2", "user_id", "text"), ("$3", "id", "text")])
+}
+
 row! {
     struct LooseRow {
         app_name: String,
@@ -259,6 +299,7 @@ row! {
         store: Option<String>,
         object: Option<String>,
         upload: Option<String>,
+        erased: i64,
     }
 }
 
@@ -268,6 +309,6 @@ impl LooseRow {
         let user = UserKey { app, user: UserId::parse(&self.user_id).map_err(corrupt)? };
         let key = BlobKey { user, id: self.id };
         let blob = Blob { key, size: self.size.unsigned_abs(), object: self.store.zip(self.object) };
-        Ok(LooseBlob { blob, upload: self.upload })
+        Ok(LooseBlob { blob, upload: self.upload, is_erased: self.erased > 0 })
     }
 }

@@ -12,6 +12,7 @@ pub mod remove;
 pub mod restore;
 pub mod save;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -21,7 +22,7 @@ use crate::domain::artifact::{
     ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobBegin, BlobKey, Found, HeldName, KeepVersions, LooseBlob,
     Place, Save, Saved, Version, VersionPage, Wanted,
 };
-use crate::domain::ids::ArtifactName;
+use crate::domain::ids::{AppName, ArtifactName};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::time::Micros;
 use crate::store::backend::Backend;
@@ -67,7 +68,7 @@ pub trait Reads: Send + Sync {
     /// A chunk of a blob; `None` if it is not there.
     async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>>;
 
-    /// Up to `limit` blobs that no version holds, and to which nothing has come for long.
+    /// Up to `limit` blobs that no version holds, and to which nothing has come for long: those of erasures first.
     async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>>;
 
     /// Goes through a bounded number of artifacts of an app, and counts the versions that [`Writes::keep_versions`] would remove; where to
@@ -105,11 +106,21 @@ pub trait Writes: Send + Sync {
     /// end.
     async fn keep_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<Option<HeldName>>;
 
-    /// Claims a loose blob, so that no version takes it any more; `false` if one has, or bytes come to it.
-    async fn claim_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<bool>;
+    /// Claims loose blobs of an app, so that no version takes them any more. Returns which: not those that a version has taken, or to
+    /// which bytes come.
+    async fn claim_blobs(
+        &self,
+        app: &AppName,
+        blobs: &[&BlobKey],
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<HashSet<String>>;
 
     /// Leaves a claimed blob alone for some minutes, as its store fails.
     async fn postpone_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<()>;
+
+    /// Removes claimed blobs of an app, and their chunks, which must not be many.
+    async fn remove_blobs(&self, app: &AppName, blobs: &[&BlobKey], deadline: Instant) -> Result<()>;
 
     /// Removes some chunks of a claimed blob, or, if there are none, the blob itself; whether there may be more.
     async fn remove_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<bool>;
@@ -233,8 +244,18 @@ impl<B: Backend> Writes for Transactions<B> {
         call.write(async |tx| keep::keep(tx, walk, &due, next).await).await
     }
 
-    async fn claim_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<bool> {
-        self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::claim(tx, blob, now).await).await
+    async fn claim_blobs(
+        &self,
+        app: &AppName,
+        blobs: &[&BlobKey],
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<HashSet<String>> {
+        self.runner.of(app, deadline).write(async |tx| blobs::claim(tx, app, blobs, now).await).await
+    }
+
+    async fn remove_blobs(&self, app: &AppName, blobs: &[&BlobKey], deadline: Instant) -> Result<()> {
+        self.runner.of(app, deadline).write(async |tx| blobs::remove_all(tx, app, blobs).await).await
     }
 
     async fn postpone_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<()> {

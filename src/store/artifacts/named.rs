@@ -1,22 +1,23 @@
 //! Which versions the events of a session name: what holds and what held, as it is with the keys of its state. An event without an
 //! `artifactDelta` comes by here and asks nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::domain::access::NameRange;
+use crate::domain::artifact::LAST;
 use crate::domain::history;
-use crate::domain::ids::{AppName, ArtifactName, SessionKey};
+use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::writes::{EventWrite, Writes};
 use crate::store::error::{StoreError, corrupt};
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
+use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transfer::insert::{CHUNK, in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// An artifact of a session.
-type Key<'a> = (&'a SessionKey, i64, &'a str);
+pub type Key<'a> = (&'a SessionKey, i64, &'a str);
 
 /// A version that held from one revision up to, not including, another.
 struct Span<'a> {
@@ -38,6 +39,58 @@ pub async fn fold(db: &mut impl Sql, writes: &Writes<'_>) -> Result<()> {
     Ok(())
 }
 
+/// What is known of artifacts, by incarnation and name, as no two sessions have one incarnation.
+pub type HeldNames = BTreeMap<(i64, String), HeldRow>;
+
+/// Sees to it that a number which is named, though it was not given here, is not given to anything else; of each artifact the highest one is
+/// told. Returns what was known of them.
+pub async fn use_numbers(db: &mut impl Sql, app: &AppName, most: &BTreeMap<Key<'_>, i64>) -> Result<HeldNames> {
+    let keys: Vec<Key<'_>> = most.keys().copied().collect();
+    let mut held = HeldNames::new();
+    for keys in keys.chunks(CHUNK) {
+        let users: Vec<String> = keys.iter().map(|(key, ..)| key.user.user.to_string()).collect();
+        let sessions: Vec<String> = keys.iter().map(|(key, ..)| key.session.to_string()).collect();
+        let incarnations: Vec<i64> = keys.iter().map(|(_, incarnation, _)| *incarnation).collect();
+        let names: Vec<String> = keys.iter().map(|(.., name)| (*name).to_owned()).collect();
+        let (users, sessions, names) = (Column::Texts(&users), Column::Texts(&sessions), Column::Texts(&names));
+        let columns = [users, sessions, Column::Integers(incarnations), names];
+        let query = Query::new(&Statements::of(db).named).app(app).columns(columns);
+        for row in db.fetch::<HeldRow>(query).await? {
+            held.insert((row.incarnation, row.name.clone()), row);
+        }
+    }
+    // By whose they are, as savers lock them.
+    let mut used: BTreeMap<(&UserKey, &str, i64, &str), i64> = BTreeMap::new();
+    for ((session, incarnation, name), most) in most {
+        let held = held.get(&(*incarnation, (*name).to_owned()));
+        let is_known = held.is_some_and(|held| held.next.is_some_and(|next| next > *most) || held.named >= Some(*most));
+        // Above the last number there is none.
+        if !is_known && *most < LAST {
+            let of_session = (&session.user, session.session.as_str(), *incarnation, *name);
+            let of = if is_of_user(name) { (of_session.0, "", 0, of_session.3) } else { of_session };
+            used.entry(of).and_modify(|used| *used = (*used).max(*most)).or_insert(*most);
+        }
+    }
+    let used: Vec<_> = used.into_iter().collect();
+    for rows in in_sizes(&used) {
+        db.execute(using(rows)).await?;
+    }
+    Ok(held)
+}
+
+/// The rows of artifacts of which numbers are used.
+fn using<'a>(rows: &'a [((&'a UserKey, &'a str, i64, &'a str), i64)]) -> Query<'a> {
+    let columns = format!("{OWNER}, name, next, versions, named");
+    let rows = rows_of("artifact_names", &columns, rows, |((user, session, incarnation, name), used), values| {
+        values.extend([user.app.as_str().into(), user.user.as_str().into(), (*session).into(), (*incarnation).into()]);
+        values.extend([(*name).into(), 0_i64.into(), 0_i64.into(), (*used).into()]);
+    });
+    rows.sql(
+        " on conflict (app_name, user_id, session_id, incarnation, name) do update set named = case \
+           when artifact_names.named >= excluded.named then artifact_names.named else excluded.named end",
+    )
+}
+
 /// Those of one app; of each session in the order of their sequences.
 async fn fold_app(db: &mut impl Sql, app: &AppName, events: &[&EventWrite<'_>]) -> Result<()> {
     let mut named: Vec<(Key<'_>, i64, i64)> = Vec::new();
@@ -46,21 +99,14 @@ async fn fold_app(db: &mut impl Sql, app: &AppName, events: &[&EventWrite<'_>]) 
             named.push(((event.key, event.incarnation, name.as_str()), *version, event.sequence));
         }
     }
-    let keys: BTreeSet<Key<'_>> = named.iter().map(|(key, ..)| *key).collect();
-    let keys: Vec<Key<'_>> = keys.into_iter().collect();
-    // What they name, and since when: by incarnation and name, as no two sessions have one incarnation.
-    let mut held: BTreeMap<(i64, String), (i64, i64)> = BTreeMap::new();
-    for keys in keys.chunks(CHUNK) {
-        let users: Vec<String> = keys.iter().map(|(key, ..)| key.user.user.to_string()).collect();
-        let sessions: Vec<String> = keys.iter().map(|(key, ..)| key.session.to_string()).collect();
-        let incarnations: Vec<i64> = keys.iter().map(|(_, incarnation, _)| *incarnation).collect();
-        let names: Vec<String> = keys.iter().map(|(.., name)| (*name).to_owned()).collect();
-        let query = Query::new(&Statements::of(db).named).app(app).bind(Some(&*users)).bind(Some(&*sessions));
-        let query = query.bind(incarnations).bind(Some(&*names));
-        for (incarnation, name, version, revision) in db.fetch::<(i64, String, i64, i64)>(query).await? {
-            held.insert((incarnation, name), (version, revision));
-        }
+    let mut most: BTreeMap<Key<'_>, i64> = BTreeMap::new();
+    for (key, version, _) in &named {
+        most.entry(*key).and_modify(|most| *most = (*most).max(*version)).or_insert(*version);
     }
+    let mut held: BTreeMap<(i64, String), (i64, i64)> = BTreeMap::new();
+    let found = use_numbers(db, app, &most).await?;
+    held.extend(found.into_iter().filter_map(|(key, held)| Some((key, held.version.zip(held.revision)?))));
+    let keys: Vec<Key<'_>> = most.into_keys().collect();
     let mut spans = Vec::new();
     for (of, version, sequence) in named {
         let (_, incarnation, name) = of;
@@ -155,9 +201,10 @@ row! {
     pub struct Differs {
         pub name: String,
         pub was: Option<i64>,
-        pub now: i64,
         /// The next version of the artifact, if it has had one here.
         pub next: Option<i64>,
+        /// The highest version that events named of it, though it was not here.
+        pub named: Option<i64>,
         /// How many versions of the number `was` are here: one or none.
         pub versions: i64,
     }
@@ -197,36 +244,71 @@ pub async fn purge(db: &mut impl Sql, key: &SessionKey, incarnation: i64, limit:
     Ok(most)
 }
 
+/// That an artifact `k` is one of the user.
+const OF_USER: &str = "k.name >= 'user:' and k.name < 'user;'";
+
+/// That what the revision of an artifact `k` named is not a file of the user that this database has not, or has another one for.
+const IS_HERE: &str = "not exists (select 1 from sessions s where k.name >= 'user:' and k.name < 'user;' and s.app_name = $1 and s.user_id = $2 and s.id = $3 \
+                         and s.incarnation = $4 and k.revision >= s.lost_files_from and k.revision <= s.lost_files_through)";
+
+fn is_of_user(name: &str) -> bool {
+    name.starts_with("user:")
+}
+
+row! {
+    /// What is known of an artifact: what events name, and which numbers are used.
+    pub struct HeldRow {
+        incarnation: i64,
+        name: String,
+        version: Option<i64>,
+        revision: Option<i64>,
+        pub next: Option<i64>,
+        named: Option<i64>,
+    }
+}
+
 const OF_A: &str = "a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4";
 
 statements! { words,
-    /// Those of the artifacts `$2`, `$3`, `$4`, `$5` that events have named.
+    /// Of the artifacts `$2`, `$3`, `$4`, `$5`, which may be of the user, what events have named, and which numbers are used.
     named: format!(
-        "select l.incarnation, l.name, l.version, l.revision from {} {}",
-        (words.artifacts)(["$2", "$3", "$4", "$5"]),
-        (words.look_up)(
+        "select k.incarnation, k.name, l.version, l.revision, n.next, n.named from {} {} {}",
+        words.artifacts(["$2", "$3", "$4", "$5"]),
+        (words.look_up_if)(
             "artifact_state",
+            "l",
             "l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and l.incarnation = k.incarnation \
              and l.name = k.name"
+        ),
+        (words.look_up_if)(
+            "artifact_names",
+            "n",
+            &format!(
+                "n.app_name = $1 and n.user_id = k.user_id and n.session_id = case when {OF_USER} then '' else k.session_id end \
+                 and n.incarnation = case when {OF_USER} then 0 else k.incarnation end and n.name = k.name"
+            )
         )
     ),
     /// The version of the artifact `$7` that the events up to `$5` name; `$6` are the nodes.
     version_then: format!(
-        "select version from artifact_state where {OF_INCARNATION} and name = $7 and revision <= $5 \
-         union all select t.version from {} where t.name = $7 and t.valid_from <= $5 and t.valid_to > $5",
+        "select version from (select name, version, revision from artifact_state \
+             where {OF_INCARNATION} and name = $7 and revision <= $5 \
+           union all select t.name, t.version, t.valid_from from {} where t.name = $7 and t.valid_from <= $5 and t.valid_to > $5) as k \
+         where {IS_HERE}",
         (words.filed)("artifact_spans", OF_INCARNATION, "$6")
     ),
     /// Those of the artifacts from `$7` on, before `$8`, or all, and after `$9`, up to `$10`.
     versions_then: format!(
-        "select name, version from (select name, version from artifact_state where {OF_INCARNATION} and revision <= $5 \
-           union all select t.name, t.version from {} where t.valid_from <= $5 and t.valid_to > $5) as named \
-         where name >= $7 and coalesce(name < $8, true) and name > $9 order by name limit 0 + $10",
+        "select name, version from (select name, version, revision from artifact_state where {OF_INCARNATION} and revision <= $5 \
+           union all select t.name, t.version, t.valid_from from {} where t.valid_from <= $5 and t.valid_to > $5) as k \
+         where name >= $7 and coalesce(name < $8, true) and name > $9 and {IS_HERE} order by name limit 0 + $10",
         (words.filed)("artifact_spans", OF_INCARNATION, "$6")
     ),
     /// The artifacts of which another version has been named since `$5`; `$6` are the nodes.
     artifacts_differ: format!(
-        "select d.name, d.was, d.now, \
+        "select d.name, d.was, \
            (select a.next from artifact_names a where {OF_A} and a.name = d.name) as next, \
+           (select a.named from artifact_names a where {OF_A} and a.name = d.name) as named, \
            (select count(*) from artifacts a where {OF_A} and a.name = d.name and a.version = d.was) as versions \
          from (select name, max(was) as was, max(now) as now from (select t.name, t.version as was, cast(null as bigint) as now \
              from {} where t.valid_from <= $5 and t.valid_to > $5 \

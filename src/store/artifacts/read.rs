@@ -15,7 +15,7 @@ use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::sessions::read::{head, session};
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql, at_most_one, row};
+use crate::store::sql::query::{Column, Query, Sql, at_most_one, row};
 use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -199,7 +199,8 @@ async fn versions_of(db: &mut impl Sql, holder: Holder<'_>, named: &[(ArtifactNa
         return Ok(Vec::new());
     }
     let (names, versions): (Vec<String>, Vec<i64>) = named.iter().map(|(name, at)| (name.to_string(), *at)).unzip();
-    let query = holder.query(&Statements::of(db).these_versions).bind(Some(&*names)).bind(versions);
+    let query =
+        holder.query(&Statements::of(db).these_versions).columns([Column::Texts(&names), Column::Integers(versions)]);
     let rows: Vec<VersionRow> = db.fetch(query).await?;
     rows.into_iter().map(VersionRow::decode).collect()
 }
@@ -245,7 +246,7 @@ statements! { words,
     /// Of each of the artifacts `$5` the version that `$6` says.
     these_versions: format!(
         "select {VERSION} from {} {} where l.kind <> 'gone'",
-        (words.pairs)("$5", "$6"),
+        words.pairs("$5", "$6"),
         (words.look_up)("artifacts", &format!("{OF_L} and l.name = p.text and l.version = p.number"))
     ),
     /// Versions of the artifact `$5` above `$6`, up to `$7`.

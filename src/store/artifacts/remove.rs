@@ -126,8 +126,8 @@ statements! { words,
     erase_versions: "delete from artifacts where app_name = $1 and user_id = $2 and session_id = '' returning blob",
     erase_names: "delete from artifact_names where app_name = $1 and user_id = $2 and session_id = ''",
     erase_places: "delete from artifact_places where app_name = $1 and user_id = $2",
-    /// Bytes that come are lost.
+    /// Bytes that come are lost. They go first.
     erase_blobs: "update blobs set erasure = $3, versions = case when versions = 0 then -1 else versions end, \
-                    loose_since = case when versions <= 0 then 0 else loose_since end \
+                    loose_since = case when versions <= 0 then -1 else loose_since end \
                   where app_name = $1 and user_id = $2 and erasure is null",
 }

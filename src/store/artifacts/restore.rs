@@ -4,7 +4,7 @@ use super::blobs;
 use super::named::{Moment, copy, differences};
 use super::read::Holder;
 use super::save::{count, set_latest};
-use crate::domain::artifact::{Kind, MAX_VERSIONS};
+use crate::domain::artifact::{Held, Kind, LAST, MAX_VERSIONS};
 use crate::domain::ids::ArtifactName;
 use crate::domain::refusal::{Bound, Refusal};
 use crate::domain::rewind::Restored;
@@ -28,7 +28,7 @@ pub async fn fork<X: Tx>(tx: &mut X, moment: Moment<'_>, to: (&str, i64)) -> Res
     let of = |text: &'static str| Query::of(text, moment.key, moment.incarnation).bind(to.0).bind(to.1);
     let copied: Vec<(Option<String>,)> = tx.fetch(of(&statements.copy_versions)).await?;
     let holder = Holder { user: &moment.key.user, session: to.0, incarnation: to.1 };
-    tx.execute(holder.query(&statements.copy_names)).await?;
+    tx.execute(of(&statements.copy_names)).await?;
     if !copied.is_empty() {
         count(tx, holder, copied.len() as i64).await?;
     }
@@ -44,11 +44,11 @@ pub async fn restored<X: Tx>(tx: &mut X, moment: Moment<'_>) -> Result<Vec<Resto
             continue;
         }
         let is_there = differs.versions > 0;
-        let next = differs.next.unwrap_or(0).max(differs.now.saturating_add(1));
+        let held = Held { next: differs.next.unwrap_or(0), named: differs.named, latest: None, versions: 0 };
         let to = match differs.was {
             // It cannot be copied, so it is named as it was.
             Some(was) if !is_there => was,
-            _ => next,
+            _ => held.free(),
         };
         restored.push(Restored { name, from: differs.was, to });
     }
@@ -107,13 +107,22 @@ statements! { words,
              and l.version <= n.version"
         )
     ),
-    /// No number up to one that is named is given again.
+    /// Of the session `$5` of incarnation `$6`: no number that is named, now or before, is given to anything else.
     copy_names: format!(
-        "insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) \
-         select n.app_name, n.user_id, n.session_id, n.incarnation, n.name, n.version + 1, \
-           (select max(a.version) from artifacts a where {OF_A}), (select count(*) from artifacts a where {OF_A}) \
-         from artifact_state n \
-         where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 {OF_SESSION_ALONE}"
+        "insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions, named) \
+         select $1, $2, $5, cast($6 as bigint), n.name, \
+           coalesce(case when o.next > n.version and n.version < {LAST} then n.version + 1 else o.next end, 0), \
+           (select max(a.version) from artifacts a where {OF_A}), (select count(*) from artifacts a where {OF_A}), n.named \
+         from (select name, max(version) as version, max(named) as named from ( \
+             select name, version, case when version < {LAST} then version end as named from artifact_state where {OF_FORK} \
+             union all select name, cast(null as bigint), case when version < {LAST} then version end from artifact_spans \
+               where {OF_FORK}) as named group by name) as n {} \
+         where n.version is not null {OF_SESSION_ALONE}",
+        (words.look_up_if)(
+            "artifact_names",
+            "o",
+            "o.app_name = $1 and o.user_id = $2 and o.session_id = $3 and o.incarnation = $4 and o.name = n.name"
+        )
     ),
     /// Makes of the version `$10` of the artifact `$5` a new one, `$6`. (Without an alias, Citus does not find the row that it is to
     /// return.)
@@ -137,4 +146,6 @@ statements! { words,
 const OF_SESSION_ALONE: &str = "and not (n.name >= 'user:' and n.name < 'user;')";
 
 const OF_A: &str =
-    "a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4 and a.name = n.name";
+    "a.app_name = $1 and a.user_id = $2 and a.session_id = $5 and a.incarnation = $6 and a.name = n.name";
+
+const OF_FORK: &str = "app_name = $1 and user_id = $2 and session_id = $5 and incarnation = $6";

@@ -24,7 +24,7 @@ use crate::store::erasures::{admit, admit_all};
 use crate::store::error::{Cause, Decided, Failure, StoreError};
 use crate::store::run::{Call, End, Written, apply};
 use crate::store::sessions::read::head;
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, one, row};
+use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Saving;
 use crate::store::transfer::insert::{in_sizes, rows_of};
@@ -170,6 +170,8 @@ async fn save_all<X: Tx>(
             return Ok((saves.iter().map(judge).collect(), End::Release));
         }
     }
+    // First, so that the numbers are given when their events name them.
+    ledger.write(tx).await?;
     let mut end = End::UNTOLD;
     if !writes.is_empty() {
         (_, end) = apply(tx, &writes).await?;
@@ -179,7 +181,6 @@ async fn save_all<X: Tx>(
     for some in in_sizes(&made) {
         tx.execute(insertion(some)).await?;
     }
-    ledger.write(tx).await?;
     let told = made.iter().map(Made::told).collect::<Result<Vec<_>>>()?;
     Ok((all, end.after(told)))
 }
@@ -271,6 +272,7 @@ struct PlaceCount {
 #[derive(Default)]
 struct NameCount {
     next: i64,
+    named: Option<i64>,
     latest: Option<(i64, Option<[u8; 32]>)>,
     /// How many versions are new, of which the last is the latest.
     new: i64,
@@ -292,8 +294,9 @@ impl<'s> Ledger<'s> {
         let sessions: Vec<String> = keys.iter().map(|(_, session, ..)| (*session).to_owned()).collect();
         let incarnations: Vec<i64> = keys.iter().map(|(.., incarnation, _)| *incarnation).collect();
         let names: Vec<String> = keys.iter().map(|(.., name)| (*name).to_owned()).collect();
-        let query = Query::new(&Statements::of(db).held).app(app).bind(Some(&*users)).bind(Some(&*sessions));
-        let query = query.bind(incarnations).bind(Some(&*names)).bind(now.0);
+        let columns =
+            [Column::Texts(&users), Column::Texts(&sessions), Column::Integers(incarnations), Column::Texts(&names)];
+        let query = Query::new(&Statements::of(db).held).app(app).columns(columns).bind(now.0);
         let mut found: HashMap<(String, String, String), HeldRow> = HashMap::new();
         for row in db.fetch::<HeldRow>(query).await? {
             found.insert((row.user_id.clone(), row.session_id.clone(), row.name.clone()), row);
@@ -308,7 +311,7 @@ impl<'s> Ledger<'s> {
             ledger.places.insert((user, session), PlaceCount { incarnation: *incarnation, versions, new });
             let sha256 = row.sha256.map(digest).transpose()?;
             let latest = row.latest.map(|version| (version, sha256));
-            *count = NameCount { next: row.next.unwrap_or(0), latest, new: 0 };
+            *count = NameCount { next: row.next.unwrap_or(0), named: row.named, latest, new: 0 };
         }
         Ok(ledger)
     }
@@ -330,7 +333,8 @@ impl<'s> Ledger<'s> {
         let place = self.places.entry((holder.user, holder.session)).or_default();
         let key = (holder.user, holder.session, holder.incarnation, save.name.as_str());
         let name = self.names.entry(key).or_default();
-        let version = decide(save, &Held { next: name.next, latest: name.latest, versions: place.versions })?;
+        let held = Held { next: name.next, named: name.named, latest: name.latest, versions: place.versions };
+        let version = decide(save, &held)?;
         let (mut tag, mut event_bytes) = (None, 0);
         if let (Some(session), Some(event)) = (save.place.session(), &save.event) {
             let before = writes.events.len();
@@ -341,7 +345,7 @@ impl<'s> Ledger<'s> {
         place.versions += 1;
         place.new += 1;
         let sha256 = save.content.bytes.map(|(_, sha256)| sha256);
-        *name = NameCount { next: version + 1, latest: Some((version, sha256)), new: name.new + 1 };
+        *name = NameCount { next: version + 1, latest: Some((version, sha256)), new: name.new + 1, ..*name };
         let version = Version {
             name: save.name.clone(),
             version,
@@ -524,9 +528,9 @@ statements! { words,
     /// What the artifacts `$2`, `$3`, `$4`, `$5` have, and their sessions and users; and the time now (`$6`, where the database has no
     /// clock).
     held: format!(
-        "select k.user_id, k.session_id, k.name, p.versions, n.next, v.version as latest, v.sha256, {} as present from {} {} {} {}",
+        "select k.user_id, k.session_id, k.name, p.versions, n.next, n.named, v.version as latest, v.sha256, {} as present from {} {} {} {}",
         words.present("$6"),
-        (words.artifacts)(["$2", "$3", "$4", "$5"]),
+        words.artifacts(["$2", "$3", "$4", "$5"]),
         (words.look_up_if)(
             "artifact_places",
             "p",
@@ -566,6 +570,7 @@ row! {
         /// Of all its artifacts.
         versions: Option<i64>,
         next: Option<i64>,
+        named: Option<i64>,
         latest: Option<i64>,
         sha256: Option<Vec<u8>>,
         present: i64,

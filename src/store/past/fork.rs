@@ -183,7 +183,8 @@ statements! { words,
                {SESSION_METADATA}, base_revision, initial_state, created_user_revision, created_app_revision, \
                case when imported_revision > $8 then $8 else imported_revision end, \
                lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end, \
-               lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12, {} \
+               lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, \
+               lost_files_from, case when lost_files_through > $8 then $8 else lost_files_through end, id, $8, $11, $12, {} \
              from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
              on conflict do nothing",
             words.later,

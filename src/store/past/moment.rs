@@ -11,7 +11,7 @@ use crate::domain::transfer::Lost;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError};
 use crate::store::sessions::read::head;
-use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
+use crate::store::sql::columns::{LOST, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::rows::{LostRow, StateRow};
@@ -116,7 +116,7 @@ statements! { words,
            coalesce((select a.floor from app_scopes a where a.app_name = $1), 0) as app_floor, \
            coalesce((select u.redacted from user_scopes u where u.app_name = $1 and u.user_id = $2), 0) \
              + coalesce((select a.redacted from app_scopes a where a.app_name = $1), 0) as redacted, \
-           s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through \
+           {LOST} \
          from (select user_revision, app_revision from events where {OF_INCARNATION} and sequence = $5 \
            and $5 > (select s.base_revision from sessions s where {OF_SESSION}) \
          union all select created_user_revision, created_app_revision from sessions \

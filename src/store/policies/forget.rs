@@ -5,7 +5,7 @@ use crate::domain::policy::{Forget, Scopes};
 use crate::store::backend::Tx;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::run::End;
-use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
+use crate::store::sql::query::{Column, Query, Sql, at_most_one, one, row};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -120,7 +120,7 @@ async fn purge_values(db: &mut impl Sql, scope: &ScopeKey, floor: i64, limit: i6
 /// Removes changes of these keys at these revisions from the log of a shared scope.
 pub async fn purge_log(db: &mut impl Sql, scope: &ScopeKey, keys: &[String], revisions: Vec<i64>) -> Result<()> {
     let query = Query::new(&ScopeStatements::of(db, scope).purge_log).owner(scope);
-    db.execute(query.bind(Some(keys)).bind(revisions)).await.map(drop)
+    db.execute(query.columns([Column::Texts(keys), Column::Integers(revisions)])).await.map(drop)
 }
 
 /// Removes up to `limit` removals of keys from the log of a shared scope, those after one revision up to another. Returns how many.
@@ -177,7 +177,7 @@ statements! { words, ScopeTables { name, of, l_of, s_of, params: [p, q, r, ..], 
     /// Their changes in the log.
     purge_log: format!(
         "delete from {name}_log where {of} and (key, revision) in (select p.text, p.number from {})",
-        (words.pairs)(p, q)
+        words.pairs(p, q)
     ),
     /// Their spans, up to the last one.
     purge_spans: format!("delete from {name}_spans where {of} and valid_to <= {p} and (node, key) <= ({q}, {r})"),

@@ -32,7 +32,7 @@ use crate::store::migrations::Applied;
 use crate::store::pool::Lease;
 use crate::store::shape::Shape;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
-use crate::store::sql::query::{Query, Row, Sql, Value};
+use crate::store::sql::query::{Column, Query, Row, Sql, Value};
 use crate::store::sql::rows::{BuriedRow, HeadRow, IncarnationRow, LockedRow, ViewRow};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
@@ -212,6 +212,10 @@ fn arguments(values: Vec<Value<'_>>) -> Result<PgArguments> {
             Value::Flag(flag) => arguments.add(flag),
             Value::Texts(texts) => arguments.add(texts),
             Value::Integers(numbers) => arguments.add(numbers),
+            Value::Columns(columns) => columns.into_iter().try_for_each(|column| match column {
+                Column::Texts(texts) => arguments.add(texts),
+                Column::Integers(numbers) => arguments.add(numbers),
+            }),
         }
         .map_err(sqlx::Error::Encode)?;
     }

@@ -70,12 +70,10 @@ const WORDS_OF_SERVER: Words = Words {
     among: |numbers| format!(" = any({numbers}::bigint[])"),
     each: |keys| format!("unnest({keys}::text[]) as k(value)"),
     numbers: |numbers| format!("unnest({numbers}::bigint[]) as k(value)"),
-    pairs: |texts, numbers| format!("unnest({texts}::text[], {numbers}::bigint[]) as p(text, number)"),
-    artifacts: |[users, sessions, incarnations, names]| {
-        format!(
-            "unnest({users}::text[], {sessions}::text[], {incarnations}::bigint[], {names}::text[]) \
-               as k(user_id, session_id, incarnation, name)"
-        )
+    rows: |name, columns| {
+        let lists: Vec<String> = columns.iter().map(|(list, _, of)| format!("{list}::{of}[]")).collect();
+        let names: Vec<&str> = columns.iter().map(|(_, name, _)| *name).collect();
+        format!("unnest({}) as {name}({})", lists.join(", "), names.join(", "))
     },
     filed: |table, of, nodes| {
         format!(

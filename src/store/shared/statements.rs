@@ -67,7 +67,7 @@ statements! { words, ScopeTables { name, owner, values, of, t_of, params: [p, q,
         "select p.text, (select max(c.revision) from ( \
            select max(revision) as revision from {name}_log where {of} and key = p.text \
            union all select floor from {name}_scopes where {of} and (p.number > 0 or floor > {began})) as c) from {}",
-        (words.pairs)(p, q)
+        words.pairs(p, q)
     ),
     /// The digest of a request that changed the scope.
     patch: format!("select digest from {name}_patches where {of} and request_key = {p}"),

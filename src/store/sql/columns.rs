@@ -51,8 +51,9 @@ pub const SPAN: &str = "node, key, valid_from, valid_to, value";
 /// The metadata that a client gives a session, and may change.
 pub const SESSION_METADATA: &str = "display_name, labels, expire_time";
 
-/// Where an imported session lost what shared scopes were.
-pub const LOST: &str = "lost_user_from, lost_user_through, lost_app_from, lost_app_through";
+/// Where an imported session lost what shared scopes, and the files of its user, were.
+pub const LOST: &str =
+    "lost_user_from, lost_user_through, lost_app_from, lost_app_through, lost_files_from, lost_files_through";
 
 /// The key of a session's rows in other tables.
 pub const OWNER: &str = "app_name, user_id, session_id, incarnation";

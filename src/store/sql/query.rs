@@ -123,6 +123,14 @@ pub enum Value<'a> {
     /// A list of texts, or null.
     Texts(Option<&'a [String]>),
     Integers(Vec<i64>),
+    /// Rows by their columns, which have one length, and each a parameter of its own.
+    Columns(Vec<Column<'a>>),
+}
+
+#[derive(Clone)]
+pub enum Column<'a> {
+    Texts(&'a [String]),
+    Integers(Vec<i64>),
 }
 
 /// A statement, put together from literals, with the values of its parameters in order.
@@ -163,6 +171,11 @@ impl<'a> Query<'a> {
     pub fn bind(mut self, value: impl Into<Value<'a>>) -> Self {
         self.values.push(value.into());
         self
+    }
+
+    /// Binds the next parameters, one for each column of rows: as [`Words::rows`] reads them.
+    pub fn columns<const N: usize>(self, columns: [Column<'a>; N]) -> Self {
+        self.bind(Value::Columns(columns.into()))
     }
 
     pub fn app(self, app: &'a AppName) -> Self {

@@ -219,19 +219,25 @@ impl BuriedRow {
 }
 
 row! {
-    /// Where an imported session lost what shared scopes were.
+    /// Where an imported session lost what shared scopes, and the files of its user, were.
     #[derive(Clone, Copy)]
     pub struct LostRow {
         lost_user_from: Option<i64>,
         lost_user_through: Option<i64>,
         lost_app_from: Option<i64>,
         lost_app_through: Option<i64>,
+        lost_files_from: Option<i64>,
+        lost_files_through: Option<i64>,
     }
 }
 
 impl From<LostRow> for Lost {
     fn from(row: LostRow) -> Self {
-        Self { user: row.lost_user_from.zip(row.lost_user_through), app: row.lost_app_from.zip(row.lost_app_through) }
+        Self {
+            user: row.lost_user_from.zip(row.lost_user_through),
+            app: row.lost_app_from.zip(row.lost_app_through),
+            files: row.lost_files_from.zip(row.lost_files_through),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::columns::{HEAD_COLUMNS, OF_INCARNATION, OF_L, of_session, state_columns};
 use super::effective::{self, Log};
 use super::filter::filter_text;
-use super::query::{Query, Sql, Value, at_most_one, row};
+use super::query::{Column, Query, Sql, Value, at_most_one, row};
 use super::rows::{EventRow, HeadRow, ViewRow};
 use super::statements::statements;
 use super::words::Words;
@@ -154,7 +154,7 @@ async fn page(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery, of: &Se
     let mut statement = page_query(text, head, query, (after, before), query.max_rows, query.max_bytes);
     if !of.hidden.is_empty() {
         let (first, last): (Vec<i64>, Vec<i64>) = of.hidden.iter().copied().unzip();
-        statement = statement.bind(first).bind(last);
+        statement = statement.columns([Column::Integers(first), Column::Integers(last)]);
     }
     let (events, total) = found(db.fetch(statement).await?, query.max_rows);
     Ok(EventPage { more: events.len() < total, events, ..EventPage::default() })

@@ -23,10 +23,8 @@ pub struct Words {
     pub each: fn(keys: &str) -> String,
     /// The elements of a list of numbers, as rows `k(value)`.
     pub numbers: fn(numbers: &str) -> String,
-    /// Pairs of elements of a list of texts and one of numbers, as rows `p(text, number)`.
-    pub pairs: fn(texts: &str, numbers: &str) -> String,
-    /// Artifacts by four lists, of users, sessions, incarnations and names, as rows `k(user_id, session_id, incarnation, name)`.
-    pub artifacts: fn(lists: [&str; 4]) -> String,
+    /// Rows of a name that are bound as [columns](super::query::Query::columns): of each column the parameter, the name, and the type.
+    pub rows: fn(name: &str, columns: &[(&str, &str, &str)]) -> String,
     /// The rows `t` of a table of spans that are filed under a list of nodes: one index lookup per node.
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
     /// A join to the rows `l` of a table, each looked up by its key, in the order of the rows before.
@@ -64,6 +62,17 @@ impl Words {
     /// clock in one where something is written.)
     pub fn present(&self, now: &str) -> String {
         self.clock.map_or_else(|| now.to_owned(), |clock| format!("({clock} + 0 * {now}::bigint)"))
+    }
+
+    /// Pairs of a text and a number, as rows `p(text, number)`.
+    pub fn pairs(&self, texts: &str, numbers: &str) -> String {
+        (self.rows)("p", &[(texts, "text", "text"), (numbers, "number", "bigint")])
+    }
+
+    /// Artifacts, as rows `k(user_id, session_id, incarnation, name)`.
+    pub fn artifacts(&self, [users, sessions, incarnations, names]: [&str; 4]) -> String {
+        let (users, sessions) = ((users, "user_id", "text"), (sessions, "session_id", "text"));
+        (self.rows)("k", &[users, sessions, (incarnations, "incarnation", "bigint"), (names, "name", "text")])
     }
 
     /// The day of now, in whole days since 1970.

@@ -20,7 +20,7 @@ use super::write::{
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{EventId, ScopeRef, SessionKey, StateAddress};
-use crate::domain::json::{RawJson, string_array};
+use crate::domain::json::{RawJson, push_string, string_array};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::scope::Scope;
@@ -33,7 +33,7 @@ use crate::store::migrations::Applied;
 use crate::store::pool::{Lease, Pool};
 use crate::store::sql::columns::StateTables;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
-use crate::store::sql::query::{Query, Row, Sql, Value};
+use crate::store::sql::query::{Column, Query, Row, Sql, Value};
 use crate::store::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
@@ -312,10 +312,38 @@ fn arguments(values: Vec<Value<'_>>) -> Result<SqliteArguments> {
             Value::Flag(flag) => arguments.add(flag),
             Value::Texts(texts) => arguments.add(texts.map(string_array)),
             Value::Integers(numbers) => arguments.add(json_numbers(&numbers)),
+            // All rows are in the first parameter: two lists have no index by which they could be joined.
+            Value::Columns(columns) => {
+                let rows = arguments.add(json_rows(&columns));
+                (1..columns.len()).fold(rows, |added, _| added.and_then(|()| arguments.add(None::<i64>)))
+            }
         }
         .map_err(sqlx::Error::Encode)?;
     }
     Ok(arguments)
+}
+
+fn json_rows(columns: &[Column<'_>]) -> String {
+    let rows = columns.iter().map(|column| match column {
+        Column::Texts(texts) => texts.len(),
+        Column::Integers(numbers) => numbers.len(),
+    });
+    let mut out = String::from("[");
+    for row in 0..rows.min().unwrap_or(0) {
+        for (n, column) in columns.iter().enumerate() {
+            out.push_str(match (row, n) {
+                (0, 0) => "[",
+                (_, 0) => "],[",
+                _ => ",",
+            });
+            match column {
+                Column::Texts(texts) => texts.get(row).into_iter().for_each(|text| push_string(&mut out, text)),
+                Column::Integers(numbers) => out.extend(numbers.get(row).map(i64::to_string)),
+            }
+        }
+    }
+    out.push_str(if out.len() > 1 { "]]" } else { "]" });
+    out
 }
 
 fn json_numbers(numbers: &[i64]) -> String {

@@ -1,4 +1,4 @@
-//! SQLite's words. It has no arrays: a list is a JSON array.
+//! SQLite's words. It has no arrays: a list is a JSON array, and rows are an array of arrays, in the first parameter of their columns.
 
 use std::sync::LazyLock;
 
@@ -27,21 +27,11 @@ pub static WORDS: Words = Words {
     among: |numbers| format!(" in (select value from json_each({numbers}))"),
     each: |keys| format!("json_each({keys}) as k"),
     numbers: |numbers| format!("json_each({numbers}) as k"),
-    pairs: |texts, numbers| {
-        format!(
-            "(select texts.value as text, numbers.value as number from json_each({texts}) texts \
-               join json_each({numbers}) numbers on numbers.key = texts.key) as p"
-        )
-    },
-    artifacts: |[users, sessions, incarnations, names]| {
-        let and = |list, name| format!("cross join json_each({list}) {name} on {name}.key = k1.key");
-        format!(
-            "(select k1.value as user_id, k2.value as session_id, k3.value as incarnation, k4.value as name \
-               from json_each({users}) k1 {} {} {}) as k",
-            and(sessions, "k2"),
-            and(incarnations, "k3"),
-            and(names, "k4")
-        )
+    rows: |name, columns| {
+        let values: Vec<String> =
+            columns.iter().zip(0..).map(|((_, name, _), n)| format!("value ->> {n} as {name}")).collect();
+        let rows = columns.first().map_or("", |(rows, ..)| rows);
+        format!("(select {} from json_each({rows})) as {name}", values.join(", "))
     },
     filed: |table, of, nodes| format!("json_each({nodes}) as n cross join {table} as t on {of} and t.node = n.value"),
     look_up: |table, key| format!("cross join {table} as l on {key}"),
@@ -59,8 +49,7 @@ pub static WORDS: Words = Words {
     by_source: |_| "sessions s indexed by sessions_by_source".to_owned(),
     join_listed: "cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id",
     unit_separator: "char(31)",
-    visible: " and not exists (select 1 from json_each($13) first join json_each($14) last on last.key = first.key \
-                               where sequence > first.value and sequence <= last.value)",
+    visible: " and not exists (select 1 from json_each($13) where sequence > value ->> 0 and sequence <= value ->> 1)",
     later: "max",
     number_of: |time| format!("printf('%d.%06d', ({time}) / 1000000, ({time}) % 1000000)"),
     // The clock of its one process is never wrong by its own.

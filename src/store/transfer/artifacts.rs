@@ -19,7 +19,7 @@ use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
+use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transfer::insert::{CHUNK, rows_of};
 
@@ -174,7 +174,8 @@ pub async fn beside(db: &mut impl Sql, import: &ArtifactImport) -> Result<Beside
     let names = vec![name.to_owned(); numbers.len()];
     let mut found = Vec::new();
     if !numbers.is_empty() {
-        let query = holder.query(&statements.versions_beside).bind(Some(&*names)).bind(numbers);
+        let query =
+            holder.query(&statements.versions_beside).columns([Column::Texts(&names), Column::Integers(numbers)]);
         let rows: Vec<VersionRow> = db.fetch(query).await?;
         found = rows.into_iter().map(VersionRow::decode).collect::<Result<_>>()?;
     }
@@ -224,14 +225,14 @@ statements! { words,
     ),
     /// Artifacts after `$5`, up to `$6`, of which no version is left.
     exported_names: format!(
-        "select name, next from artifact_names where {OF_INCARNATION} and name > $5 and latest is null \
+        "select name, next from artifact_names where {OF_INCARNATION} and name > $5 and latest is null and next > 0 \
          order by name limit 0 + $6"
     ),
-    next_version: format!("select next from artifact_names where {OF_INCARNATION} and name = $5"),
+    next_version: format!("select next from artifact_names where {OF_INCARNATION} and name = $5 and next > 0"),
     /// Of the artifacts `$5` the versions `$6`, as far as they are there.
     versions_beside: format!(
         "select {VERSION} from {} {}",
-        (words.pairs)("$5", "$6"),
+        words.pairs("$5", "$6"),
         (words.look_up)("artifacts", &format!("{OF_L} and l.name = p.text and l.version = p.number"))
     ),
     /// Of the artifact `$5` there are `$8` versions more, `$7` being the latest, if there is one; the next gets no number below `$6`.

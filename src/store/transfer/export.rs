@@ -88,7 +88,7 @@ statements! { words,
         "select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest, {LOST}, \
            coalesce((select max(e.redaction) from events e where {OF_EVENT} and e.redaction is not null), 0) as redacted, \
            cast(case when exists (select 1 from artifact_names n where n.app_name = $1 and n.user_id = $2 \
-             and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as bigint) as has_artifacts \
+             and n.session_id = $3 and n.incarnation = $4 and n.next > 0) then 1 else 0 end as bigint) as has_artifacts \
          from sessions s where {OF_SESSION}"
     ),
     /// Upwards: whether the session is there; `$4` is now, where the database has no clock.

@@ -5,8 +5,9 @@ use crate::domain::ids::SessionKey;
 use crate::domain::json::RawJson;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ImportEnd, ImportRows, PastValue, PastVersion};
+use crate::domain::transfer::{ImportEnd, ImportRows, Lost, NamedFile, PastValue, PastVersion};
 use crate::domain::writes::{Committed, EventWrite, SessionChange};
+use crate::store::artifacts::named::use_numbers;
 use crate::store::artifacts::read::Holder;
 use crate::store::artifacts::save::count;
 use crate::store::backend::Tx;
@@ -56,7 +57,8 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((
         };
     }
     let mut told = Vec::new();
-    while !insert_session(tx, import).await? {
+    let lost = Lost { files: files_elsewhere(tx, import).await?, ..import.lost };
+    while !insert_session(tx, import, lost).await? {
         if !matches!(in_the_way(tx, key, None, incarnation, import.now, &mut told).await?, InTheWay::Nothing) {
             return Err(Refusal::SessionAlreadyExists.into());
         }
@@ -186,8 +188,23 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
     Ok(())
 }
 
+/// Uses the numbers that an imported session names; since when, and until when, it names files of its user of which there is another here.
+async fn files_elsewhere(db: &mut impl Sql, import: &ImportEnd) -> Result<Option<(i64, i64)>> {
+    let most = import.named.iter();
+    let most = most.map(|named| ((&import.key, import.incarnation, named.name.as_str()), named.versions.1)).collect();
+    let held = use_numbers(db, import.key.app(), &most).await?;
+    let mut lost = Lost { files: import.lost.files, ..Lost::default() };
+    for named in import.named.iter().filter(|named| named.is_elsewhere) {
+        let here = held.get(&(import.incarnation, named.name.to_string())).and_then(|held| held.next);
+        if here.is_some_and(|next| next > named.versions.0) {
+            lost.add(&Lost { files: Some((named.first_revision, named.revision)), ..Lost::default() });
+        }
+    }
+    Ok(lost.files)
+}
+
 /// Inserts the row of an imported session; `false` if one of its id is there.
-async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<bool> {
+async fn insert_session(db: &mut impl Sql, import: &ImportEnd, lost: Lost) -> Result<bool> {
     let begin = &import.begin;
     let (source, revision) = begin.forked_from.as_ref().map(|(id, revision)| (id.as_str(), *revision)).unzip();
     let query = Query::of(&Statements::of(db).insert_imported, &import.key, import.incarnation)
@@ -208,10 +225,12 @@ async fn insert_session(db: &mut impl Sql, import: &ImportEnd) -> Result<bool> {
         .bind(import.commit_time.0)
         .bind(import.base_saw.0)
         .bind(import.base_saw.1)
-        .bind(import.lost.user.map(|(from, _)| from))
-        .bind(import.lost.user.map(|(_, through)| through))
-        .bind(import.lost.app.map(|(from, _)| from))
-        .bind(import.lost.app.map(|(_, through)| through));
+        .bind(lost.user.map(|(from, _)| from))
+        .bind(lost.user.map(|(_, through)| through))
+        .bind(lost.app.map(|(from, _)| from))
+        .bind(lost.app.map(|(_, through)| through))
+        .bind(lost.files.map(|(from, _)| from))
+        .bind(lost.files.map(|(_, through)| through));
     insert_listed(db, query, &import.key).await
 }
 
@@ -235,8 +254,8 @@ async fn insert_state(db: &mut impl Sql, import: &ImportEnd) -> Result<()> {
             &columns,
             (&import.key, import.incarnation),
             rows,
-            |(name, version, revision), values| {
-                values.extend([name.into(), (*version).into(), (*revision).into()]);
+            |NamedFile { name, version, revision, .. }, values| {
+                values.extend([name.as_str().into(), (*version).into(), (*revision).into()]);
             },
         );
         db.execute(query).await?;
@@ -285,7 +304,7 @@ statements! { words,
                imported_mark, imported_digest, commit_time, imported_revision, created_user_revision, created_app_revision, \
                {LOST}, active_day) \
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, \
-               $22, $23, $24, $25, {}) on conflict do nothing",
+               $22, $23, $24, $25, $26, $27, {}) on conflict do nothing",
             words.day("$18")
         ),
         "$3"

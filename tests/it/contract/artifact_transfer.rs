@@ -420,6 +420,47 @@ on_both_databases! {
         assert_eq!(left_to_the_sweep(server).await, 0);
     }
 
+    async fn numbers_of_elsewhere_are_no_files_from_here(server: &TestServer) {
+        let session = "u/sessions/s";
+        server.post(format!("{USERS}/u/sessions")).json(json!({"sessionId": "s"})).await.expect(201);
+        for name in ["f", "user:me", "f"] {
+            put(server, session, name, "", "theirs").await;
+        }
+        let alone = exported(server, &format!("{USERS}/{session}/export?artifacts=none")).await;
+        let (to, third) = ("/v1/apps/to/users/u", "/v1/apps/third/users/u");
+        let ours = async |path: String| server.put(path).body("a/b", "ours").await.expect(201).json()["version"].take();
+        assert_eq!(ours(format!("{to}/artifacts/me")).await, 0);
+        assert_all(&import(server, "?appName=to", &alone).await, "created", 1);
+        server.post(format!("{to}/sessions/s/fork")).json(json!({"sessionId": "t"})).await.expect(201);
+        for session in ["s", "t"] {
+            let files = format!("{to}/sessions/{session}/artifacts");
+            assert_eq!(ours(format!("{files}/f?event=none")).await, 2);
+            for revision in 1..=3 {
+                assert_eq!(server.get(format!("{files}?atRevision={revision}")).await.expect(200).json()["artifacts"], json!([]));
+                for name in ["f", "user:me"] {
+                    server.get(format!("{files}/{name}?atRevision={revision}")).await.problem(404, "artifact_not_found");
+                }
+            }
+        }
+        // It is so wherever they go, with their user too.
+        let whole = exported(server, "/v1/apps/to/export").await;
+        import(server, "?appName=third", &whole).await;
+        for revision in 2..=3 {
+            server.get(format!("{third}/sessions/s/artifacts/user:me?atRevision={revision}")).await.problem(404, "artifact_not_found");
+        }
+        // What is named from here on is from here.
+        for place in [to, third] {
+            let events = format!("{place}/sessions/s/events");
+            server.post(events).json(json!({"author": "a", "actions": {"artifactDelta": {"user:me": 0}}})).await.expect(201);
+            let read = server.get(format!("{place}/sessions/s/artifacts/user:me?atRevision=4")).await.expect(200);
+            assert_eq!(read.bytes(), b"ours");
+        }
+        // Of one who has no such file the number is used, and is given to who asks for it.
+        assert_all(&import(server, "?appName=fresh", &alone).await, "created", 1);
+        assert_eq!(ours("/v1/apps/fresh/users/u/artifacts/me".to_owned()).await, 1);
+        server.get("/v1/apps/fresh/users/u/sessions/s/artifacts/user:me?atRevision=3").await.problem(404, "artifact_not_found");
+    }
+
     async fn a_save_of_an_import_counts(server: &TestServer) with ["--max-event-bytes=2KiB", "--max-value-bytes=1KiB", "--max-body-bytes=4KiB", "--max-artifact-bytes=1500KiB"] {
         // Lines of bytes are longer than those of events may be; what they are together has a limit.
         put(server, "u", "f", "", bytes(1500 << 10)).await;

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
+use super::erasure::done;
 use crate::support::client::{Answer, Client, EVENTS, ONE, PATIENCE, S, segment};
 use crate::support::databases::on_both_databases;
 use crate::support::server::TestServer;
@@ -497,6 +498,19 @@ on_both_databases! {
         assert_eq!(server.put(format!("{OF_USER}/h")).await.expect(201).json()["version"], 0);
     }
 
+    async fn an_erasure_waits_for_no_other_files(server: &TestServer) with ["--sweep-interval=1h"] {
+        server.put(format!("{OF_USER}/f")).body("a/b", "x").await.expect(201);
+        server.execute(
+            "insert into blobs (app_name, user_id, id, size, versions, loose_since) \
+             with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000) \
+             select 'app', 'other', 'b' || i, 1, 0, 0 from n",
+        ).await;
+        let erasure = server.post("/v1/apps/app/users/user/erasure").json(json!({})).await.expect(202);
+        assert_eq!(done(server, &erasure).await["counts"]["artifacts"], 1);
+        assert!(loose(server).await > 0, "it waited for all");
+        until("all are removed", async || loose(server).await == 0).await;
+    }
+
     async fn an_erasure_ends_what_comes_in(server: &TestServer) {
         let sent = bytes(3 * PART);
         let mut coming = begin(server, &format!("{OF_USER}/f"), sent.len() + 1, &sent).await;
@@ -572,13 +586,49 @@ on_both_databases! {
     async fn events_of_a_creation_name_files_too(server: &TestServer) {
         let events = json!([{"actions": {"artifactDelta": {"f": 0}}}, {"actions": {"artifactDelta": {"f": 1}}}]);
         server.post(S).json(json!({"sessionId": "s", "events": events})).await.expect(201);
+        // They follow their log.
         for n in 0..2 {
-            server.put(format!("{FILES}/f?event=none")).body("a/b", format!("{n}")).await.expect(201);
+            server.put(format!("{FILES}/f?event=none&version={n}")).body("a/b", format!("{n}")).await.expect(201);
         }
         for n in 0..2 {
             let read = server.get(format!("{FILES}/f?atRevision={}", n + 1)).await.expect(200);
             assert_eq!(read.bytes(), format!("{n}").as_bytes());
         }
+    }
+
+    async fn a_number_that_the_log_names_is_used(server: &TestServer) {
+        server.create("{}").await;
+        let next = async |path: &str| server.put(path).body("a/b", "other").await.expect(201).json()["version"].take();
+        let nothing = async |path: &str| drop(server.get(path).await.problem(404, "artifact_not_found"));
+        for delta in [json!({"f": 3, "g": 2, "h": 5, "last": i64::MAX, "user:u": 5}), json!({"h": 2}), json!({"f": 0})] {
+            server.append(json!({"actions": {"artifactDelta": delta}})).await;
+        }
+        server.post(format!("{ONE}/fork")).json(json!({"sessionId": "t"})).await.expect(201);
+        server.post(format!("{ONE}/fork")).json(json!({"sessionId": "first", "atRevision": 1})).await.expect(201);
+        for session in ["s", "t"] {
+            let files = format!("{S}/{session}/artifacts");
+            for (name, expected) in [("f", 4), ("h", 6), ("last", 0)] {
+                assert_eq!(next(&format!("{files}/{name}?event=none")).await, expected, "{name} of {session}");
+                for revision in 1..=3 {
+                    nothing(&format!("{files}/{name}?atRevision={revision}")).await;
+                }
+            }
+            // Whoever asks for the number knows what it was.
+            assert_eq!(next(&format!("{files}/g?event=none&version=2")).await, 2);
+            assert_eq!(names(&server.get(format!("{files}?atRevision=2")).await), ["g"]);
+            assert_eq!(next(&format!("{files}/g?event=none")).await, 3);
+            server.put(format!("{files}/f?version=3")).body("a/b", "late").await.problem(409, "artifact_version_exists");
+        }
+        assert_eq!(next(&format!("{S}/first/artifacts/h?event=none")).await, 6);
+        assert_eq!(next(&format!("{OF_USER}/u")).await, 6);
+        for session in ["s", "t", "first"] {
+            nothing(&format!("{S}/{session}/artifacts/user:u?atRevision=1")).await;
+        }
+        // A rewind names what it cannot bring back, and gives its number to nothing else.
+        server.post(format!("{ONE}/rewind")).json(json!({"toRevision": 1})).await.expect(200);
+        nothing(&format!("{FILES}/f?atRevision=4")).await;
+        assert_eq!(next(&format!("{FILES}/f?event=none")).await, 5);
+        nothing(&format!("{FILES}/f?atRevision=4")).await;
     }
 
     async fn a_fork_has_the_files_of_its_moment_and_shares_their_bytes(server: &TestServer) {

@@ -37,7 +37,7 @@ impl TestServer {
     /// Waits until the sweep has removed all deleted rows, emptied all trimmed ones, and overwritten what was redacted.
     pub async fn until_swept(&self) {
         let left = "select (select count(*) from buried_sessions) + (select count(*) from trims) + (select count(*) from scrubs) \
-                      + (select count(*) from blobs where loose_since = 0)";
+                      + (select count(*) from blobs where loose_since <= 0)";
         let swept = async {
             while self.place.number(left).await > 0 {
                 sleep(Duration::from_millis(10)).await;
