@@ -12,7 +12,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
-use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
 use crate::store::sql::query::Query;
 use crate::store::sql::statements::statements;
 
@@ -116,7 +116,7 @@ statements! { words,
          from (select name, max(version) as version, max(named) as named from ( \
              select name, version, case when version < {LAST} then version end as named from artifact_state where {OF_FORK} \
              union all select name, cast(null as bigint), case when version < {LAST} then version end from artifact_spans \
-               where {OF_FORK}) as named group by name) as n {} \
+               where {OF_FORK} and valid_to > (select s.base_revision from sessions s where {OF_SESSION})) as named group by name) as n {} \
          where n.version is not null {OF_SESSION_ALONE}",
         (words.look_up_if)(
             "artifact_names",

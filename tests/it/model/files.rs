@@ -88,11 +88,25 @@ struct Files {
     /// The content of each version by name and number; `None` of one that is nothing.
     versions: BTreeMap<String, BTreeMap<i64, Option<String>>>,
     next: Named,
+    /// The highest number of each that events named before it was given to a version.
+    named: Named,
 }
 
 impl Files {
     fn next(&self, name: &str) -> i64 {
         self.next.get(name).copied().unwrap_or(0)
+    }
+
+    /// The number of the next version, if nobody asks for another.
+    fn free(&self, name: &str) -> i64 {
+        self.next(name).max(self.named.get(name).map_or(0, |named| named + 1))
+    }
+
+    fn name(&mut self, name: &str, version: i64) {
+        if version >= self.next(name) {
+            let named = self.named.entry(name.to_owned()).or_insert(version);
+            *named = version.max(*named);
+        }
     }
 
     fn get(&self, name: &str, version: i64) -> Option<&Option<String>> {
@@ -131,6 +145,19 @@ impl Session {
         let mut named = self.named[self.revision()].clone();
         named.extend(delta.iter().cloned());
         self.named.push(named);
+        for (name, version) in delta.iter().filter(|(name, _)| !is_of_user(name)) {
+            self.files.name(name, *version);
+        }
+    }
+
+    /// The highest number of each that the log up to a revision names.
+    fn most(&self, at: usize) -> Named {
+        let mut most = Named::new();
+        for (name, version) in self.named[self.base..=at].iter().flatten() {
+            let named = most.entry(name.clone()).or_insert(*version);
+            *named = (*version).max(*named);
+        }
+        most
     }
 
     fn fork(&self, at: usize) -> Self {
@@ -139,8 +166,9 @@ impl Session {
             let versions = self.files.versions.get(name).into_iter().flatten().filter(|(version, _)| *version <= last);
             let versions: BTreeMap<_, _> = versions.map(|(version, content)| (*version, content.clone())).collect();
             files.versions.insert(name.clone(), versions);
-            files.next.insert(name.clone(), last + 1);
+            files.next.insert(name.clone(), self.files.next(name).min(last + 1));
         }
+        files.named = self.most(at);
         Self { files, named: self.named[..=at].to_vec(), base: self.base }
     }
 
@@ -148,8 +176,8 @@ impl Session {
     fn rewind(&mut self, to: usize) -> Vec<(String, i64)> {
         let (then, now) = (self.named[to].clone(), self.named[self.revision()].clone());
         let mut delta = Vec::new();
-        for (name, now) in now.iter().filter(|(name, now)| !is_of_user(name) && then.get(*name) != Some(*now)) {
-            let next = self.files.next(name).max(now + 1);
+        for (name, _) in now.iter().filter(|(name, now)| !is_of_user(name) && then.get(*name) != Some(*now)) {
+            let next = self.files.free(name);
             let number = match then.get(name) {
                 // It is not here, so it is named as it was.
                 Some(was) if self.files.get(name, *was).is_none() => *was,
@@ -258,10 +286,10 @@ impl Run<'_> {
     async fn save(&mut self, id: &str, name: &str, append: bool, number: Option<i64>, large: bool) -> Checked {
         self.saves += 1;
         let content = format!("{name} {}", self.saves).repeat(if large { 40_000 } else { 1 });
-        let next = self.files(id, name).next(name);
+        let (next, free) = (self.files(id, name).next(name), self.files(id, name).free(name));
         let (wanted, expected) = match number {
             Some(beyond) => (format!("&version={}", (next + beyond).max(0)), (next + beyond).max(0)),
-            None => (String::new(), next),
+            None => (String::new(), free),
         };
         let event = if append { "append" } else { "none" };
         let path = format!("{}/artifacts/{}?event={event}{wanted}", self.path(id), segment(name));
@@ -298,6 +326,9 @@ impl Run<'_> {
         let delta: Named = delta.iter().map(|(name, version)| ((*name).to_owned(), *version)).collect();
         let event = json!({"actions": {"artifactDelta": delta}});
         status(self.client.post(format!("{}/events", self.path(id))).json(&event).await, 201)?;
+        for (name, version) in delta.iter().filter(|(name, _)| is_of_user(name)) {
+            self.user.name(name, *version);
+        }
         let delta: Vec<_> = delta.into_iter().collect();
         self.session(id).append(&delta);
         Ok(())
@@ -407,6 +438,15 @@ impl Run<'_> {
         let (became, _, answer) = import(self).await?;
         if became != only("unchanged") {
             return Err(format!("not unchanged: {answer}"));
+        }
+        // What is used there follows from the logs that came.
+        self.user.named.clear();
+        for session in self.sessions.values_mut() {
+            let most = session.most(session.revision());
+            for (name, version) in most.iter().filter(|(name, _)| is_of_user(name)) {
+                self.user.name(name, *version);
+            }
+            session.files.named = most;
         }
         if sweep {
             for id in self.sessions.keys() {
