@@ -41,7 +41,7 @@ struct RequestLabels {
 }
 
 /// The reasons of refusals: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 26] = [
+const LIMITS: [&str; 27] = [
     "connections",
     "in_flight",
     "streams",
@@ -51,6 +51,7 @@ const LIMITS: [&str; 26] = [
     "watchers",
     "transfers",
     "uploads",
+    "turns",
     "body",
     "artifact",
     "event",

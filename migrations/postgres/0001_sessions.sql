@@ -514,6 +514,7 @@ create table policies (
     -- What the policy bounds of what is stored, for those who write: null for no bound.
     sessions_per_user  bigint,
     events_per_session bigint,
+    artifact_bytes_per_user bigint,
     constraint policies_pkey primary key (app_name)
 );
 

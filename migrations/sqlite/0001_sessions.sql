@@ -554,6 +554,7 @@ create table policies (
     -- What the policy bounds of what is stored, for those who write: null for no bound.
     sessions_per_user  integer,
     events_per_session integer,
+    artifact_bytes_per_user integer,
     constraint policies_pkey primary key (app_name)
 ) without rowid;
 

@@ -56,6 +56,8 @@ pub struct Bounds {
     pub sessions_per_user: Option<i64>,
     /// Events of one session that are not trimmed.
     pub events_per_session: Option<i64>,
+    /// Bytes of all versions of a user's artifacts, shared ones once.
+    pub artifact_bytes_per_user: Option<i64>,
 }
 
 /// The largest integer that every JSON reader has exactly: 2^53 - 1. No bound is larger, so that it can be added to a revision.
@@ -147,6 +149,7 @@ impl Policy {
         for (bound, of) in [
             (Bound::SessionsPerUser, &mut self.bounds.sessions_per_user),
             (Bound::EventsPerSession, &mut self.bounds.events_per_session),
+            (Bound::ArtifactBytesPerUser, &mut self.bounds.artifact_bytes_per_user),
         ] {
             *of = count(&mut fields, bound.name(), 1, MESSAGE);
             if of.is_some_and(|most| most > MOST) {
@@ -179,6 +182,7 @@ impl Policy {
                 vec![
                     (Bound::SessionsPerUser.name(), numbers(self.bounds.sessions_per_user)),
                     (Bound::EventsPerSession.name(), numbers(self.bounds.events_per_session)),
+                    (Bound::ArtifactBytesPerUser.name(), numbers(self.bounds.artifact_bytes_per_user)),
                 ],
             ),
         ];
@@ -411,7 +415,7 @@ mod tests {
             "{}",
             r#"{"sessions":{"idleTtl":"30d","maxAge":86400}}"#,
             r#"{"limits":{"sessionsPerUser":100,"eventsPerSession":9007199254740991}}"#,
-            r#"{"events":{"keepLast":0},"limits":{"eventsPerSession":1}}"#,
+            r#"{"events":{"keepLast":0},"limits":{"eventsPerSession":1,"artifactBytesPerUser":1}}"#,
             r#"{"sessions":{"idleTtl":"86400.5s"},"events":{"maxAge":"7d","maxCount":1,"keepLast":0,"stubsMaxAge":1e6},"sharedHistory":{"maxAge":"90d"},"artifacts":{"keepVersions":3}}"#,
         ] {
             assert_eq!(policy(text).to_json(), text);
@@ -441,7 +445,7 @@ mod tests {
         ];
         assert_eq!(names, expected);
         for bad in ["0", "-1", "1.0", "\"1\"", "9007199254740992", "true"] {
-            for name in ["sessionsPerUser", "eventsPerSession", "events_per_session"] {
+            for name in ["sessionsPerUser", "eventsPerSession", "events_per_session", "artifactBytesPerUser"] {
                 let text = format!(r#"{{"limits":{{"{name}":{bad}}}}}"#);
                 assert!(Policy::parse(Json::trusted(&text)).is_err(), "{text}");
             }

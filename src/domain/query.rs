@@ -1,8 +1,9 @@
 //! The queries of readers and their results.
 
+use std::sync::Arc;
+
 use super::access::{NameRange, Names};
 use super::event::StoredEvent;
-use super::find::Words;
 use super::ids::{AppName, SessionId, SessionKey, UserId};
 use super::json::RawJson;
 use super::scope::{Scope, split};
@@ -24,12 +25,25 @@ pub struct SessionView {
 #[derive(Debug, Clone, Default)]
 pub struct EventPage {
     pub events: Vec<StoredEvent>,
-    /// More events match the query, after the last one here; of those that are looked through for a text, more may.
+    /// More events match the query, after the last one here.
     pub more: bool,
-    /// If there are more of these: the sequence of the last one that was looked at, behind which to go on.
-    pub looked_at: Option<i64>,
     /// The view of the effective history that is kept is far behind the log.
     pub is_behind: bool,
+    /// For the next page; `None` of a range.
+    pub selected: Option<Arc<Selected>>,
+}
+
+/// The events of a log of which a query has pages, as of the first one.
+#[derive(Debug)]
+pub struct Selected {
+    /// The sequence of the last one.
+    pub end: i64,
+    /// What readers skip, as [`hidden`](super::effective::hidden) has it.
+    pub hidden: Vec<(i64, i64)>,
+    /// Their sequences: ascending ranges.
+    pub left: Vec<(i64, i64)>,
+    /// Compactions cover some.
+    pub is_view: bool,
 }
 
 impl SessionView {
@@ -52,8 +66,6 @@ pub struct Page<T> {
     pub more: bool,
     /// The page ended because of its size, before the last row of the statement.
     pub cut: bool,
-    /// If the sessions were looked through for a title, and there are more: the last one that was.
-    pub looked_at: Option<ListPosition>,
 }
 
 /// A time before any expiry: finds expired sessions, too.
@@ -140,41 +152,56 @@ impl History {
 /// How many events, or sessions, one request looks through for words.
 const LOOKED_AT: usize = 10_000;
 
+/// How many of them one page has, and how many bytes of them.
+const LOOKED_AT_ONCE: (usize, usize) = (1000, 1 << 20);
+
 /// A look through rows, page by page, for up to so many: through up to [`LOOKED_AT`], and up to so many bytes.
 #[derive(Debug)]
-pub struct Look<T> {
+pub struct Look<T, P> {
     pub found: Vec<T>,
+    /// The last row that was looked at.
+    pub at: Option<P>,
+    /// Rows are left behind it.
+    pub more: bool,
     most: usize,
     rows: usize,
     bytes: usize,
 }
 
-impl<T> Look<T> {
+impl<T, P> Look<T, P> {
     pub fn new(most: usize, bytes: usize) -> Self {
-        Self { found: Vec::new(), most, rows: LOOKED_AT, bytes }
+        Self { found: Vec::new(), at: None, more: true, most, rows: LOOKED_AT, bytes }
     }
 
     /// The rows and bytes of the next page, which has at most these.
-    pub fn next(&self, rows: usize, bytes: usize) -> (usize, usize) {
-        (self.rows.min(rows), self.bytes.min(bytes))
+    pub fn next(&self) -> (usize, usize) {
+        (self.rows.min(LOOKED_AT_ONCE.0), self.bytes.min(LOOKED_AT_ONCE.1))
     }
 
-    /// Looks through a page, of each row of which `look` says the bytes and whether it is wanted; whether to the page's end.
-    pub fn through(&mut self, page: Vec<T>, mut look: impl FnMut(&T) -> (usize, bool)) -> bool {
+    /// How many rows were looked at.
+    pub fn looked(&self) -> usize {
+        LOOKED_AT - self.rows
+    }
+
+    /// Looks through a page, of each row of which `look` says the position, the bytes and whether it is wanted. `more`: rows come after it.
+    #[must_use]
+    pub fn through(mut self, page: Vec<T>, more: bool, look: impl Fn(&T) -> (P, usize, bool)) -> Self {
         let mut rows = page.into_iter();
+        self.more = more;
         while !self.is_over()
             && let Some(row) = rows.next()
         {
-            let (bytes, is_wanted) = look(&row);
-            (self.rows, self.bytes) = (self.rows - 1, self.bytes.saturating_sub(bytes));
+            let (at, bytes, is_wanted) = look(&row);
+            (self.rows, self.bytes, self.at) = (self.rows - 1, self.bytes.saturating_sub(bytes), Some(at));
             if is_wanted {
                 self.found.push(row);
             }
         }
-        rows.len() == 0
+        self.more |= rows.len() > 0;
+        self
     }
 
-    /// Whether it is to go on with another request.
+    /// Whether it is done, or to go on with another request.
     pub fn is_over(&self) -> bool {
         self.found.len() >= self.most || self.rows == 0 || self.bytes == 0
     }
@@ -190,9 +217,9 @@ pub struct EventQuery {
     pub author: Option<String>,
     pub invocation_id: Option<String>,
     pub branch: Option<String>,
-    /// Only events that hold these, in a [`Look`] through those that the rest of the query finds, up to `max_bytes`.
-    pub text: Option<Words>,
     pub history: History,
+    /// Of the page before this one.
+    pub selected: Option<Arc<Selected>>,
     /// Only among the last so many: of the log, or of an effective history.
     pub last: Option<i64>,
     pub descending: bool,
@@ -203,9 +230,8 @@ pub struct EventQuery {
 impl EventQuery {
     /// Whether it selects by sequence alone, in ascending order.
     pub fn is_range(&self) -> bool {
-        let Self { since, author, invocation_id, branch, text, history, descending, .. } = self;
+        let Self { since, author, invocation_id, branch, history, descending, .. } = self;
         since.is_none()
-            && text.is_none()
             && (author, invocation_id, branch) == (&None, &None, &None)
             && *history == History::Whole
             && !descending
@@ -220,8 +246,8 @@ impl EventQuery {
             author: None,
             invocation_id: None,
             branch: None,
-            text: None,
             history: History::Whole,
+            selected: None,
             last: None,
             descending: false,
             max_rows: 256,
@@ -323,9 +349,6 @@ pub struct ListQuery {
     pub id_range: Option<NameRange>,
     /// Only forks of this session. Of one user.
     pub forked_from: Option<SessionId>,
-    /// Only sessions with these in the display name or the id, in a [`Look`] through those that the rest of the query finds, up to
-    /// `max_bytes`.
-    pub title: Option<Words>,
     pub after: Option<ListPosition>,
     pub with_state: bool,
     pub max_rows: usize,

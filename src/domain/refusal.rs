@@ -10,6 +10,7 @@ use super::{FieldError, Rejected};
 pub enum Bound {
     SessionsPerUser,
     EventsPerSession,
+    ArtifactBytesPerUser,
     /// Of the artifacts of a session, or of a user. No policy sets it.
     ArtifactVersions,
 }
@@ -20,6 +21,7 @@ impl Bound {
         match self {
             Self::SessionsPerUser => "sessionsPerUser",
             Self::EventsPerSession => "eventsPerSession",
+            Self::ArtifactBytesPerUser => "artifactBytesPerUser",
             Self::ArtifactVersions => "artifactVersions",
         }
     }

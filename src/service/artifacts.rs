@@ -21,8 +21,8 @@ use crate::domain::artifact::{
     ArtifactDeletion, ArtifactList, ArtifactPage, Blob, BlobKey, Found, IfVersion, LooseBlob, Part, Place, Save,
     SaveEvent, SavedBlob, StoreFault, Version, VersionPage, Wanted,
 };
-use crate::domain::event::cost;
-use crate::domain::ids::{AppName, ArtifactName, IdempotencyKey, SessionKey};
+use crate::domain::event::{cost, cost_beside};
+use crate::domain::ids::{AppName, ArtifactName, IdempotencyKey, SessionKey, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
 use crate::domain::query::{SessionQuery, SessionView, StateFilter};
@@ -80,6 +80,15 @@ impl Upload {
     /// How many bytes it holds in memory.
     pub fn held(&self) -> usize {
         self.buffer.len() + if matches!(self.written, Written::Busy(_)) { PART } else { 0 }
+    }
+
+    pub fn user(&self) -> &UserKey {
+        self.place.user()
+    }
+
+    /// What the bytes cost that have come.
+    pub fn cost(&self) -> u32 {
+        cost(usize::try_from(self.size).unwrap_or(usize::MAX))
     }
 
     /// Takes the next bytes. Those before may still be on their way to their place: its failure is told by a later call.
@@ -422,7 +431,9 @@ impl Service {
         if saved.tag.is_some() {
             self.metrics.appended(1);
         }
-        let cost = if saved.tag.is_some() { cost(saved.event_bytes) } else { 1 };
+        let size = saved.version.content.bytes.filter(|_| !saved.replayed).map_or(0, |(size, _)| size);
+        let of_event = if saved.tag.is_some() { cost(saved.event_bytes) } else { 1 };
+        let cost = of_event.saturating_add(cost_beside(usize::try_from(size).unwrap_or(usize::MAX)));
         Ok(SavedArtifact { version: saved.version, replayed, cost })
     }
 

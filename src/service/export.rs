@@ -336,7 +336,6 @@ impl Export {
                     user_range: None,
                     id_range: None,
                     forked_from: None,
-                    title: None,
                     after: self.last.clone(),
                     with_state: false,
                     max_rows: PAGE_ROWS,

@@ -264,6 +264,10 @@ impl Sink {
         }
     }
 
+    fn upload(&self) -> Option<&Upload> {
+        if let Self::Upload(upload) = self { Some(upload) } else { None }
+    }
+
     /// The size and the digest of all bytes.
     fn read(&self) -> (u64, [u8; 32]) {
         match self {
@@ -1383,11 +1387,19 @@ impl Import {
         }
         self.renew_own().await;
         let Some(file) = &mut self.file else { return Ok(()) };
-        if let Some(taken) = &mut file.taken {
-            taken.sink.push(bytes).await.map_err(of_bytes)?;
+        let mut paid = None;
+        if let Some(TakenFile { sink, .. }) = &mut file.taken {
+            let before = sink.upload().map_or(0, Upload::cost);
+            sink.push(bytes).await.map_err(of_bytes)?;
+            // The first 1 is paid with the row of the version.
+            paid = sink.upload().map(|upload| (upload.user().clone(), upload.cost() - before));
         }
         file.left = file.left.saturating_sub(1);
-        if file.left == 0 { self.end_file().await } else { Ok(()) }
+        let is_whole = file.left == 0;
+        if let Some((user, cost)) = paid {
+            self.charge(user, cost);
+        }
+        if is_whole { self.end_file().await } else { Ok(()) }
     }
 
     /// Ends a version whose bytes have come.

@@ -44,7 +44,6 @@ fn lists(words: &Words) -> Vec<Named> {
                     user_range: None,
                     id_range: None,
                     forked_from: None,
-                    title: None,
                     after: Some(ListPosition { time: Micros(0), user: user.clone(), session: session.clone() }),
                     with_state,
                     max_rows: 1,

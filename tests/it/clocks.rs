@@ -132,7 +132,6 @@ impl Replica {
             user_range: None,
             id_range: None,
             forked_from: None,
-            title: None,
             after: None,
             with_state: false,
             max_rows: 100,

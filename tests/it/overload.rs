@@ -1,5 +1,6 @@
 //! Overload: which requests are refused, what that costs the others, and which are never refused.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -28,6 +29,7 @@ on_both_databases!(
     readers_that_do_not_read_are_cut_off,
     readers_that_do_not_read_do_not_hold_up_a_stop,
     answers_that_nobody_reads_take_no_more_than_their_room,
+    a_search_gives_its_connection_back_between_its_pages,
     an_app_leaves_places_of_watches_and_transfers_to_another,
     bodies_that_were_only_announced_take_no_memory,
     small_bodies_have_memory_when_large_ones_have_none,
@@ -149,6 +151,33 @@ async fn refusals_are_counted_and_not_logged_one_by_one(place: Place) {
     timeout(PATIENCE, telling).await.expect("the log tells how many were refused");
     assert_eq!(told(), REFUSED as u64 + 2);
     verify(&place.url()).await;
+}
+
+/// While one connection serves all.
+async fn a_search_gives_its_connection_back_between_its_pages(place: Place) {
+    let server = Server::start(&place.url(), &["--database-connections=1", "--acquire-timeout=50s"]).await;
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
+    for _ in 0..10 {
+        server.post(EVENTS).json(json!(vec![json!({}); 1000])).await.expect(201);
+    }
+    let mut search = pin!(async { server.get(format!("{EVENTS}?text=tea")).await });
+    let mut between = 0;
+    let found = loop {
+        let other = server.get("/v1/apps/b/state");
+        tokio::select! {
+            biased;
+            found = &mut search => break found,
+            answer = other => {
+                answer.expect(200);
+                between += 1;
+            }
+        }
+    };
+    assert_eq!(found.expect(200).json()["events"], json!([]));
+    // Before it had the connection, and between each two of its pages.
+    assert!(between >= 6, "{between}");
+    drop(server);
+    place.finish().await;
 }
 
 /// More than the buffers of the kernel hold on both sides.

@@ -4,6 +4,8 @@
 //! slow machine cannot make a correct server fail.
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::{Duration, sleep, timeout};
 
 use crate::support::{
     binary::{PATIENT, Server, ended},
@@ -17,10 +19,13 @@ on_both_databases!(
     an_app_with_half_of_the_places_gets_no_more_beside_another,
     what_is_refused_for_its_body_costs_nothing,
     what_is_stored_is_paid_for_by_whatever_request,
+    a_search_is_paid_for_by_what_it_looks_at,
+    a_file_is_paid_for_by_its_bytes,
     bodies_that_never_end_are_bounded_by_the_rate,
     an_import_is_slowed_down_to_the_rate,
     a_user_s_watches_leave_places_to_the_others_of_its_app,
     a_user_s_bodies_leave_places_to_the_others_of_its_app,
+    a_user_s_uploads_leave_places_to_the_others_of_its_app,
 );
 
 /// An event in 1000 s.
@@ -320,6 +325,102 @@ async fn what_is_stored_is_paid_for_by_whatever_request(place: Place) {
     place.finish().await;
 }
 
+async fn a_search_is_paid_for_by_what_it_looks_at(place: Place) {
+    let server = Server::start(&place.url(), &[]).await;
+    for app in ["long", "short"] {
+        create(&server, app).await;
+    }
+    let plain = json!(vec![json!({}); 1000]);
+    for _ in 0..3 {
+        server.post(events("long")).json(&plain).await.expect(201);
+    }
+    server.post(events("long")).json("{}").await.expect(201);
+    server.post(events("short")).json(&plain).await.expect(201);
+    drop(server);
+    let server = Server::start(&place.url(), &["--rate-limit-app=0.01"]).await;
+    for (app, cost) in [("long", 4), ("short", 1)] {
+        let found = server.get(format!("{}?text=tea", events(app))).await.expect(200);
+        assert_eq!(found.json()["events"], json!([]));
+        let next = server.get(events(app)).await;
+        about(limited(&next, "app", r#""app";q=1;w=100"#), 100 * cost);
+    }
+    drop(server);
+    place.finish().await;
+}
+
+/// Waits until an app owes more than asking for it takes.
+async fn until_paid(server: &Server, app: &str) {
+    let paid = async {
+        loop {
+            let answer = server.get(format!("/v1/apps/{app}/state")).await;
+            if answer.status() == 429 && limited(&answer, "app", r#""app";q=2;w=2"#) > 20 {
+                break;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, paid).await.expect("the bytes are paid");
+}
+
+async fn a_file_is_paid_for_by_its_bytes(place: Place) {
+    let apps = ["put", "event", "post", "adk", "chunks", "cut", "fork", "retry", "address"];
+    let server = Server::start(&place.url(), &[]).await;
+    for app in apps {
+        create(&server, app).await;
+    }
+    let file = |app: &str| format!("{}/s/artifacts/f?event=none", sessions(app, "u"));
+    let save =
+        |app: &str, path: String| server.put(path).header("idempotency-key", app).body("a/b", vec![b'x'; 1 << 20]);
+    save("fork", file("fork").replace("none", "append")).await.expect(201);
+    save("retry", file("retry")).await.expect(201);
+    let export = server.get("/v1/apps/fork/export").await.expect(200).text().to_owned() + "\n";
+    drop(server);
+
+    // Of 64 each: 1 MiB.
+    let server = Server::start(&place.url(), &["--rate-limit-app=1"]).await;
+    let bytes = || vec![b'x'; 1 << 20];
+    let put = |path: String| server.put(path).body("a/b", bytes());
+    put(file("put")).await.expect(201);
+    about(owed(&server, "put").await, 64);
+    put(file("event").replace("none", "append")).await.expect(201);
+    about(owed(&server, "event").await, 64);
+    let text = "x".repeat(1 << 20);
+    let of_user = "/v1/apps/post/users/u/artifacts";
+    server.post(of_user).json(json!({"name": "f", "part": {"text": text}})).await.expect(201);
+    about(owed(&server, "post").await, 64);
+    let part = json!({"filename": "f", "artifact": {"text": text}});
+    server.post("/apps/adk/users/u/sessions/s/artifacts").json(part).await.expect(200);
+    about(owed(&server, "adk").await, 64);
+    let chunks = futures_util::stream::iter((0..16).map(|_| Ok::<_, std::io::Error>(vec![b'x'; 64 << 10])));
+    server.put(file("chunks")).body("a/b", reqwest::Body::wrap_stream(chunks)).await.expect(201);
+    about(owed(&server, "chunks").await, 64);
+    // What has come is paid, also if no more does. (What was only announced is not.)
+    let mut cut = server.hold_as("PUT", &file("cut"), 2 << 20).await;
+    server.get(events("cut")).await.expect(200);
+    cut.write_all(&bytes()).await.expect("send");
+    until_paid(&server, "cut").await;
+    drop(cut);
+    about(owed(&server, "cut").await, 67);
+    // Lines of an import, as they come.
+    let importing = server.post("/v1/import?appName=import").body("application/x-ndjson", export);
+    tokio::select! {
+        _ = importing => panic!("it is faster than its rate"),
+        () = until_paid(&server, "import") => {}
+    }
+    // A copy shares them.
+    server.post(format!("{}/s/fork", sessions("fork", "u"))).await.expect(201);
+    server.get(events("fork")).await.expect(200);
+    // What stores nothing costs 1.
+    let again = server.put(file("retry")).header("idempotency-key", "retry").body("a/b", bytes());
+    assert_eq!(again.await.expect(200).header("idempotent-replayed"), Some("true"));
+    server.get(events("retry")).await.expect(200);
+    let address = json!({"name": "f", "part": {"fileData": {"fileUri": "gs://a/b"}}, "event": "none"});
+    server.post(format!("{}/s/artifacts", sessions("address", "u"))).json(address).await.expect(201);
+    server.get(events("address")).await.expect(200);
+    drop(server);
+    place.finish().await;
+}
+
 /// One is taken at the head, so bodies that never come are bounded, too.
 async fn bodies_that_never_end_are_bounded_by_the_rate(place: Place) {
     let server = Server::start(&place.url(), &[]).await;
@@ -423,5 +524,36 @@ async fn a_user_s_bodies_leave_places_to_the_others_of_its_app(place: Place) {
     server.get("/v1/apps/a/state").await.expect(200);
     server.get(&path).await.problem(503, "overloaded");
     drop((held, server));
+    place.finish().await;
+}
+
+/// Uploads of one user that trickle, more than half of the places: once another app has asked, the others of its app are served.
+async fn a_user_s_uploads_leave_places_to_the_others_of_its_app(place: Place) {
+    let server = Server::start(&place.url(), &[PATIENT, &["--body-stall-timeout=50s"]].concat()).await;
+    for (app, user) in [("a", "u"), ("a", "v"), ("b", "u")] {
+        server.post(sessions(app, user)).json(json!({"sessionId": "s"})).await.expect(201);
+    }
+    let file = |app: &str, user: &str| format!("{}/s/artifacts/f?event=none", sessions(app, user));
+    let mut held = Vec::new();
+    for _ in 0..80 {
+        held.push(server.hold_as("PUT", &file("a", "u"), 1000).await);
+    }
+    for _ in 0..10 {
+        for (app, user) in [("b", "u"), ("a", "v")] {
+            server.put(file(app, user)).body("a/b", "bytes").await.expect(201);
+        }
+    }
+    server.put(file("a", "u")).body("a/b", "bytes").await.problem(503, "overloaded");
+    // The last ones gave way, and saved nothing.
+    let mut last = held.pop().expect("80 uploads");
+    let mut start = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+    last.read_exact(&mut start["HTTP/1.1 100".len()..]).await.expect("the rest of 100 Continue");
+    let mut answer = String::new();
+    last.read_to_string(&mut answer).await.expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("\"not_applied\""), "{answer}");
+    let mut first = held.remove(0);
+    first.write_all(&[b'x'; 1000]).await.expect("send");
+    server.get_until(&file("a", "u"), 200).await;
+    drop((held, first, server));
     place.finish().await;
 }

@@ -41,10 +41,7 @@ pub async fn save(mut call: Call) -> Result<Answer, Problem> {
     let body = call.required_body().await?;
     let (name, mut part, metadata) = given(body.json()?, &place)?;
     let terms = Terms::new(&call, (&place, &name), (metadata, None), (Some("none"), None, None))?;
-    let upload = match part.bytes.take() {
-        Some(bytes) => Some(filled(call.writer()?.upload(place.clone()), &bytes).await?),
-        None => None,
-    };
+    let upload = filled(&call, &place, part.bytes.take()).await?;
     drop(body);
     let request = terms.request(place.clone(), name, part);
     let SavedArtifact { version, replayed, cost } = saved(call.writer()?, request, upload, call.deadline).await?;

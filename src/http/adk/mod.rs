@@ -279,7 +279,6 @@ pub async fn list(call: Call) -> Result<Answer, Problem> {
         user_range: None,
         id_range: None,
         forked_from: None,
-        title: None,
         after: None,
         with_state: true,
         max_rows: page_rows,

@@ -7,7 +7,7 @@ mod names;
 mod passage;
 mod query;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{iter, mem};
 
 use axum::body::Body;
@@ -27,7 +27,7 @@ use crate::http::app::App;
 use crate::http::describe::{Access, Charge, Operation};
 use crate::http::limits::admission::RequestShare;
 use crate::http::limits::rates::{Limited, Paid, Payers};
-use crate::http::limits::shares::Asker;
+use crate::http::limits::shares::{Asker, Share};
 use crate::http::reply::{Answer, Binding, Code, Outcome, Problem, is_write};
 use crate::service::{Reader, Service};
 
@@ -60,12 +60,19 @@ pub struct Call {
     judged: Instant,
     /// The names in the path are within the client's grant.
     is_within: bool,
-    /// Its charge to the rates.
-    paid: Arc<Mutex<Paid>>,
+    payment: Arc<Mutex<Payment>>,
     operation: &'static Operation,
     path: Vec<(&'static str, String)>,
     query: Query,
     body: Body,
+}
+
+/// The charge of a request to the rates.
+#[derive(Default)]
+struct Payment {
+    paid: Paid,
+    /// So much of it stays if the request is refused.
+    spent: u32,
 }
 
 /// The permission that a long request began with, to check again later.
@@ -114,7 +121,7 @@ impl Call {
             service: app.reader(is_within).clone(),
             is_head: request.method == Method::HEAD,
             judged: Instant::now(),
-            paid: Arc::default(),
+            payment: Arc::default(),
             app,
             client,
             credential,
@@ -134,19 +141,20 @@ impl Call {
             Charge::Request => {
                 let payers = call.names.user();
                 let paid = call.app.rates.check(call.payers(payers.as_ref().ok()), 1, Instant::now());
-                call.paid = Arc::new(Mutex::new(paid.map_err(|limited| call.limited(&limited))?));
+                let paid = paid.map_err(|limited| call.limited(&limited))?;
+                call.payment = Arc::new(Mutex::new(Payment { paid, spent: 1 }));
             }
         }
         Ok(call)
     }
 
     /// Runs the handler. A request that is not permitted costs nothing, even if only its body shows that. Any other
-    /// refused request stored nothing and costs 1.
+    /// refused request stored nothing and costs 1, or what it has [spent](Call::spend).
     pub async fn answered<F>(self, handler: fn(Self) -> F) -> Result<Answer, Problem>
     where
         F: Future<Output = Result<Answer, Problem>>,
     {
-        let (app, paid, role) = (self.app.clone(), self.paid.clone(), self.client.grant.role);
+        let (app, payment, role) = (self.app.clone(), self.payment.clone(), self.client.grant.role);
         let answer = handler(self).await.map_err(|problem| match problem.code {
             // Only clients that act for the whole app may learn that a user was erased, not clients with that user's
             // credential.
@@ -155,19 +163,20 @@ impl Call {
             }
             _ => problem,
         });
-        let mut paid = paid.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut payment = payment.lock().unwrap_or_else(PoisonError::into_inner);
+        let Payment { paid, spent } = &mut *payment;
         match &answer {
             Err(Problem { code: Code::Unauthenticated | Code::PermissionDenied, .. }) => {
-                app.rates.give_back(mem::take(&mut *paid), Instant::now());
+                app.rates.give_back(mem::take(paid), Instant::now());
             }
-            Err(Problem { outcome: Outcome::NotApplied, .. }) => app.rates.settle(&mut paid, 1, Instant::now()),
+            Err(Problem { outcome: Outcome::NotApplied, .. }) => app.rates.settle(paid, *spent, Instant::now()),
             _ => {}
         }
         answer
     }
 
     pub fn pays(&self) -> bool {
-        !self.paid.lock().unwrap_or_else(PoisonError::into_inner).is_nothing()
+        !self.payment().paid.is_nothing()
     }
 
     /// Charges the rates of the path's app and user and of the client's key for what the request will store. `cost` is
@@ -176,14 +185,37 @@ impl Call {
     /// # Errors
     /// 429 `rate_limited`; then nothing more was charged.
     pub fn charge(&self, cost: u32) -> Result<(), Problem> {
-        let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
-        self.app.rates.raise(&mut paid, cost.max(1), Instant::now()).map_err(|limited| self.limited(&limited))
+        let paid = &mut self.payment().paid;
+        self.app.rates.raise(paid, cost.max(1), Instant::now()).map_err(|limited| self.limited(&limited))
+    }
+
+    /// Charges what the request has cost so far, whatever comes of it.
+    ///
+    /// # Errors
+    /// 429 `rate_limited`, if others have left nothing: it is not to go on.
+    pub fn spend(&self, cost: u32) -> Result<(), Problem> {
+        let mut payment = self.payment();
+        payment.spent = payment.spent.max(cost);
+        let cost = payment.spent;
+        self.app.rates.spend(&mut payment.paid, cost, Instant::now()).map_err(|limited| self.limited(&limited))
     }
 
     /// Corrects the charge to the actual cost of what was stored. A request that stored nothing costs 1.
     pub fn costs(&self, cost: u32) {
-        let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
-        self.app.rates.settle(&mut paid, cost.max(1), Instant::now());
+        self.app.rates.settle(&mut self.payment().paid, cost.max(1), Instant::now());
+    }
+
+    fn payment(&self) -> MutexGuard<'_, Payment> {
+        self.payment.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn of a request that reads more than others.
+    ///
+    /// # Errors
+    /// None came in time.
+    pub fn turn(&self) -> impl Future<Output = Result<Share, Problem>> + Send + use<> {
+        let (app, sharer, deadline) = (self.app.clone(), self.sharer(), self.deadline);
+        async move { app.places.turn(sharer, deadline).await }
     }
 
     fn payers<'a>(&'a self, user: Option<&'a UserKey>) -> Payers<'a> {

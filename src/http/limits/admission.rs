@@ -1,4 +1,4 @@
-//! Admission: places for requests, streams, watches, transfers and uploads, memory for answers, and the answer to a request that
+//! Admission: places for requests, streams, watches, transfers, uploads and searches, memory for answers, and the answer to a request that
 //! is not admitted.
 //!
 //! Under overload, refusals are the most frequent answer, so they must be cheap. Each is made without a task from a
@@ -7,6 +7,7 @@
 
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
@@ -16,7 +17,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use percent_encoding::percent_decode;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
 
 use crate::config::HttpSettings;
 use crate::http::limits::shares::{Asker, PlacePool, Preemption, Share};
@@ -52,6 +53,12 @@ const MAX_TRANSFERS: usize = 4;
 /// Uploads of artifacts at a time. Each holds little memory, for as long as it takes.
 const MAX_UPLOADS: usize = 128;
 
+/// Turns of requests that read more than others, at a time: as many as there are processors, or two, so that an app leaves one to
+/// another. Each has a thread, or a connection to the database, for one page.
+fn most_turns() -> usize {
+    available_parallelism().map_or(2, |processors| processors.get().max(2))
+}
+
 /// Of long-lived places, a lone app may take all but 1/8.
 const KEPT: usize = 8;
 
@@ -61,9 +68,9 @@ const SMALL: usize = 64 * 1024;
 /// The unit in which memory for answers is counted.
 const UNIT: usize = 1024;
 
-/// How soon a streamed answer tries again to reserve memory for its next part. The idle timeout of its connection
-/// limits this.
-const ROOM_RETRY: Duration = Duration::from_millis(50);
+/// How soon a streamed answer tries again to reserve memory for its next part, which the idle timeout of its connection
+/// limits, and a search to get its turn.
+const RETRY: Duration = Duration::from_millis(50);
 
 /// All places, and who has them.
 pub struct Places {
@@ -74,6 +81,7 @@ pub struct Places {
     watchers: PlacePool,
     transfers: PlacePool,
     uploads: PlacePool,
+    turns: PlacePool,
     /// Memory for answers that wait for their readers.
     answers: PlacePool,
     /// The largest part of a streamed answer, unless a single state is larger.
@@ -142,6 +150,7 @@ impl Places {
             watchers: shared(settings.watch.places),
             transfers: PlacePool::new(MAX_TRANSFERS, 1),
             uploads: shared(MAX_UPLOADS),
+            turns: PlacePool::new(most_turns(), 0),
             answers: shared(units(settings.max_answer_bytes)),
             largest_part: settings.largest_part,
             last_return: Mutex::new(Instant::now()),
@@ -191,6 +200,17 @@ impl Places {
     pub fn upload(&self, asker: Asker) -> Result<Share, Problem> {
         let detail = "as many artifacts are being uploaded as can be; try again";
         self.uploads.take(asker, 1).ok_or_else(|| Problem::over("uploads", Code::Overloaded, detail))
+    }
+
+    /// A turn of a request that reads more than others, as soon as there is one.
+    ///
+    /// # Errors
+    /// None came until the deadline.
+    pub async fn turn(&self, asker: Asker, deadline: Instant) -> Result<Share, Problem> {
+        let turn = timeout_at(deadline, taken(&self.turns, asker, 1)).await;
+        turn.map_err(|_| {
+            Problem::over("turns", Code::Overloaded, "as many searches are under way as can be; try again")
+        })
     }
 
     /// Memory among the answers for this many bytes, if they need any. `None`: there is not enough.
@@ -251,7 +271,7 @@ impl Places {
             async move {
                 let mut room = match room {
                     Some(room) => room,
-                    None => room_for(&answers, asker, part).await,
+                    None => taken(&answers, asker, part).await,
                 };
                 let Some(bytes) = parts.next().await.transpose()? else { return Ok::<_, axum::Error>(None) };
                 room.set(units(bytes.len()));
@@ -274,12 +294,12 @@ fn units(bytes: usize) -> usize {
     bytes.div_ceil(UNIT)
 }
 
-/// Reserves memory for the next part of an answer, as soon as there is enough.
-async fn room_for(answers: &PlacePool, asker: Asker, part: usize) -> Share {
+/// Places, as soon as there are enough.
+async fn taken(pool: &PlacePool, asker: Asker, places: usize) -> Share {
     loop {
-        match answers.take(asker, part) {
-            Some(room) => return room,
-            None => sleep(ROOM_RETRY).await,
+        match pool.take(asker, places) {
+            Some(share) => return share,
+            None => sleep(RETRY).await,
         }
     }
 }

@@ -189,9 +189,39 @@ impl Rates {
         }
         let now = self.since_began(now);
         let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        self.judge_own(&all, paid, cost, now)?;
+        self.set(&mut all, paid, cost, now);
+        Ok(())
+    }
+
+    /// Raises the charge of a request that goes on to its cost so far, in any case.
+    ///
+    /// # Errors
+    /// Others have left nothing in a bucket: the request is not to go on.
+    pub fn spend(&self, paid: &mut Paid, cost: u32, now: Instant) -> Result<(), Limited> {
+        if paid.is_nothing() {
+            return Ok(());
+        }
+        let now = self.since_began(now);
+        let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let judged = self.judge_own(&all, paid, 1, now);
+        for ((limit, buckets), part) in Limit::ALL.into_iter().zip(&mut *all).zip(&mut paid.0) {
+            let (Some(part), Some(rate)) = (part, self.rate(limit)) else { continue };
+            // Nothing is given back first: that would count against what others may be given back.
+            let more = time_of(cost, rate).saturating_sub(part.cost);
+            let full_at = buckets.full_at(part.number).max(now).saturating_add(more);
+            let given_back = buckets.put(part.number, full_at, now, MOST);
+            let full_at = full_at.saturating_add(given_back);
+            *part = BucketCharge { cost: part.cost + more, at: now, full_at, ..*part };
+        }
+        judged
+    }
+
+    /// Judges a charge, as if nothing had been taken before.
+    fn judge_own(&self, all: &[Buckets; 3], paid: &Paid, cost: u32, now: Nanos) -> Result<(), Limited> {
         let mut refused: Option<(Limit, Nanos, u64)> = None;
         let mut policies = Vec::new();
-        for ((limit, buckets), part) in Limit::ALL.into_iter().zip(&*all).zip(paid.0) {
+        for ((limit, buckets), part) in Limit::ALL.into_iter().zip(all).zip(paid.0) {
             let (Some(part), Some(rate)) = (part, self.rate(limit)) else { continue };
             policies.push((limit, rate));
             let (full_at, own) = (buckets.full_at(part.number), buckets.left_of(&part, now));
@@ -204,7 +234,6 @@ impl Rates {
         if let Some((limit, wait, remaining)) = refused {
             return Err(Limited { limit, retry_after: Duration::from_nanos(wait), remaining, policies });
         }
-        self.set(&mut all, paid, cost, now);
         Ok(())
     }
 
@@ -466,6 +495,23 @@ mod tests {
         assert_eq!(rates.peek(of_app(&a), later).unwrap_err().retry_after, secs(10.1));
         rates.owe(of_app(&a), 100, later);
         assert_eq!(rates.peek(of_app(&a), later).unwrap_err().retry_after, secs(20.1));
+    }
+
+    #[test]
+    fn what_goes_on_is_charged_in_any_case_and_ends_when_others_leave_nothing() {
+        let rates = Rates::new(RateLimits { app: Some(rate(10.0)), ..RateLimits::default() });
+        let (a, began) = (app("a"), rates.began);
+        let mut paid = rates.check(of_app(&a), 1, began).unwrap();
+        let mut other = rates.check(of_app(&a), 1, began).unwrap();
+        // Its own debt does not end it, nor what others take as long as something is left.
+        rates.spend(&mut paid, 1000, began).unwrap();
+        rates.spend(&mut paid, 1500, began).unwrap();
+        assert_eq!(rates.peek(of_app(&a), began).unwrap_err().retry_after, secs(148.2));
+        assert_eq!(rates.spend(&mut other, 2, began).unwrap_err().retry_after, secs(148.2));
+        assert_eq!(rates.peek(of_app(&a), began).unwrap_err().retry_after, secs(148.3));
+        rates.spend(&mut paid, 1600, began).unwrap();
+        rates.owe(of_app(&a), 20, began);
+        rates.spend(&mut paid, 1700, began).unwrap_err();
     }
 
     #[test]

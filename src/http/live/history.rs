@@ -55,6 +55,7 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
             // `before` limits it to the view; `last` would count back from the current revision.
             last: None,
             history: events.history.as_of(view.head.revision),
+            selected: view.events.selected,
             ..events
         },
         head: view.head,
@@ -91,7 +92,7 @@ impl RestOfSession {
             Next::Page => {
                 self.client.still_must().await?;
                 let deadline = Instant::now() + self.page_limit;
-                let EventPage { events, more, .. } = loop {
+                let EventPage { events, more, selected, .. } = loop {
                     let events = self.query.clone();
                     match self.service.events_of(&self.head, events, deadline).await {
                         Ok(view) => break view.events,
@@ -100,6 +101,7 @@ impl RestOfSession {
                 };
                 let mut text = String::new();
                 push_events_as(self.form, &mut text, &events, self.first);
+                self.query.selected = selected;
                 if let Some(last) = events.last() {
                     self.first = false;
                     self.query.after = last.sequence;

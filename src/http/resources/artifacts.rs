@@ -12,11 +12,13 @@ use crate::domain::artifact::{
     Blob, Content, Draft, Frame, IfVersion, Kind as ArtifactKind, Part, Place, Version, Wanted, check_mime_type,
     parse_display_name, parse_metadata,
 };
+use crate::domain::event::cost;
 use crate::domain::ids::{ArtifactName, IdempotencyKey, segment};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
 use crate::http::call::{Broken, Call, Incoming, Query};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use crate::http::limits::shares::Share;
 use crate::http::live::watched::Watched;
 use crate::http::reply::{self, Answer, Binding, Code, Problem, Ranged, disposition, ranged};
 use crate::service::{self, Error, SaveRequest, SavedArtifact, Service, Upload};
@@ -210,6 +212,9 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     let announced =
         call.headers.all().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     call.limits().check_artifact(announced.unwrap_or(0))?;
+    // What cannot be paid is refused before it comes. It is paid as it comes.
+    call.charge(cost(usize::try_from(announced.unwrap_or(0)).unwrap_or(usize::MAX)))?;
+    call.costs(1);
     let upload = upload(&mut call, place.clone()).await?;
     save(call, terms.request(place, name, part), Some(upload)).await
 }
@@ -234,10 +239,10 @@ fn content_type(call: &Call) -> Result<Option<String>, Problem> {
 /// client must keep sending, and must keep its access.
 async fn upload(call: &mut Call, place: Place) -> Result<Upload, Problem> {
     let mut body = call.incoming(None)?;
-    let _share = call.app.places.upload(call.sharer())?;
+    let mut share = call.app.places.upload(call.sharer())?;
     call.place.give_back();
     let mut upload = call.writer()?.upload(place);
-    let taken = take_in(call, &mut body, &mut upload).await;
+    let taken = take_in(call, &mut body, &mut upload, &mut share).await;
     match taken {
         Ok(()) => Ok(upload),
         Err(problem) => {
@@ -247,11 +252,21 @@ async fn upload(call: &mut Call, place: Place) -> Result<Upload, Problem> {
     }
 }
 
-async fn take_in(call: &mut Call, body: &mut Incoming, upload: &mut Upload) -> Result<(), Problem> {
+async fn take_in(call: &mut Call, body: &mut Incoming, upload: &mut Upload, share: &mut Share) -> Result<(), Problem> {
+    let preemption = share.preemptible();
+    let taken_back = || {
+        let detail = "more artifacts of the user are being uploaded than can be beside others; try again";
+        Problem::over("uploads", Code::Overloaded, detail)
+    };
     let mut memory = call.app.memory.claim();
     let mut client = Watched::new(call);
     loop {
-        let data = match client.during(body.next()).await {
+        let next = tokio::select! {
+            biased;
+            () = preemption.preempted() => return Err(taken_back()),
+            next = client.during(body.next()) => next,
+        };
+        let data = match next {
             // It has lost its access, and learns why.
             Err(_) => {
                 call.still_may().await?;
@@ -267,6 +282,7 @@ async fn take_in(call: &mut Call, body: &mut Incoming, upload: &mut Upload) -> R
             Ok(Err(Broken::Cut)) => {
                 return Err(Problem::new(Code::InvalidJson, "the body ended before it was complete"));
             }
+            Ok(Ok(None)) if !share.settle() => return Err(taken_back()),
             Ok(Ok(None)) => return call.still_may().await,
             Ok(Ok(Some(data))) => data,
         };
@@ -275,6 +291,7 @@ async fn take_in(call: &mut Call, body: &mut Incoming, upload: &mut Upload) -> R
             return Err(Problem::over("buffered_bytes", Code::Overloaded, detail));
         }
         upload.push(&data).await?;
+        call.spend(upload.cost())?;
     }
 }
 
@@ -286,21 +303,29 @@ pub async fn post(mut call: Call) -> Result<Answer, Problem> {
     let event = (draft.event.as_deref(), draft.author.as_deref(), draft.invocation_id.as_deref());
     let terms = Terms::new(&call, (&place, &name), (draft.metadata, draft.version), event)?;
     let mut part = draft.part;
-    let upload = match part.bytes.take() {
-        Some(bytes) => Some(filled(call.writer()?.upload(place.clone()), &bytes).await?),
-        None => None,
-    };
+    let upload = filled(&call, &place, part.bytes.take()).await?;
     drop(body);
     save(call, terms.request(place, name, part), upload).await
 }
 
-/// An upload of these bytes.
-pub async fn filled(mut upload: Upload, bytes: &[u8]) -> Result<Upload, Problem> {
-    match upload.push(bytes).await {
-        Ok(()) => Ok(upload),
-        Err(error) => {
-            upload.abandon().await;
-            Err(error.into())
+/// An upload of the bytes of a part, if it has some, which are charged before.
+pub fn filled(
+    call: &Call,
+    place: &Place,
+    bytes: Option<Vec<u8>>,
+) -> impl Future<Output = Result<Option<Upload>, Problem>> + Send + use<> {
+    let upload = bytes.map(|bytes| {
+        call.charge(cost(bytes.len()))?;
+        Ok::<_, Problem>((call.writer()?.upload(place.clone()), bytes))
+    });
+    async move {
+        let Some((mut upload, bytes)) = upload.transpose()? else { return Ok(None) };
+        match upload.push(&bytes).await {
+            Ok(()) => Ok(Some(upload)),
+            Err(error) => {
+                upload.abandon().await;
+                Err(error.into())
+            }
         }
     }
 }

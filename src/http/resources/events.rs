@@ -1,13 +1,17 @@
 //! `.../sessions/{session}/events`: the event log.
 
-use axum::http::StatusCode;
+use std::mem;
 
+use axum::http::StatusCode;
+use tokio::time::Instant;
+
+use super::look;
 use crate::domain::access::Role;
-use crate::domain::event::EventDraft;
+use crate::domain::event::{EventDraft, StoredEvent};
 use crate::domain::find::Words;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Kind as JsonKind;
-use crate::domain::query::{EventQuery, History};
+use crate::domain::query::{EventPage, EventQuery, History, Look, SessionView};
 use crate::domain::session::{SessionInfo, parse_events};
 use crate::domain::shown::Shown;
 use crate::http::call::{Call, Received};
@@ -16,7 +20,7 @@ use crate::http::describe::{
 };
 use crate::http::live::wait::{Wait, current};
 use crate::http::reply::{self, Answer, Code, Problem};
-use crate::service::{Answered, Error, Guard};
+use crate::service::{Answered, Error, Guard, Reader};
 
 const OUTPUT_KEY: Param = Param {
     name: "outputKey",
@@ -268,6 +272,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let words =
         query.text(&TEXT).map(Words::parse).transpose().map_err(|message| Problem::field(TEXT.name, message))?;
     let service = call.service.clone();
+    let mut looked = 0;
     let go_on = match query.text(&PAGE_TOKEN) {
         Some(token) => {
             let head = service.head(&key, call.deadline).await?;
@@ -290,12 +295,12 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         author: query.text(&AUTHOR).map(str::to_owned),
         invocation_id: query.text(&INVOCATION_ID).map(str::to_owned),
         branch: query.text(&BRANCH).map(str::to_owned),
-        text: words,
         history: match query.text(&HISTORY) {
             Some("effective") => History::Effective(None),
             _ if query.boolean(&EXCLUDE_REWOUND) => History::NotRewound,
             _ => History::Whole,
         },
+        selected: None,
         last: None,
         descending,
         max_rows,
@@ -303,34 +308,34 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     };
     let as_of = go_on.as_ref().map(|(_, (_, revision))| *revision);
     let is_of_one_moment = matches!(events.history, History::Effective(_));
-    let view = match go_on {
+    let (view, last) = match go_on {
         Some((head, (last, revision))) => {
             *if descending { &mut events.before } else { &mut events.after } = last;
             events.history = events.history.as_of(revision);
-            service.events_of(&head, events, call.deadline).await?
+            read_page(&mut call, &mut looked, Some(&head), &events, words.as_ref()).await?
         }
         None => loop {
-            let view = service.session(key.clone(), None, Some(events.clone()), call.deadline).await?;
+            let (view, last) = read_page(&mut call, &mut looked, None, &events, words.as_ref()).await?;
             if query.wait().is_some() && events.after > view.head.revision {
                 let SessionInfo { base_revision: base, revision, .. } = view.head;
                 return Err(Error::PositionGone { base, revision }.into());
             }
             let Some(wait) = wait.as_mut().filter(|_| view.events.events.is_empty() && !view.events.more) else {
-                break view;
+                break (view, last);
             };
-            if events.text.is_some() && events.history == History::Whole {
+            if words.is_some() && events.history == History::Whole {
                 // These were looked through, and do not change.
                 events.after = view.head.revision;
             }
             match wait.changed(view.head.expire_time).await? {
                 Some(deadline) => call.deadline = deadline,
-                None => break view,
+                None => break (view, last),
             }
         },
     };
     let page = view.events;
-    let last = page.looked_at.or(page.events.last().map(|event| event.sequence)).filter(|_| page.more);
-    let next = last.map(|last| binding(&view.head).token(&(last, as_of.unwrap_or(view.head.revision))));
+    let next =
+        last.filter(|_| page.more).map(|last| binding(&view.head).token(&(last, as_of.unwrap_or(view.head.revision))));
     let mut text = String::new();
     reply::push_events(&mut text, &page.events);
     let mut page = reply::open_page("events", &[text], next);
@@ -341,6 +346,58 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         page.push("trimmedThrough", &view.head.base_revision.to_string());
     }
     Ok(Answer::ok().tag(view.head.tag()).json(page.close()))
+}
+
+/// Reads a page of events, with `words` of those that hold them, and the last sequence that it has come to.
+async fn read_page(
+    call: &mut Call,
+    looked: &mut usize,
+    of: Option<&SessionInfo>,
+    events: &EventQuery,
+    words: Option<&Words>,
+) -> Result<(SessionView, Option<i64>), Problem> {
+    let (service, key, deadline) = (call.service.clone(), call.names.session()?, call.deadline);
+    let Some(words) = words else {
+        let view = page(&service, &key, of, events, deadline).await?;
+        let last = view.events.events.last().map(|event| event.sequence);
+        return Ok((view, last));
+    };
+    let (mut look, mut next) = (Look::new(events.max_rows, events.max_bytes), events.clone());
+    let mut first: Option<SessionView> = None;
+    loop {
+        let turn = call.turn().await?;
+        (next.max_rows, next.max_bytes) = look.next();
+        let of = first.as_ref().map(|view| &view.head).or(of);
+        let mut view = page(&service, &key, of, &next, deadline).await?;
+        let EventPage { events, more, selected, .. } = mem::take(&mut view.events);
+        let words = words.clone();
+        let judge = move |event: &StoredEvent| (event.sequence, event.weight(), words.are_in_event(&event.body));
+        look = look::through(turn, look, (events, more), judge).await?;
+        next.selected = selected;
+        if let Some(at) = look.at {
+            *if next.descending { &mut next.before } else { &mut next.after } = at;
+        }
+        let mut view = first.take().unwrap_or(view);
+        if !look::goes_on(call, *looked, &look) {
+            *looked += look.looked();
+            view.events = EventPage { events: look.found, more: look.more, ..EventPage::default() };
+            return Ok((view, look.at));
+        }
+        first = Some(view);
+    }
+}
+
+async fn page(
+    service: &Reader,
+    key: &SessionKey,
+    of: Option<&SessionInfo>,
+    events: &EventQuery,
+    deadline: Instant,
+) -> Result<SessionView, Error> {
+    match of {
+        Some(head) => service.events_of(head, events.clone(), deadline).await,
+        None => service.session(key.clone(), None, Some(events.clone()), deadline).await,
+    }
 }
 
 pub const GET: Operation = Operation {

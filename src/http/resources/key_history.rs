@@ -81,6 +81,7 @@ async fn get(mut call: Call, owner: KeyOwner, key: String) -> Result<Answer, Pro
     let binding = binding.with(&key).with(order);
     let after: Option<(i64, i64)> = query.text(&PAGE_TOKEN).map(|token| binding.position(token)).transpose()?;
     let page = (after.map(|(_, revision)| revision), order == "desc", rows);
+    let _turn = call.turn().await?;
     let history = call.service.key_history(owner, key, page, call.deadline).await?;
     // Of a session that was made anew it would be another past.
     if after.is_some_and(|(mark, _)| mark != history.mark) {

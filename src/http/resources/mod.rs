@@ -7,6 +7,7 @@ pub mod events;
 pub mod feed;
 pub mod key_history;
 pub mod lease;
+mod look;
 pub mod names;
 pub mod past;
 pub mod policy;

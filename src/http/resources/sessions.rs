@@ -2,12 +2,13 @@
 
 use axum::http::{StatusCode, header};
 
+use super::look;
 use crate::domain::FieldError;
 use crate::domain::access::{NameRange, Role};
 use crate::domain::event::cost;
 use crate::domain::find::Words;
 use crate::domain::ids::{SessionId, SessionKey, UserId};
-use crate::domain::query::{EventQuery, History, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
+use crate::domain::query::{EventQuery, History, ListPosition, ListQuery, Look, OrderBy, SessionView, StateFilter};
 use crate::domain::refusal::Mismatch;
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
@@ -364,18 +365,48 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Answer, Problem> {
         user_range,
         id_range,
         forked_from,
-        title,
         after,
         with_state,
         max_rows: query.page_rows(limits)?,
         max_bytes: limits.page_bytes,
     };
-    let page = call.service.list_sessions(list, call.deadline).await?;
-    let last = page.looked_at.or_else(|| page.items.last().map(|view| order_by.position(&view.head)));
-    let next = last.filter(|_| page.more);
-    let next = next.map(|last| binding.token(&(last.time.0, last.user.as_str(), last.session.as_str())));
-    let sessions: Vec<String> = page.items.iter().map(|view| reply::session_object(view).close()).collect();
+    let (items, last) = match title {
+        Some(words) => titled(&mut call, list, &words).await?,
+        None => {
+            let page = call.service.list_sessions(list, call.deadline).await?;
+            let last = page.items.last().filter(|_| page.more).map(|view| order_by.position(&view.head));
+            (page.items, last)
+        }
+    };
+    let next = last.map(|last| binding.token(&(last.time.0, last.user.as_str(), last.session.as_str())));
+    let sessions: Vec<String> = items.iter().map(|view| reply::session_object(view).close()).collect();
     Ok(Answer::ok().json(reply::page("sessions", &sessions, next)))
+}
+
+/// Those of a list with these words in the display name or the id, and where to go on, if there are more.
+async fn titled(
+    call: &mut Call,
+    mut list: ListQuery,
+    words: &Words,
+) -> Result<(Vec<SessionView>, Option<ListPosition>), Problem> {
+    let (service, order_by) = (call.service.clone(), list.order_by);
+    let mut look = Look::new(list.max_rows, list.max_bytes);
+    loop {
+        let turn = call.turn().await?;
+        (list.max_rows, list.max_bytes) = look.next();
+        let page = service.list_sessions(list.clone(), call.deadline).await?;
+        let words = words.clone();
+        let judge = move |view: &SessionView| {
+            let name = view.head.display_name.as_ref().and_then(|name| name.json().as_str());
+            let is_wanted = words.are_in(name.into_iter().chain([view.head.key.session.as_str().into()]));
+            (order_by.position(&view.head), view.weight(), is_wanted)
+        };
+        look = look::through(turn, look, (page.items, page.more), judge).await?;
+        if !look::goes_on(call, 0, &look) {
+            return Ok((look.found, look.at.filter(|_| look.more)));
+        }
+        list.after.clone_from(&look.at);
+    }
 }
 
 fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {

@@ -15,13 +15,14 @@ use crate::domain::guard::Guard;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{Loaded, Needs};
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Bound, Refusal};
 use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed, Writes};
 use crate::store::appends::load::load;
-use crate::store::backend::{Backend, OnLocked, Tx};
+use crate::store::backend::{Backend, OnLocked, Tx, UserLock};
 use crate::store::erasures::{admit, admit_all};
 use crate::store::error::{Cause, Decided, Failure, StoreError};
+use crate::store::policies;
 use crate::store::run::{Call, End, Written, apply};
 use crate::store::sessions::read::head;
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, one, row};
@@ -72,12 +73,37 @@ pub fn may_share(save: &Save) -> bool {
 /// Saves a version in a transaction of its own. With `again`, what an earlier try of the same save has made is found.
 pub async fn alone<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], save: &Save, again: bool) -> Decided<Saved> {
     let save = async |tx: &mut B::Tx| {
+        let user = save.place.user();
+        let most = policies::bounds(tx, &user.app).await?.artifact_bytes_per_user;
+        if most.is_some() {
+            // Of those who count at the same time, each would miss what the others save. Before any row is locked.
+            hold(tx, salt, &save.place).await?;
+            tx.hold_users(&[Subject::of(salt, user).counting_lock()], UserLock::Alone).await?;
+        }
         let (judged, end) = save_all(tx, salt, &[save], again, OnLocked::Wait).await?;
         let judged = judged.into_iter().flatten().next();
         let saved = judged.ok_or_else(|| StoreError::new(Cause::Internal, "a save was not answered"))??;
+        let has_grown = end != End::Release && saved.version.content.bytes.is_some_and(|(size, _)| size > 0);
+        if let Some(most) = most.filter(|_| has_grown)
+            && has_more(tx, user, most, save.now).await?
+        {
+            return Err(Refusal::LimitReached(Bound::ArtifactBytesPerUser).into());
+        }
         Ok((saved, end))
     };
     call.decide(save).await
+}
+
+/// Whether the artifacts of a user have more bytes than `most`.
+async fn has_more(db: &mut impl Sql, user: &UserKey, most: i64, now: Micros) -> Result<bool> {
+    let statements = Statements::of(db);
+    // With those of sessions that are gone: what is within the bound with them need not be looked at one by one.
+    let (stored,): (i64,) = one(db, Query::new(&statements.stored_bytes).user(user)).await?;
+    if stored <= most {
+        return Ok(false);
+    }
+    let (held,): (i64,) = one(db, Query::new(&statements.held_bytes).user(user).bind(now.0)).await?;
+    Ok(held > most)
 }
 
 /// Saves versions of artifacts of one app in one transaction. Each that is `None` is to be tried alone, and so are all if it fails,
@@ -151,6 +177,9 @@ async fn save_all<X: Tx>(
     }
     tries.retain(|one| one.judged.is_none());
     let mut ledger = Ledger::read(tx, app, &tries).await?;
+    if ledger.is_bounded && saves.len() > 1 {
+        return Ok((all, End::Release));
+    }
     let appends: Vec<OnceLock<Append>> = tries.iter().map(|_| OnceLock::new()).collect();
     let mut writes = Writes::default();
     for (Try { save, holder, judged }, append) in tries.iter_mut().zip(&appends) {
@@ -257,6 +286,8 @@ type NameKey<'s> = (&'s UserKey, &'s str, i64, &'s str);
 /// What sessions and users have of artifacts, with what this transaction saves.
 struct Ledger<'s> {
     present: Micros,
+    /// The app's policy bounds the bytes of its users.
+    is_bounded: bool,
     places: BTreeMap<PlaceKey<'s>, PlaceCount>,
     names: BTreeMap<NameKey<'s>, NameCount>,
 }
@@ -281,7 +312,7 @@ struct NameCount {
 impl<'s> Ledger<'s> {
     async fn read(db: &mut impl Sql, app: &AppName, tries: &[Try<'s, '_>]) -> Result<Self> {
         let now = tries.iter().map(|made| made.save.now).max().unwrap_or(Micros(0));
-        let mut ledger = Self { present: now, places: BTreeMap::new(), names: BTreeMap::new() };
+        let mut ledger = Self { present: now, is_bounded: false, places: BTreeMap::new(), names: BTreeMap::new() };
         for Try { save, holder, .. } in tries {
             let name = (holder.user, holder.session, holder.incarnation, save.name.as_str());
             ledger.names.insert(name, NameCount::default());
@@ -307,6 +338,7 @@ impl<'s> Ledger<'s> {
             let row = found.remove(&(of, at, name));
             let row = row.ok_or_else(|| StoreError::new(Cause::Internal, "an artifact was not looked up"))?;
             ledger.present = Micros(row.present);
+            ledger.is_bounded = row.most_bytes.is_some();
             let (versions, new) = (row.versions.unwrap_or(0), 0);
             ledger.places.insert((user, session), PlaceCount { incarnation: *incarnation, versions, new });
             let sha256 = row.sha256.map(digest).transpose()?;
@@ -528,7 +560,8 @@ statements! { words,
     /// What the artifacts `$2`, `$3`, `$4`, `$5` have, and their sessions and users; and the time now (`$6`, where the database has no
     /// clock).
     held: format!(
-        "select k.user_id, k.session_id, k.name, p.versions, n.next, n.named, v.version as latest, v.sha256, {} as present from {} {} {} {}",
+        "select k.user_id, k.session_id, k.name, p.versions, n.next, n.named, v.version as latest, v.sha256, {} as present, \
+           (select b.artifact_bytes_per_user from policies b where b.app_name = $1) as most_bytes from {} {} {} {}",
         words.present("$6"),
         words.artifacts(["$2", "$3", "$4", "$5"]),
         (words.look_up_if)(
@@ -548,6 +581,16 @@ statements! { words,
             "v.app_name = $1 and v.user_id = k.user_id and v.session_id = k.session_id and v.incarnation = k.incarnation \
              and v.name = k.name and v.version = n.latest and v.kind <> 'gone'"
         )
+    ),
+    /// What the blobs have that are held.
+    stored_bytes: "select cast(coalesce(sum(size), 0) as bigint) from blobs where app_name = $1 and user_id = $2 and versions > 0",
+    /// What the blobs have that the user holds, or a session that is there; `$3` is now, where the database has no clock.
+    held_bytes: format!(
+        "select cast(coalesce(sum(size), 0) as bigint) from (select distinct a.blob, a.size from artifacts a \
+           where a.app_name = $1 and a.user_id = $2 and a.blob is not null and (a.session_id = '' or exists ( \
+             select 1 from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = a.session_id \
+               and s.incarnation = a.incarnation and (s.expire_time is null or s.expire_time > {})))) as held",
+        words.present("$3")
     ),
     saved_by_mark: format!(
         "select {VERSION} from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 \
@@ -574,6 +617,8 @@ row! {
         latest: Option<i64>,
         sha256: Option<Vec<u8>>,
         present: i64,
+        /// All that the user may have.
+        most_bytes: Option<i64>,
     }
 }
 

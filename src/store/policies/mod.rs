@@ -116,10 +116,10 @@ pub async fn policies<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Ve
 
 /// What the policy of an app bounds, as of now.
 pub async fn bounds<X: Tx>(tx: &mut X, app: &AppName) -> Result<Bounds> {
-    let found: Option<(Option<i64>, Option<i64>)> =
+    let found: Option<(Option<i64>, Option<i64>, Option<i64>)> =
         at_most_one(tx, Query::new(&Statements::of(tx).bounds).app(app)).await?;
-    let (sessions_per_user, events_per_session) = found.unwrap_or_default();
-    Ok(Bounds { sessions_per_user, events_per_session })
+    let (sessions_per_user, events_per_session, artifact_bytes_per_user) = found.unwrap_or_default();
+    Ok(Bounds { sessions_per_user, events_per_session, artifact_bytes_per_user })
 }
 
 fn parsed(text: &str) -> Result<Policy> {
@@ -136,6 +136,7 @@ pub async fn set_policy<X: Tx>(tx: &mut X, write: &PolicyWrite) -> Decided<(Stor
         let query =
             Query::new(&Statements::of(tx).set_policy).app(&write.app).bind(next.revision).bind(text.as_deref());
         let query = query.bind(bounds.sessions_per_user).bind(bounds.events_per_session);
+        let query = query.bind(bounds.artifact_bytes_per_user);
         // None if another write came between: it is read, and this one decided anew.
         if tx.execute(query).await? > 0 {
             return Ok((next, End::UNTOLD));
@@ -249,15 +250,16 @@ statements! { words,
     /// The policy of an app.
     policy: "select revision, policy from policies where app_name = $1",
     /// What it bounds of what is stored.
-    bounds: "select sessions_per_user, events_per_session from policies where app_name = $1",
+    bounds: "select sessions_per_user, events_per_session, artifact_bytes_per_user from policies where app_name = $1",
     /// Policies of apps after `$1`, up to `$2`.
     policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
                order by app_name limit 0 + $2",
     /// Affects no row, if the revision before `$2` is not the present one.
-    set_policy: "insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) \
-                 values ($1, $2, $3, $4, $5) \
+    set_policy: "insert into policies (app_name, revision, policy, sessions_per_user, events_per_session, artifact_bytes_per_user) \
+                 values ($1, $2, $3, $4, $5, $6) \
                  on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy, \
-                   sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session \
+                   sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session, \
+                   artifact_bytes_per_user = excluded.artifact_bytes_per_user \
                  where policies.revision = excluded.revision - 1",
     /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`. `$6` is now, where the database
     /// has no clock; `$7` and `$8` say whether the first event of the log and the first stub count.

@@ -6,7 +6,7 @@ use crate::domain::access::NameRange;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::UNREAD;
-use crate::domain::query::{EventPage, ListQuery, Look, OrderBy, Page, SessionView, update_bucket};
+use crate::domain::query::{EventPage, ListQuery, OrderBy, Page, SessionView, update_bucket};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
@@ -19,34 +19,10 @@ use crate::store::sql::words::Words;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// How many sessions one statement reads that are looked through.
-const LOOKED_AT_ONCE: usize = 1000;
-
 /// Reads a page of live sessions.
 pub async fn list<X: Tx>(tx: &mut X, query: &ListQuery, now: Micros) -> Result<Page<SessionView>> {
-    let Some(words) = &query.title else { return all(tx, query, now).await };
-    let mut look = Look::new(query.max_rows, query.max_bytes);
-    let mut next = query.clone();
-    loop {
-        (next.max_rows, next.max_bytes) = look.next(LOOKED_AT_ONCE, usize::MAX);
-        let page = all(tx, &next, now).await?;
-        let is_whole = look.through(page.items, |view| {
-            next.after = Some(query.order_by.position(&view.head));
-            let name = view.head.display_name.as_ref().and_then(|name| name.json().as_str());
-            (view.weight(), words.are_in(name.into_iter().chain([view.head.key.session.as_str().into()])))
-        });
-        let more = page.more || !is_whole;
-        if look.is_over() || page.cut || !more {
-            let looked_at = next.after.filter(|_| more);
-            return Ok(Page { items: look.found, more, cut: page.cut, looked_at });
-        }
-    }
-}
-
-/// A page of those that the query finds without a title.
-async fn all<X: Tx>(tx: &mut X, query: &ListQuery, now: Micros) -> Result<Page<SessionView>> {
     let listing = statement(tx.words(), query, now);
-    let mut page = Page { items: Vec::new(), more: false, cut: false, looked_at: None };
+    let mut page = Page { items: Vec::new(), more: false, cut: false };
     let mut bytes = 0;
     let mut take = |row: &str, state: Option<String>| {
         if page.items.len() == query.max_rows {
@@ -272,7 +248,6 @@ mod tests {
             user_range: None,
             id_range: None,
             forked_from: None,
-            title: None,
             after: Some(after),
             with_state: false,
             max_rows: 9,

@@ -127,10 +127,10 @@ impl<B: Backend> Reads for Transactions<B> {
 
     async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>> {
         if query.users.is_empty() {
-            return Ok(Page { items: Vec::new(), more: false, cut: false, looked_at: None });
+            return Ok(Page { items: Vec::new(), more: false, cut: false });
         }
         let list = async |tx: &mut B::Tx| list::list(tx, query, now).await;
-        self.runner.of(&query.app, deadline).part_of_read(query.title.is_none(), list, |page| page.cut).await
+        self.runner.of(&query.app, deadline).part_of_read(true, list, |page| page.cut).await
     }
 
     async fn revisions(

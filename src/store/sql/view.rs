@@ -1,6 +1,8 @@
 //! A session by several statements: its head, its merged state, a page of its events. What both databases do for queries that are
 //! not [plain](SessionQuery::is_plain).
 
+use std::sync::Arc;
+
 use super::columns::{HEAD_COLUMNS, OF_INCARNATION, OF_L, of_session, state_columns};
 use super::effective::{self, Log};
 use super::filter::filter_text;
@@ -10,8 +12,7 @@ use super::statements::statements;
 use super::words::Words;
 use crate::domain::effective::{View, hidden};
 use crate::domain::event::StoredEvent;
-use crate::domain::find;
-use crate::domain::query::{EventPage, EventQuery, History, Look, SessionQuery, SessionView};
+use crate::domain::query::{EventPage, EventQuery, History, Selected, SessionQuery, SessionView};
 use crate::domain::session::SessionInfo;
 use crate::store::error::StoreError;
 
@@ -65,6 +66,19 @@ pub async fn in_parts<'a>(
 }
 
 pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<EventPage> {
+    let (of, is_behind) = match &query.selected {
+        Some(of) => (of.clone(), false),
+        None => {
+            let (of, is_behind) = selected(db, head, query).await?;
+            (Arc::new(of), is_behind)
+        }
+    };
+    let page = page(db, head, query, &of).await?;
+    Ok(EventPage { is_behind, selected: Some(of), ..page })
+}
+
+/// Which events a query has pages of, and whether the view that is kept is far behind.
+async fn selected(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<(Selected, bool)> {
     let (base, incarnation) = (head.base_revision, head.incarnation);
     let end = match query.history {
         History::Effective(Some(at)) => at.min(head.revision),
@@ -89,60 +103,15 @@ pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -
         keep_last(&mut left, last);
     }
     let of = Selected { end, hidden, left, is_view: view.is_some() };
-    let page = match &query.text {
-        Some(words) => holding(db, head, query, &of, words).await?,
-        None => page(db, head, query, &of).await?,
-    };
-    Ok(EventPage { is_behind: view.is_some_and(|(_, is_behind)| is_behind), ..page })
+    Ok((of, view.is_some_and(|(_, is_behind)| is_behind)))
 }
 
-/// The events of a log of which a query has pages.
-struct Selected {
-    /// The sequence of the last one.
-    end: i64,
-    /// What readers skip, as [`hidden`] has it.
-    hidden: Vec<(i64, i64)>,
-    /// Their sequences: ascending ranges.
-    left: Vec<(i64, i64)>,
-    /// Compactions cover some.
-    is_view: bool,
-}
-
-/// How many events one statement reads that are looked through, and how many bytes of them.
-const LOOKED_AT_ONCE: (usize, usize) = (1000, 1 << 20);
-
-/// A page of the events that hold these words.
-async fn holding(
-    db: &mut impl Sql,
-    head: &SessionInfo,
-    query: &EventQuery,
-    of: &Selected,
-    words: &find::Words,
-) -> Result<EventPage> {
-    let mut look = Look::new(query.max_rows, query.max_bytes);
-    let mut next = query.clone();
-    loop {
-        (next.max_rows, next.max_bytes) = look.next(LOOKED_AT_ONCE.0, LOOKED_AT_ONCE.1);
-        let page = page(db, head, &next, of).await?;
-        let at = if query.descending { &mut next.before } else { &mut next.after };
-        let is_whole = look.through(page.events, |event| {
-            *at = event.sequence;
-            (event.weight(), words.are_in_event(&event.body))
-        });
-        let more = page.more || !is_whole;
-        if look.is_over() || !more {
-            let looked_at = Some(*at).filter(|_| more);
-            return Ok(EventPage { events: look.found, more, looked_at, ..EventPage::default() });
-        }
-    }
-}
-
-/// A page of the events that the query finds without a text.
+/// A page of the events that the query finds.
 async fn page(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery, of: &Selected) -> Result<EventPage> {
     if of.is_view {
         return chosen_events(db, head, query, of.left.clone()).await;
     }
-    let after = query.after.max(of.left.first().map_or(of.end, |(first, _)| first - 1));
+    let after = query.after.max(of.left.first().map_or(of.end, |(first, _)| first - 1)).max(head.base_revision);
     let before = query.before.min(of.end + 1);
     let statements = Statements::of(db);
     let text = match (query.descending, of.hidden.is_empty()) {
@@ -190,8 +159,9 @@ async fn chosen_events(
     query: &EventQuery,
     mut left: Vec<(i64, i64)>,
 ) -> Result<EventPage> {
-    left.iter_mut()
-        .for_each(|range| *range = (range.0.max(query.after.saturating_add(1)), range.1.min(query.before - 1)));
+    // The log may have been trimmed since the first page.
+    let after = query.after.max(head.base_revision);
+    left.iter_mut().for_each(|range| *range = (range.0.max(after.saturating_add(1)), range.1.min(query.before - 1)));
     left.retain(|(first, last)| first <= last);
     if query.descending {
         left.reverse();

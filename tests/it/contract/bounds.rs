@@ -143,17 +143,80 @@ on_both_databases! {
         reached(&create("g").await, BOUND);
     }
 
+    async fn a_user_has_no_more_bytes_of_files_than_the_policy_allows(server: &TestServer) {
+        const BOUND: &str = "artifactBytesPerUser";
+        const FILES: &str = "/v1/apps/app/users/user/sessions/s/artifacts";
+        for id in ["s", "t"] {
+            server.post(S).json(json!({"sessionId": id})).await.expect(201);
+        }
+        limit(server, json!({"artifactBytesPerUser": 300_000})).await;
+        let put = |path: &str, bytes: usize| server.put(path).body("a/b", vec![b'x'; bytes]);
+        let t = FILES.replace("/s/", "/t/");
+        put(&format!("{FILES}/a"), 200_000).await.expect(201);
+        put(&format!("{FILES}/a"), 50_000).await.expect(201);
+        let before = server.shown().await;
+        for path in [format!("{FILES}/a"), format!("{t}/b"), format!("{FILES}/user:c"), "/v1/apps/app/users/user/artifacts/c".to_owned()] {
+            for bytes in [50_001, 100_000] {
+                reached(&put(&path, bytes).await, BOUND);
+            }
+        }
+        let text = "x".repeat(50_001);
+        reached(&server.post(FILES).json(json!({"name": "d", "part": {"text": text}})).await, BOUND);
+        let part = json!({"filename": "d", "artifact": {"text": text}});
+        adk_reached(&server.post(format!("{ADK}/s/artifacts")).json(part).await, BOUND);
+        assert_eq!(server.shown().await, before, "no event of what was refused");
+        // Copies share their bytes, and what has none is no byte too many.
+        server.post(format!("{ONE}/fork")).json(json!({"sessionId": "f"})).await.expect(201);
+        server.post(format!("{ONE}/rewind")).json(json!({"toRevision": 1})).await.expect(200);
+        put(&format!("{FILES}/user:c"), 50_000).await.expect(201);
+        put(&format!("{t}/e"), 0).await.expect(201);
+        server.post(FILES).json(json!({"name": "g", "part": {"fileData": {"fileUri": "gs://a/b"}}})).await.expect(201);
+        reached(&put(&format!("{t}/b"), 1).await, BOUND);
+        put("/v1/apps/app/users/other/artifacts/c", 300_000).await.expect(201);
+        reached(&put("/v1/apps/app/users/other/artifacts/c", 1).await, BOUND);
+        // What is gone leaves room: a version, a session, one that has expired.
+        server.delete(format!("{FILES}/user:c")).await.expect(204);
+        put(&format!("{t}/b"), 50_000).await.expect(201);
+        server.delete(format!("{S}/t")).await.expect(204);
+        put(&format!("{FILES}/h"), 50_000).await.expect(201);
+        for id in ["s", "f"] {
+            reached(&put(&format!("{FILES}/h"), 1).await, BOUND);
+            server.delete(format!("{S}/{id}")).await.expect(204);
+            server.post(S).json(json!({"sessionId": "s"})).await.expect(201);
+            if id == "s" {
+                // The fork has the first two.
+                put(&format!("{FILES}/h"), 50_000).await.expect(201);
+            }
+        }
+    }
+
+    async fn saves_at_the_same_time_do_not_exceed_the_bytes_of_a_user(server: &TestServer) {
+        server.put(POLICY).json(json!({"limits": {"artifactBytesPerUser": 1000}})).await.expect(200);
+        for n in 0..8 {
+            server.post(S).json(json!({"sessionId": n.to_string()})).await.expect(201);
+        }
+        let save = |n: usize| server.put(format!("{S}/{n}/artifacts/f")).body("a/b", vec![b'x'; 300]);
+        let answers = futures_util::future::join_all((0..8).map(|n| async move { save(n).await })).await;
+        assert_eq!(answers.iter().filter(|answer| answer.status() == 201).count(), 3, "{answers:?}");
+        answers.iter().filter(|answer| answer.status() != 201).for_each(|answer| reached(answer, "artifactBytesPerUser"));
+    }
+
     async fn an_import_is_bounded_by_no_policy(server: &TestServer) {
         for id in ["a", "b", "c"] {
             server.post(S).json(json!({"sessionId": id, "events": events(0..3)})).await.expect(201);
         }
+        for path in [format!("{S}/a/artifacts/f?event=none"), "/v1/apps/app/users/user/artifacts/f".to_owned()] {
+            server.put(path).body("a/b", "bytes").await.expect(201);
+        }
         let export = server.get("/v1/apps/app/export").await.expect(200).text().to_owned() + "\n";
-        let policy = json!({"limits": {"sessionsPerUser": 1, "eventsPerSession": 1}});
+        let policy = json!({"limits": {"sessionsPerUser": 1, "eventsPerSession": 1, "artifactBytesPerUser": 1}});
         server.put("/v1/apps/to/policy").json(policy).await.expect(200);
         let answer = server.post("/v1/import?appName=to").body("application/x-ndjson", export).await.expect(200);
-        assert!(answer.text().contains(r#"{"sessions":3,"events":9}"#), "{answer}");
+        assert!(answer.text().contains(r#"{"sessions":3,"events":9,"artifacts":2}"#), "{answer}");
         let made = server.post("/v1/apps/to/users/user/sessions").await;
         reached(&made, "sessionsPerUser");
+        let saved = server.put("/v1/apps/to/users/user/artifacts/g").body("a/b", "x").await;
+        reached(&saved, "artifactBytesPerUser");
         reached(&server.post("/v1/apps/to/users/user/sessions/a/events").json(events(5..6)).await, "eventsPerSession");
     }
 
@@ -161,6 +224,7 @@ on_both_databases! {
         for (limits, field) in [
             (json!({"sessionsPerUser": 0}), "/limits/sessionsPerUser"),
             (json!({"eventsPerSession": -1}), "/limits/eventsPerSession"),
+            (json!({"artifactBytesPerUser": 0}), "/limits/artifactBytesPerUser"),
             (json!({"eventsPerSession": 1.5}), "/limits/eventsPerSession"),
             (json!({"eventsPerSession": "10"}), "/limits/eventsPerSession"),
             (json!({"events": 1}), "/limits/events"),

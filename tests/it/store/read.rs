@@ -29,7 +29,6 @@ pub fn list(order_by: OrderBy) -> ListQuery {
         user_range: None,
         id_range: None,
         forked_from: None,
-        title: None,
         after: None,
         with_state: false,
         max_rows: 100,

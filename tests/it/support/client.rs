@@ -164,9 +164,13 @@ impl Client {
     /// Announces a body and does not send it. The request is in progress until the connection is dropped: the server
     /// has asked for the body.
     pub async fn hold(&self, path: &str, length: usize) -> TcpStream {
+        self.hold_as("POST", path, length).await
+    }
+
+    pub async fn hold_as(&self, method: &str, path: &str, length: usize) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.expect("connect");
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
              expect: 100-continue\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.expect("send");
