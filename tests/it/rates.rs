@@ -118,10 +118,10 @@ async fn what_is_beyond_a_rate_is_counted_in_the_log_and_not_told_line_by_line()
     };
     let counting = async {
         while (told("rate_app"), told("rate_user")) != (20, 20) {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            sleep(Duration::from_millis(20)).await;
         }
     };
-    let counted = tokio::time::timeout(PATIENCE, counting).await;
+    let counted = timeout(PATIENCE, counting).await;
     let log = server.process.log();
     assert!(counted.is_ok(), "{log}");
     assert!(!log.contains("rate_limited") && !log.contains("\"status\":429"), "{log}");
@@ -447,7 +447,7 @@ async fn an_import_is_slowed_down_to_the_rate(place: Place) {
     let answer = import().await.expect(200);
     assert!(answer.text().contains("\"created\"") && answer.text().ends_with("\"events\":250}"), "{answer}");
     // 100 are in the bucket, and 1 is left for the next request.
-    assert!(begun.elapsed() >= std::time::Duration::from_millis(2900), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() >= Duration::from_millis(2900), "{:?}", begun.elapsed());
     // What is there already is not stored again.
     for _ in 0..5 {
         let again = import().await.expect(200);
