@@ -665,7 +665,7 @@ fn files_with(folder: &Path, text: &str) -> Vec<PathBuf> {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_byte_of_it_is_left_in_files_of_postgresql_after_what_the_documents_say() {
     let postgres = dedicated().await;
-    let place = Place::Postgres(Database { url: postgres.url("postgres") });
+    let place = Place::Postgres(Database::at(postgres.url("postgres")));
     let server = TestServer::start(place, PATIENT).await;
     redact_many(&server).await;
     let folder = postgres.data().join("base");

@@ -62,10 +62,7 @@ impl Place {
                 let mut connection = SqliteConnection::connect(&self.url()).await.expect("open the file");
                 sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.expect("a number")
             }
-            Self::Postgres(database) => {
-                let mut connection = PgConnection::connect(&database.url).await.expect("connect");
-                sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await.expect("a number")
-            }
+            Self::Postgres(database) => database.number(sql).await,
         }
     }
 
@@ -74,7 +71,7 @@ impl Place {
     /// PostgreSQL server of the tests.
     pub async fn finish(self) {
         verify(&self.url()).await;
-        let Self::Postgres(Database { url }) = &self else { return };
+        let Self::Postgres(Database { url, .. }) = &self else { return };
         let mut server = Url::parse(url).expect("a database URL");
         let name = server.path().trim_start_matches('/').to_owned();
         server.set_path("postgres");

@@ -12,10 +12,10 @@ use std::{
 use serde_json::{Map, Value, json};
 use tokio::{
     task::JoinHandle,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
-use super::client::{Client, PATIENCE};
+use super::client::{Answer, Client, PATIENCE};
 
 const SESSIONS: usize = 4;
 const WRITERS: usize = 16;
@@ -214,7 +214,8 @@ pub async fn verify(api: &Client, record: &mut Record) {
     assert!(logs.iter().flat_map(HashMap::keys).all(|id| known.contains(id.as_str())), "an event that nobody sent");
 
     for sent in &record.open {
-        let answer = api.post(format!("{}/events", session_path(sent.session))).json(&sent.event).await;
+        let answer =
+            patient(async || api.post(format!("{}/events", session_path(sent.session))).json(&sent.event).await).await;
         // The database may still have been at work for the server that was killed when the log was read.
         let is_there = logs[sent.session].contains_key(&sent.id);
         assert!(answer.status == 200 || answer.status == 201 && !is_there, "{answer:?}");
@@ -226,11 +227,23 @@ pub async fn verify(api: &Client, record: &mut Record) {
     }
 }
 
+/// Asks again while the database is not there: on a busy machine it may be late after a crash.
+async fn patient(ask: impl AsyncFn() -> Answer) -> Answer {
+    let begun = Instant::now();
+    loop {
+        let answer = ask().await;
+        if answer.status != 503 || begun.elapsed() > PATIENCE {
+            return answer;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
 /// For each session the sequence of each event id, after checking events and state.
 async fn read(api: &Client) -> Vec<HashMap<String, i64>> {
     let mut logs = Vec::new();
     for session in 0..SESSIONS {
-        let session = api.get(session_path(session)).await.expect(200).json();
+        let session = patient(async || api.get(session_path(session)).await).await.expect(200).json();
         check_log(&session);
         // Every writer has one session, and its own keys in every scope.
         let mut last: BTreeMap<String, Value> = BTreeMap::new();

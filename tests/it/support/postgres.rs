@@ -15,7 +15,7 @@ use clap::Parser as _;
 use reqwest::Url;
 use sessiond::{config::Cli, startup};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 use uuid::Uuid;
 
 use super::process::{Guard, free_port};
@@ -24,6 +24,27 @@ use super::process::{Guard, free_port};
 /// `sessiond_test_...`, for inspection.
 pub struct Database {
     pub url: String,
+    /// For [`Database::number`].
+    connection: Mutex<Option<PgConnection>>,
+}
+
+impl Database {
+    pub fn at(url: String) -> Self {
+        Self { url, connection: Mutex::new(None) }
+    }
+
+    /// The number that a query returns. A test asks a hundred times until something has happened: on one connection, as each costs more
+    /// than most queries, and on another one if that was cut.
+    pub async fn number(&self, sql: &str) -> i64 {
+        let mut kept = self.connection.lock().await;
+        if let Some(connection) = &mut *kept
+            && let Ok(number) = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await
+        {
+            return number;
+        }
+        let connection = kept.insert(PgConnection::connect(&self.url).await.expect("connect"));
+        sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await.expect("a number")
+    }
 }
 
 /// A new, empty UTF-8 database on the server shared by all tests of this process, or on that of `TEST_DATABASE_URL`,
@@ -62,7 +83,11 @@ pub async fn database_with(options: &str) -> Database {
         Ok(url) if !url.is_empty() => url,
         // fsync is off because this machine is not powered off: a crash of PostgreSQL loses nothing that the kernel
         // already has, and the data ends with the tests.
-        _ => SHARED.get_or_init(|| Server::create("fsync = off\nfull_page_writes = off")).url("postgres"),
+        _ => SHARED
+            .get_or_init(|| {
+                Server::create("fsync = off\nfull_page_writes = off\nautovacuum = off\nshared_buffers = 32MB")
+            })
+            .url("postgres"),
     };
     let name = format!("sessiond_test_{}", Uuid::new_v4().simple());
     let create = format!("CREATE DATABASE {name} {options}");
@@ -70,7 +95,7 @@ pub async fn database_with(options: &str) -> Database {
 
     let mut url = Url::parse(&server).expect("TEST_DATABASE_URL is a URL");
     url.set_path(&name);
-    Database { url: url.into() }
+    Database::at(url.into())
 }
 
 /// Runs a statement on a server, and on the other nodes (`TEST_DATABASE_NODES`) if it is the coordinator of a
