@@ -311,20 +311,22 @@ select event_time from events where app_name = $1 and user_id = $2 and session_i
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time,
     update_time, update_time_number, display_name, labels, expire_time, base_revision, initial_state,
     created_user_revision, created_app_revision, imported_revision, lost_user_from, lost_user_through,
-    lost_app_from, lost_app_through, forked_from, forked_revision, creation_key, creation_digest, active_day)
-    select app_name, user_id, $5, $6, $8, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint), greatest(commit_time, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint)), coalesce($9, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint)), coalesce($10, ((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint)) / 1000000)::text || '.' || lpad(((((extract(epoch from statement_timestamp()) *
-    1000000)::bigint + 0 * $7::bigint)) % 1000000)::text, 6, '0')), display_name, labels, expire_time,
-    base_revision, initial_state, created_user_revision, created_app_revision, case when imported_revision > $8
-    then $8 else imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else
-    lost_user_through end, lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end,
-    id, $8, $11, $12, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint) /
-    86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict
-    do nothing returning app_name, user_id, id, update_time) insert into session_updates (app_name, user_id,
-    id, bucket) select app_name, user_id, id, update_time / 10000000 from made;
+    lost_app_from, lost_app_through, lost_files_from, lost_files_through, forked_from, forked_revision,
+    creation_key, creation_digest, active_day) select app_name, user_id, $5, $6, $8, ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint), greatest(commit_time, ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)), coalesce($9, ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)), coalesce($10, ((((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) / 1000000)::text || '.' ||
+    lpad(((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) % 1000000)::text,
+    6, '0')), display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    created_app_revision, case when imported_revision > $8 then $8 else imported_revision end, lost_user_from,
+    case when lost_user_through > $8 then $8 else lost_user_through end, lost_app_from, case when
+    lost_app_through > $8 then $8 else lost_app_through end, lost_files_from, case when lost_files_through > $8
+    then $8 else lost_files_through end, id, $8, $11, $12, ((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $7::bigint) / 86400000000 from sessions where app_name = $1 and user_id = $2 and id
+    = $3 and incarnation = $4 on conflict do nothing returning app_name, user_id, id, update_time) insert into
+    session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from
+    made;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -419,13 +421,14 @@ delete from effective_ids where app_name = $1 and user_id = $2 and session_id = 
 select seen.user_revision, seen.app_revision, coalesce((select u.floor from user_scopes u where u.app_name = $1
     and u.user_id = $2), 0) as user_floor, coalesce((select a.floor from app_scopes a where a.app_name = $1),
     0) as app_floor, coalesce((select u.redacted from user_scopes u where u.app_name = $1 and u.user_id = $2),
-    0) + coalesce((select a.redacted from app_scopes a where a.app_name = $1), 0) as redacted,
-    s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from (select user_revision,
-    app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1 and s.user_id = $2 and
-    s.id = $3 and s.incarnation = $4) union all select created_user_revision, created_app_revision from
-    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 and base_revision = $5) as
-    seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
+    0) + coalesce((select a.redacted from app_scopes a where a.app_name = $1), 0) as redacted, lost_user_from,
+    lost_user_through, lost_app_from, lost_app_through, lost_files_from, lost_files_through from (select
+    user_revision, app_revision from events where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and sequence = $5 and $5 > (select s.base_revision from sessions s where s.app_name = $1
+    and s.user_id = $2 and s.id = $3 and s.incarnation = $4) union all select created_user_revision,
+    created_app_revision from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4
+    and base_revision = $5) as seen cross join sessions s where s.app_name = $1 and s.user_id = $2 and s.id =
+    $3 and s.incarnation = $4;
 
 -- state_then
 select (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from (select
@@ -700,9 +703,10 @@ delete from events where app_name = $1 and user_id = $2 and session_id = $3 and 
 
 -- held
 select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.body, s.base_revision,
-    s.forked_revision, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from events e
-    cross join sessions s where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4
-    and e.id = $5 and s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
+    s.forked_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, lost_files_from,
+    lost_files_through from events e cross join sessions s where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.id = $5 and s.app_name = $1 and s.user_id = $2 and s.id = $3
+    and s.incarnation = $4;
 
 -- forks
 select l.id, cast(case when (l.expire_time is null or l.expire_time > ((extract(epoch from
@@ -801,13 +805,13 @@ update blobs set versions = 1, loose_since = null, upload = null, size = $4 wher
     $2 and id = $3 and versions = 0;
 
 -- hold_blobs
-update blobs as b set versions = b.versions + p.number from unnest($3::text[], $4::bigint[]) as p(text, number)
-    where b.app_name = $1 and b.user_id = $2 and b.id = p.text;
+update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id in (select k.value from
+    unnest($3::text[]) as k(value));
 
 -- release_blobs
-update blobs as b set versions = b.versions - p.number, loose_since = case when b.versions = p.number then 0
-    else b.loose_since end from unnest($3::text[], $4::bigint[]) as p(text, number) where b.app_name = $1 and
-    b.user_id = $2 and b.id = p.text;
+update blobs set versions = versions - $4, loose_since = case when versions <> $4 then loose_since when erasure
+    is null then 0 else -1 end where app_name = $1 and user_id = $2 and id in (select k.value from
+    unnest($3::text[]) as k(value));
 
 -- renew_blob
 update blobs set loose_since = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
@@ -824,12 +828,22 @@ insert into blob_chunks (app_name, user_id, blob, n, bytes) values ($1, $2, $3, 
 select bytes from blob_chunks where app_name = $1 and user_id = $2 and blob = $3 and n = $4;
 
 -- loose_blobs
-select app_name, user_id, id, size, store, object, upload from blobs where loose_since < ((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint + 0 * $1::bigint) - $2 order by loose_since limit 0 + $3;
+select app_name, user_id, id, size, store, object, upload, cast(case when erasure is null then 0 else 1 end as
+    bigint) as erased from blobs where loose_since < ((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $1::bigint) - $2 order by loose_since limit 0 + $3;
 
--- claim_blob
-update blobs set versions = -1 where app_name = $1 and user_id = $2 and id = $3 and versions <= 0 and
-    loose_since < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $5;
+-- claim_blobs
+update blobs set versions = -1 where app_name = $1 and (user_id, id) in (select k.user_id, k.id from
+    unnest($2::text[], $3::text[]) as k(user_id, id)) and versions <= 0 and loose_since < ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $5 returning id;
+
+-- remove_chunks_of
+delete from blob_chunks where app_name = $1 and (user_id, blob) in (select k.user_id, k.id from
+    unnest($2::text[], $3::text[]) as k(user_id, id));
+
+-- forget_blobs
+delete from blobs where app_name = $1 and (user_id, id) in (select k.user_id, k.id from unnest($2::text[],
+    $3::text[]) as k(user_id, id)) and versions = -1;
 
 -- postpone_blob
 update blobs set loose_since = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint)
@@ -858,37 +872,47 @@ delete from artifacts where app_name = $1 and user_id = $2 and session_id = $3 a
     returning blob, version;
 
 -- named
-select l.incarnation, l.name, l.version, l.revision from unnest($2::text[], $3::text[], $4::bigint[],
-    $5::text[]) as k(user_id, session_id, incarnation, name) cross join lateral (select * from artifact_state l
-    where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and l.incarnation =
-    k.incarnation and l.name = k.name offset 0) as l;
+select k.incarnation, k.name, l.version, l.revision, n.next, n.named from unnest($2::text[], $3::text[],
+    $4::bigint[], $5::text[]) as k(user_id, session_id, incarnation, name) left join lateral (select * from
+    artifact_state l where l.app_name = $1 and l.user_id = k.user_id and l.session_id = k.session_id and
+    l.incarnation = k.incarnation and l.name = k.name offset 0) as l on true left join lateral (select * from
+    artifact_names n where n.app_name = $1 and n.user_id = k.user_id and n.session_id = case when k.name >=
+    'user:' and k.name < 'user;' then '' else k.session_id end and n.incarnation = case when k.name >= 'user:'
+    and k.name < 'user;' then 0 else k.incarnation end and n.name = k.name offset 0) as n on true;
 
 -- version_then
-select version from artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 and name = $7 and revision <= $5 union all select t.version from unnest($6::bigint[]) as n(node) cross
-    join lateral (select * from artifact_spans s where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and s.node = n.node offset 0) as t where t.name = $7 and t.valid_from <= $5 and t.valid_to
-    > $5;
+select version from (select name, version, revision from artifact_state where app_name = $1 and user_id = $2
+    and session_id = $3 and incarnation = $4 and name = $7 and revision <= $5 union all select t.name,
+    t.version, t.valid_from from unnest($6::bigint[]) as n(node) cross join lateral (select * from
+    artifact_spans s where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node =
+    n.node offset 0) as t where t.name = $7 and t.valid_from <= $5 and t.valid_to > $5) as k where not exists
+    (select 1 from sessions s where k.name >= 'user:' and k.name < 'user;' and s.app_name = $1 and s.user_id =
+    $2 and s.id = $3 and s.incarnation = $4 and k.revision >= s.lost_files_from and k.revision <=
+    s.lost_files_through);
 
 -- versions_then
-select name, version from (select name, version from artifact_state where app_name = $1 and user_id = $2 and
-    session_id = $3 and incarnation = $4 and revision <= $5 union all select t.name, t.version from
-    unnest($6::bigint[]) as n(node) cross join lateral (select * from artifact_spans s where app_name = $1 and
-    user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from
-    <= $5 and t.valid_to > $5) as named where name >= $7 and coalesce(name < $8, true) and name > $9 order by
-    name limit 0 + $10;
+select name, version from (select name, version, revision from artifact_state where app_name = $1 and user_id =
+    $2 and session_id = $3 and incarnation = $4 and revision <= $5 union all select t.name, t.version,
+    t.valid_from from unnest($6::bigint[]) as n(node) cross join lateral (select * from artifact_spans s where
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t
+    where t.valid_from <= $5 and t.valid_to > $5) as k where name >= $7 and coalesce(name < $8, true) and name
+    > $9 and not exists (select 1 from sessions s where k.name >= 'user:' and k.name < 'user;' and s.app_name =
+    $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4 and k.revision >= s.lost_files_from and
+    k.revision <= s.lost_files_through) order by name limit 0 + $10;
 
 -- artifacts_differ
-select d.name, d.was, d.now, (select a.next from artifact_names a where a.app_name = $1 and a.user_id = $2 and
-    a.session_id = $3 and a.incarnation = $4 and a.name = d.name) as next, (select count(*) from artifacts a
-    where a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4 and a.name = d.name
-    and a.version = d.was) as versions from (select name, max(was) as was, max(now) as now from (select t.name,
-    t.version as was, cast(null as bigint) as now from unnest($6::bigint[]) as n(node) cross join lateral
-    (select * from artifact_spans s where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 and s.node = n.node offset 0) as t where t.valid_from <= $5 and t.valid_to > $5 union all select name,
-    cast(null as bigint), version from artifact_state where app_name = $1 and user_id = $2 and session_id = $3
-    and incarnation = $4 and revision > $5) as named group by name) as d where d.now is not null and (d.was is
-    null or d.was <> d.now) order by d.name;
+select d.name, d.was, (select a.next from artifact_names a where a.app_name = $1 and a.user_id = $2 and
+    a.session_id = $3 and a.incarnation = $4 and a.name = d.name) as next, (select a.named from artifact_names
+    a where a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4 and a.name =
+    d.name) as named, (select count(*) from artifacts a where a.app_name = $1 and a.user_id = $2 and
+    a.session_id = $3 and a.incarnation = $4 and a.name = d.name and a.version = d.was) as versions from
+    (select name, max(was) as was, max(now) as now from (select t.name, t.version as was, cast(null as bigint)
+    as now from unnest($6::bigint[]) as n(node) cross join lateral (select * from artifact_spans s where
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node = n.node offset 0) as t
+    where t.valid_from <= $5 and t.valid_to > $5 union all select name, cast(null as bigint), version from
+    artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and revision >
+    $5) as named group by name) as d where d.now is not null and (d.was is null or d.was <> d.now) order by
+    d.name;
 
 -- copy_named_spans
 insert into artifact_spans (app_name, user_id, session_id, incarnation, node, name, valid_from, valid_to,
@@ -1002,7 +1026,7 @@ delete from artifact_places where app_name = $1 and user_id = $2;
 
 -- erase_blobs
 update blobs set erasure = $3, versions = case when versions = 0 then -1 else versions end, loose_since = case
-    when versions <= 0 then 0 else loose_since end where app_name = $1 and user_id = $2 and erasure is null;
+    when versions <= 0 then -1 else loose_since end where app_name = $1 and user_id = $2 and erasure is null;
 
 -- copy_versions
 insert into artifacts (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size,
@@ -1014,13 +1038,20 @@ insert into artifacts (app_name, user_id, session_id, incarnation, name, version
     and n.incarnation = $6 and not (n.name >= 'user:' and n.name < 'user;') returning blob;
 
 -- copy_names
-insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions) select
-    n.app_name, n.user_id, n.session_id, n.incarnation, n.name, n.version + 1, (select max(a.version) from
-    artifacts a where a.app_name = $1 and a.user_id = $2 and a.session_id = $3 and a.incarnation = $4 and
-    a.name = n.name), (select count(*) from artifacts a where a.app_name = $1 and a.user_id = $2 and
-    a.session_id = $3 and a.incarnation = $4 and a.name = n.name) from artifact_state n where n.app_name = $1
-    and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4 and not (n.name >= 'user:' and n.name <
-    'user;');
+insert into artifact_names (app_name, user_id, session_id, incarnation, name, next, latest, versions, named)
+    select $1, $2, $5, cast($6 as bigint), n.name, coalesce(case when o.next > n.version and n.version <
+    9007199254740991 then n.version + 1 else o.next end, 0), (select max(a.version) from artifacts a where
+    a.app_name = $1 and a.user_id = $2 and a.session_id = $5 and a.incarnation = $6 and a.name = n.name),
+    (select count(*) from artifacts a where a.app_name = $1 and a.user_id = $2 and a.session_id = $5 and
+    a.incarnation = $6 and a.name = n.name), n.named from (select name, max(version) as version, max(named) as
+    named from ( select name, version, case when version < 9007199254740991 then version end as named from
+    artifact_state where app_name = $1 and user_id = $2 and session_id = $5 and incarnation = $6 union all
+    select name, cast(null as bigint), case when version < 9007199254740991 then version end from
+    artifact_spans where app_name = $1 and user_id = $2 and session_id = $5 and incarnation = $6 and valid_to >
+    (select s.base_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    s.incarnation = $4)) as named group by name) as n left join lateral (select * from artifact_names o where
+    o.app_name = $1 and o.user_id = $2 and o.session_id = $3 and o.incarnation = $4 and o.name = n.name offset
+    0) as o on true where n.version is not null and not (n.name >= 'user:' and n.name < 'user;');
 
 -- restore_version
 insert into artifacts as n (app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type,
@@ -1046,15 +1077,27 @@ select l.user_id from unnest($2::text[]) as k(value) cross join lateral (select 
     l.app_name = $1 and l.user_id = k.value and l.session_id = '' for update skip locked offset 0) as l;
 
 -- held
-select k.user_id, k.session_id, k.name, p.versions, n.next, v.version as latest, v.sha256, ((extract(epoch from
-    statement_timestamp()) * 1000000)::bigint + 0 * $6::bigint) as present from unnest($2::text[], $3::text[],
-    $4::bigint[], $5::text[]) as k(user_id, session_id, incarnation, name) left join lateral (select * from
-    artifact_places p where p.app_name = $1 and p.user_id = k.user_id and p.session_id = k.session_id and
-    p.incarnation = k.incarnation offset 0) as p on true left join lateral (select * from artifact_names n
-    where n.app_name = $1 and n.user_id = k.user_id and n.session_id = k.session_id and n.incarnation =
-    k.incarnation and n.name = k.name offset 0) as n on true left join lateral (select * from artifacts v where
-    v.app_name = $1 and v.user_id = k.user_id and v.session_id = k.session_id and v.incarnation = k.incarnation
-    and v.name = k.name and v.version = n.latest and v.kind <> 'gone' offset 0) as v on true;
+select k.user_id, k.session_id, k.name, p.versions, n.next, n.named, v.version as latest, v.sha256,
+    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $6::bigint) as present, (select
+    b.artifact_bytes_per_user from policies b where b.app_name = $1) as most_bytes from unnest($2::text[],
+    $3::text[], $4::bigint[], $5::text[]) as k(user_id, session_id, incarnation, name) left join lateral
+    (select * from artifact_places p where p.app_name = $1 and p.user_id = k.user_id and p.session_id =
+    k.session_id and p.incarnation = k.incarnation offset 0) as p on true left join lateral (select * from
+    artifact_names n where n.app_name = $1 and n.user_id = k.user_id and n.session_id = k.session_id and
+    n.incarnation = k.incarnation and n.name = k.name offset 0) as n on true left join lateral (select * from
+    artifacts v where v.app_name = $1 and v.user_id = k.user_id and v.session_id = k.session_id and
+    v.incarnation = k.incarnation and v.name = k.name and v.version = n.latest and v.kind <> 'gone' offset 0)
+    as v on true;
+
+-- stored_bytes
+select cast(coalesce(sum(size), 0) as bigint) from blobs where app_name = $1 and user_id = $2 and versions > 0;
+
+-- held_bytes
+select cast(coalesce(sum(size), 0) as bigint) from (select distinct a.blob, a.size from artifacts a where
+    a.app_name = $1 and a.user_id = $2 and a.blob is not null and (a.session_id = '' or exists ( select 1 from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = a.session_id and s.incarnation =
+    a.incarnation and (s.expire_time is null or s.expire_time > ((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $3::bigint))))) as held;
 
 -- saved_by_mark
 select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
@@ -1083,11 +1126,11 @@ select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, 
 
 -- exported_names
 select name, next from artifact_names where app_name = $1 and user_id = $2 and session_id = $3 and incarnation
-    = $4 and name > $5 and latest is null order by name limit 0 + $6;
+    = $4 and name > $5 and latest is null and next > 0 order by name limit 0 + $6;
 
 -- next_version
 select next from artifact_names where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and name = $5;
+    and name = $5 and next > 0;
 
 -- versions_beside
 select l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, l.display_name,
@@ -1103,12 +1146,12 @@ insert into artifact_names (app_name, user_id, session_id, incarnation, name, ne
 
 -- exported
 select s.initial_state, s.created_user_revision, s.created_app_revision, s.imported_mark, s.imported_digest,
-    lost_user_from, lost_user_through, lost_app_from, lost_app_through, coalesce((select max(e.redaction) from
-    events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and
-    e.redaction is not null), 0) as redacted, cast(case when exists (select 1 from artifact_names n where
-    n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4) then 1 else 0 end as
-    bigint) as has_artifacts from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
-    s.incarnation = $4;
+    lost_user_from, lost_user_through, lost_app_from, lost_app_through, lost_files_from, lost_files_through,
+    coalesce((select max(e.redaction) from events e where e.app_name = $1 and e.user_id = $2 and e.session_id =
+    $3 and e.incarnation = $4 and e.redaction is not null), 0) as redacted, cast(case when exists (select 1
+    from artifact_names n where n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4
+    and n.next > 0) then 1 else 0 end as bigint) as has_artifacts from sessions s where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and s.incarnation = $4;
 
 -- is_there
 select s.forked_from, cast(case when s.expire_time is null or s.expire_time > ((extract(epoch from
@@ -1150,12 +1193,12 @@ select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 a
 with made as (insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
     forked_revision, imported_mark, imported_digest, commit_time, imported_revision, created_user_revision,
-    created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, active_day)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
-    $23, $24, $25, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $18::bigint) /
-    86400000000) on conflict do nothing returning app_name, user_id, id, update_time) insert into
-    session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from
-    made;
+    created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, lost_files_from,
+    lost_files_through, active_day) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16, $17, $19, $5, $20, $21, $22, $23, $24, $25, $26, $27, ((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $18::bigint) / 86400000000) on conflict do nothing returning app_name, user_id, id,
+    update_time) insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id,
+    update_time / 10000000 from made;
 
 -- user_take
 insert into user_scopes (app_name, user_id, revision, floor, emptied, imported, began) values ($1, $2, $3, $3,
@@ -1308,16 +1351,17 @@ insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on confli
 select revision, policy from policies where app_name = $1;
 
 -- bounds
-select sessions_per_user, events_per_session from policies where app_name = $1;
+select sessions_per_user, events_per_session, artifact_bytes_per_user from policies where app_name = $1;
 
 -- policies
 select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
 
 -- set_policy
-insert into policies (app_name, revision, policy, sessions_per_user, events_per_session) values ($1, $2, $3,
-    $4, $5) on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy,
-    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session where
-    policies.revision = excluded.revision - 1;
+insert into policies (app_name, revision, policy, sessions_per_user, events_per_session,
+    artifact_bytes_per_user) values ($1, $2, $3, $4, $5, $6) on conflict (app_name) do update set revision =
+    excluded.revision, policy = excluded.policy, sessions_per_user = excluded.sessions_per_user,
+    events_per_session = excluded.events_per_session, artifact_bytes_per_user =
+    excluded.artifact_bytes_per_user where policies.revision = excluded.revision - 1;
 
 -- walk
 select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7
@@ -2500,18 +2544,20 @@ delete from app_patches where (app_name, request_key) in (select app_name, reque
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, commit_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
     created_app_revision, imported_revision, lost_user_from, lost_user_through, lost_app_from,
-    lost_app_through, forked_from, forked_revision, creation_key, creation_digest, active_day) select app_name,
-    user_id, $5, $6, $8, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint),
-    greatest(commit_time, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)),
-    coalesce($9, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)),
-    coalesce($10, ((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) /
-    1000000)::text || '.' || lpad(((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
-    $7::bigint)) % 1000000)::text, 6, '0')), display_name, labels, expire_time, base_revision, initial_state,
-    created_user_revision, created_app_revision, case when imported_revision > $8 then $8 else
-    imported_revision end, lost_user_from, case when lost_user_through > $8 then $8 else lost_user_through end,
-    lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end, id, $8, $11, $12,
-    ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint) / 86400000000 from
-    sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on conflict do nothing;
+    lost_app_through, lost_files_from, lost_files_through, forked_from, forked_revision, creation_key,
+    creation_digest, active_day) select app_name, user_id, $5, $6, $8, ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint), greatest(commit_time, ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)), coalesce($9, ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)), coalesce($10, ((((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) / 1000000)::text || '.' ||
+    lpad(((((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) % 1000000)::text,
+    6, '0')), display_name, labels, expire_time, base_revision, initial_state, created_user_revision,
+    created_app_revision, case when imported_revision > $8 then $8 else imported_revision end, lost_user_from,
+    case when lost_user_through > $8 then $8 else lost_user_through end, lost_app_from, case when
+    lost_app_through > $8 then $8 else lost_app_through end, lost_files_from, case when lost_files_through > $8
+    then $8 else lost_files_through end, id, $8, $11, $12, ((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $7::bigint) / 86400000000 from sessions where app_name = $1 and user_id = $2 and id
+    = $3 and incarnation = $4 on conflict do nothing;
 
 -- distributed_next_trim
 select app_name, user_id, session_id, incarnation, emptied from trims limit 1;
@@ -2532,10 +2578,10 @@ select 1 from imports where app_name = $1 and user_id = $2 and session_id = $3 a
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time,
     update_time_number, display_name, labels, expire_time, base_revision, initial_state, forked_from,
     forked_revision, imported_mark, imported_digest, commit_time, imported_revision, created_user_revision,
-    created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, active_day)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19, $5, $20, $21, $22,
-    $23, $24, $25, ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $18::bigint) /
-    86400000000) on conflict do nothing;
+    created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, lost_files_from,
+    lost_files_through, active_day) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    $16, $17, $19, $5, $20, $21, $22, $23, $24, $25, $26, $27, ((extract(epoch from statement_timestamp()) *
+    1000000)::bigint + 0 * $18::bigint) / 86400000000) on conflict do nothing;
 
 -- distributed_expired
 select app_name, user_id, id as session_id, incarnation from sessions where expire_time <= (extract(epoch from

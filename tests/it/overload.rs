@@ -1,6 +1,5 @@
 //! Overload: which requests are refused, what that costs the others, and which are never refused.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -160,7 +159,7 @@ async fn a_search_gives_its_connection_back_between_its_pages(place: Place) {
     for _ in 0..10 {
         server.post(EVENTS).json(json!(vec![json!({}); 1000])).await.expect(201);
     }
-    let mut search = pin!(async { server.get(format!("{EVENTS}?text=tea")).await });
+    let mut search = Box::pin(async { server.get(format!("{EVENTS}?text=tea")).await });
     let mut between = 0;
     let found = loop {
         let other = server.get("/v1/apps/b/state");
@@ -176,7 +175,7 @@ async fn a_search_gives_its_connection_back_between_its_pages(place: Place) {
     assert_eq!(found.expect(200).json()["events"], json!([]));
     // Before it had the connection, and between each two of its pages.
     assert!(between >= 6, "{between}");
-    drop(server);
+    drop((search, server));
     place.finish().await;
 }
 

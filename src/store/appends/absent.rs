@@ -83,7 +83,7 @@ statements! { words,
     removed: format!(
         "select key, max(valid_to) from (select key, valid_to from session_spans where {OF_INCARNATION} \
              and (key in (select k.value from {each})) is true and valid_to > $6 and (node > $6 or node{}) \
-           union all select k.value, s.base_revision from sessions s cross join {each} \
+           union all select k.value, s.base_revision from {each} cross join sessions s \
              where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r \
          group by key",
         (words.among)("$7"),
