@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::envelope::{Fields, check_depth, pointer_to};
-use super::json::{Json, Kind, ObjectText, RawJson};
+use super::json::{Json, ObjectText, RawJson};
 use super::ops::Op;
 use super::scope::{Scope, check_key, split};
 use super::{FieldError, Limits, Rejected};
@@ -277,8 +277,8 @@ pub fn parse_preconditions(
         let entry = Entry::parse(element, at, keys, &["revision", "exists", "equals"])?;
         let fault = |message: &str| Err(Rejected::field(at, message));
         let condition = match entry.others.as_slice() {
-            [(name, value)] if name == "revision" => match value.text().parse() {
-                Ok(since) if value.kind() == Kind::Number && since >= 0 => Condition::Unchanged { since },
+            [(name, value)] if name == "revision" => match value.as_integer() {
+                Some(since) if since >= 0 => Condition::Unchanged { since },
                 _ => return fault("`revision` must be an integer of at least 0"),
             },
             [(name, value)] if name == "exists" => match value.as_bool() {

@@ -183,6 +183,15 @@ impl<'a> Fields<'a> {
         self.take_nullable(name).filter(|value| !value.is_null())
     }
 
+    /// Takes a field that must be an integer of at least `least`; else refuses it with this message.
+    pub fn take_integer(&mut self, name: &str, least: i64, message: &'static str) -> Option<i64> {
+        let number = self.take(name)?.as_integer().filter(|number| *number >= least);
+        if number.is_none() {
+            self.refuse(name, message);
+        }
+        number
+    }
+
     /// Takes a field that must be a string.
     pub fn take_str(&mut self, name: &str) -> Option<Cow<'a, str>> {
         let value = self.take(name)?;

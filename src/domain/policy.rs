@@ -4,7 +4,7 @@
 
 use super::envelope::Fields;
 use super::ids::{AppName, SessionKey, UserId};
-use super::json::{Json, Kind, ObjectText, RawJson};
+use super::json::{Json, ObjectText, RawJson};
 use super::refusal::{Bound, Mismatch};
 use super::session::parse_ttl;
 use super::tag::IfMatch;
@@ -125,8 +125,8 @@ impl Policy {
     fn take_events(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
         let mut fields = Fields::of(json, pointer)?;
         self.event_age = span(&mut fields, "maxAge", DAY);
-        self.max_count = count(&mut fields, "maxCount", 1, "must be an integer of at least 1");
-        self.keep_last = count(&mut fields, "keepLast", 0, "must be an integer of at least 0");
+        self.max_count = fields.take_integer("maxCount", 1, "must be an integer of at least 1");
+        self.keep_last = fields.take_integer("keepLast", 0, "must be an integer of at least 0");
         self.stub_age = span(&mut fields, "stubsMaxAge", 0);
         fields.finish()
     }
@@ -139,7 +139,7 @@ impl Policy {
 
     fn take_artifacts(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
         let mut fields = Fields::of(json, pointer)?;
-        self.keep_versions = count(&mut fields, "keepVersions", 1, "must be an integer of at least 1");
+        self.keep_versions = fields.take_integer("keepVersions", 1, "must be an integer of at least 1");
         fields.finish()
     }
 
@@ -151,7 +151,7 @@ impl Policy {
             (Bound::EventsPerSession, &mut self.bounds.events_per_session),
             (Bound::ArtifactBytesPerUser, &mut self.bounds.artifact_bytes_per_user),
         ] {
-            *of = count(&mut fields, bound.name(), 1, MESSAGE);
+            *of = fields.take_integer(bound.name(), 1, MESSAGE);
             if of.is_some_and(|most| most > MOST) {
                 fields.refuse(bound.name(), MESSAGE);
             }
@@ -389,16 +389,6 @@ fn span(fields: &mut Fields<'_>, name: &str, least: i64) -> Option<Span> {
         Err(message) => fields.refuse(name, message),
     }
     None
-}
-
-fn count(fields: &mut Fields<'_>, name: &str, least: i64, message: &'static str) -> Option<i64> {
-    let json = fields.take(name)?;
-    let number = (json.kind() == Kind::Number).then(|| json.text().parse().ok()).flatten();
-    let count = number.filter(|number| *number >= least);
-    if count.is_none() {
-        fields.refuse(name, message);
-    }
-    count
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::envelope::Fields;
 use super::event::{EventDraft, NewEvent, Rewind, STATE_FIELDS, StoredEvent};
 use super::guard::Guard;
 use super::ids::{ArtifactName, EventId, SessionKey, StateAddress};
-use super::json::{Json, Kind, ObjectText, RawJson};
+use super::json::{Json, ObjectText, RawJson};
 use super::loaded::{Loaded, StateEntry};
 use super::query::SessionView;
 use super::refusal::Refusal;
@@ -39,13 +39,7 @@ impl RewindTarget {
         if invocation.as_deref() == Some("") {
             fields.refuse("beforeInvocationId", "must not be empty");
         }
-        let revision = fields.take("toRevision").map(|value| match value.text().parse() {
-            Ok(revision) if value.kind() == Kind::Number && revision >= 0 => revision,
-            _ => {
-                fields.refuse("toRevision", "must be an integer of at least 0");
-                0
-            }
-        });
+        let revision = fields.take_integer("toRevision", 0, "must be an integer of at least 0");
         let target = match (invocation, revision) {
             (Some(invocation), None) => Some(Self::BeforeInvocation(invocation.into_owned())),
             (None, Some(revision)) => Some(Self::Revision(revision)),

@@ -999,12 +999,7 @@ impl Line {
 }
 
 fn integer(fields: &mut Fields<'_>, name: &str) -> Option<i64> {
-    let value = fields.take(name)?;
-    let parsed = value.text().parse().ok().filter(|n: &i64| *n >= 0);
-    if parsed.is_none() {
-        fields.refuse(name, "must be an integer of at least 0");
-    }
-    parsed
+    fields.take_integer(name, 0, "must be an integer of at least 0")
 }
 
 fn digest(fields: &mut Fields<'_>, name: &str) -> Option<[u8; 32]> {

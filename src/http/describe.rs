@@ -117,6 +117,12 @@ pub enum Kind {
     /// Whole seconds to wait, with or without an `s`: 0 to 60.
     Wait,
     OneOf(&'static [&'static str]),
+    /// Some of these, separated by commas.
+    SomeOf(&'static [&'static str]),
+    /// Words to look for.
+    Words,
+    /// An id.
+    Id,
     /// Unix seconds or RFC 3339.
     Time,
     /// The epoch of a lease: digits. Required.

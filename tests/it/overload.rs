@@ -175,7 +175,8 @@ async fn a_search_gives_its_connection_back_between_its_pages(place: Place) {
     assert_eq!(found.expect(200).json()["events"], json!([]));
     // Before it had the connection, and between each two of its pages.
     assert!(between >= 6, "{between}");
-    drop((search, server));
+    drop(search);
+    drop(server);
     place.finish().await;
 }
 

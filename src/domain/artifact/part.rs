@@ -182,13 +182,7 @@ impl Draft {
         });
         let author = fields.take_str("author").map(|text| text.into_owned());
         let invocation_id = fields.take_str("invocationId").map(|text| text.into_owned());
-        let version = fields.take("version").and_then(|version| {
-            let number = version.text().parse().ok().filter(|number| *number >= 0);
-            if number.is_none() || version.kind() != JsonKind::Number {
-                fields.refuse("version", "must be an integer of at least 0");
-            }
-            number
-        });
+        let version = fields.take_integer("version", 0, "must be an integer of at least 0");
         fields.finish()?;
         let part = part.ok_or_else(|| Rejected::field("part", "is required"))?;
         let name = name.unwrap_or_default().into_owned();

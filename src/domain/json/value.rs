@@ -71,6 +71,15 @@ impl<'a> Json<'a> {
         (self.kind() == Kind::Bool).then_some(self.0 == "true")
     }
 
+    /// The integer that is meant, however it is written: `7`, `7.0` and `7e0` are one to JSON Schema. `None` for another kind, a fraction,
+    /// or what has no exact place in 64 bits.
+    pub fn as_integer(self) -> Option<i64> {
+        const EXACT: f64 = (1_u64 << 53) as f64;
+        let number = Some(self.0).filter(|_| self.kind() == Kind::Number)?;
+        let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() < EXACT;
+        number.parse().ok().or_else(|| number.parse().ok().filter(is_whole).map(|number| number as i64))
+    }
+
     /// The string that is meant, or `None` for another kind. Borrowed unless it was written with escapes.
     pub fn as_str(self) -> Option<Cow<'a, str>> {
         (self.kind() == Kind::String).then(|| unescape(self.0))

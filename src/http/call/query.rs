@@ -169,7 +169,10 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
         Kind::Incarnation => parse_incarnation(value).map(drop).map_err(str::to_owned),
         Kind::StateKey => check_state_key(value).map_err(str::to_owned),
         Kind::StateKeys => value.split(',').try_for_each(check_state_key).map_err(str::to_owned),
-        Kind::Boolean | Kind::OneOf(_) | Kind::Text | Kind::Labels => Ok(()),
+        Kind::SomeOf(words) if !value.split(',').all(|word| words.contains(&word.trim())) => {
+            Err(format!("must be some of {}, separated by commas", words.join(", ")))
+        }
+        Kind::Boolean | Kind::OneOf(_) | Kind::SomeOf(_) | Kind::Words | Kind::Id | Kind::Text | Kind::Labels => Ok(()),
     }
 }
 

@@ -274,10 +274,7 @@ fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
             "artifact" => "ArtifactSegment",
             "*artifact" => "ArtifactSegments",
             "version" => "VersionSegment",
-            "key" if !endpoint.path.contains("/{session}/") => match endpoint.method {
-                Method::GET => "ScopeKeySegment",
-                _ => "StoredScopeKeySegment",
-            },
+            "key" if !endpoint.path.contains("/{session}/") => "ScopeKeySegment",
             "key" if endpoint.method == Method::GET => "KeySegment",
             "key" => "StoredKeySegment",
             _ if endpoint.path.starts_with("/v1/erasures") => "ErasureSegment",
@@ -309,6 +306,13 @@ fn query(param: &Param) -> Value {
             schema
         }
         Kind::Text => json!({"type": "string"}),
+        Kind::SomeOf(words) => {
+            let word = format!("({})", words.join("|").replace('.', r"\."));
+            json!({"type": "string", "pattern": format!("^{word}(,{word})*$")})
+        }
+        // A letter or a digit, or what no pattern that all languages have can tell from one.
+        Kind::Words => json!({"type": "string", "pattern": r"[0-9A-Za-z\u00c0-\uffff]"}),
+        Kind::Id => reference("Id"),
         Kind::StateKey => reference("StateKey"),
         Kind::StateKeys => json!({"type": "string", "pattern": r"^[^\x00]*$"}),
         Kind::Boolean => json!({"type": "boolean"}),

@@ -184,7 +184,7 @@ const INVOCATION_ID: Param = Param { name: "invocationId", kind: Kind::Text, abo
 const BRANCH: Param = Param { name: "branch", kind: Kind::Text, about: "Only events of exactly this branch." };
 const TEXT: Param = Param {
     name: "text",
-    kind: Kind::Text,
+    kind: Kind::Words,
     about: "Only events that hold all these words, which white space separates: up to 16 in 256 bytes. Each may be a part of a longer \
             one, and anywhere in what was said (the parts' `text`), in the `name` of a call or a response, or in the keys, strings \
             and numbers (as written) of `args` and `response`. Case (Unicode's full case folding) and combining marks (after NFD) \

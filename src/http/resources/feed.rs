@@ -27,7 +27,7 @@ const INCLUDE: Param = Param {
     about: "`events`, the default: with the events and the values; `none`: without.",
 };
 const KINDS: Param =
-    Param { name: "kinds", kind: Kind::Text, about: "Only changes of these kinds, separated by commas." };
+    Param { name: "kinds", kind: Kind::SomeOf(ChangeKind::NAMES), about: "Only changes of these kinds, separated by commas." };
 
 /// The most that a stream reads and sends at a time.
 const PART_BYTES: usize = 256 << 10;
@@ -91,7 +91,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
     let limits = call.limits();
     let mut feed = FeedQuery {
         begin: begin(&call, &query)?,
-        kinds: query.text(&KINDS).map(kinds).transpose()?,
+        kinds: query.text(&KINDS).map(|text| text.split(',').filter_map(|kind| ChangeKind::parse(kind.trim())).collect()),
         with_content: query.text(&INCLUDE) != Some("none"),
         max_rows: query.page_rows(&limits)?,
         max_bytes: limits.page_bytes,
@@ -154,13 +154,6 @@ fn begin(call: &Call, query: &Query) -> Result<FeedBegin, Problem> {
     }
     let text = query.text(&AFTER).unwrap_or_default();
     parse(text).map_err(|why| Problem::field(AFTER.name, why))
-}
-
-fn kinds(text: &str) -> Result<Vec<ChangeKind>, Problem> {
-    let kind = |name: &str| ChangeKind::parse(name.trim());
-    text.split(',').map(kind).collect::<Option<_>>().ok_or_else(|| {
-        Problem::field(KINDS.name, format!("must be some of {}, separated by commas", ChangeKind::NAMES.join(", ")))
-    })
 }
 
 fn page_object(page: &Changes) -> String {

@@ -5,7 +5,6 @@ use axum::http::StatusCode;
 use crate::domain::access::Role;
 use crate::domain::envelope::Fields;
 use crate::domain::ids::SessionId;
-use crate::domain::json::Kind;
 use crate::domain::rewind::RewindTarget;
 use crate::http::call::{Call, Received};
 use crate::http::describe::{ANSWER, Access, Body, Header, Operation, Reply, Serving};
@@ -46,13 +45,7 @@ pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
     let json = body.as_ref().map(Received::json).transpose()?;
     if let Some(json) = json {
         let mut fields = Fields::of(json, "")?;
-        at = fields.take("atRevision").and_then(|value| match value.text().parse() {
-            Ok(revision) if value.kind() == Kind::Number && revision >= 0 => Some(revision),
-            _ => {
-                fields.refuse("atRevision", "must be an integer of at least 0");
-                None
-            }
-        });
+        at = fields.take_integer("atRevision", 0, "must be an integer of at least 0");
         id = SessionId::take(&mut fields);
         fields.finish()?;
     }

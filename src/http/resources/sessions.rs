@@ -262,12 +262,12 @@ const ID_PREFIX: Param =
     Param { name: "idPrefix", kind: Kind::Text, about: "Only sessions whose ids begin with this, byte by byte." };
 const FORKED_FROM: Param = Param {
     name: "forkedFrom",
-    kind: Kind::Text,
+    kind: Kind::Id,
     about: "Only the forks of this session: those made of it, not their forks.",
 };
 const TITLE: Param = Param {
     name: "title",
-    kind: Kind::Text,
+    kind: Kind::Words,
     about: "Only sessions with all these words in the display name or the id, compared as those of `text` of an event log. A request \
             looks through up to 10,000 sessions and 8 MiB of those that the other parameters select; if there are more, it answers with \
             `nextPageToken`, also without a session.",
