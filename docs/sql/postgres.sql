@@ -223,7 +223,7 @@ select sequence, body from events where app_name = $1 and user_id = $2 and sessi
 select key, max(valid_to) from (select key, valid_to from session_spans where app_name = $1 and user_id = $2
     and session_id = $3 and incarnation = $4 and (key in (select k.value from unnest($5::text[]) as k(value)))
     is true and valid_to > $6 and (node > $6 or node = any($7::bigint[])) union all select k.value,
-    s.base_revision from sessions s cross join unnest($5::text[]) as k(value) where s.app_name = $1 and
+    s.base_revision from unnest($5::text[]) as k(value) cross join sessions s where s.app_name = $1 and
     s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
 
 -- user_value

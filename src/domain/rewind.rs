@@ -287,7 +287,7 @@ mod tests {
             ("{}", ""),
             (r#"{"toRevision":1,"beforeInvocationId":"i"}"#, ""),
             (r#"{"toRevision":-1}"#, "toRevision"),
-            (r#"{"toRevision":1.0}"#, "toRevision"),
+            (r#"{"toRevision":1.5}"#, "toRevision"),
             (r#"{"beforeInvocationId":""}"#, "beforeInvocationId"),
             (r#"{"beforeInvocationId":"i","bogus":1}"#, "bogus"),
         ] {

@@ -26,8 +26,11 @@ const INCLUDE: Param = Param {
     kind: Kind::OneOf(&["events", "none"]),
     about: "`events`, the default: with the events and the values; `none`: without.",
 };
-const KINDS: Param =
-    Param { name: "kinds", kind: Kind::SomeOf(ChangeKind::NAMES), about: "Only changes of these kinds, separated by commas." };
+const KINDS: Param = Param {
+    name: "kinds",
+    kind: Kind::SomeOf(ChangeKind::NAMES),
+    about: "Only changes of these kinds, separated by commas.",
+};
 
 /// The most that a stream reads and sends at a time.
 const PART_BYTES: usize = 256 << 10;
@@ -91,7 +94,9 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
     let limits = call.limits();
     let mut feed = FeedQuery {
         begin: begin(&call, &query)?,
-        kinds: query.text(&KINDS).map(|text| text.split(',').filter_map(|kind| ChangeKind::parse(kind.trim())).collect()),
+        kinds: query
+            .text(&KINDS)
+            .map(|text| text.split(',').filter_map(|kind| ChangeKind::parse(kind.trim())).collect()),
         with_content: query.text(&INCLUDE) != Some("none"),
         max_rows: query.page_rows(&limits)?,
         max_bytes: limits.page_bytes,
