@@ -12,7 +12,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Sessiond } from "./client.js";
-import { InputError, NotFoundError, StaleError } from "./errors.js";
+import { NotFoundError, StaleError } from "./errors.js";
 import type { NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject, toExtendedJson } from "./json.js";
 import { said, withFiles } from "./kept.js";
@@ -268,12 +268,6 @@ function isPrompt(message: unknown): boolean {
 
 /** Returns a short text that is the same for messages with the same fields and values. */
 function markOf(message: unknown): string {
-  JSON.stringify(message, function (this: JsonObject, field: string, value: unknown) {
-    if (ArrayBuffer.isView(this[field]) || this[field] instanceof ArrayBuffer) {
-      throw new InputError(`\`${field}\` of a message is bytes: give them in base64.`);
-    }
-    return value;
-  });
   return digest(toExtendedJson(unpacked(packed(message, "message"), "message"), true));
 }
 
