@@ -571,3 +571,10 @@ it("what has no method is a request", async () => {
   assert.deepEqual(await db.request("POST", `${path}/render`, { body: { template: "{n}!" } }), { text: "1!" });
   await assert.rejects(db.request("GET", "/v1/nothing"), (error: SessiondError) => !(error instanceof NotFoundError));
 });
+
+it("a token has no `Bearer` in front, and is not shown", () => {
+  assert.throws(
+    () => new Sessiond({ url: "http://u.example", token: "Bearer sdk_secret" }),
+    (error: TypeError) => error.message.includes("without the word `Bearer`") && !error.message.includes("sdk_secret"),
+  );
+});
