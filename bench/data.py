@@ -178,7 +178,7 @@ def imported(server: Sessiond, app: str, events: int, file: Path) -> dict:
         start = time.monotonic()
         headers = {"content-type": "application/x-ndjson", "content-length": str(file.stat().st_size)}
         to.request("POST", f"/v1/import?appName={app}-again", body, headers)
-        lines = to.getresponse().read().splitlines()
+        lines = to.getresponse().read().rstrip(b"\n").split(b"\n")
         seconds = time.monotonic() - start
     if json.loads(lines[-1]) != {"sessions": 1, "events": events}:
         raise SystemExit(f"the import failed: {lines}")

@@ -625,7 +625,7 @@ class Person(Client):
         _, lines, _ = self.ask_session(session, "GET", "/export", ok=(200,))
         while True:
             _, said, _ = self.ask("POST", "/v1/import?appName=copies", lines, content_type="application/x-ndjson")
-            results = [json.loads(line) for line in said.splitlines()]
+            results = [json.loads(line) for line in said.split(b"\n") if line]
             failed = [result for result in results if result.get("result") not in (None, "created", "unchanged")]
             if results and "sessions" in results[-1] and not failed:
                 break

@@ -5,14 +5,15 @@ import { saveAs } from './dom.js';
 
 const PAGE = 1000;
 
-/** What a spreadsheet would take for a formula. */
-const FORMULA = /^[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/;
+/** What a spreadsheet would take for a formula; also behind what ends a cell for those that separate by it. */
+const FORMULA = /^(?=[\t\r\n]|[\s"']*[=+\-@\uff0b\uff0d\uff1d\uff20])/;
+const FURTHER = /[;\t\r\n](?=[\s"']*[=+\-@\uff0b\uff0d\uff1d\uff20])/g;
 
-/** A cell. A text that a spreadsheet would run gets an apostrophe in front. */
+/** A cell: a text in quotes, with an apostrophe in front of what a spreadsheet would run; a number as it is. */
 export function cell(json) {
-	const text = json?.string();
-	const shown = text === undefined ? json?.text ?? '' : FORMULA.test(text) ? `'${text}` : text;
-	return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+	if (json === undefined || json.kind === 'number' || json.kind === 'literal') return json?.text ?? '';
+	const shown = (json.string() ?? json.text).replace(FURTHER, "$&'").replace(FORMULA, "'");
+	return `"${shown.replaceAll('"', '""')}"`;
 }
 
 /**

@@ -22,7 +22,7 @@ export function describe(json, calls = new Map()) {
 		.filter((op) => op.string('op') === 'remove').map((op) => op.string('key'));
 	const rewinds = actions?.string('rewindBeforeInvocationId');
 	const record = recordOf(json);
-	const parts = (json.at('content', 'parts')?.items ?? []).map((one) => part(one, calls));
+	const parts = partsOf(json.get('content')).map((one) => part(one, calls));
 	const event = {
 		json,
 		id: text('id'),
@@ -60,8 +60,18 @@ export function says(event, text) {
 	return words.join('\n').toLowerCase().includes(text.toLowerCase());
 }
 
+/** The parts of a content; of one that has none, as what is no ADK's, what there is. */
+function partsOf(content) {
+	if (!content || content.text === 'null') return [];
+	const parts = content.get('parts');
+	if (parts?.kind === 'array') return parts.items;
+	return content.kind === 'object' && content.names().every((name) => name === 'role') ? [] : [content];
+}
+
 /** { kind: text|thought|call|result|other, ... } */
 function part(json, calls) {
+	const said = json.string();
+	if (said !== undefined) return { kind: 'text', text: said, json };
 	const call = either(json, 'functionCall', 'function_call');
 	const response = either(json, 'functionResponse', 'function_response');
 	const text = json.string('text');
@@ -88,7 +98,7 @@ function line(event) {
 	if (!first) return { kind: 'empty', text: event.record?.text ?? ([...event.changed, ...event.files.map(([name]) => name)].join(', ') || 'no content') };
 	if (first.kind === 'call') return { kind: 'call', text: `${first.name}(${brief(first.value)})` };
 	if (first.kind === 'result') return { kind: 'result', text: `${first.name} → ${brief(first.value)}` };
-	return { kind: first.kind, text: shorten(first.text ?? first.name) };
+	return { kind: first.kind, text: first.text === undefined ? first.name || brief(first.value) : shorten(first.text) };
 }
 
 /** Values of an object's members, as in a call. */

@@ -49,7 +49,7 @@ func (s *Service) Artifacts() *Artifacts { return &Artifacts{s.client} }
 //
 // The session's log is not changed: ADK's runner appends the event that names the version.
 func (a *Artifacts) Save(ctx context.Context, req *artifact.SaveRequest) (*artifact.SaveResponse, error) {
-	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID, "FileName", req.FileName); err != nil {
+	if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID, ofFile, req.FileName); err != nil {
 		return nil, err
 	}
 	if req.Version < 0 {
@@ -97,7 +97,7 @@ func (a *Artifacts) Save(ctx context.Context, req *artifact.SaveRequest) (*artif
 
 // Load returns a version of a file, as it was saved: as text, file data, or inline data.
 func (a *Artifacts) Load(ctx context.Context, req *artifact.LoadRequest) (*artifact.LoadResponse, error) {
-	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID, "FileName", req.FileName); err != nil {
+	if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID, ofFile, req.FileName); err != nil {
 		return nil, err
 	}
 	r := request{
@@ -136,7 +136,7 @@ func (a *Artifacts) Load(ctx context.Context, req *artifact.LoadRequest) (*artif
 
 // Delete deletes a version of a file or, of version 0, all of them. There may be none.
 func (a *Artifacts) Delete(ctx context.Context, req *artifact.DeleteRequest) error {
-	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID, "FileName", req.FileName); err != nil {
+	if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID, ofFile, req.FileName); err != nil {
 		return err
 	}
 	r := request{method: http.MethodDelete, path: artifactPath(req.AppName, req.UserID, req.SessionID, req.FileName)}
@@ -155,7 +155,7 @@ func (a *Artifacts) Delete(ctx context.Context, req *artifact.DeleteRequest) err
 
 // List returns the names of the files of a session and of its user, in the order of their bytes.
 func (a *Artifacts) List(ctx context.Context, req *artifact.ListRequest) (*artifact.ListResponse, error) {
-	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID); err != nil {
+	if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID); err != nil {
 		return nil, err
 	}
 	listed, err := a.pages(ctx, artifactsPath(req.AppName, req.UserID, req.SessionID, ""))
@@ -175,7 +175,7 @@ func (a *Artifacts) List(ctx context.Context, req *artifact.ListRequest) (*artif
 
 // Versions returns the versions of a file, the latest first.
 func (a *Artifacts) Versions(ctx context.Context, req *artifact.VersionsRequest) (*artifact.VersionsResponse, error) {
-	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID, "FileName", req.FileName); err != nil {
+	if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID, ofFile, req.FileName); err != nil {
 		return nil, err
 	}
 	listed, err := a.pages(ctx, artifactPath(req.AppName, req.UserID, req.SessionID, req.FileName)+"/versions")
@@ -198,7 +198,7 @@ func (a *Artifacts) Versions(ctx context.Context, req *artifact.VersionsRequest)
 func (a *Artifacts) GetArtifactVersion(
 	ctx context.Context, req *artifact.GetArtifactVersionRequest,
 ) (*artifact.GetArtifactVersionResponse, error) {
-	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID, "FileName", req.FileName); err != nil {
+	if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID, ofFile, req.FileName); err != nil {
 		return nil, err
 	}
 	path := artifactPath(req.AppName, req.UserID, req.SessionID, req.FileName)

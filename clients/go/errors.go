@@ -23,6 +23,9 @@ var (
 	ErrStale = errors.New("sessiond: the session is stale")
 	// ErrBusy: another turn has the session ([ConcurrencyLease]).
 	ErrBusy = errors.New("sessiond: another turn has the session")
+	// ErrInput: what was sent breaks a rule of sessiond (400, 413, 414, 415, 422), or was not sent for that reason (no
+	// status), such as a name that is empty. To send it again would not help.
+	ErrInput = errors.New("sessiond: the request breaks a rule")
 	// ErrDenied: the credential is missing or was refused (401), does not allow the request (403), or the token source
 	// failed (no status).
 	ErrDenied = errors.New("sessiond: access denied")
@@ -75,6 +78,10 @@ type Error struct {
 
 // Error says what was tried, how often, for how long, and what came of it.
 func (e *Error) Error() string {
+	if e.Attempts == 0 && e.Status == 0 && e.Err == nil {
+		// Nothing was sent.
+		return "sessiond: " + e.Detail
+	}
 	var said strings.Builder
 	fmt.Fprintf(&said, "sessiond: %s %s: ", e.Method, e.URL)
 	switch {
@@ -102,8 +109,18 @@ func (e *Error) Error() string {
 
 // Is tells which of the errors of this package it is.
 func (e *Error) Is(target error) bool {
-	if target == ErrDenied {
+	switch target {
+	case ErrDenied:
 		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+	case ErrInput:
+		switch e.Status {
+		case 0:
+			return e.Code == "invalid_argument"
+		case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+			http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+			return true
+		}
+		return false
 	}
 	return errors.Is(kinds[e.Code], target)
 }

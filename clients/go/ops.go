@@ -100,6 +100,9 @@ func (s *Service) apply(ctx context.Context, cur session.Session, change Change)
 	}
 	event := map[string]any{"author": author, "invocationId": change.InvocationID, "actions": actions}
 	if change.Once != "" {
+		if why := faultOf(change.Once); why != "" {
+			return nil, refused("id of the change", why)
+		}
 		// A change that is made again has the time of the first one.
 		event["id"] = change.Once
 	} else {

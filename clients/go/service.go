@@ -30,7 +30,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/adk/v2/platform"
 	"google.golang.org/adk/v2/session"
@@ -95,11 +97,16 @@ func (s *Service) Close() error {
 }
 
 // Create creates a session, once, also if the first answer gets lost. app: and user: keys of the state go to app and
-// user state, temp: keys nowhere. Without a SessionID one is generated.
+// user state, temp: keys nowhere. A blank SessionID: one is generated.
 //
 // Errors: [ErrExists], and the session is left as it is.
 func (s *Service) Create(ctx context.Context, req *session.CreateRequest) (*session.CreateResponse, error) {
-	if err := required("AppName", req.AppName, "UserID", req.UserID); err != nil {
+	name := strings.TrimSpace(req.SessionID)
+	var further []string
+	if name != "" {
+		further = []string{ofSession, name}
+	}
+	if err := checkNames(req.AppName, req.UserID, further...); err != nil {
 		return nil, err
 	}
 	body := map[string]any{"state": map[string]any{}}
@@ -108,8 +115,8 @@ func (s *Service) Create(ctx context.Context, req *session.CreateRequest) (*sess
 	}
 	// Nobody else knows a generated id: what a get-or-create gets can only be what an attempt before has created.
 	r := request{method: http.MethodPut, path: sessionPath(req.AppName, req.UserID, platform.NewUUID(ctx)), body: body}
-	if req.SessionID != "" {
-		body["sessionId"] = req.SessionID
+	if name != "" {
+		body["sessionId"] = name
 		r.method, r.path = http.MethodPost, sessionsPath(req.AppName, req.UserID)
 		// By which sessiond knows what an attempt before has created. Not of ctx, which may give the same id again.
 		r.header = map[string]string{"Idempotency-Key": rand.Text()}
@@ -126,7 +133,7 @@ func (s *Service) Create(ctx context.Context, req *session.CreateRequest) (*sess
 //
 // Errors: [ErrNotFound].
 func (s *Service) Get(ctx context.Context, req *session.GetRequest) (*session.GetResponse, error) {
-	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID); err != nil {
+	if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID); err != nil {
 		return nil, err
 	}
 	query := url.Values{}
@@ -149,7 +156,12 @@ func (s *Service) Get(ctx context.Context, req *session.GetRequest) (*session.Ge
 // List returns the sessions of a user, or of all users of the app if UserID is empty, with merged state and without
 // events: by last update, the latest at the end, then by user and id. What changes meanwhile may or may not be seen.
 func (s *Service) List(ctx context.Context, req *session.ListRequest) (*session.ListResponse, error) {
-	if err := required("AppName", req.AppName); err != nil {
+	user := req.UserID
+	if user == "" {
+		// Of all users: there is no name to check.
+		user = "all"
+	}
+	if err := checkNames(req.AppName, user); err != nil {
 		return nil, err
 	}
 	r := request{
@@ -193,7 +205,7 @@ func (s *Service) List(ctx context.Context, req *session.ListRequest) (*session.
 
 // Delete deletes a session with its events and its own state, if there is one. App and user state stay.
 func (s *Service) Delete(ctx context.Context, req *session.DeleteRequest) error {
-	if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID); err != nil {
+	if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID); err != nil {
 		return err
 	}
 	_, err := s.client.send(ctx, request{
@@ -223,6 +235,8 @@ func (s *Service) AppendEvent(ctx context.Context, cur session.Session, event *s
 	}
 	if event.ID == "" {
 		event.ID = platform.NewUUID(ctx)
+	} else if why := faultOf(event.ID); why != "" {
+		return refused("id of the event", why)
 	}
 	if event.Timestamp.IsZero() {
 		event.Timestamp = platform.Now(ctx)
@@ -395,12 +409,39 @@ func decode(answer *reply, into any) error {
 	return nil
 }
 
-// required takes names and values.
-func required(pairs ...string) error {
+// What names are of.
+const ofApp, ofUser, ofSession, ofFile = "name of the app", "id of the user", "id of the session", "name of the file"
+
+// checkNames returns an error for what is no name: nothing is sent under it. Further names are pairs of what they are of,
+// and the name. White space around the id of a session is no part of it.
+func checkNames(app, user string, further ...string) error {
+	pairs := append([]string{ofApp, app, ofUser, user}, further...)
 	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] == "" {
-			return fmt.Errorf("sessiond: %s is required", pairs[i])
+		name := pairs[i+1]
+		if pairs[i] == ofSession {
+			name = strings.TrimSpace(name)
+		}
+		if why := faultOf(name); why != "" {
+			return refused(pairs[i], why)
 		}
 	}
 	return nil
+}
+
+// faultOf says why this is no name; "" if it is one. A name is a segment of a path.
+func faultOf(name string) string {
+	switch {
+	case !utf8.ValidString(name):
+		return "is no text in UTF-8"
+	case name == "":
+		return "is empty"
+	case name == "." || name == "..":
+		return fmt.Sprintf("is %q, which would address another path", name)
+	}
+	return ""
+}
+
+// refused is the error for what is not sent.
+func refused(what, why string) error {
+	return &Error{Code: "invalid_argument", Outcome: "not_applied", Detail: fmt.Sprintf("The %s %s.", what, why)}
 }

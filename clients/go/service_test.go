@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/adk/v2/artifact"
 	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/session/sessiontestsuite"
@@ -403,7 +406,7 @@ func TestAwkwardNamesAndValues(t *testing.T) {
 	for _, name := range []string{".", "..", "a\nb", strings.Repeat("x", 257), " "} {
 		_, err := s.Get(t.Context(), &session.GetRequest{AppName: app, UserID: "u", SessionID: name})
 		var failure *Error
-		if !errors.As(err, &failure) || failure.Status != http.StatusUnprocessableEntity || failure.Attempts != 1 {
+		if !errors.As(err, &failure) || !errors.Is(err, ErrInput) || failure.Code != "invalid_argument" {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -418,6 +421,113 @@ func TestAwkwardNamesAndValues(t *testing.T) {
 		t.Error("a value is stored that is nested too deep")
 	}
 	equal(t, len(stateOf(one))+one.Events().Len(), 0)
+}
+
+func TestNamesThatAreNoneAreRefusedBeforeAnythingIsSent(t *testing.T) {
+	text, err := os.ReadFile("../wire/names.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type refused struct{ Name, Because string }
+	var names struct {
+		Of              map[string]string
+		Refused         []refused
+		RefusedSessions []refused
+	}
+	if err := json.Unmarshal(text, &names); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody answers there.
+	s, err := New("http://127.0.0.1:1", WithRetry(1, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, part := s.Artifacts(), plainText("x")
+	type place struct{ app, user, session, file string }
+	calls := map[string]func(p place) error{
+		"create": func(p place) error {
+			_, err := s.Create(t.Context(), &session.CreateRequest{AppName: p.app, UserID: p.user, SessionID: p.session})
+			return err
+		},
+		"get": func(p place) error {
+			_, err := s.Get(t.Context(), &session.GetRequest{AppName: p.app, UserID: p.user, SessionID: p.session})
+			return err
+		},
+		"list": func(p place) error {
+			_, err := s.List(t.Context(), &session.ListRequest{AppName: p.app, UserID: p.user})
+			return err
+		},
+		"delete": func(p place) error {
+			return s.Delete(t.Context(), &session.DeleteRequest{AppName: p.app, UserID: p.user, SessionID: p.session})
+		},
+		"watch": func(p place) error {
+			for _, err := range s.Watch(t.Context(), &WatchRequest{AppName: p.app, UserID: p.user, SessionID: p.session}) {
+				return err
+			}
+			return nil
+		},
+		"save": func(p place) error {
+			r := &artifact.SaveRequest{AppName: p.app, UserID: p.user, SessionID: p.session, FileName: p.file, Part: part}
+			_, err := files.Save(t.Context(), r)
+			return err
+		},
+		"load": func(p place) error {
+			r := &artifact.LoadRequest{AppName: p.app, UserID: p.user, SessionID: p.session, FileName: p.file}
+			_, err := files.Load(t.Context(), r)
+			return err
+		},
+		"versions": func(p place) error {
+			r := &artifact.VersionsRequest{AppName: p.app, UserID: p.user, SessionID: p.session, FileName: p.file}
+			_, err := files.Versions(t.Context(), r)
+			return err
+		},
+		"version": func(p place) error {
+			r := &artifact.GetArtifactVersionRequest{AppName: p.app, UserID: p.user, SessionID: p.session, FileName: p.file}
+			_, err := files.GetArtifactVersion(t.Context(), r)
+			return err
+		},
+		"remove": func(p place) error {
+			r := &artifact.DeleteRequest{AppName: p.app, UserID: p.user, SessionID: p.session, FileName: p.file}
+			return files.Delete(t.Context(), r)
+		},
+		"files": func(p place) error {
+			_, err := files.List(t.Context(), &artifact.ListRequest{AppName: p.app, UserID: p.user, SessionID: p.session})
+			return err
+		},
+	}
+	with := map[string]func(name string) place{
+		"app":     func(name string) place { return place{name, "u", "s", "f"} },
+		"user":    func(name string) place { return place{"a", name, "s", "f"} },
+		"session": func(name string) place { return place{"a", "u", name, "f"} },
+		"file":    func(name string) place { return place{"a", "u", "s", name} },
+	}
+	ofFiles := []string{"save", "load", "versions", "version", "remove"}
+	for what, at := range with {
+		cases := append(slices.Clone(names.Refused), refused{"\xff", "is no text in UTF-8"})
+		if what == "session" {
+			cases = append(cases, names.RefusedSessions...)
+		}
+		for _, one := range cases {
+			for call, do := range calls {
+				blank := strings.TrimSpace(one.Name) == ""
+				switch {
+				case what == "file" && !slices.Contains(ofFiles, call), what == "session" && call == "list":
+					// It has no such name.
+				case call == "create" && what == "session" && blank, call == "list" && what == "user" && blank:
+					// A new session; the sessions of all users.
+				default:
+					err := do(at(one.Name))
+					var failure *Error
+					if !errors.As(err, &failure) || !errors.Is(err, ErrInput) {
+						t.Errorf("%s, %s %q: %v", call, what, one.Name, err)
+						continue
+					}
+					equal(t, err.Error(), fmt.Sprintf("sessiond: The %s %s.", names.Of[what], one.Because))
+					equal(t, []any{failure.Status, failure.Code, failure.Outcome}, []any{0, "invalid_argument", "not_applied"})
+				}
+			}
+		}
+	}
 }
 
 // What other clients store.

@@ -109,7 +109,7 @@ type Deleted struct {
 // breaks a rule of sessiond; the error of the context.
 func (s *Service) Watch(ctx context.Context, req *WatchRequest) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		if err := required("AppName", req.AppName, "UserID", req.UserID, "SessionID", req.SessionID); err != nil {
+		if err := checkNames(req.AppName, req.UserID, ofSession, req.SessionID); err != nil {
 			yield(nil, err)
 			return
 		}

@@ -100,7 +100,8 @@ def test_sessions_are_found_by_title_and_id(api, app, page):
 
 def test_a_list_is_saved_as_csv(api, app, page, browser, tmp_path):
     browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
-    titles = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "say \"a,b\"\nc", "café", "-"]
+    titles = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "say \"a,b\"\nc", "café", "-",
+              "x;=cmd|'/C calc'!A1", "x\t=1+1", "x =1"]
     for n, title in enumerate(titles):
         api.session(app, user=f"u{n}", id=f"s{n}", displayName=title, labels={"n": f"{n},"})
     api.session(app, user="other", id="other")
@@ -113,7 +114,13 @@ def test_a_list_is_saved_as_csv(api, app, page, browser, tmp_path):
     text = file.read_bytes().decode()
     assert text.startswith("\ufeffid,userId,displayName,labels,revision,createTime,") and text.endswith("\r\n")
     rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
-    assert [row["displayName"] for row in rows] == [title if title[0] in "sc" else f"'{title}" for title in titles]
+    behind = {"\t=1": "'\t'=1", "x;=cmd|'/C calc'!A1": "x;'=cmd|'/C calc'!A1", "x\t=1+1": "x\t'=1+1"}
+    expected = [behind.get(title, title if title[0] in "scx" else f"'{title}") for title in titles]
+    assert [row["displayName"] for row in rows] == expected
+    # Nor is there a formula for who takes a semicolon or a tab for the end of a cell.
+    for delimiter in ";\t":
+        cells = [cell for row in csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=False) for cell in row]
+        assert not [cell for cell in cells if cell.lstrip(" \t\r\n\"")[:1] in ("=", "+", "-", "@")]
     listed = api.get(f"{path('apps', app, 'sessions')}?userPrefix=u&orderBy=createTime").text
     assert all(row["id"] == f"s{n}" and row["labels"] == f'{{"n": "{n},"}}' and f'"createTime":{row["createTime"]},' in listed for n, row in enumerate(rows))
 

@@ -405,6 +405,23 @@ def test_the_timeline_is_filtered(api, app, page):
     page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 2")
 
 
+def test_a_content_of_another_shape_is_shown(api, app, page):
+    session = api.session(app)
+    for content in ("said as a text", {"parts": ["said in a part"]}, [1, {"a": 2}], {"role": "user"}, None):
+        api.append(session, {"author": "a", "content": content})
+    opened(page, app, "?at=1")
+    wait_at(page, 1, 5)
+    lines = page.value("[...document.querySelectorAll('.timeline .row:not(.start) .line')].map(one => one.textContent)")
+    assert {"said as a text", "said in a part", "no content"} <= set(lines) and lines.count("no content") == 2
+    page.find("#event-body p.text", "said as a text")
+    page.open(address(app, "?at=2"))
+    page.find("#event-body p.text", "said in a part")
+    page.open(address(app, "?at=3"))
+    page.find("#event-body .part.other", "2")
+    page.open(address(app, "?at=4"))
+    page.find("#event-body p.empty", "This event has no content.")
+
+
 @pytest.mark.page(width=390, height=800)
 def test_the_filter_is_found_on_a_small_screen(api, app, page):
     session = filled(api, app)

@@ -74,7 +74,8 @@ impl Error {
 
     /// An error that this client found before anything was sent.
     pub(crate) fn input(message: impl Into<String>) -> Self {
-        Self { outcome: Some(Outcome::NotApplied), ..Self::new(ErrorKind::InvalidInput, message) }
+        let code = Some("invalid_argument".into());
+        Self { code, outcome: Some(Outcome::NotApplied), ..Self::new(ErrorKind::InvalidInput, message) }
     }
 
     /// What an answer says that is no success.

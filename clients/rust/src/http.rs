@@ -346,14 +346,24 @@ impl From<reqwest::Error> for Failed {
 
 /// Ids as segments of a path, each with its slash before it, percent-encoded.
 ///
-/// `.` and `..`, also encoded, are resolved by whoever parses the URL; sessiond would refuse them.
+/// An id that is empty, `.` or `..` is refused: the path would be that of something else.
 pub(crate) fn path(ids: &[(&'static str, &str)]) -> Result<String, Error> {
     let mut path = String::from("/v1");
     for (collection, id) in ids {
-        if id.is_empty() || *id == "." || *id == ".." {
-            return Err(Error::input(format!("{id:?} is no id: it stands behind {collection:?} in the URL.")));
+        let what = match *collection {
+            "apps" => "name of the app",
+            "users" => "id of the user",
+            "sessions" => "id of the session",
+            "artifacts" => "name of the file",
+            _ => "id of the event",
+        };
+        match *id {
+            "" => return Err(Error::input(format!("The {what} is empty."))),
+            "." | ".." => {
+                return Err(Error::input(format!("The {what} is {id:?}, which would address another path.")));
+            }
+            id => path.push_str(&format!("/{collection}/{}", utf8_percent_encode(id, ENCODED))),
         }
-        path.push_str(&format!("/{collection}/{}", utf8_percent_encode(id, ENCODED)));
     }
     Ok(path)
 }

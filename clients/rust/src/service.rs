@@ -370,7 +370,7 @@ impl SessiondSessionService {
         let event = path(&[
             ("apps", identity.app_name.as_ref()),
             ("users", identity.user_id.as_ref()),
-            ("sessions", session_id(identity.session_id.as_ref())?),
+            ("sessions", identity.session_id.as_ref().trim()),
             ("events", id),
         ])?;
         let answer = self.0.http.send(self.0.http.call(Method::GET, &event)).await?;
@@ -425,13 +425,10 @@ impl SessiondSessionService {
     ///
     /// [`ErrorKind::NotFound`]: there is no such session, or it has no such event.
     pub async fn rewind_for_identity(&self, identity: &AdkIdentity, event_id: &str) -> Result<Box<dyn Session>, Error> {
-        if [".", ".."].contains(&event_id) || event_id.is_empty() {
-            return Err(Error::input(format!("{event_id:?} is no id of an event.")));
-        }
         let event = path(&[
             ("apps", identity.app_name.as_ref()),
             ("users", identity.user_id.as_ref()),
-            ("sessions", session_id(identity.session_id.as_ref())?),
+            ("sessions", identity.session_id.as_ref().trim()),
             ("events", event_id),
         ])?;
         let answer = self.0.http.send(self.0.http.call(Method::GET, &event)).await?;
@@ -716,7 +713,7 @@ impl SessiondSessionService {
 
     /// The only session with this id that this service has seen.
     fn find(&self, id: &str) -> Result<AdkIdentity, Error> {
-        let id = session_id(id)?;
+        let id = id.trim();
         let mut known = self.0.memory.named(id);
         let count = known.len();
         match (known.pop(), count) {
@@ -765,11 +762,14 @@ impl SessionService for SessiondSessionService {
             None => (self.0.http)
                 .call(Method::PUT, &format!("{sessions}/{}", uuid::Uuid::new_v4()))
                 .json(json!({"state": state}).to_string()),
-            Some(id) => (self.0.http)
-                .call(Method::POST, &sessions)
-                .json(json!({"sessionId": session_id(id)?, "state": state}).to_string())
-                // By which sessiond knows what an attempt before has created.
-                .header("idempotency-key", &uuid::Uuid::new_v4().to_string()),
+            Some(id) => {
+                path(&[("sessions", id.trim())])?;
+                (self.0.http)
+                    .call(Method::POST, &sessions)
+                    .json(json!({"sessionId": id.trim(), "state": state}).to_string())
+                    // By which sessiond knows what an attempt before has created.
+                    .header("idempotency-key", &uuid::Uuid::new_v4().to_string())
+            }
         };
         let answer = self.0.http.send(call).await?;
         Ok(Box::new(self.given(wire::session(&answer)?)))
@@ -955,14 +955,8 @@ fn session_path(identity: &AdkIdentity) -> Result<String, Error> {
     path(&[
         ("apps", identity.app_name.as_ref()),
         ("users", identity.user_id.as_ref()),
-        ("sessions", session_id(identity.session_id.as_ref())?),
+        ("sessions", identity.session_id.as_ref().trim()),
     ])
-}
-
-/// sessiond takes no white space around the id of a session for a part of it.
-fn session_id(id: &str) -> Result<&str, Error> {
-    let id = id.trim();
-    if id.is_empty() { Err(Error::input("The id of the session is blank.")) } else { Ok(id) }
 }
 
 fn leased(call: Call, lease: Option<&Lease>) -> Call {

@@ -319,7 +319,7 @@ async def test_what_is_no_name_is_refused(ours: Drawer, name: str) -> None:
     for part in (data(b"x"), types.Part(text="x")):
         with pytest.raises(ValueError) as refused:
             await ours.save(name, part)
-        assert isinstance(refused.value, SessiondInputError | UnicodeError), refused.value
+        assert isinstance(refused.value, SessiondInputError), refused.value
     assert await ours.keys() == []
 
 

@@ -154,7 +154,7 @@ async def test_a_long_list_is_complete(
 @pytest.mark.both_databases
 async def test_ids_may_be_any_text(service: SessiondSessionService, app: str, name: str) -> None:
     if name == "..":
-        # The server refuses it; what matters is that it is not taken for the way to another resource.
+        # It must not be taken for the way to another resource.
         with pytest.raises(SessiondInputError):
             await service.create_session(app_name=app, user_id=name)
         with pytest.raises(SessiondInputError):
@@ -423,7 +423,10 @@ async def test_flush_has_nothing_to_do(service: SessiondSessionService) -> None:
     await service.flush()
 
 
-@pytest.mark.parametrize("wrong", [None, 5, b"u", object()])
+NAMES = {"app_name": "name of the app", "user_id": "id of the user", "session_id": "id of the session"}
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"u", object(), "", ".", "..", "half \ud83d"])
 async def test_names_are_texts(wrong: Any) -> None:
     async with (
         SessiondSessionService("http://127.0.0.1:1", retry_for=0) as service,
@@ -433,10 +436,14 @@ async def test_names_are_texts(wrong: Any) -> None:
         for name in right:
             names: dict[str, Any] = {**right, name: wrong}
             calls: list[Any] = [service.get_session, service.delete_session, service.fork_session]
-            if wrong is not None or name != "session_id":
+            if name == "session_id" and wrong == "":
+                # As in ADK, there is no such session.
+                assert await service.get_session(**names) is None
+                calls = [service.fork_session, partial(files.load_artifact, filename="f")]
+            elif wrong is not None or name != "session_id":
                 calls += [service.create_session, partial(files.load_artifact, filename="f")]
             for call in calls:
-                with pytest.raises(SessiondInputError, match=rf"`{name}` is a text \(str\)"):
+                with pytest.raises(SessiondInputError, match=f"^The {NAMES[name]} (is|has) "):
                     await call(**names)
         with pytest.raises(SessiondInputError):
             await service.get_user_state(app_name="a", user_id=wrong)

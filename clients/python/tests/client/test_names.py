@@ -1,6 +1,8 @@
 """Names that are no text: `None` is not the user of all who have not signed in. The server here does not answer."""
 
 import inspect
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +13,13 @@ from sessiond._paths import whole_id
 from ..support.process import free_port
 from .both import Connect
 
+NAMES = json.loads((Path(__file__).parents[3] / "wire" / "names.json").read_text(encoding="utf-8"))
 WRONG: list[Any] = [5, True, b"ada", ["ada"], object()]
 
 
 async def refused(call: Any) -> None:
     """What a function makes is waited for, or iterated."""
-    with pytest.raises(InputError, match=r"is a text \(str\), but this is (None|a )") as failed:
+    with pytest.raises(InputError, match=r"is (None|of type [A-Za-z]+): it has to be a text") as failed:
         made = call()
         if hasattr(made, "__aiter__"):
             await anext(aiter(made))
@@ -85,6 +88,61 @@ async def test_names_that_may_be_absent_are_texts(client: Connect, wrong: Any) -
         lambda: s.rewind(before_invocation=wrong),
     ):
         await refused(call)
+
+
+async def test_names_that_are_none_are_refused_before_anything_is_sent(client: Connect) -> None:
+    db = client(f"http://127.0.0.1:{free_port()}", retry_for=0)
+    s = db.session("a", "u", "s")
+    calls: dict[str, list[Any]] = {
+        "app": [
+            lambda name: db.session(name, "u", "s"),
+            lambda name: db.app(name),
+            lambda name: db.user(name, "u"),
+            lambda name: db.users(name),
+            lambda name: db.sessions(name),
+            lambda name: db.mint_token(name, "u"),
+        ],
+        "user": [
+            lambda name: db.session("a", name, "s"),
+            lambda name: db.user("a", name),
+            lambda name: db.sessions("a", name),
+            lambda name: db.mint_token("a", name),
+        ],
+        "session": [lambda name: db.session("a", "u", name), lambda name: s.fork(id=name)],
+        "file": [
+            lambda name: s.artifacts.save(name, b"x"),
+            lambda name: s.artifacts.save(name, "x"),
+            lambda name: s.artifacts.get(name),
+            lambda name: s.artifacts.delete(name),
+            lambda name: s.artifacts.versions(name),
+        ],
+    }
+    for what, each in calls.items():
+        for case in NAMES["refused"] + (NAMES["refusedSessions"] if what == "session" else []):
+            for call in each:
+                with pytest.raises(InputError) as failed:
+                    made = call(case["name"])
+                    if hasattr(made, "__aiter__"):
+                        await anext(aiter(made))
+                    elif inspect.isawaitable(made):
+                        await made
+                assert str(failed.value) == f"The {NAMES['of'][what]} {case['because']}."
+                assert (failed.value.code, failed.value.outcome) == ("invalid_argument", "not_applied")
+    for name in ("half \ud83d", "\ud83d"):
+        for call in (*calls["app"], *calls["user"], *calls["session"], *calls["file"]):
+            with pytest.raises(InputError, match="half of a character"):
+                made = call(name)
+                if hasattr(made, "__aiter__"):
+                    await anext(aiter(made))
+                elif inspect.isawaitable(made):
+                    await made
+
+
+def test_white_space_around_the_id_of_a_session_is_what_the_server_takes_for_it(client: Connect) -> None:
+    db = client("http://127.0.0.1:1", retry_for=0)
+    assert db.session("a", "u", "\t\u00a0s \u2028").id == "s"
+    # The server refuses a control character: to leave it out would be another session.
+    assert db.session("a", "u", "s\x1f").id == "s\x1f"
 
 
 @pytest.mark.parametrize("id", ["ann ", "\tann", "ann\u2003", "ann\u2028", " "])

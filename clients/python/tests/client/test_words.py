@@ -72,3 +72,10 @@ def test_an_adapter_takes_the_client_of_its_kind() -> None:
         _frameworks.synchronous(asynchronous)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="The URL of sessiond is"):
         AsyncClient(db)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_token_has_no_bearer_in_front(kind: type[Client] | type[AsyncClient]) -> None:
+    with pytest.raises(ValueError, match="without the word `Bearer`") as failed:
+        kind("http://u.example", token="Bearer sdk_secret")
+    assert "sdk_secret" not in str(failed.value)

@@ -1,11 +1,12 @@
 //! What this service promises beyond the contract.
 
+use adk_artifact::{ArtifactService as _, LoadRequest};
 use adk_core::{Content, ErrorCategory, Event, Part};
 use adk_session::{GetRequest, Session, SessionService};
 use chrono::{DateTime, Duration, Utc};
 use reqwest::Method;
 use serde_json::{Value, json};
-use sessiond_adk::{SessiondSessionService, UNKNOWN};
+use sessiond_adk::{Outcome, SessiondSessionService, UNKNOWN};
 
 use crate::support::{
     app, append, create, event, get_request, identity, ids, new_session, plain, sessions, shared, source,
@@ -46,6 +47,52 @@ async fn names_that_are_none_are_refused() {
         assert_eq!(error.category, ErrorCategory::InvalidInput, "{user:?} {session:?}");
         let error = service.get(get_request(&identity(&app, user, session))).await.err().unwrap();
         assert_eq!(error.category, ErrorCategory::InvalidInput, "{user:?} {session:?}");
+    }
+}
+
+#[tokio::test]
+async fn names_that_are_none_are_refused_in_the_words_of_all_clients_before_anything_is_sent() {
+    let names: Value = serde_json::from_str(include_str!("../../../wire/names.json")).unwrap();
+    // Nobody answers there.
+    let service = SessiondSessionService::builder("http://127.0.0.1:1").attempts(1).build().unwrap();
+    let files = service.artifacts();
+    let cases = |of: &str| names[of].as_array().unwrap().clone();
+    for what in ["app", "user", "session", "file"] {
+        let of = names["of"][what].as_str().unwrap();
+        let more = if what == "session" { cases("refusedSessions") } else { vec![] };
+        for case in cases("refused").into_iter().chain(more) {
+            let name = case["name"].as_str().unwrap();
+            let said = format!("The {of} {}.", case["because"].as_str().unwrap());
+            let pick = |place: &str, other: &str| if place == what { name.to_owned() } else { other.to_owned() };
+            let (app, user) = (pick("app", "a"), pick("user", "u"));
+            let (session, file) = (pick("session", "s"), pick("file", "f"));
+            let mut errors = Vec::new();
+            // ADK's own types refuse names that are empty, in their words.
+            if what != "file" && !name.is_empty() {
+                errors.push(create(&service, &app, &user, Some(&session), json!({})).await.err().unwrap());
+                errors.push(service.get(get_request(&identity(&app, &user, &session))).await.err().unwrap());
+            }
+            // A file without a session is the user's.
+            if what != "session" || !name.trim().is_empty() {
+                let (app_name, user_id, session_id, file_name) = (app, user, session, file);
+                errors.push(
+                    files
+                        .load(LoadRequest { app_name, user_id, session_id, file_name, version: None })
+                        .await
+                        .err()
+                        .unwrap(),
+                );
+            }
+            for error in errors {
+                assert_eq!(error.message, said);
+                assert_eq!(error.category, ErrorCategory::InvalidInput);
+                let error = source(&error);
+                assert_eq!(
+                    (error.status, error.code.as_deref(), error.outcome),
+                    (None, Some("invalid_argument"), Some(Outcome::NotApplied))
+                );
+            }
+        }
     }
 }
 

@@ -127,7 +127,7 @@ export class SessiondSessionService extends BaseSessionService {
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, limit, offset = 0, page, order = "asc" } = request;
     // One that is there and undefined is a mistake, and not all users.
-    const userId = "userId" in request ? nameOf("user", request.userId) : undefined;
+    const userId = "userId" in request ? nameOf("id of the user", request.userId) : undefined;
     const sessions = await this.sessiond.list(appName, userId, order, false);
     const totalItems = sessions.length;
     if (limit === undefined) {

@@ -113,7 +113,7 @@ export class SessiondSessionService extends BaseSessionService {
 
   /** Returns the sessions of a user, without events and state, by last update, the latest at the end. */
   override async listSessions(appName: string, userId: string): Promise<ListSessionsResponse> {
-    return { sessions: await this.sessiond.list(appName, nameOf("user", userId), "asc", false) };
+    return { sessions: await this.sessiond.list(appName, nameOf("id of the user", userId), "asc", false) };
   }
 
   /** Deletes a session with its events and its own state, if there is one. App and user state stay. */

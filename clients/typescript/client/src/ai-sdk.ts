@@ -12,9 +12,10 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Sessiond } from "./client.js";
-import { InputError, NotFoundError, StaleError } from "./errors.js";
+import { NotFoundError, StaleError } from "./errors.js";
 import type { NewEvent, Part, StoredEvent } from "./events.js";
-import { isObject, type JsonObject } from "./json.js";
+import { isObject, type JsonObject, toExtendedJson } from "./json.js";
+import { said, withFiles } from "./kept.js";
 import { pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
@@ -24,7 +25,6 @@ import {
   clientOf,
   digest,
   idOf,
-  isOwn,
   objectOf,
   packed,
   rewind,
@@ -74,6 +74,9 @@ interface Fork {
   revision: number;
 }
 
+// What the names of the files begin with that are messages which are too large for an event.
+const FILES = "aiSdk/";
+
 // Mostly, the last message is the one that is sought.
 const FEW = 8;
 
@@ -83,7 +86,8 @@ const FEW = 8;
  * tools it goes on in further events.
  *
  * A save is one transaction, stored once, also if its answer gets lost, or if it is called again. What is taken back stays in the log.
- * Messages are JSON: bytes are given in base64, and what JSON does not have is an `InputError`.
+ * Messages are JSON: bytes are given in base64, and what JSON does not have, but for numbers, is an `InputError`. A message that is too large
+ * for an event is a file of the session, which the event names.
  */
 // biome-ignore lint/suspicious/noExplicitAny: the SDK's types, of which this module needs none
 export class SessiondChat<Message extends object = any> {
@@ -109,8 +113,8 @@ export class SessiondChat<Message extends object = any> {
   async loadMessages(limit = Number.POSITIVE_INFINITY): Promise<Message[]> {
     if (limit <= 0) return [];
     const loaded: (Link & { after: string; value: Message })[] = [];
-    const revision = await this.#read(Math.min(limit, 1000), (event) => {
-      const kept = kepts(event);
+    const revision = await this.#read(Math.min(limit, 1000), async (event) => {
+      const kept = await this.#kept(event);
       if (kept === undefined) return false;
       const value = kept.message as Message;
       const message = markOf(value);
@@ -177,7 +181,8 @@ export class SessiondChat<Message extends object = any> {
       let written = fork.revision;
       try {
         if (events.length > 0) {
-          const stored = await this.#session.append(events, { ifRevision: fork.revision, create: true });
+          const made = await withFiles(this.#client, this.#session, events, FILES);
+          const stored = await this.#session.append(made, { ifRevision: fork.revision, create: true });
           written = stored.at(-1)?.sequence ?? written;
         }
       } catch (error) {
@@ -196,8 +201,8 @@ export class SessiondChat<Message extends object = any> {
     const groups: string[] = [];
     let stored: string | undefined;
     let count: number | undefined;
-    const revision = await this.#read(FEW, (event) => {
-      const kept = kepts(event);
+    const revision = await this.#read(FEW, async (event) => {
+      const kept = await this.#kept(event);
       if (kept !== undefined) {
         const history = digest(kept.after, markOf(kept.message));
         stored ??= history;
@@ -218,8 +223,17 @@ export class SessiondChat<Message extends object = any> {
     return { count, events, groups, revision };
   }
 
+  /** Returns what an event keeps of a message that its author can have said: the message, and the history that is before it. */
+  async #kept(event: StoredEvent): Promise<{ message: unknown; after: string } | undefined> {
+    const { customMetadata } = event;
+    const kept = isObject(customMetadata) ? customMetadata["aiSdk"] : undefined;
+    if (!isObject(kept) || typeof kept["after"] !== "string") return undefined;
+    const message = await said(this.#session, event, "aiSdk", "message", isPrompt);
+    return message === undefined ? undefined : { message, after: kept["after"] };
+  }
+
   /** Reads the events, latest first, that were not taken back, until `take` says that it is enough; returns the revision. */
-  async #read(pageSize: number, take: (event: StoredEvent) => boolean): Promise<number> {
+  async #read(pageSize: number, take: (event: StoredEvent) => Promise<boolean>): Promise<number> {
     let revision: number | undefined;
     try {
       for await (const page of pages(this.#client.http, this.#path, {
@@ -229,7 +243,7 @@ export class SessiondChat<Message extends object = any> {
       })) {
         // The later pages are about what was there at the first one.
         revision ??= Number(page["revision"]);
-        for (const event of page["events"] as StoredEvent[]) if (take(event)) return revision;
+        for (const event of page["events"] as StoredEvent[]) if (await take(event)) return revision;
       }
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
@@ -247,29 +261,14 @@ export function withMessage<Message extends { id: string }>(messages: readonly M
   return [...(at < 0 ? messages : messages.slice(0, at)), message];
 }
 
-/** Returns what an event keeps of a message that its author can have said: the message, and the history that is before it. */
-function kepts(event: StoredEvent): { message: unknown; after: string } | undefined {
-  const { customMetadata } = event;
-  const kept = isObject(customMetadata) ? customMetadata["aiSdk"] : undefined;
-  if (!isObject(kept) || typeof kept["after"] !== "string") return undefined;
-  const message = unpacked(kept, "message");
-  return isOwn(event, isObject(message) && message["role"] === "user") ? { message, after: kept["after"] } : undefined;
+/** Whether a user can have said a message. */
+function isPrompt(message: unknown): boolean {
+  return isObject(message) && message["role"] === "user";
 }
 
 /** Returns a short text that is the same for messages with the same fields and values. */
 function markOf(message: unknown): string {
-  JSON.stringify(message, function (this: JsonObject, field: string, value: unknown) {
-    if (ArrayBuffer.isView(this[field]) || this[field] instanceof ArrayBuffer) {
-      throw new InputError(`\`${field}\` of a message is bytes: give them in base64.`);
-    }
-    return value;
-  });
-  const plain = unpacked(packed(message, "message"), "message");
-  const sorted = (_: string, value: unknown): unknown =>
-    isObject(value)
-      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : value;
-  return digest(JSON.stringify(plain, sorted));
+  return digest(toExtendedJson(unpacked(packed(message, "message"), "message"), true));
 }
 
 /** Returns the events of a message, one group, of which the last one has the message itself. */
@@ -279,7 +278,7 @@ function eventsOf(message: object, author: string, group: string, after: string)
     id: `${group}:${n}`,
     invocationId: group,
     ...event,
-    ...(n < said.length - 1 ? {} : { customMetadata: { aiSdk: { ...packed(message, "message"), after } } }),
+    ...(n < said.length - 1 ? {} : { customMetadata: { aiSdk: packed(message, "message", { after }) } }),
   }));
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { InputError, SessiondError } from "./errors.js";
-import { type Bytes, type CallOptions, type Http, nameOf, type Reply, refusal, segments, success } from "./http.js";
+import { type Bytes, type CallOptions, type Http, nameOf, type Reply, refusal, segment, success } from "./http.js";
 import { type JsonObject, toJson } from "./json.js";
 import { items, texts } from "./pages.js";
 
@@ -200,7 +200,7 @@ export class Artifacts {
   }
 
   #of(name: string): string {
-    return this.#path + segments(name);
+    return this.#path + segment("name of the file", name);
   }
 
   async *#read({ name, version }: Artifact, first: Reply, call: CallOptions): AsyncGenerator<Buffer> {

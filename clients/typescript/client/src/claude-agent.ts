@@ -8,11 +8,12 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Sessiond } from "./client.js";
-import { ConflictError, NotFoundError, StaleError } from "./errors.js";
-import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
+import { ConflictError, InputError, NotFoundError, StaleError } from "./errors.js";
+import type { Content, NewEvent, Part } from "./events.js";
 import { isObject, type JsonObject } from "./json.js";
+import { said, withFiles } from "./kept.js";
 import type { Session } from "./session.js";
-import { clientOf, digest, idOf, isOwn, objectOf, packed, shown, textPart, unpacked, type Where } from "./verbatim.js";
+import { clientOf, digest, idOf, objectOf, packed, readable, shown, textPart, type Where } from "./verbatim.js";
 
 /** Which transcript: the main one of a session, or, with a subpath, one of a subagent. */
 export interface SessionKey {
@@ -64,6 +65,8 @@ interface Known {
 const SUMMARY = "claude/summary";
 const SUB = "claude/sub/";
 const MAIN = "main";
+// What the names of the files begin with that are entries which are too large for an event.
+const FILES = "claude/";
 const MOST_EVENTS = 500;
 const MOST_BYTES = 4 << 20;
 const MOST_KNOWN = 1000;
@@ -94,7 +97,12 @@ export class SessiondStore {
     this.#fold = options.foldSessionSummary;
   }
 
-  /** Stores entries, in order, and with those of the main transcript the summary of the session. */
+  /**
+   * Stores entries, in order, and with those of the main transcript the summary of the session. More than 500 of them, or 4 MiB, are several
+   * transactions. An entry that is too large for an event is a file of the session, which the event names.
+   *
+   * @throws InputError if entries were refused: it says which. All others are stored.
+   */
   async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
     const name = JSON.stringify([key.projectKey, key.sessionId]);
     const before = this.#last.get(name) ?? Promise.resolve();
@@ -110,14 +118,50 @@ export class SessiondStore {
 
   async #append(name: string, key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
     const session = this.#session(key);
-    for (const batch of batches(entries, (entry) => this.#event(key, entry))) {
+    const refused: [SessionStoreEntry, InputError][] = [];
+    const ready: [SessionStoreEntry, NewEvent][] = [];
+    for (const entry of entries) {
+      try {
+        const events = await withFiles(this.#client, session, [this.#event(key, entry)], FILES);
+        for (const event of events) ready.push([entry, event]);
+      } catch (error) {
+        if (!(error instanceof InputError)) throw error;
+        refused.push([entry, error]);
+      }
+    }
+    for (const batch of batches(ready)) refused.push(...(await this.#store(name, session, key, batch)));
+    const [first] = refused;
+    if (first === undefined) return;
+    // The SDK drops what it cannot store, and goes on: what it can is here by then.
+    const which = refused.map(([{ type, uuid = "without uuid" }, error]) => `${type} ${uuid}: ${error.message}`);
+    const message = `${refused.length} of ${entries.length} entries are not stored, the others are: ${which.join("; ")}`;
+    const { status, code, outcome, requestId } = first[1];
+    throw new InputError(message, { status, code, outcome, requestId, cause: first[1] });
+  }
+
+  /** Stores entries, at once or, if that is refused, one by one; returns those that are refused. */
+  async #store(
+    name: string,
+    session: Session,
+    key: SessionKey,
+    batch: [SessionStoreEntry, NewEvent][],
+  ): Promise<[SessionStoreEntry, InputError][]> {
+    try {
       if (key.subpath === undefined) await this.#withSummary(name, session, key, batch);
       else
         await stored(
           session,
           batch.map(([, event]) => event),
         );
+      return [];
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      const [[entry] = []] = batch;
+      if (batch.length === 1 && entry !== undefined) return [[entry, error]];
     }
+    const refused: [SessionStoreEntry, InputError][] = [];
+    for (const one of batch) refused.push(...(await this.#store(name, session, key, [one])));
+    return refused;
   }
 
   /** Stores a batch, and the summary in the same transaction: so two processes lose none of each other's. */
@@ -133,7 +177,7 @@ export class SessiondStore {
       const known = this.#known.get(name) ?? (await read(session));
       const { projectKey, sessionId } = key;
       const prev = known.summary && { sessionId, mtime: 0, data: known.summary };
-      const { data } = this.#fold(prev, { projectKey, sessionId }, entries);
+      const data = readable(this.#fold(prev, { projectKey, sessionId }, entries).data) as JsonObject;
       // An event of its own, so that those of the entries are the same whenever they are appended.
       const summary = { id: randomUUID(), author: "claude", actions: { stateDelta: { [SUMMARY]: data } } };
       try {
@@ -156,13 +200,12 @@ export class SessiondStore {
   /** Returns the entries of a transcript in order; null if there is none. */
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     let entries: SessionStoreEntry[] = [];
+    const session = this.#session(key);
     try {
-      for await (const event of this.#session(key).events({ branch: key.subpath ?? MAIN })) {
-        const kept = kepts(event);
-        const entry = unpacked(kept, "entry");
-        const isUsers = isObject(entry) && isUsersOwn(entry as unknown as SessionStoreEntry);
-        if (!isOwn(event, isUsers)) continue;
-        if (kept?.["deleted"] === true) entries = [];
+      for await (const event of session.events({ branch: key.subpath ?? MAIN })) {
+        const { claude } = isObject(event.customMetadata) ? event.customMetadata : {};
+        const entry = await said(session, event, "claude", "entry", isUsersOwn);
+        if (event.author !== "user" && isObject(claude) && claude["deleted"] === true) entries = [];
         else if (entry !== undefined) entries.push(entry as SessionStoreEntry);
       }
     } catch (error) {
@@ -269,14 +312,10 @@ async function read(session: Session): Promise<Known> {
 }
 
 /** Yields entries and their events in parts that a request takes. */
-function* batches(
-  entries: SessionStoreEntry[],
-  eventOf: (entry: SessionStoreEntry) => NewEvent,
-): Generator<[SessionStoreEntry, NewEvent][]> {
+function* batches(ready: [SessionStoreEntry, NewEvent][]): Generator<[SessionStoreEntry, NewEvent][]> {
   let batch: [SessionStoreEntry, NewEvent][] = [];
   let bytes = 0;
-  for (const entry of entries) {
-    const event = eventOf(entry);
+  for (const [entry, event] of ready) {
     const size = Buffer.byteLength(JSON.stringify(event));
     if (batch.length > 0 && (batch.length === MOST_EVENTS || bytes + size > MOST_BYTES)) {
       yield batch;
@@ -288,16 +327,14 @@ function* batches(
   if (batch.length > 0) yield batch;
 }
 
-function kepts({ customMetadata }: StoredEvent): JsonObject | undefined {
-  const kept = isObject(customMetadata) ? customMetadata["claude"] : undefined;
-  return isObject(kept) ? kept : undefined;
-}
-
-/** Whether the user says an entry. What a tool answers, the SDK has as an entry of the user, and others as one of the agent. */
-function isUsersOwn({ type, message }: SessionStoreEntry): boolean {
-  const { role = "user", content } = isObject(message) ? message : {};
-  const answers = Array.isArray(content) && content.some((block) => isObject(block) && block["type"] === "tool_result");
-  return type === "user" && role === "user" && !answers;
+/** Whether the user says an entry: a prompt. What a tool answers, the SDK has as an entry of the user, and others as one of the agent. */
+function isUsersOwn(entry: unknown): boolean {
+  if (!isObject(entry) || entry["type"] !== "user" || "toolUseResult" in entry || !isObject(entry["message"]))
+    return false;
+  const { role, content } = entry["message"];
+  const isPrompt = (block: unknown): boolean =>
+    isObject(block) && ["text", "image", "document"].includes(String(block["type"]));
+  return role === "user" && (typeof content === "string" || (Array.isArray(content) && content.every(isPrompt)));
 }
 
 /** Returns what an entry says as a content that other readers know; undefined if it says nothing. */

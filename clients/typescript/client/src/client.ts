@@ -74,8 +74,10 @@ export class Sessiond {
     app: string,
     ...given: [(string | SessionsOptions)?, SessionsOptions?]
   ): AsyncGenerator<SessionInfo, void, undefined> {
-    const [first = given.length > 0 ? nameOf("user", undefined) : {}, second = {}] = given;
-    const [user, options] = isObject(first) ? [undefined, first as SessionsOptions] : [nameOf("user", first), second];
+    const [first = given.length > 0 ? nameOf("id of the user", undefined) : {}, second = {}] = given;
+    const [user, options] = isObject(first)
+      ? [undefined, first as SessionsOptions]
+      : [nameOf("id of the user", first), second];
     const { labels = {}, idPrefix, userPrefix, forkedFrom, orderBy, order, includeState, ...call } = options;
     const query: Query = { idPrefix, userPrefix, forkedFrom, orderBy, order, includeState };
     for (const [name, value] of Object.entries(labels)) query[`label.${name}`] = nameOf("label", value, true);
@@ -105,8 +107,8 @@ export class Sessiond {
   ): Promise<MintedToken> {
     const { role, ttlMs, ...call } = options;
     const body = {
-      app: nameOf("app", app),
-      user: nameOf("user", user),
+      app: nameOf("name of the app", app),
+      user: nameOf("id of the user", user),
       role,
       ttl: ttlMs === undefined ? undefined : ttlMs / 1000,
     };

@@ -445,39 +445,36 @@ export function details({ status, body }: { status?: number | undefined; body: u
   };
 }
 
-/** Returns ids as segments of a path, each with its slash before it, percent-encoded. Throws `InputError` for what is no name. */
-export function segments(...ids: string[]): string {
-  return ids
-    .map((id) => nameOf("name", id))
-    .map((id) => `/${id === "." || id === ".." ? id.replaceAll(".", "%2E") : encoded(id)}`)
-    .join("");
+/** Returns a name as a segment of a path, with its slash before it, percent-encoded. Throws as `nameOf` does. */
+export function segment(what: string, name: unknown): string {
+  return `/${encodeURIComponent(nameOf(what, name))}`;
 }
 
 /**
- * Returns a name. Throws `InputError` if it is no text, or, unless it may be, empty: `undefined` would be the name of one user whom all
- * share that have none.
+ * Returns a name. Throws `InputError` if it is no text: `undefined` would be the name of one user whom all share that have none; and,
+ * unless it may be any text, if it is empty, `.` or `..`: a path with it would be that of something else.
  */
-export function nameOf(what: string, name: unknown, mayBeEmpty = false): string {
+export function nameOf(what: string, name: unknown, mayBeAnyText = false): string {
+  const why = faultOf(name, mayBeAnyText);
+  if (why === undefined) return name as string;
+  throw new InputError(`The ${what} ${why}.`, { code: "invalid_argument", outcome: "not_applied" });
+}
+
+function faultOf(name: unknown, mayBeAnyText: boolean): string | undefined {
   if (typeof name !== "string") {
-    const given =
-      name === null || name === undefined ? String(name) : Array.isArray(name) ? "a list" : `of type ${typeof name}`;
-    throw new InputError(`The ${what} is ${given}: it has to be a text.`, { outcome: "not_applied" });
+    const isNone = name === null || name === undefined;
+    const given = isNone ? String(name) : Array.isArray(name) ? "a list" : `of type ${typeof name}`;
+    return `is ${given}: it has to be a text`;
   }
-  if (name === "" && !mayBeEmpty) throw new InputError(`The ${what} is empty.`, { outcome: "not_applied" });
-  return name;
+  if (/\p{Surrogate}/u.test(name)) return "has half of a character: a surrogate without its partner";
+  if (mayBeAnyText) return undefined;
+  if (name === "") return "is empty";
+  return name === "." || name === ".." ? `is "${name}", which would address another path` : undefined;
 }
 
 function withQuery(path: string, query: Record<string, string> | undefined): string {
   const search = new URLSearchParams(query).toString();
   return search === "" ? path : `${path}?${search}`;
-}
-
-function encoded(id: string): string {
-  try {
-    return encodeURIComponent(id);
-  } catch (cause) {
-    throw new InputError("An id has half a character: a surrogate without its partner.", { cause });
-  }
 }
 
 /** Says that there was no answer. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { InputError } from "./errors.js";
 
 /** An object of JSON. */
@@ -13,9 +14,48 @@ export function isObject(value: unknown): value is JsonObject {
  * bigint, a `Map`, bytes, a function, an undefined in a list, a cycle. A field that is undefined is absent.
  */
 export function toJson(value: unknown): string {
+  return written(value, (allowed) => JSON.stringify(allowed), false);
+}
+
+/**
+ * Returns a value as JSON, or as what JavaScript and Python write in its place where it has numbers that JSON does not have: `NaN`,
+ * `Infinity`. A `-0` stays one. With `sorted`, the fields of objects are in the order of their names.
+ *
+ * @throws InputError as `toJson` does, of all else.
+ */
+export function toExtendedJson(value: unknown, sorted = false): string {
+  const replaced = (_: string, member: unknown): unknown => {
+    if (typeof member === "number" && (!Number.isFinite(member) || Object.is(member, -0))) {
+      return MARK + (member === 0 ? "-0.0" : String(member));
+    }
+    if (!sorted || !isObject(member)) return member;
+    return Object.fromEntries(Object.entries(member).sort(([one], [other]) => (one < other ? -1 : 1)));
+  };
+  return written(value, (allowed) => JSON.stringify(allowed, replaced)?.replace(MARKED, "$1"), true);
+}
+
+/** Returns the value of a text that `toExtendedJson` has written, or Python. Throws `SyntaxError` if it is none. */
+export function fromExtendedJson(text: string): unknown {
   try {
-    check(value, "", "", []);
-    return JSON.stringify(value);
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (!/NaN|Infinity/.test(text)) throw error;
+    const marked = text.replace(TOKEN, (token) => (token.startsWith('"') ? token : `"${MARK}${token}"`));
+    return JSON.parse(marked, (_, member: unknown) =>
+      typeof member === "string" && member.startsWith(MARK) ? Number(member.slice(MARK.length)) : member,
+    ) as unknown;
+  }
+}
+
+// What no text has that others have written.
+const MARK = `${randomUUID()}:`;
+const MARKED = new RegExp(`"${MARK}([^"]*)"`, "g");
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
+
+function written(value: unknown, write: (value: unknown) => string, anyNumber: boolean): string {
+  try {
+    check(value, "", "", [], anyNumber);
+    return write(value);
   } catch (error) {
     throw new InputError(`What is to be sent is no JSON: ${(error as Error).message}.`, { cause: error });
   }
@@ -24,7 +64,7 @@ export function toJson(value: unknown): string {
 // What has no fields that would be written, and bytes, which would be an object of numbers.
 const REFUSED = [Map, Set, WeakMap, WeakSet, RegExp, Error, Promise, ArrayBuffer];
 
-function check(given: unknown, key: string, place: string, within: readonly unknown[]): void {
+function check(given: unknown, key: string, place: string, within: readonly unknown[], anyNumber: boolean): void {
   const refuse = (what: string): never => {
     throw new TypeError(`it has ${what} at ${place || "its root"}`);
   };
@@ -33,14 +73,15 @@ function check(given: unknown, key: string, place: string, within: readonly unkn
   const value: unknown = isWritten ? (given as { toJSON(key: string): unknown }).toJSON(key) : given;
   if (typeof value === "bigint" || typeof value === "function" || typeof value === "symbol")
     refuse(`a ${typeof value}`);
-  if (typeof value === "number" && !Number.isFinite(value)) refuse(`${value}, a number that JSON does not have,`);
+  if (typeof value === "number" && !Number.isFinite(value) && !anyNumber)
+    refuse(`${value}, a number that JSON does not have,`);
   if (typeof value !== "object" || value === null) return;
   const kind = REFUSED.find((one) => value instanceof one);
   if (kind !== undefined) refuse(`a ${kind.name}`);
   if (within.includes(value)) refuse("a cycle");
   const path = [...within, value];
   for (const [name, part] of Object.entries(value)) {
-    check(part, name, `${place}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, path);
+    check(part, name, `${place}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, path, anyNumber);
   }
   if (!Array.isArray(value)) return;
   // Also where a list has a hole.

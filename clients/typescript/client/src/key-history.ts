@@ -1,4 +1,4 @@
-import { type CallOptions, type Http, segments } from "./http.js";
+import { type CallOptions, type Http, segment } from "./http.js";
 import { items } from "./pages.js";
 
 /** A change of a key of state. */
@@ -39,5 +39,5 @@ export function keyHistory(
   options: StateHistoryOptions = {},
 ): AsyncGenerator<KeyChange, void, undefined> {
   const { order, pageSize = 1000, ...call } = options;
-  return items<KeyChange>(http, `${path}${segments(key)}/history`, "changes", { order, pageSize }, call);
+  return items<KeyChange>(http, `${path}${segment("key", key)}/history`, "changes", { order, pageSize }, call);
 }

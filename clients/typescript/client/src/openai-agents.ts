@@ -11,8 +11,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { Sessiond } from "./client.js";
 import { ConflictError, InputError, NotFoundError, StaleError } from "./errors.js";
 import type { NewEvent, Part, StoredEvent } from "./events.js";
-import { isObject, type JsonObject } from "./json.js";
-import { pages } from "./pages.js";
+import { isObject, type JsonObject, toExtendedJson } from "./json.js";
+import { said as saidIn, withFiles } from "./kept.js";
+import { all, pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
 import {
@@ -21,7 +22,6 @@ import {
   clientOf,
   digest,
   idOf,
-  isOwn,
   objectOf,
   packed,
   rewind,
@@ -117,6 +117,9 @@ const COUNTERS = {
 } as const;
 const TURNS = "total_turns";
 
+// What the names of the files begin with that are items which are too large for an event.
+const FILES = "oai/";
+
 // The label of a branch: its name.
 const BRANCH = "oai.branch";
 
@@ -125,7 +128,8 @@ const BRANCH = "oai.branch";
  * the event, so that the console and agents of other frameworks read it.
  *
  * Each call is one transaction, stored once, also if its answer gets lost. What is taken back stays in the log. Items are JSON: bytes are
- * given in base64, and what JSON does not have is an `InputError`.
+ * given in base64, and what JSON does not have, but for numbers, is an `InputError`. An item that is too large for an event is a file of the
+ * session, which the event names.
  */
 export class SessiondSession {
   readonly #client: Sessiond;
@@ -191,8 +195,17 @@ export class SessiondSession {
   async clearSession(): Promise<void> {
     const { clear = "rewind" } = this.#options;
     if (clear === "delete") await this.#session.delete();
-    else if (clear === "trim") await unlessAbsent(this.#session.trim({ keepLast: 0 }));
+    else if (clear === "trim") await unlessAbsent(this.#trim());
     else await this.replaceHistoryWithCompaction([]);
+  }
+
+  async #trim(): Promise<void> {
+    const { artifacts } = this.#session;
+    // Those that the events name which are trimmed: there may be one of an event that is still to come.
+    const { revision } = await this.#session.get({ last: 0 });
+    const files = await all(artifacts.list({ prefix: FILES, at: revision }));
+    await this.#session.trim({ keepLast: 0 });
+    for (const { name } of files) await artifacts.delete(name);
   }
 
   /** Takes all back from the first item on and adds others, in one transaction. */
@@ -234,7 +247,7 @@ export class SessiondSession {
       throw new InputError("The `operationId` of a change of the history is a text that is not empty.");
     }
     const key = `op:${digest(operationId)}`;
-    const mark = digest(JSON.stringify(plain(transaction)));
+    const mark = digest(toExtendedJson(plain(transaction)));
     if (transaction.type === "append_items") {
       await this.#append(marked(this.#events(transaction.items, key), key, mark));
       return;
@@ -375,8 +388,9 @@ export class SessiondSession {
         if (first) tail.revision = Number(page["revision"]);
         first = false;
         for (const event of page["events"] as StoredEvent[]) {
-          const [item, { id, invocationId: group = "" }] = [itemOf(event), event];
+          const { id, invocationId: group = "" } = event;
           if (group === hidden) continue;
+          const item = await this.#itemOf(event);
           tail.events.push(event);
           if (item !== undefined) tail.items.push({ id, item, group });
           if (enough()) return tail;
@@ -392,7 +406,7 @@ export class SessiondSession {
   async #first(): Promise<string | undefined> {
     try {
       for await (const event of this.#session.events({ excludeRewound: true, pageSize: FEW })) {
-        if (itemOf(event) !== undefined) return event.invocationId;
+        if ((await this.#itemOf(event)) !== undefined) return event.invocationId;
       }
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
@@ -401,7 +415,13 @@ export class SessiondSession {
   }
 
   async #append(events: NewEvent[], ifRevision?: number): Promise<void> {
-    await this.#session.append(events, { ifRevision, create: true });
+    const stored = await withFiles(this.#client, this.#session, events, FILES);
+    await this.#session.append(stored, { ifRevision, create: true });
+  }
+
+  /** Returns the item of an event; undefined if it has none, or one that its author cannot have said. */
+  async #itemOf(event: StoredEvent): Promise<Item | undefined> {
+    return await saidIn(this.#session, event, "openai", "item", isPrompt);
   }
 
   /** Makes a change again, from its beginning, as long as others are faster. */
@@ -420,12 +440,12 @@ export class SessiondSession {
   #events(items: Item[], key: string, sealed = false): NewEvent[] {
     const { author = "assistant" } = this.#options;
     // What tells a batch from a longer one that begins in the same way.
-    const batch = sealed ? { batch: digest(JSON.stringify(items.map(plain))) } : {};
+    const batch = sealed ? { batch: digest(toExtendedJson(items.map(plain))) } : {};
     return items.map((item, n) => ({
       id: `${key}:${n}`,
       invocationId: key,
       ...said(item, author),
-      customMetadata: { openai: { ...packed(item, "item"), ...batch } },
+      customMetadata: { openai: packed(item, "item", batch) },
     }));
   }
 }
@@ -447,12 +467,10 @@ function marked(events: NewEvent[], key: string, mark: string): NewEvent[] {
   }));
 }
 
-/** Returns the item of an event; undefined if it has none, or one that its author cannot have said. */
-function itemOf(event: StoredEvent): Item | undefined {
-  const { customMetadata } = event;
-  const item = unpacked(isObject(customMetadata) ? customMetadata["openai"] : undefined, "item");
+/** Whether a user can have said an item. */
+function isPrompt(item: unknown): boolean {
   const { type = "message", role } = isObject(item) ? item : {};
-  return isOwn(event, type === "message" && role === "user") ? item : undefined;
+  return type === "message" && role === "user";
 }
 
 /** Returns a value as it is after it was stored. */

@@ -1,14 +1,13 @@
-import { InputError } from "./errors.js";
-import { nameOf, segments } from "./http.js";
+import { nameOf, segment } from "./http.js";
 
 /** The path of an app. */
 export function appPath(app: string): string {
-  return `/v1/apps${segments(nameOf("app", app))}`;
+  return `/v1/apps${segment("name of the app", app)}`;
 }
 
 /** The path of a user of an app. */
 export function userPath(app: string, user: string): string {
-  return `${appPath(app)}/users${segments(nameOf("user", user))}`;
+  return `${appPath(app)}/users${segment("id of the user", user)}`;
 }
 
 /** The path of the sessions of a user. */
@@ -18,9 +17,7 @@ export function sessionsPath(app: string, user: string): string {
 
 /** The path of a session. White space around its id is no part of it. Throws `InputError` if the id is blank, or no text. */
 export function sessionPath(app: string, user: string, id: string): string {
-  const trimmed = trimmedId(id);
-  if (trimmed === "") throw new InputError("The id of the session is empty.");
-  return sessionsPath(app, user) + segments(trimmed);
+  return sessionsPath(app, user) + segment("id of the session", trimmedId(id));
 }
 
 /** Returns the id of a session without white space around it: what the server takes for it, which is not quite what JavaScript does. */

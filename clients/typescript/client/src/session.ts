@@ -10,7 +10,7 @@ import {
   type Operation,
   type StoredEvent,
 } from "./events.js";
-import { type CallOptions, type Http, nameOf, type Reply, type Request, segments, success } from "./http.js";
+import { type CallOptions, type Http, nameOf, type Reply, type Request, segment, success } from "./http.js";
 import { fromJson, isObject, type JsonObject, toJson } from "./json.js";
 import { type KeyChange, keyHistory, type StateHistoryOptions } from "./key-history.js";
 import { type Grant, newOwner, release, renew, shown, take } from "./lease.js";
@@ -322,7 +322,7 @@ export class Session extends Operators<ApplyOptions> {
 
   /** Returns an event. */
   async event(id: string, call?: CallOptions): Promise<StoredEvent> {
-    return (await this.#send("GET", `/events${segments(id)}`, { ...call })).body as StoredEvent;
+    return (await this.#send("GET", `/events${segment("id of the event", id)}`, { ...call })).body as StoredEvent;
   }
 
   /**
@@ -361,7 +361,7 @@ export class Session extends Operators<ApplyOptions> {
   /** Makes a session with the events and the state up to `at` (by default all), and returns it. This one stays as it is. */
   async fork(options: { at?: number | undefined; id?: string | undefined } & CallOptions = {}): Promise<Session> {
     const { at, id, ...call } = options;
-    if (id !== undefined) nameOf("id of the session", id);
+    if (id !== undefined) nameOf("id of the session", trimmedId(id));
     const headers = { "idempotency-key": randomUUID() };
     const body = { atRevision: at, sessionId: id };
     const reply = success_(await this.#http.send("POST", `${this.#path}/fork`, { ...call, body, headers }));
@@ -398,7 +398,7 @@ export class Session extends Operators<ApplyOptions> {
     options: { reason?: string | undefined; state?: "keep" | "remove" | undefined } & CallOptions = {},
   ): Promise<StoredEvent> {
     const { reason, state, ...call } = options;
-    const path = `/events${segments(eventId)}/redact`;
+    const path = `/events${segment("id of the event", eventId)}/redact`;
     return (await this.#write("POST", path, { ...call, body: { reason, state } })).body as StoredEvent;
   }
 
@@ -475,7 +475,7 @@ export async function made(
   actions: Actions,
   conflict: SessiondError,
 ): Promise<StoredEvent> {
-  const stored = success(await http.send("GET", `${path}/events${segments(id)}`)) as StoredEvent;
+  const stored = success(await http.send("GET", `${path}/events${segment("id of the event", id)}`)) as StoredEvent;
   for (const name of ["stateOps", "preconditions"] as const) {
     // As JSON has it: a field that is undefined is absent.
     const asked = actions[name] === undefined ? undefined : fromJson(toJson(actions[name]));

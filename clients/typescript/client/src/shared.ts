@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Artifacts } from "./artifacts.js";
 import type { Operation } from "./events.js";
-import { type CallOptions, codeOf, type Http, nameOf, refusal, segments, success } from "./http.js";
+import { type CallOptions, codeOf, type Http, nameOf, refusal, segment, success } from "./http.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type KeyChange, keyHistory, type StateHistoryOptions } from "./key-history.js";
 import { checkChange, type OperatorOptions, Operators } from "./operators.js";
@@ -33,7 +33,7 @@ export class SharedState extends Operators<OperatorOptions> {
       const { prefix, ...call } = first;
       return success(await this.#http.send("GET", this.#path, { ...call, query: texts({ prefix }) }));
     }
-    const reply = await this.#http.send("GET", this.#path + segments(first), { ...second });
+    const reply = await this.#http.send("GET", this.#path + segment("key", first), { ...second });
     if (codeOf(reply) === "state_key_not_found") return undefined;
     if (reply.status !== 200) throw refusal(reply);
     return reply.body;

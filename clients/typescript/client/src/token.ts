@@ -59,6 +59,9 @@ export class Bearer {
 /** Returns the token without white space around it, which a file may have. */
 function checked(token: unknown): string {
   const trimmed = typeof token === "string" ? token.trim() : "";
+  if (/^bearer /i.test(trimmed)) {
+    throw new TypeError("The token is given without the word `Bearer`, which the client puts in front of it.");
+  }
   if (!TOKEN.test(trimmed)) {
     throw new TypeError("The token is empty, or has characters that no token has.");
   }

@@ -4,13 +4,16 @@ import { Sessiond } from "./client.js";
 import { InputError, NotFoundError } from "./errors.js";
 import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
 import { type HttpOptions, nameOf } from "./http.js";
-import { isObject, type JsonObject, toJson } from "./json.js";
+import { fromExtendedJson, isObject, type JsonObject, toExtendedJson } from "./json.js";
 
 /** Where an adapter finds sessiond: a client, whose connections it then shares, or what makes one. */
 export type Where = Sessiond | HttpOptions | string;
 
 // sessiond takes 64 levels, of which an event uses some for itself.
 const DEEPEST = 50;
+
+// Numbers that JSON does not have, or that JavaScript writes as another one.
+const UNKEPT = /NaN|Infinity|-0\.0(?!\d)/;
 
 // Bytes of what is said beside the object that has it, too: an event has 4 MiB.
 const MOST_SHOWN = 1 << 20;
@@ -41,35 +44,59 @@ export function authorOf(author = "assistant"): string {
   return nameOf("author", author);
 }
 
-/**
- * Whether the author of an event can have said an object of a framework: who is but a user speaks for nobody else. Who may append as `user`
- * could otherwise put words into an agent's mouth.
- */
-export function isOwn({ author }: StoredEvent, isUsers: boolean): boolean {
-  return author !== "user" || isUsers;
+/** What was packed: its text, under which name it is in the event, and what is beside it there. */
+interface Packed {
+  name: string;
+  json: string;
+  more: JsonObject;
 }
 
+const packedOnes = new WeakMap<object, Packed>();
+
 /**
- * Returns an object of a framework as an event keeps it: as it is, or as a text of JSON where sessiond would refuse it, for its depth,
- * half a character, or a NUL in the name of a field.
+ * Returns an object of a framework as an event keeps it: as it is, or as a text where sessiond or JSON would not keep it, for its depth, half
+ * a character, a NUL in the name of a field, a NaN, an infinity or a -0. What is too large for an event is a file: see `withFiles`.
  *
- * @throws InputError if it has what JSON does not have.
+ * @throws InputError if it has what JSON does not have otherwise, such as bytes.
  */
-export function packed(value: unknown, field: string): JsonObject {
-  const json = toJson(value);
+export function packed(value: unknown, field: string, more: JsonObject = {}): JsonObject {
+  const json = toExtendedJson(value);
   if (json === undefined) throw new InputError("What is to be kept is no value of JSON.");
-  return fits(json) ? { [field]: JSON.parse(json) as unknown } : { json };
+  const name = fits(json) ? field : "json";
+  const made = { [name]: name === field ? (JSON.parse(json) as unknown) : json, ...more };
+  packedOnes.set(made, { name, json, more });
+  return made;
 }
 
-/** Whether sessiond takes a text of JSON as a value of an event or of state. */
+/** Returns what is known of an object that `packed` returned; undefined of another one. */
+export function textOfPacked(made: unknown): Packed | undefined {
+  return isObject(made) ? packedOnes.get(made) : undefined;
+}
+
+/** Whether sessiond takes a text as a value of an event or of state, and gives JavaScript back what it was. */
 export function fits(json: string): boolean {
-  return !/\\u(?:d[89a-f]|0000)/.test(json) && depth(json) <= DEEPEST;
+  if (/\\u(?:d[89a-f]|0000)/.test(json) || depth(json) > DEEPEST) return false;
+  return !UNKEPT.test(json) || !UNKEPT.test(json.replace(/"(?:[^"\\]|\\.)*"/g, '""'));
 }
 
-/** Returns what was packed; undefined if it is not there. */
+/** Returns what was packed; undefined if it is not there. Throws `SyntaxError` of a text that is none of ours. */
 export function unpacked(kept: unknown, field: string): unknown {
   if (!isObject(kept)) return undefined;
-  return typeof kept["json"] === "string" ? (JSON.parse(kept["json"]) as unknown) : kept[field];
+  return field in kept || typeof kept["json"] !== "string" ? kept[field] : parsed(kept["json"]);
+}
+
+/** Returns the value of a text that `packed` has written, in this or another language. */
+export const parsed = fromExtendedJson;
+
+/** Returns a value as sessiond takes it as state: half of a character becomes a mark, and a number that JSON does not have null. */
+export function readable(value: unknown): unknown {
+  const json = toExtendedJson(value);
+  return fits(json) ? value : (JSON.parse(withoutHalves(JSON.stringify(value))) as unknown);
+}
+
+/** Returns a text of JSON with a mark in the place of half of a character, or of a NUL. */
+function withoutHalves(json: string): string {
+  return json.replace(/\\(?:\\|u(?:d[89a-f][0-9a-f]{2}|0000))/g, (token) => (token === "\\\\" ? token : "\\ufffd"));
 }
 
 /** Returns a short text that is the same for the same texts. */
@@ -79,8 +106,9 @@ export function digest(...texts: string[]): string {
 
 /** Returns parts as a content; undefined if there are none, or more than go into an event twice. */
 export function shown(role: string, parts: Part[]): Content | undefined {
-  if (parts.length === 0 || Buffer.byteLength(JSON.stringify(parts)) > MOST_SHOWN) return undefined;
-  return { role, parts };
+  const json = JSON.stringify(parts);
+  if (parts.length === 0 || Buffer.byteLength(json) > MOST_SHOWN) return undefined;
+  return { role, parts: fits(json) ? parts : (JSON.parse(withoutHalves(json)) as Part[]) };
 }
 
 /** Returns a text as a part that sessiond takes, whatever it is. */
@@ -99,8 +127,8 @@ export function objectOf(value: unknown): JsonObject {
     }
   }
   const plain = isObject(parsed) ? parsed : { result: value ?? null };
-  const kept = packed(plain, "value");
-  return isObject(kept["value"]) ? kept["value"] : { result: "[not shown]" };
+  const { value: kept, json } = packed(plain, "value");
+  return isObject(kept) ? kept : { result: typeof value === "string" ? textPart(value).text : json };
 }
 
 /** Returns the event that takes back all from the first event of a group on. */

@@ -73,7 +73,7 @@ it("keeps what models say and are told, too, and refuses what is not JSON", asyn
     content: [{ type: "file", data: new Uint8Array(1), mediaType: "a/b" }],
   };
   await assert.rejects(chat.saveMessages([...messages, bytes]), InputError);
-  await assert.rejects(chat.saveMessages([{ role: "user", content: Number.NaN } as never]), InputError);
+  await assert.rejects(chat.saveMessages([{ role: "user", content: 1n } as never]), InputError);
   assert.deepEqual(await chat.loadMessages(), messages);
   const events = await all(db.session("cafe", "ada", "models").events());
   assert.deepEqual(

@@ -428,6 +428,23 @@ for (const value of [{ said: [1.5, "ä", 1e21, "\u0007"] }, { said: new Set([1])
   });
 }
 
+it("state that others have written is refused when the log does not have what was there any more", async () => {
+  const app = randomUUID();
+  const one = new SessiondSaver({ app, user: "ada", client: db });
+  const last = await twoCheckpoints(one, "Tea");
+  const session = db.session(app, "ada", "s1");
+  const there = (await session.state("lg//messages")) as object;
+  await session.set("lg//messages", { ...there, json: "Coffee" });
+  // The last checkpoint stays; the event of the first one, which has the digest of the value, goes.
+  await session.trim({ before: 2 });
+  await assert.rejects(
+    one.getTuple({ configurable: { thread_id: "s1" } }),
+    /^SessiondError: The key lg\/\/messages of/,
+  );
+  // The state of that moment is the base of the log.
+  assert.deepEqual((await one.getTuple(last))?.checkpoint.channel_values, { messages: "Tea", step: 2 });
+});
+
 it("files that others have saved are not read", async () => {
   const app = randomUUID();
   const one = new SessiondSaver({ app, user: "ada", client: db });

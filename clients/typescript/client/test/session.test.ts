@@ -1,6 +1,7 @@
 // Sessions, events and state, on a real server.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { it } from "node:test";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
@@ -118,6 +119,58 @@ it("a name that is no text is refused before anything is sent, wherever there is
   }
   for (const key of [null, 7] as never[]) await assert.rejects(session.state(key), InputError);
   assert.deepEqual([await all(db.users(app)), (await session.get()).revision], [["ada"], 0]);
+});
+
+it("a name that is empty or would address another path is refused in the words of all clients, before anything is sent", async () => {
+  const { of, refused, refusedSessions } = JSON.parse(readFileSync("../wire/names.json", "utf8")) as {
+    of: Record<"app" | "user" | "session" | "file", string>;
+    refused: { name: string; because: string }[];
+    refusedSessions: { name: string; because: string }[];
+  };
+  // Nobody answers there.
+  const nobody = new Sessiond({ url: "http://127.0.0.1:1", retryForMs: 0 });
+  const session = nobody.session("a", "u", "s");
+  const calls: Record<keyof typeof of, ((name: string) => unknown)[]> = {
+    app: [
+      (name) => nobody.session(name, "u", "s"),
+      (name) => nobody.app(name),
+      (name) => nobody.user(name, "u"),
+      (name) => all(nobody.users(name)),
+      (name) => all(nobody.sessions(name)),
+      (name) => nobody.mintToken(name, "u"),
+    ],
+    user: [
+      (name) => nobody.session("a", name, "s"),
+      (name) => nobody.user("a", name),
+      (name) => all(nobody.sessions("a", name)),
+      (name) => nobody.mintToken("a", name),
+    ],
+    session: [(name) => nobody.session("a", "u", name), (name) => session.fork({ id: name })],
+    file: [
+      (name) => session.artifacts.save(name, "text"),
+      (name) => session.artifacts.save(name, Buffer.from("bytes")),
+      (name) => session.artifacts.get(name),
+      (name) => session.artifacts.part(name),
+      (name) => all(session.artifacts.versions(name)),
+      (name) => session.artifacts.delete(name),
+    ],
+  };
+  const half = { name: "half \ud83d", because: "has half of a character: a surrogate without its partner" };
+  for (const [what, each] of Object.entries(calls) as [keyof typeof of, ((name: string) => unknown)[]][]) {
+    for (const { name, because } of [...refused, half, ...(what === "session" ? refusedSessions : [])]) {
+      for (const call of each) {
+        await assert.rejects(
+          async () => await call(name),
+          (error: InputError) => {
+            assert.ok(error instanceof InputError);
+            assert.equal(error.message, `The ${of[what]} ${because}.`);
+            assert.deepEqual([error.status, error.code, error.outcome], [undefined, "invalid_argument", "not_applied"]);
+            return true;
+          },
+        );
+      }
+    }
+  }
 });
 
 it("what would be changed or left out on its way is refused, and its place is named", async () => {
@@ -517,4 +570,11 @@ it("what has no method is a request", async () => {
   assert.equal(await db.request("GET", `${path}/state/n`), 1);
   assert.deepEqual(await db.request("POST", `${path}/render`, { body: { template: "{n}!" } }), { text: "1!" });
   await assert.rejects(db.request("GET", "/v1/nothing"), (error: SessiondError) => !(error instanceof NotFoundError));
+});
+
+it("a token has no `Bearer` in front, and is not shown", () => {
+  assert.throws(
+    () => new Sessiond({ url: "http://u.example", token: "Bearer sdk_secret" }),
+    (error: TypeError) => error.message.includes("without the word `Bearer`") && !error.message.includes("sdk_secret"),
+  );
 });

@@ -11,6 +11,7 @@ from google.adk.errors.input_validation_error import InputValidationError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 
 from sessiond import BusyError, ConflictError, InputError, NotFoundError, StaleError
+from sessiond._paths import fault_of, trimmed
 
 
 class SessiondInputError(InputError, InputValidationError):
@@ -34,13 +35,24 @@ def busy(owner: str | None, expire_time: float | None) -> SessionBusyError:
     return SessionBusyError(message, status=409, problem=problem)
 
 
-def check_names(**names: object) -> None:
-    """Raises SessiondInputError for a name that is no text."""
-    for what, name in names.items():
-        if not isinstance(name, str):
+_NAMES = {
+    "app_name": "name of the app",
+    "user_id": "id of the user",
+    "session_id": "id of the session",
+    "filename": "name of the file",
+}
+
+
+def check_names(*, may_be_blank: bool = False, **names: object) -> None:
+    """Raises SessiondInputError for what is no name. The id of a session is trimmed, and may be blank if it says so."""
+    for argument, name in names.items():
+        if argument == "session_id" and isinstance(name, str):
+            name = trimmed(name)
+            if not name and may_be_blank:
+                continue
+        if fault := fault_of(name):
             problem = {"code": "invalid_argument", "outcome": "not_applied"}
-            said = "None" if name is None else f"a {type(name).__name__}"
-            raise SessiondInputError(f"`{what}` is a text (str), but this is {said}.", problem=problem)
+            raise SessiondInputError(f"The {_NAMES[argument]} {fault}.", problem=problem)
 
 
 @contextmanager

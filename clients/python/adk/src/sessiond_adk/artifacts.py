@@ -15,7 +15,7 @@ from google.genai import types
 from pydantic_core import to_jsonable_python
 
 from sessiond import NotFoundError, SessiondError
-from sessiond._paths import segments
+from sessiond._paths import segment, session_path, trimmed, user_path
 from sessiond._reply import Reply
 
 from ._connect import Connection
@@ -277,7 +277,7 @@ class SessiondArtifactService(BaseArtifactService):
 
 
 def _trimmed(session_id: str | None) -> str | None:
-    return None if session_id is None else session_id.strip()
+    return None if session_id is None else trimmed(session_id)
 
 
 def _shown(filename: str, session_id: str | None) -> str:
@@ -287,15 +287,17 @@ def _shown(filename: str, session_id: str | None) -> str:
 
 def _place(app_name: str, user_id: str, session_id: str | None, filename: str = "") -> str:
     """Returns the path of the files of a session; of those of the user for a file that is the user's."""
-    check_names(app_name=app_name, user_id=user_id, filename=filename)
+    check_names(app_name=app_name, user_id=user_id)
     if session_id is not None:
         check_names(session_id=session_id)
-    session = "" if session_id is None or filename.startswith(_USER) else "/sessions" + segments(session_id.strip())
-    return "/v1/apps" + segments(app_name) + "/users" + segments(user_id) + session + "/artifacts"
+    if session_id is None or filename.startswith(_USER):
+        return user_path(app_name, user_id) + "/artifacts"
+    return session_path(app_name, user_id, session_id) + "/artifacts"
 
 
 def _file(app_name: str, user_id: str, session_id: str | None, filename: str) -> str:
-    return _place(app_name, user_id, session_id, filename) + segments(filename)
+    check_names(filename=filename)
+    return _place(app_name, user_id, session_id, filename) + segment(filename, "name of the file")
 
 
 def _written(part: types.Part, app_name: str, user_id: str, session_id: str | None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from google.adk.sessions.session import Session
 
 import sessiond
 from sessiond import AsyncSession, Snapshot, StaleError
-from sessiond._paths import label_params, params, segments, user_path
+from sessiond._paths import label_params, params, session_path, trimmed, user_path
 from sessiond._records import incarnation
 
 from ._connect import Connection
@@ -150,8 +150,8 @@ class SessiondSessionService(BaseSessionService):
         """
         # Nobody else knows an id that is drawn here: what a get-or-create gets can only be what an attempt before made.
         name = "" if session_id is None else session_id
-        check_names(app_name=app_name, user_id=user_id, session_id=name)
-        name = name.strip()
+        check_names(app_name=app_name, user_id=user_id, session_id=name, may_be_blank=True)
+        name = trimmed(name)
         handle = self._db.session(app_name, user_id, name or None)
         with of_adk(name, made=name):
             made = await handle.create(
@@ -188,8 +188,8 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `at_revision` is beyond the last event.
           SessiondError: sessiond cannot be reached.
         """
-        check_names(app_name=app_name, user_id=user_id, session_id=session_id)
-        name = session_id.strip()
+        check_names(app_name=app_name, user_id=user_id, session_id=session_id, may_be_blank=True)
+        name = trimmed(session_id)
         if not name:
             return None
         if at_revision is not None:
@@ -252,7 +252,9 @@ class SessiondSessionService(BaseSessionService):
           SessiondInputError: `page_size` or `page_token` is none.
           SessiondError: sessiond cannot be reached.
         """
-        check_names(app_name=app_name, **({} if user_id is None else {"user_id": user_id}))
+        check_names(app_name=app_name)
+        if user_id is not None:
+            check_names(user_id=user_id)
         path = user_path(app_name, *([] if user_id is None else [user_id])) + "/sessions"
         query = {"includeState": "true", **label_params(labels)}
         if page_size is not None or page_token is not None:
@@ -322,8 +324,8 @@ class SessiondSessionService(BaseSessionService):
           SessiondError: sessiond cannot be reached.
         """
         name = "" if new_session_id is None else new_session_id
-        check_names(new_session_id=name)
-        name = name.strip()
+        check_names(session_id=name, may_be_blank=True)
+        name = trimmed(name)
         with of_adk(session_id, made=name):
             handle = self._session(app_name, user_id, session_id)
             _, copy = await handle._fork(at=at_revision, id=name or None, limits={})
@@ -401,8 +403,8 @@ class SessiondSessionService(BaseSessionService):
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Deletes a session with its events and its own state, if there is one. App and user state stay."""
-        check_names(app_name=app_name, user_id=user_id, session_id=session_id)
-        if name := session_id.strip():
+        check_names(app_name=app_name, user_id=user_id, session_id=session_id, may_be_blank=True)
+        if name := trimmed(session_id):
             with of_adk(name):
                 await self._db.session(app_name, user_id, name).delete()
 
@@ -788,7 +790,7 @@ class SessiondSessionService(BaseSessionService):
 
 def _path(app_name: str, user_id: str, session_id: str) -> str:
     check_names(app_name=app_name, user_id=user_id, session_id=session_id)
-    return user_path(app_name, user_id) + "/sessions" + segments(session_id.strip())
+    return session_path(app_name, user_id, session_id)
 
 
 def _seen(session: Session) -> int:

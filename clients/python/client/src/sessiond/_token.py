@@ -14,6 +14,8 @@ def checked(token: str) -> str:
     if not isinstance(token, str):
         raise TypeError("The token is not a string.")
     token = token.strip()
+    if token.lower().startswith("bearer "):
+        raise ValueError("The token is given without the word `Bearer`, which the client puts in front of it.")
     if not _TOKEN.fullmatch(token):
         raise ValueError("The token is empty, or has characters that no token has.")
     return token

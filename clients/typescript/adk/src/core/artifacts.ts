@@ -6,7 +6,7 @@ import {
   type ArtifactVersion as Stored,
   type Artifacts as StoredFiles,
 } from "@sessiond/client";
-import { all, record, segments, sessionPath, trimmedId, userPath } from "@sessiond/client/internal";
+import { all, record, segment, sessionPath, trimmedId, userPath } from "@sessiond/client/internal";
 import { SessiondInputError } from "./errors.js";
 import { bytesOf } from "./wire.js";
 
@@ -155,7 +155,7 @@ function known(key: ArtifactKey, { version, mimeType, metadata }: Stored): Artif
   const owner = isUsers(key) ? userPath(appName, userId) : sessionPath(appName, userId, sessionId);
   return {
     version,
-    canonicalUri: `sessiond:/${owner.slice("/v1".length)}/artifacts${segments(filename)}/versions/${version}`,
+    canonicalUri: `sessiond:/${owner.slice("/v1".length)}/artifacts${segment("name of the file", filename)}/versions/${version}`,
     ...(mimeType === undefined ? {} : { mimeType }),
     ...(metadata === undefined ? {} : { customMetadata: record(metadata) }),
   };

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import httpx
 
 from .._json import dumps
-from .._paths import given, new_id, params, segments, text_of
+from .._paths import given, name_of, new_id, params, segment
 from .._records import Version
 from .._reply import NoAnswer, not_reached, unpacked
 from .._times import Limits
@@ -16,6 +16,8 @@ from .http import AsyncHttp
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+_WHAT = "name of the file"
 
 
 class AsyncFile:
@@ -107,7 +109,7 @@ class AsyncArtifacts:
           NotFoundError: There is no such session.
           InputError: It breaks a rule of sessiond, such as its limit of size.
         """
-        text_of(name, "name of the file")
+        name_of(name, _WHAT)
         headers = {"Idempotency-Key": new_id(), **self._fence}
         if not exist_ok:
             headers["If-None-Match"] = "*"
@@ -124,7 +126,7 @@ class AsyncArtifacts:
                 headers["Content-Type"] = content_type
             written = None if metadata is None else dumps(metadata).decode()
             query = params(**terms, metadata=written, displayName=display_name)
-            path = self._path + segments(name)
+            path = self._path + segment(name, _WHAT)
             reply = await self._http.send("PUT", path, content=data, params=query, headers=headers, **limits)
         return Version(reply.success())
 
@@ -135,16 +137,16 @@ class AsyncArtifacts:
 
         It sends no request.
         """
-        return AsyncFile(self._http, self._path + segments(name), params(version=version, atRevision=at), limits)
+        return AsyncFile(self._http, self._path + segment(name, _WHAT), params(version=version, atRevision=at), limits)
 
     async def delete(self, name: str, *, version: int | None = None, **limits: Unpack[Limits]) -> None:
         """Deletes a file, or one version of it, if there is one. Numbers are not used again."""
-        path, query = self._path + segments(name), params(version=version)
+        path, query = self._path + segment(name, _WHAT), params(version=version)
         (await self._http.send("DELETE", path, params=query, headers=self._fence, **limits)).success()
 
     def versions(self, name: str, **limits: Unpack[Limits]) -> AsyncIterator[Version]:
         """Yields the versions of a file, ascending."""
-        return self._all(f"{self._path}{segments(name)}/versions", "versions", {}, limits)
+        return self._all(f"{self._path}{segment(name, _WHAT)}/versions", "versions", {}, limits)
 
     def list(
         self, *, prefix: str | None = None, at: int | None = None, **limits: Unpack[Limits]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .._connect import has_credential, http_url, sent_headers
 from .._errors import Kinds
-from .._paths import given, label_params, params, text_of, user_path
+from .._paths import given, label_params, name_of, params, user_path
 from .._records import Snapshot, Token, snapshot
 from .._times import Limits
 from .http import AsyncHttp
@@ -169,7 +169,7 @@ class AsyncClient:
         Raises:
           AccessError: The client has no such key, or the key does not allow what is asked for.
         """
-        names = {"app": text_of(app, "name of the app"), "user": text_of(user, "id of the user")}
+        names = {"app": name_of(app, "name of the app"), "user": name_of(user, "id of the user")}
         body = {**names, **given(role=role, ttl=ttl)}
         return Token((await self._http.send("POST", "/v1/tokens", body=body, **limits)).success())
 

@@ -93,7 +93,7 @@ class AsyncHttp:
 
         Args:
           method: The method of a request that has the same effect when it is sent twice.
-          path: The path, percent-encoded, see `segments`.
+          path: The path, percent-encoded, see `segment`.
           body: What is sent as JSON, if it is not None.
           content: The bytes of a file that are sent instead, or a file, from where it is, if it is not None.
           is_file: The answer of a success is a file: it is the `content` of the reply. With this or `content`, an
@@ -187,7 +187,7 @@ class AsyncHttp:
         The body is the caller's to read. The connection is closed at the end of the block.
 
         Args:
-          path: The path, percent-encoded, see `segments`.
+          path: The path, percent-encoded, see `segment`.
           params: The query.
           headers: Headers of this request.
           silence: Seconds without a byte after which `httpx.ReadTimeout` is raised.

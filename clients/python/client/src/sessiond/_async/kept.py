@@ -8,7 +8,7 @@ from typing import Any
 from .. import _frameworks
 from .._errors import NotFoundError, SessiondError
 from .._json import dumps
-from .._paths import new_id, segments
+from .._paths import new_id, segment
 from .._records import Event
 from .session import AsyncSession
 
@@ -50,7 +50,7 @@ async def _save(session: AsyncSession, name: str, data: bytes, create: bool) -> 
         # By the key, the same again is the version that it was.
         reply = await session._http.send(
             "PUT",
-            files._path + segments(name),
+            files._path + segment(name, "name of the file"),
             content=data,
             params={"event": "none"},
             headers={"Content-Type": "application/json", "Idempotency-Key": name, **files._fence},

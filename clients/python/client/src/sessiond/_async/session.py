@@ -14,7 +14,7 @@ from .. import _times
 from .._errors import ConflictError, NotFoundError, SessiondError, StaleError
 from .._events import Condition, EventFields, Op, event_of, is_one, keyed, named, split_limits
 from .._json import dumps, loads
-from .._paths import given, new_id, params, process_name, segments, text_of, user_path
+from .._paths import given, new_id, params, process_name, segment, text_of, trimmed, user_path
 from .._records import Event, Snapshot, WatchItem, snapshot
 from .._reply import Reply
 from .._times import Limits
@@ -48,9 +48,9 @@ class AsyncSession(AsyncState):
         self._sessions = user_path(app, user) + "/sessions"
         self.app = app
         self.user = user
-        self.id = new_id() if id is None else text_of(id, "id of the session").strip()
+        self.id = new_id() if id is None else trimmed(text_of(id, "id of the session"))
         self._fence = dict(fence or {})
-        super().__init__(http, self._sessions + segments(self.id))
+        super().__init__(http, self._sessions + segment(self.id, "id of the session"))
         self.artifacts = AsyncArtifacts(http, f"{self._path}/artifacts", self._fence)
         """The files of the session, and of its user."""
 
@@ -306,7 +306,7 @@ class AsyncSession(AsyncState):
 
     async def event(self, id: str, **limits: Unpack[Limits]) -> Event:
         """Returns an event. Raises `NotFoundError` if there is none of that id."""
-        reply = await self._http.send("GET", f"{self._path}/events{segments(id)}", **limits)
+        reply = await self._http.send("GET", f"{self._path}/events{segment(id, 'id of the event')}", **limits)
         return Event(reply.success())
 
     async def events(
@@ -584,7 +584,11 @@ class AsyncSession(AsyncState):
           The event as it is now; also `forks`, how many forks hold it.
         """
         body = given(reason=reason, state=state)
-        return Event((await self._write("POST", f"/events{segments(event_id)}/redact", body, limits=limits)).success())
+        return Event(
+            (
+                await self._write("POST", f"/events{segment(event_id, 'id of the event')}/redact", body, limits=limits)
+            ).success()
+        )
 
     async def trim(
         self,

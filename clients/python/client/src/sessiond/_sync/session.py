@@ -15,7 +15,7 @@ from .. import _times
 from .._errors import ConflictError, NotFoundError, SessiondError, StaleError
 from .._events import Condition, EventFields, Op, event_of, is_one, keyed, named, split_limits
 from .._json import dumps, loads
-from .._paths import given, new_id, params, process_name, segments, text_of, user_path
+from .._paths import given, new_id, params, process_name, segment, text_of, trimmed, user_path
 from .._records import Event, Snapshot, WatchItem, snapshot
 from .._reply import Reply
 from .._times import Limits
@@ -49,9 +49,9 @@ class Session(State):
         self._sessions = user_path(app, user) + "/sessions"
         self.app = app
         self.user = user
-        self.id = new_id() if id is None else text_of(id, "id of the session").strip()
+        self.id = new_id() if id is None else trimmed(text_of(id, "id of the session"))
         self._fence = dict(fence or {})
-        super().__init__(http, self._sessions + segments(self.id))
+        super().__init__(http, self._sessions + segment(self.id, "id of the session"))
         self.artifacts = Artifacts(http, f"{self._path}/artifacts", self._fence)
         """The files of the session, and of its user."""
 
@@ -307,7 +307,7 @@ class Session(State):
 
     def event(self, id: str, **limits: Unpack[Limits]) -> Event:
         """Returns an event. Raises `NotFoundError` if there is none of that id."""
-        reply = self._http.send("GET", f"{self._path}/events{segments(id)}", **limits)
+        reply = self._http.send("GET", f"{self._path}/events{segment(id, 'id of the event')}", **limits)
         return Event(reply.success())
 
     def events(
@@ -581,7 +581,11 @@ class Session(State):
           The event as it is now; also `forks`, how many forks hold it.
         """
         body = given(reason=reason, state=state)
-        return Event((self._write("POST", f"/events{segments(event_id)}/redact", body, limits=limits)).success())
+        return Event(
+            (
+                self._write("POST", f"/events{segment(event_id, 'id of the event')}/redact", body, limits=limits)
+            ).success()
+        )
 
     def trim(
         self,

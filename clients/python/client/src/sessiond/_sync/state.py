@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._events import Change, Condition, Op, keyed
-from .._paths import new_id, params, segments, text_of, user_path
+from .._paths import new_id, params, segment, text_of, user_path
 from .._records import KeyChange
 from .._reply import Reply
 from .._times import Limits
@@ -98,7 +98,7 @@ class State(ABC):
           NotFoundError: There never was such a key, as far as is known.
         """
         query = params(order="asc" if oldest_first else None, pageSize=page_size)
-        for page in self._http.pages(f"{self._path}/state{segments(key)}/history", query, limits):
+        for page in self._http.pages(f"{self._path}/state{segment(key, 'key')}/history", query, limits):
             for change in page.body["changes"]:
                 yield KeyChange(change)
 
@@ -106,7 +106,7 @@ class State(ABC):
         return (self.apply([{"op": op, "key": key, "value": value}], **how))[key]
 
     def _get_state(self, key: str | None, default: Any, query: dict[str, str], limits: Limits) -> Any:
-        suffix = "" if key is None else segments(key)
+        suffix = "" if key is None else segment(key, "key")
         reply = self._http.send("GET", f"{self._path}/state{suffix}", params=query, **limits)
         if default is not _ABSENT and reply.code == "state_key_not_found":
             self._saw_tag(reply)

@@ -33,6 +33,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -445,22 +446,62 @@ final class Http {
     return new SessiondException(message, cause, status, answer, outcome);
   }
 
-  /** Returns names as segments of a path, each with its slash before it, percent-encoded. */
-  static String path(String... names) {
-    StringBuilder path = new StringBuilder();
-    for (String name : names) {
-      path.append('/');
-      for (byte unit : name.getBytes(StandardCharsets.UTF_8)) {
-        char letter = (char) (unit & 0xff);
-        // A segment of dots would be resolved by somebody: the server must see and refuse it.
-        boolean plain =
-            letter < 128 && (Character.isLetterOrDigit(letter) || "-_~".indexOf(letter) >= 0);
-        boolean dot = letter == '.' && !name.equals(".") && !name.equals("..");
-        path.append(plain || dot ? String.valueOf(letter) : "%%%02X".formatted((int) letter));
-      }
+  /** The names that stand in paths; the text says what they are of. */
+  static final String APP = "name of the app";
+
+  static final String USER = "id of the user";
+  static final String SESSION = "id of the session";
+  static final String FILE = "name of the file";
+  static final String EVENT = "id of the event";
+
+  /**
+   * Returns a name as a segment of a path, with its slash before it, percent-encoded.
+   *
+   * @throws SessiondException if it is no name: none, empty, dots alone, or no text of Unicode; the
+   *     path would be that of something else
+   */
+  static String path(String what, String name) {
+    StringBuilder path = new StringBuilder("/");
+    for (byte unit : named(what, name).getBytes(StandardCharsets.UTF_8)) {
+      char letter = (char) (unit & 0xff);
+      boolean plain =
+          letter < 128 && (Character.isLetterOrDigit(letter) || "-_.~".indexOf(letter) >= 0);
+      path.append(plain ? String.valueOf(letter) : "%%%02X".formatted((int) letter));
     }
     return path.toString();
   }
+
+  /** Returns a name, and throws as {@link #path} does. */
+  static String named(String what, String name) {
+    String fault = null;
+    if (name == null) {
+      fault = "is null: it has to be a text";
+    } else if (name.isEmpty()) {
+      fault = "is empty";
+    } else if (name.equals(".") || name.equals("..")) {
+      fault = "is \"" + name + "\", which would address another path";
+    } else if (!StandardCharsets.UTF_8.newEncoder().canEncode(name)) {
+      fault = "has half of a character: a surrogate without its partner";
+    }
+    if (fault != null) {
+      throw new SessiondException(
+          "The " + what + " " + fault + ".",
+          null,
+          0,
+          Map.of("code", "invalid_argument"),
+          "not_applied");
+    }
+    return name;
+  }
+
+  /** Returns the id of a session without white space around it; null if it is. */
+  static String trimmed(String sessionId) {
+    return sessionId == null ? null : AROUND.matcher(sessionId).replaceAll("");
+  }
+
+  // What the server takes for white space, which is not what {@link String#strip} does.
+  private static final Pattern AROUND =
+      Pattern.compile("^\\p{IsWhite_Space}+|\\p{IsWhite_Space}+$");
 
   static String said(int status, Map<String, Object> body) {
     String code = Json.text(body, "code");

@@ -71,7 +71,7 @@ public final class SessiondArtifactService implements BaseArtifactService {
   @Override
   public Single<Integer> saveArtifact(
       String appName, String userId, String sessionId, String filename, Part artifact) {
-    String place = place(appName, userId, sessionId, filename);
+    String place = place(appName, userId, sessionId, Http.named(Http.FILE, filename));
     Objects.requireNonNull(artifact, "artifact");
     // A user has no log.
     Map<String, String> event = ofUser(sessionId, filename) ? Map.of() : Map.of("event", "none");
@@ -87,7 +87,8 @@ public final class SessiondArtifactService implements BaseArtifactService {
                     blob.data().orElseThrow(SessiondArtifactService::empty), type(blob));
             Map<String, String> query = new LinkedHashMap<>(event);
             blob.displayName().ifPresent(name -> query.put("displayName", name));
-            call = Http.Call.of("PUT", place + Http.path(filename)).query(query).body(payload);
+            String file = place + Http.path(Http.FILE, filename);
+            call = Http.Call.of("PUT", file).query(query).body(payload);
           } else {
             Map<String, Object> body = new LinkedHashMap<>(event);
             body.put("name", filename);
@@ -243,16 +244,18 @@ public final class SessiondArtifactService implements BaseArtifactService {
   }
 
   private static boolean ofUser(String sessionId, String filename) {
-    return filename.startsWith(USER) || sessionId.isBlank();
+    return filename.startsWith(USER) || (sessionId != null && Http.trimmed(sessionId).isEmpty());
   }
 
   /** The path of the files of a session; of those of its user for a name that is one of theirs. */
   private static String place(String appName, String userId, String sessionId, String filename) {
-    String session = ofUser(sessionId, filename) ? "" : "/sessions" + Http.path(sessionId.strip());
-    return SessiondSessionService.user(appName, userId) + session + "/artifacts";
+    String user = SessiondSessionService.user(appName, userId);
+    return (ofUser(sessionId, filename) ? user : SessiondSessionService.path(user, sessionId))
+        + "/artifacts";
   }
 
   private static String file(String appName, String userId, String sessionId, String filename) {
-    return place(appName, userId, sessionId, filename) + Http.path(filename);
+    String name = Http.path(Http.FILE, filename);
+    return place(appName, userId, sessionId, filename) + name;
   }
 }

@@ -65,7 +65,9 @@ import javax.net.ssl.SSLContext;
  * the results; {@link #appendEvent} alone runs on the thread that subscribes, as ADK's own services
  * do, unless that is one of {@link Schedulers#computation()} or {@link Schedulers#single()}.
  * Failures are a {@link SessiondException}, or ADK's {@link SessionNotFoundException}; values that
- * JSON does not have are an {@link IllegalArgumentException}.
+ * JSON does not have are an {@link IllegalArgumentException}. A name that is null, empty or would
+ * address another path is a {@link SessiondException} with the code {@code invalid_argument}, which
+ * is thrown at once, before anything is sent.
  */
 public final class SessiondSessionService implements BaseSessionService, AutoCloseable {
   private static final String URL_FORM =
@@ -186,7 +188,10 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   public Single<Session> createSession(
       String appName, String userId, Map<String, Object> state, String sessionId) {
     String sessions = sessions(appName, userId);
-    String name = sessionId == null ? "" : sessionId.strip();
+    String name = sessionId == null ? "" : Http.trimmed(sessionId);
+    if (!name.isEmpty()) {
+      Http.named(Http.SESSION, name);
+    }
     // Drawn here, so that a second subscription does not create a second session.
     String id = UUID.randomUUID().toString();
     return io(
@@ -196,7 +201,8 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
           if (name.isEmpty()) {
             // Nobody else knows this id: what a get-or-create gets can only be what an attempt
             // before has created.
-            return loaded(http.send(Http.Call.of("PUT", sessions + Http.path(id)).body(body)));
+            String path = sessions + Http.path(Http.SESSION, id);
+            return loaded(http.send(Http.Call.of("PUT", path).body(body)));
           }
           body.put("sessionId", name);
           // By the key sessiond knows what an attempt before has created.
@@ -220,8 +226,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   @Override
   public Maybe<Session> getSession(
       String appName, String userId, String sessionId, Optional<GetSessionConfig> config) {
-    String sessions = sessions(appName, userId);
-    String name = sessionId.strip();
+    String user = user(appName, userId);
     Map<String, String> query = new LinkedHashMap<>();
     config
         .flatMap(GetSessionConfig::numRecentEvents)
@@ -229,10 +234,11 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
     config
         .flatMap(GetSessionConfig::afterTimestamp)
         .ifPresent(from -> query.put("afterTimestamp", Wire.seconds(from).toPlainString()));
-    if (name.isEmpty()) {
+    if (isBlank(sessionId)) {
       return Maybe.empty();
     }
-    return io(() -> Optional.ofNullable(load(sessions + Http.path(name), query)))
+    String path = path(user, sessionId);
+    return io(() -> Optional.ofNullable(load(path, query)))
         .flatMapMaybe(found -> found.map(Maybe::just).orElseGet(Maybe::empty));
   }
 
@@ -267,10 +273,11 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
    */
   @Override
   public Completable deleteSession(String appName, String userId, String sessionId) {
-    String path = sessions(appName, userId) + Http.path(sessionId.strip());
-    if (sessionId.isBlank()) {
+    String user = user(appName, userId);
+    if (isBlank(sessionId)) {
       return Completable.complete();
     }
+    String path = path(user, sessionId);
     return io(() -> http.send(Http.Call.of("DELETE", path)).success()).ignoreElement();
   }
 
@@ -281,11 +288,12 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
    */
   @Override
   public Single<ListEventsResponse> listEvents(String appName, String userId, String sessionId) {
-    String name = sessionId.strip();
-    String path = sessions(appName, userId) + Http.path(name) + "/events";
-    if (name.isEmpty()) {
+    String user = user(appName, userId);
+    if (isBlank(sessionId)) {
       return Single.just(ListEventsResponse.builder().build());
     }
+    String path = path(user, sessionId) + "/events";
+    String name = Http.trimmed(sessionId);
     return io(
         () -> {
           List<Event> events = new ArrayList<>();
@@ -466,7 +474,7 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
    */
   private Http.Reply made(
       String path, String id, Map<String, Object> asked, SessiondException conflict) {
-    Http.Reply reply = http.send(Http.Call.of("GET", path + "/events" + Http.path(id)));
+    Http.Reply reply = http.send(Http.Call.of("GET", path + "/events" + Http.path(Http.EVENT, id)));
     Map<String, Object> said = Json.object(reply.success().get("actions"));
     Map<String, Object> wanted = Json.object(Json.plain(asked));
     for (String name : List.of("stateOps", "preconditions")) {
@@ -520,8 +528,8 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   @CheckReturnValue
   public Flowable<WatchItem> watch(
       String appName, String userId, String sessionId, String after, boolean includeState) {
-    String name = sessionId.strip();
-    String path = sessions(appName, userId) + Http.path(name) + "/watch";
+    String path = path(user(appName, userId), sessionId) + "/watch";
+    String name = Http.trimmed(sessionId);
     return Flowable.generate(
             () -> new Watch(http, path, name, after, includeState, watchSilence),
             Watch::emit,
@@ -851,7 +859,12 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   }
 
   private static String path(Session session) {
-    return sessions(session.appName(), session.userId()) + Http.path(session.id());
+    return path(user(session.appName(), session.userId()), session.id());
+  }
+
+  /** The path of a session of the user with that path. */
+  static String path(String user, String sessionId) {
+    return user + "/sessions" + Http.path(Http.SESSION, Http.trimmed(sessionId));
   }
 
   private static String sessions(String appName, String userId) {
@@ -859,9 +872,12 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   }
 
   static String user(String appName, String userId) {
-    Objects.requireNonNull(appName, "appName");
-    Objects.requireNonNull(userId, "userId");
-    return "/v1/apps" + Http.path(appName) + "/users" + Http.path(userId);
+    return "/v1/apps" + Http.path(Http.APP, appName) + "/users" + Http.path(Http.USER, userId);
+  }
+
+  /** Whether it is the id of no session; one that is null is a mistake. */
+  private static boolean isBlank(String sessionId) {
+    return sessionId != null && Http.trimmed(sessionId).isEmpty();
   }
 
   /** Returns the URL without a slash at its end. A message shows nothing of one that is refused. */

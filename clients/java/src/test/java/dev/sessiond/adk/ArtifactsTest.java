@@ -239,8 +239,9 @@ class ArtifactsTest {
     names.forEach(this::delete);
     assertEquals(List.of(), list("s"));
     for (String name : List.of(".", "..", "a\nb", "x".repeat(257))) {
-      var error = failure(files.saveArtifact(app, "ada", "s", name, bytes("x", "a/b")));
-      assertEquals(422, error.status(), name);
+      var error =
+          failure(Single.defer(() -> files.saveArtifact(app, "ada", "s", name, bytes("x", "a/b"))));
+      assertEquals(Optional.of("invalid_argument"), error.code(), name);
     }
   }
 

@@ -162,6 +162,7 @@ final class Server implements AutoCloseable {
   }
 
   static String session(String app, String user, String session) {
-    return "/apps" + Http.path(app) + "/users" + Http.path(user) + "/sessions" + Http.path(session);
+    String path = SessiondSessionService.path(SessiondSessionService.user(app, user), session);
+    return path.substring("/v1".length());
   }
 }

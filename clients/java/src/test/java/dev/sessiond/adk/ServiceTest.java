@@ -19,8 +19,12 @@ import com.google.genai.types.Content;
 import com.google.genai.types.FunctionCall;
 import com.google.genai.types.Part;
 import io.reactivex.rxjava3.schedulers.Schedulers;
+import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -366,7 +371,85 @@ class ServiceTest {
         assertThrows(
             SessiondException.class,
             () -> service.createSession(app, name, Map.of(), "s").blockingGet());
-    assertEquals(422, error.status());
+    assertEquals(Optional.of("invalid_argument"), error.code());
+  }
+
+  @Test
+  void namesThatAreNoneAreRefusedBeforeAnythingIsSent() throws IOException {
+    Map<String, Object> names = Json.object(Files.readAllBytes(Path.of("../wire/names.json")));
+    Map<String, Object> of = Json.object(names.get("of"));
+    List<Object> refused = new ArrayList<>(Json.list(names.get("refused")));
+    refused.add(
+        Map.of(
+            "name", "half \ud83d",
+            "because", "has half of a character: a surrogate without its partner"));
+    Map<String, Object> none = new HashMap<>();
+    none.put("name", null);
+    none.put("because", "is null: it has to be a text");
+    refused.add(none);
+    // Nobody answers there.
+    try (var nobody =
+        SessiondSessionService.builder()
+            .url("http://127.0.0.1:1")
+            .retryFor(Duration.ZERO)
+            .build()) {
+      var files = nobody.artifacts();
+      Part part = Part.fromText("x");
+      Map<String, List<Consumer<String>>> calls =
+          Map.of(
+              "app",
+              List.of(
+                  name -> nobody.createSession(name, "u", Map.of(), "s").blockingGet(),
+                  name -> nobody.getSession(name, "u", "s", Optional.empty()).blockingGet(),
+                  name -> nobody.listSessions(name, "u").blockingGet(),
+                  name -> nobody.deleteSession(name, "u", "s").blockingAwait(),
+                  name -> nobody.listEvents(name, "u", "s").blockingGet(),
+                  name -> nobody.watch(name, "u", "s").blockingFirst(),
+                  name -> files.loadArtifact(name, "u", "s", "f", null).blockingGet()),
+              "user",
+              List.of(
+                  name -> nobody.createSession("a", name, Map.of(), "s").blockingGet(),
+                  name -> nobody.getSession("a", name, "s", Optional.empty()).blockingGet(),
+                  name -> nobody.listSessions("a", name).blockingGet(),
+                  name -> nobody.watch("a", name, "s").blockingFirst(),
+                  name -> files.listArtifactKeys("a", name, "s").blockingGet()),
+              "session",
+              List.of(
+                  name -> nobody.getSession("a", "u", name, Optional.empty()).blockingGet(),
+                  name -> nobody.deleteSession("a", "u", name).blockingAwait(),
+                  name -> nobody.listEvents("a", "u", name).blockingGet(),
+                  name -> nobody.watch("a", "u", name).blockingFirst(),
+                  name -> files.saveArtifact("a", "u", name, "f", part).blockingGet()),
+              "file",
+              List.of(
+                  name -> files.saveArtifact("a", "u", "s", name, part).blockingGet(),
+                  name ->
+                      files.saveArtifact("a", "u", "s", name, Part.fromBytes(new byte[1], "a/b")),
+                  name -> files.loadArtifact("a", "u", "s", name, null).blockingGet(),
+                  name -> files.listVersions("a", "u", "s", name).blockingGet(),
+                  name -> files.deleteArtifact("a", "u", "s", name).blockingAwait()));
+      calls.forEach(
+          (what, each) -> {
+            for (Object one : refused) {
+              String name = (String) Json.object(one).get("name");
+              // Sessions of that name are what ADK says that there is none of.
+              boolean blank = what.equals("session") && "".equals(name);
+              for (Consumer<String> call : blank ? List.<Consumer<String>>of() : each) {
+                var error = assertThrows(SessiondException.class, () -> call.accept(name));
+                assertEquals(
+                    "The " + of.get(what) + " " + Json.object(one).get("because") + ".",
+                    error.getMessage());
+                assertEquals(0, error.status());
+                assertEquals(Optional.of("invalid_argument"), error.code());
+                assertEquals(Optional.of("not_applied"), error.outcome());
+              }
+            }
+          });
+      for (String blank : List.of("", " ", "\t\u00a0\u2003")) {
+        assertNull(nobody.getSession("a", "u", blank, Optional.empty()).blockingGet());
+        assertThrows(SessiondException.class, () -> nobody.watch("a", "u", blank).blockingFirst());
+      }
+    }
   }
 
   @Test
