@@ -9,9 +9,8 @@ use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::End;
-use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
-use crate::store::sql::words::Words;
 use crate::store::transfer::insert::{in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -178,30 +177,33 @@ pub async fn postpone<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Result<
     Ok(((), End::UNTOLD))
 }
 
-pub async fn claim<X: Tx>(
-    tx: &mut X,
-    app: &AppName,
-    blobs: &[&BlobKey],
-    now: Micros,
-) -> Result<(HashSet<String>, End)> {
-    let (users, ids) = keys_of(blobs);
-    let query =
-        Query::new(&Statements::of(tx).claim_blobs).app(app).columns([Column::Texts(&users), Column::Texts(&ids)]);
-    let claimed: Vec<(String,)> = tx.fetch(query.bind(now.0).bind(PATIENCE)).await?;
+pub async fn claim<X: Tx>(tx: &mut X, blobs: &[&BlobKey], now: Micros) -> Result<(HashSet<String>, End)> {
+    let mut claimed = HashSet::new();
+    for (user, ids) in by_user(blobs) {
+        let query = Query::new(&Statements::of(tx).claim_blobs).user(user).bind(Some(&*ids));
+        let rows: Vec<(String,)> = tx.fetch(query.bind(now.0).bind(PATIENCE)).await?;
+        claimed.extend(rows.into_iter().map(|(id,)| id));
+    }
     let end = if claimed.is_empty() { End::Release } else { End::UNTOLD };
-    Ok((claimed.into_iter().map(|(id,)| id).collect(), end))
+    Ok((claimed, end))
 }
 
-pub async fn remove_all<X: Tx>(tx: &mut X, app: &AppName, blobs: &[&BlobKey]) -> Result<((), End)> {
-    let (users, ids) = keys_of(blobs);
-    for text in [&Statements::of(tx).remove_chunks_of, &Statements::of(tx).forget_blobs] {
-        tx.execute(Query::new(text).app(app).columns([Column::Texts(&users), Column::Texts(&ids)])).await?;
+pub async fn remove_all<X: Tx>(tx: &mut X, blobs: &[&BlobKey]) -> Result<((), End)> {
+    for (user, ids) in by_user(blobs) {
+        for text in [&Statements::of(tx).remove_chunks_of, &Statements::of(tx).forget_blobs] {
+            tx.execute(Query::new(text).user(user).bind(Some(&*ids))).await?;
+        }
     }
     Ok(((), End::UNTOLD))
 }
 
-fn keys_of(blobs: &[&BlobKey]) -> (Vec<String>, Vec<String>) {
-    blobs.iter().map(|blob| (blob.user.user.to_string(), blob.id.clone())).unzip()
+/// Of each user the ids: a list of pairs, PostgreSQL might look for among all blobs of the app.
+fn by_user<'a>(blobs: &[&'a BlobKey]) -> BTreeMap<&'a UserKey, Vec<String>> {
+    let mut ids: BTreeMap<&UserKey, Vec<String>> = BTreeMap::new();
+    for blob in blobs {
+        ids.entry(&blob.user).or_default().push(blob.id.clone());
+    }
+    ids
 }
 
 pub async fn remove<X: Tx>(tx: &mut X, blob: &BlobKey) -> Result<(bool, End)> {
@@ -254,20 +256,20 @@ statements! { words,
          order by loose_since limit 0 + $3",
         words.present("$1")
     ),
-    /// Of the blobs `$3` of the users `$2`, those to which nothing has come for `$5`; `$4` is now, where the database has no clock.
+    /// Of the blobs `$3`, those to which nothing has come for `$5`; `$4` is now, where the database has no clock.
     claim_blobs: format!(
-        "update blobs set versions = -1 where app_name = $1 and (user_id, id) in (select k.user_id, k.id from {}) \
+        "update blobs set versions = -1 where app_name = $1 and user_id = $2 and id in (select k.value from {}) \
            and versions <= 0 and loose_since < {} - $5 returning id",
-        keys(words),
+        (words.each)("$3"),
         words.present("$4")
     ),
     remove_chunks_of: format!(
-        "delete from blob_chunks where app_name = $1 and (user_id, blob) in (select k.user_id, k.id from {})",
-        keys(words)
+        "delete from blob_chunks where app_name = $1 and user_id = $2 and blob in (select k.value from {})",
+        (words.each)("$3")
     ),
     forget_blobs: format!(
-        "delete from blobs where app_name = $1 and (user_id, id) in (select k.user_id, k.id from {}) and versions = -1",
-        keys(words)
+        "delete from blobs where app_name = $1 and user_id = $2 and id in (select k.value from {}) and versions = -1",
+        (words.each)("$3")
     ),
     postpone_blob: format!(
         "update blobs set loose_since = {} - $5 where {OF_BLOB} and versions = -1",
@@ -283,11 +285,6 @@ statements! { words,
          where {OF_CHUNKS} order by n limit 0 + $4) as page order by n desc limit 1)"
     ),
     forget_blob: format!("delete from blobs where {OF_BLOB} and versions = -1"),
-}
-
-/// The blobs `$3` of the users `$2`.
-fn keys(words: &Words) -> String {
-    (words.rows)("k", &[("$2", "user_id", "text"), ("$3", "id", "text")])
 }
 
 row! {

@@ -251,11 +251,11 @@ impl<B: Backend> Writes for Transactions<B> {
         now: Micros,
         deadline: Instant,
     ) -> Result<HashSet<String>> {
-        self.runner.of(app, deadline).write(async |tx| blobs::claim(tx, app, blobs, now).await).await
+        self.runner.of(app, deadline).write(async |tx| blobs::claim(tx, blobs, now).await).await
     }
 
     async fn remove_blobs(&self, app: &AppName, blobs: &[&BlobKey], deadline: Instant) -> Result<()> {
-        self.runner.of(app, deadline).write(async |tx| blobs::remove_all(tx, app, blobs).await).await
+        self.runner.of(app, deadline).write(async |tx| blobs::remove_all(tx, blobs).await).await
     }
 
     async fn postpone_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<()> {
