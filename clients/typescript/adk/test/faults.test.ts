@@ -245,9 +245,9 @@ describe("the URL", () => {
       problem(response, 404, { code: "session_not_found" });
     });
     for (const base of [`${url}/base/`, url.replace("http:", "sessiond:"), url.replace("http:", "sessiond+http:")]) {
-      assert.equal(await plain(base).get({ appName: "a", userId: "..", sessionId: "s/ä" }), undefined);
+      assert.equal(await plain(base).get({ appName: "a", userId: "...", sessionId: "s/ä" }), undefined);
     }
-    const path = "/v1/apps/a/users/%2E%2E/sessions/s%2F%C3%A4";
+    const path = "/v1/apps/a/users/.../sessions/s%2F%C3%A4";
     assert.deepEqual(paths, [`/base${path}`, path, path]);
     const away = plain({ url: "sessiond://127.0.0.2", retryForMs: 0, connectTimeoutMs: 500 });
     await assert.rejects(away.create("a", "u"), /http:\/\/127\.0\.0\.2:8080\//);

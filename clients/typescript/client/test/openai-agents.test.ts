@@ -267,7 +267,7 @@ it("what was said can be read in the session, and what it is cleared with", asyn
   assert.deepEqual(events[2]?.content?.parts?.[0]?.functionCall, { id: "c1", name: "brew", args: { what: "tea" } });
   assert.deepEqual(events[3]?.content?.parts?.[0]?.functionCall?.args, {});
   assert.equal(events[4]?.content?.parts?.[0]?.functionResponse?.name, "brew");
-  await assert.rejects(session.addItems([{ ...said("x"), providerData: { n: Number.NaN } }]), InputError);
+  await assert.rejects(session.addItems([{ ...said("x"), providerData: { n: 1n } }]), InputError);
 
   await session.clearSession();
   assert.deepEqual([await session.getItems(), await all(handle.events())], [[], []]);
