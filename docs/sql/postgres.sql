@@ -833,17 +833,17 @@ select app_name, user_id, id, size, store, object, upload, cast(case when erasur
     1000000)::bigint + 0 * $1::bigint) - $2 order by loose_since limit 0 + $3;
 
 -- claim_blobs
-update blobs set versions = -1 where app_name = $1 and (user_id, id) in (select k.user_id, k.id from
-    unnest($2::text[], $3::text[]) as k(user_id, id)) and versions <= 0 and loose_since < ((extract(epoch from
+update blobs set versions = -1 where app_name = $1 and user_id = $2 and id in (select k.value from
+    unnest($3::text[]) as k(value)) and versions <= 0 and loose_since < ((extract(epoch from
     statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $5 returning id;
 
 -- remove_chunks_of
-delete from blob_chunks where app_name = $1 and (user_id, blob) in (select k.user_id, k.id from
-    unnest($2::text[], $3::text[]) as k(user_id, id));
+delete from blob_chunks where app_name = $1 and user_id = $2 and blob in (select k.value from
+    unnest($3::text[]) as k(value));
 
 -- forget_blobs
-delete from blobs where app_name = $1 and (user_id, id) in (select k.user_id, k.id from unnest($2::text[],
-    $3::text[]) as k(user_id, id)) and versions = -1;
+delete from blobs where app_name = $1 and user_id = $2 and id in (select k.value from unnest($3::text[]) as
+    k(value)) and versions = -1;
 
 -- postpone_blob
 update blobs set loose_since = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint)

@@ -808,17 +808,16 @@ select app_name, user_id, id, size, store, object, upload, cast(case when erasur
     bigint) as erased from blobs where loose_since < $1 - $2 order by loose_since limit 0 + $3;
 
 -- claim_blobs
-update blobs set versions = -1 where app_name = $1 and (user_id, id) in (select k.user_id, k.id from (select
-    value ->> 0 as user_id, value ->> 1 as id from json_each($2)) as k) and versions <= 0 and loose_since < $4
-    - $5 returning id;
+update blobs set versions = -1 where app_name = $1 and user_id = $2 and id in (select k.value from
+    json_each($3) as k) and versions <= 0 and loose_since < $4 - $5 returning id;
 
 -- remove_chunks_of
-delete from blob_chunks where app_name = $1 and (user_id, blob) in (select k.user_id, k.id from (select value
-    ->> 0 as user_id, value ->> 1 as id from json_each($2)) as k);
+delete from blob_chunks where app_name = $1 and user_id = $2 and blob in (select k.value from json_each($3) as
+    k);
 
 -- forget_blobs
-delete from blobs where app_name = $1 and (user_id, id) in (select k.user_id, k.id from (select value ->> 0 as
-    user_id, value ->> 1 as id from json_each($2)) as k) and versions = -1;
+delete from blobs where app_name = $1 and user_id = $2 and id in (select k.value from json_each($3) as k) and
+    versions = -1;
 
 -- postpone_blob
 update blobs set loose_since = $4 - $5 where app_name = $1 and user_id = $2 and id = $3 and versions = -1;
