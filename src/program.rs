@@ -18,7 +18,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
 use crate::commands::keys::Printed;
-use crate::commands::{backup, erasures, keys, receipts, transfer, verify};
+use crate::commands::{backup, check as settings, erasures, keys, receipts, transfer, verify};
 use crate::config::{BackupArgs, Cli, Command, Config, KeysCommand, ListenError};
 use crate::http::{ADK_YAML, YAML};
 use crate::startup::{self, StartError};
@@ -129,6 +129,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
         match command {
             Command::Serve => serve(cli.config).await,
             Command::Migrate { citus } => migrate(cli.config, citus).await,
+            Command::Check { database } => check(cli.config, database).await,
             Command::Healthcheck => healthcheck(cli.config).await,
             Command::Verify { artifacts } => verify(cli.config, artifacts).await,
             Command::Backup(args) => backup(cli.config, args).await,
@@ -194,6 +195,20 @@ async fn verify(config: Config, artifacts: bool) -> Result<(), Failure> {
         0 => Ok(()),
         _ => Err(Failure::new("the database is not what its events say")),
     }
+}
+
+async fn check(config: Config, database: bool) -> Result<(), Failure> {
+    let unusable = |error: StartError| Failure { status: 2, ..error.into() };
+    telemetry::filter(&config.log).map_err(|error| Failure { message: format!("--log: {error}"), status: 2 })?;
+    let mut report = Report(Ok(()));
+    settings::run(&config, &mut report.lines()).await.map_err(unusable)?;
+    if database {
+        let url = config.database_url.expose_secret();
+        let opened = Inspector::open(url, config.postgres_options(), config.store_limits()).await;
+        opened.map_err(|error| unusable(StartError::Database(error)))?;
+    }
+    report.lines()(if database { "the settings and the database can be used" } else { "the settings can be used" });
+    report.0
 }
 
 async fn backup(config: Config, args: BackupArgs) -> Result<(), Failure> {

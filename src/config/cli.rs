@@ -78,6 +78,15 @@ pub enum Command {
     /// Receipts, which prove erasures
     #[command(subcommand)]
     Receipts(ReceiptsCommand),
+    /// Check all settings and their combinations as a start does, and exit; exit status 2 if one cannot be used
+    ///
+    /// Reads the files that settings name, and looks up the name of the listen address. Changes nothing, listens nowhere, and asks
+    /// neither the database nor a store. What a start would only warn of is a line on stdout that begins with `warning`.
+    Check {
+        /// Also ask the database whether it is there and has all migrations
+        #[arg(long)]
+        database: bool,
+    },
     /// Ask the instance at the listen address whether it is ready, for 3 s at most; exit status 0 if it is
     Healthcheck,
 }
@@ -239,7 +248,11 @@ impl Cli {
         cli.config.otlp_is_general =
             matches.value_source("otlp_endpoint") == Some(ValueSource::EnvVariable) && !has_own_otlp;
         // Other commands send no spans.
-        let traces = if matches!(cli.command(), Command::Serve) { cli.config.traces().map(drop) } else { Ok(()) };
+        let traces = if matches!(cli.command(), Command::Serve | Command::Check { .. }) {
+            cli.config.traces().map(drop)
+        } else {
+            Ok(())
+        };
         match cli.config.validate().and(traces) {
             Ok(()) => Ok(cli),
             Err(message) => Err(<Self as CommandFactory>::command().error(ErrorKind::ValueValidation, message)),

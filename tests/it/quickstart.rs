@@ -353,7 +353,8 @@ fn what_is_masked_is_what_changes() {
     }
 }
 
-/// Each setting that `--help` shows has a row in docs/settings.md, with its flag and its variable; and no other has.
+/// Each setting that `--help` shows has a row in docs/settings.md, with its flag and its variable, under the heading that it has there; and
+/// no other has.
 #[test]
 fn every_setting_is_documented() {
     let help = Command::new(env!("CARGO_BIN_EXE_sessiond")).args(["serve", "--help"]).output().expect("run it");
@@ -380,6 +381,25 @@ fn every_setting_is_documented() {
     for variable in &variables {
         assert!(help.contains(variable.as_str()), "{variable}");
     }
+    let (mut grouped, mut heading) = (HashSet::new(), "");
+    for line in help.lines() {
+        if let Some(name) = line.strip_suffix(':').filter(|name| !name.starts_with(' ')) {
+            heading = name;
+        } else if let Some(flag) = line.strip_prefix("      --") {
+            grouped.insert((heading, flag.split([' ', '=', '[']).next().expect("a flag").to_owned()));
+        }
+    }
+    let (mut documented, mut heading) = (HashSet::new(), "");
+    for line in settings.lines() {
+        if let Some(name) = line.strip_prefix("## ") {
+            heading = name;
+        } else if let Some(row) = line.strip_prefix("| `--") {
+            let flags = row.split('|').next().expect("a cell").split(", ");
+            documented
+                .extend(flags.map(|flag| (heading, flag.trim().trim_matches('`').trim_start_matches("--").to_owned())));
+        }
+    }
+    assert_eq!(documented, grouped);
 }
 
 /// Every link from one document to another, or to a part of one, leads somewhere.

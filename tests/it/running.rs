@@ -498,6 +498,47 @@ async fn a_newer_schema_is_served(place: Place) {
     Server::start(&place.url(), &["--no-migrate"]).await.get(SESSION).await.expect(200);
 }
 
+/// `check` says what a start would, and makes, changes and serves nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_checked_without_a_start() {
+    let place = Place::sqlite();
+    let url = place.url();
+    let checked = async |args: &[&str], envs: &[(&str, &str)]| {
+        let output = Sessiond::run(&[&["check"], args].concat(), &[&[("DATABASE_URL", &*url)], envs].concat()).await;
+        let said = |bytes| String::from_utf8(bytes).expect("text");
+        (output.status.code(), said(output.stdout), said(output.stderr))
+    };
+    let right = (Some(0), "the settings can be used\n".to_owned(), String::new());
+    assert_eq!(checked(&[], &[]).await, right);
+    // Another process has the address, and that is none of its business.
+    let mut server = Server::start(&url, &[]).await;
+    let taken = server.process.base_url().await.replace("http://", "--listen=");
+    assert_eq!(checked(&[&taken], &[]).await, right);
+    drop(server);
+    for (args, says) in [
+        (&["--watch-heartbeat=80s"][..], "--idle-timeout"),
+        (&["--jwt-issuer=https://id.example.com"], "--jwt-audience"),
+        (&["--admin-key-file=/nowhere/key"], "/nowhere/key"),
+        (&["--log=info,sqlx=nonsense"], "--log"),
+        (&["--otlp-endpoint=x"], "--otlp-endpoint"),
+        (&["--database-connections=0"], "--database-connections"),
+        (&["--database", "--database-url=sqlite:///nowhere/at/all.db"], "/nowhere/at/all.db"),
+    ] {
+        let (status, out, log) = checked(args, &[]).await;
+        assert_eq!((status, &*out), (Some(2), ""), "{args:?}: {log}");
+        assert!(log.starts_with("error: ") && log.contains(says), "{args:?}: {log}");
+    }
+    // What a start warns of, or what the database alone knows.
+    let (status, out, _) = checked(&["--listen=0.0.0.0:0"], &[("SESSIOND_LISTNE", "x")]).await;
+    assert_eq!(status, Some(0), "{out}");
+    let [unknown, exposed, end] = out.lines().collect::<Vec<_>>()[..] else { panic!("{out}") };
+    assert!(unknown.starts_with("warning: ") && unknown.contains("SESSIOND_LISTNE"), "{out}");
+    assert!(exposed.starts_with("warning: ") && exposed.contains("--insecure-no-auth"), "{out}");
+    assert_eq!(end, "the settings can be used");
+    let whole = (Some(0), "the settings and the database can be used\n".to_owned(), String::new());
+    assert_eq!(checked(&["--database"], &[]).await, whole);
+}
+
 /// sqlx would log the value of a parameter that it does not know.
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_parameters_of_the_database_url_are_refused_by_name() {
