@@ -708,15 +708,31 @@ select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effec
     e.session_id = $3 and e.incarnation = $4 and e.id = $5 and s.app_name = $1 and s.user_id = $2 and s.id = $3
     and s.incarnation = $4;
 
+-- copying
+select e.sequence, e.effect from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and
+    e.incarnation = $4 and e.effect >= 0 and e.sequence > $5 and exists (select 1 from events l where
+    l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence = e.sequence
+    + 1 and l.commit_time = e.commit_time);
+
+-- copies
+select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.body, s.base_revision,
+    s.forked_revision, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from events e
+    cross join sessions s where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4
+    and e.sequence > $5 and e.sequence <= $6 and e.sequence > s.base_revision and e.commit_time = (select
+    l.commit_time from events l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and
+    l.incarnation = $4 and l.sequence = $5) and strpos(e.body, $7) > 0 and s.app_name = $1 and s.user_id = $2
+    and s.id = $3 and s.incarnation = $4;
+
 -- forks
 select l.id, cast(case when (l.expire_time is null or l.expire_time > ((extract(epoch from
     statement_timestamp()) * 1000000)::bigint + 0 * $7::bigint)) and exists (select 1 from events e where
     e.app_name = $1 and e.user_id = $2 and e.session_id = l.id and e.incarnation = l.incarnation and e.id = $4
-    and e.sequence = $5 and e.sequence > l.base_revision and e.commit_time = $6) then 1 else 0 end as bigint)
-    from unnest($3::text[]) as k(value) cross join lateral (select * from sessions l where l.app_name = $1 and
-    l.user_id = $2 and l.forked_from = k.value offset 0) as l union all select l.id, cast(0 as bigint) from
-    unnest($3::text[]) as k(value) cross join lateral (select * from removed_forks l where l.app_name = $1 and
-    l.user_id = $2 and l.forked_from = k.value offset 0) as l;
+    and e.sequence = $5 and e.sequence > l.base_revision and e.commit_time = $6) then 1 else 0 end as bigint),
+    cast(case when l.forked_revision >= $5 then 1 else 0 end as bigint) from unnest($3::text[]) as k(value)
+    cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = $2 and l.forked_from =
+    k.value offset 0) as l union all select l.id, cast(0 as bigint), cast(0 as bigint) from unnest($3::text[])
+    as k(value) cross join lateral (select * from removed_forks l where l.app_name = $1 and l.user_id = $2 and
+    l.forked_from = k.value offset 0) as l;
 
 -- is_original
 select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists
@@ -728,6 +744,18 @@ select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_
 -- of_request
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     sequence > $5 and sequence < $5 + 1000 and commit_time = $6 and user_revision = $7 and app_revision = $8;
+
+-- next_values
+select k.value, coalesce((select s.valid_from from session_spans s where s.app_name = $1 and s.user_id = $2 and
+    s.session_id = $3 and s.incarnation = $4 and s.key = k.value and s.valid_to > $6 and s.valid_from > $6
+    order by s.valid_to limit 1), (select s.revision from session_state s where s.app_name = $1 and s.user_id =
+    $2 and s.session_id = $3 and s.incarnation = $4 and s.key = k.value and s.revision > $6)) from
+    unnest($5::text[]) as k(value);
+
+-- bodies
+select l.sequence, l.body from unnest($5::bigint[]) as k(value) cross join lateral (select * from events l
+    where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence =
+    k.value offset 0) as l;
 
 -- empty
 update events set body = $6, redaction = $7, digest = $8 where app_name = $1 and user_id = $2 and session_id =
@@ -754,6 +782,9 @@ select redaction, sequence, commit_time, body from events where app_name = $1 an
     $3 and incarnation = $4 and redaction > $5 and redaction <= $6 and sequence <= $7 order by redaction limit
     0 + $8;
 
+-- bound_events
+update policies set events_per_session = $2 where app_name = $1;
+
 -- note_scrub
 insert into scrubs (app_name, count) values ($1, 1) on conflict (app_name) do update set count = scrubs.count +
     1;
@@ -763,6 +794,27 @@ select app_name, count from scrubs;
 
 -- scrubbed
 delete from scrubs where app_name = $1 and count = $2;
+
+-- user_next_changes
+select k.value, (select case when s.key = k.value then s.revision end from user_log s where s.app_name = $1 and
+    s.user_id = $2 and (s.key, s.revision) > (k.value, $3) order by s.key, s.revision limit 1) from
+    unnest($4::text[]) as k(value);
+
+-- app_next_changes
+select k.value, (select case when s.key = k.value then s.revision end from app_log s where s.app_name = $1 and
+    (s.key, s.revision) > (k.value, $2) order by s.key, s.revision limit 1) from unnest($3::text[]) as k(value);
+
+-- user_next_makers
+select k.value, e.body from unnest($3::text[]) as k(value) cross join lateral (select * from user_log l where
+    l.app_name = $1 and l.user_id = $2 and l.key = k.value and l.revision = $4 offset 0) as l left join lateral
+    (select * from events e where e.app_name = $1 and e.user_id = $2 and e.incarnation = l.incarnation and
+    e.sequence = l.sequence offset 0) as e on true;
+
+-- app_next_makers
+select k.value, e.body from unnest($2::text[]) as k(value) cross join lateral (select * from app_log l where
+    l.app_name = $1 and l.key = k.value and l.revision = $3 offset 0) as l left join lateral (select * from
+    events e where e.app_name = $1 and e.incarnation = l.incarnation and e.sequence = l.sequence offset 0) as e
+    on true;
 
 -- user_logged
 select key, value from user_log where app_name = $1 and user_id = $2 and revision = $3 and value is not null;
@@ -1539,6 +1591,9 @@ select id, app_name, subject, request, reference, block, blocked, request_time, 
     l.app_name = e.app_name and l.subject = e.subject and l.done_time is null and (l.request_time, l.id) <
     (e.request_time, e.id)) order by request_time, id limit 0 + $1;
 
+-- erasure_files
+select count(*) from blobs where app_name = $1 and erasure = $2 and versions = -1 and loose_since > 0;
+
 -- number_erasure
 insert into erasure_counts (app_name, count) values ($1, 1) on conflict (app_name) do update set count =
     erasure_counts.count + 1 returning count;
@@ -1605,6 +1660,12 @@ select tick, time, snapshot::text as snapshot from ticks where pg_snapshot_xmax(
 select tick, time, snapshot from (select tick, time, snapshot::text as snapshot from ticks where
     pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from
     ticks l order by l.tick desc limit 1) and tick >= $1 order by tick limit 0 + $2) as t order by tick desc
+    limit 1;
+
+-- feed_window_back
+select tick, time, snapshot from (select tick, time, snapshot::text as snapshot from ticks where
+    pg_snapshot_xmax(snapshot) <= pg_snapshot_xmax(pg_current_snapshot()) and epoch = (select l.epoch from
+    ticks l order by l.tick desc limit 1) and tick <= $1 order by tick desc limit 0 + $2) as t order by tick
     limit 1;
 
 -- feed_changes

@@ -23,6 +23,9 @@ use crate::store::open::{Original, original, wrong_pages};
 /// The name of a backup that is not whole yet.
 const PART: &str = "sessiond-backup.part";
 
+/// What the name of a copy ends with that has differences.
+const DIFFERS: &str = "-differs";
+
 /// Why there is no backup.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -32,9 +35,11 @@ pub enum Error {
     #[error("{0}")]
     File(String),
     #[error(
-        "the copy is not what its events say, or is damaged, so there is no backup: the same is wrong in the database"
+        "the copy is not what its events say, or is damaged, and so is the database; it is kept as {}, and counts as no backup: see \
+         \"Differences\" in docs/data.md",
+        .0.display()
     )]
-    Wrong,
+    Wrong(PathBuf),
 }
 
 impl From<StoreError> for Error {
@@ -48,8 +53,8 @@ type Result<T> = std::result::Result<T, Error>;
 /// Makes a backup, and calls `report` with its path, after what a verification of it says.
 ///
 /// # Errors
-/// There is no such database, or no such folder, or a file is there already; one of the files fails; the copy is wrong. Then there is
-/// no backup. Or earlier ones cannot be removed, which is said.
+/// There is no such database, or no such folder, or a file is there already; one of the files fails. Then there is no backup. The copy is
+/// wrong: then it has another name. Or earlier ones cannot be removed, which is said.
 pub async fn run(config: &Config, args: &BackupArgs, report: &mut (dyn FnMut(&str) + Send)) -> Result<()> {
     let limits = config.store_limits();
     let original = original(config.database_url.expose_secret(), limits).await?;
@@ -63,20 +68,25 @@ pub async fn run(config: &Config, args: &BackupArgs, report: &mut (dyn FnMut(&st
     // Nothing else runs here, so blocking I/O is fine.
     let part = Part::create(&file, &original)?;
     original.copy(part.name()?).await?;
-    if args.verify {
-        check(part.name()?, limits, report).await?;
+    if args.verify && !is_right(part.name()?, limits, report).await? {
+        // Worth more than none: of most of it nothing is wrong, and there may be no other copy.
+        let kept = part.keep_apart()?;
+        if let Some(keep) = args.keep {
+            remove_earlier(&args.file, &stem, &format!("{DIFFERS}.db"), keep as usize)?;
+        }
+        return Err(Error::Wrong(kept));
     }
     part.keep()?;
     report(&file.display().to_string());
-    args.keep.map_or(Ok(()), |keep| remove_earlier(&args.file, &stem, keep as usize))
+    args.keep.map_or(Ok(()), |keep| remove_earlier(&args.file, &stem, ".db", keep as usize))
 }
 
-async fn check(file: &str, limits: StoreLimits, report: &mut (dyn FnMut(&str) + Send)) -> Result<()> {
+async fn is_right(file: &str, limits: StoreLimits, report: &mut (dyn FnMut(&str) + Send)) -> Result<bool> {
     let pages = wrong_pages(Path::new(file)).await?;
     pages.iter().for_each(|line| report(&format!("pages: {line}")));
     let summary = verify::run(&Inspector::open_file(file, limits).await?, report).await?;
     report(&summary.to_string());
-    if pages.is_empty() && summary.differences == 0 { Ok(()) } else { Err(Error::Wrong) }
+    Ok(pages.is_empty() && summary.differences == 0)
 }
 
 /// A backup that is not whole yet, which goes unless it is kept.
@@ -114,6 +124,18 @@ impl Part {
     /// Its path, for SQLite.
     fn name(&self) -> Result<&str> {
         self.path.to_str().ok_or_else(|| Error::File(format!("{} is not UTF-8", self.path.display())))
+    }
+
+    /// Under a name that says that it has differences, and is not taken.
+    fn keep_apart(mut self) -> Result<PathBuf> {
+        let stem = self.to.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let ending = self.to.extension().map(|ending| format!(".{}", ending.display())).unwrap_or_default();
+        let named = |more: &str| self.to.with_file_name(format!("{stem}{more}{DIFFERS}{ending}"));
+        let to = Some(named("")).filter(|to| is_free(to).is_ok());
+        self.to = to.unwrap_or_else(|| named(&format!("-{}", SystemClock.now().to_name())));
+        let to = self.to.clone();
+        self.keep()?;
+        Ok(to)
     }
 
     fn keep(mut self) -> Result<()> {
@@ -185,10 +207,10 @@ fn locks(file: &File, path: &Path) -> io::Result<bool> {
     Ok(fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (held.dev(), held.ino())))
 }
 
-/// Removes what was named by [`run`] in the folder, but for the latest.
-fn remove_earlier(folder: &Path, stem: &str, keep: usize) -> Result<()> {
+/// Removes what was named by [`run`] in the folder with this ending, but for the latest.
+fn remove_earlier(folder: &Path, stem: &str, ending: &str, keep: usize) -> Result<()> {
     let is_made = |name: &str| {
-        let time = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".db"));
+        let time = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(ending));
         time.is_some_and(Micros::is_name)
     };
     let cannot = |error: io::Error| {

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use sha2::{Digest as _, Sha256};
+use tokio::time::{Duration, Instant};
 
 use crate::blobs::{BlobError, Blobs};
 use crate::config::Config;
@@ -42,6 +44,36 @@ impl fmt::Display for Summary {
     }
 }
 
+/// Tells on standard error, now and then, how far it is.
+struct Progress {
+    told: Instant,
+}
+
+impl Progress {
+    const EVERY: Duration = Duration::from_secs(10);
+
+    fn new(now: Instant) -> Self {
+        Self { told: now }
+    }
+
+    /// The line to write, if one is due. `doing`: what is being done, beside what was counted.
+    fn line(&mut self, now: Instant, summary: &Summary, doing: &str) -> Option<String> {
+        if now < self.told + Self::EVERY {
+            return None;
+        }
+        self.told = now;
+        let Summary { sessions, events, scopes, differences, .. } = summary;
+        Some(format!("{doing}: sessions={sessions} events={events} scopes={scopes} differences={differences} so far"))
+    }
+
+    fn tell(&mut self, summary: &Summary, doing: &str) {
+        if let Some(line) = self.line(Instant::now(), summary, doing) {
+            // A failure to write to standard error must not stop the command.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
+}
+
 /// Checks all sessions and all shared scopes, and that there are no orphans. Calls `report` with each line as it is
 /// found, never while a transaction is open. Data that is added or removed meanwhile may or may not be checked.
 ///
@@ -49,6 +81,7 @@ impl fmt::Display for Summary {
 /// The database fails. Reported differences remain valid.
 pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) -> Result<Summary, StoreError> {
     let mut summary = Summary::default();
+    let mut progress = Progress::new(Instant::now());
     let mut page = database.sessions(&SessionName::default()).await?;
     while let Some(last) = page.last() {
         for name in &page {
@@ -57,6 +90,7 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
                 summary.events += checked.events;
                 summary.tell(report, &session(name), &checked.findings);
             }
+            progress.tell(&summary, "comparing sessions with their events");
         }
         page = database.sessions(last).await?;
     }
@@ -71,6 +105,7 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
                 None => format!("app {}", segment(&next.app)),
             };
             summary.tell(report, &subject, &checked.findings);
+            progress.tell(&summary, "comparing shared state with its log");
             scope = next;
         }
     }
@@ -82,6 +117,7 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
                 summary.differences += 1;
                 report(&format!("{}: {what} of incarnation {number}, which is not there", session(name)));
             }
+            progress.tell(&summary, "looking for rows of sessions that are not there");
             page = database.incarnations(table, last).await?;
         }
     }
@@ -251,4 +287,21 @@ fn artifact(ArtifactKey { owner: of, name, .. }: &ArtifactKey) -> String {
 
 fn bytes(BlobName { app, user, id }: &BlobName) -> String {
     format!("user {}/{}: bytes {}", segment(app), segment(user), segment(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_how_far_it_is_now_and_then() {
+        let begun = Instant::now();
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        let (mut progress, summary) = (Progress::new(begun), Summary { sessions: 7, events: 9, ..Summary::default() });
+        assert_eq!(progress.line(after(9), &summary, "doing"), None);
+        let line = progress.line(after(10), &summary, "doing").unwrap();
+        assert_eq!(line, "doing: sessions=7 events=9 scopes=0 differences=0 so far");
+        assert_eq!(progress.line(after(19), &summary, "doing"), None);
+        assert!(progress.line(after(25), &summary, "doing").is_some());
+    }
 }

@@ -96,7 +96,7 @@ pub enum Command {
 pub struct BackupArgs {
     /// Where to write it; no such file may be there. With --keep: a folder
     pub file: PathBuf,
-    /// Check the copy as `sessiond verify` does, and its pages; exit status 1, and no backup, if anything is wrong
+    /// Check the copy as `sessiond verify` does, and its pages; if anything is wrong, exit status 1, and it is named ...-differs
     #[arg(long)]
     pub verify: bool,
     /// Name the backup by the database and the time, and remove all so named in the folder but for the latest N

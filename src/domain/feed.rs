@@ -199,6 +199,13 @@ pub enum FeedBegin {
     Behind(FeedPosition),
 }
 
+/// That there is nothing for a reader between the position that it was given and a later one. Nothing is added there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quiet {
+    pub position: FeedPosition,
+    pub through: FeedPosition,
+}
+
 /// The query of a reader.
 #[derive(Debug, Clone)]
 pub struct FeedQuery {
@@ -216,6 +223,12 @@ pub struct FeedQuery {
 }
 
 impl FeedQuery {
+    /// A text that two queries have in common if they look for the same.
+    pub fn looks_for(&self) -> String {
+        let Self { scope, apps, users, begin, kinds, .. } = self;
+        format!("{scope:?} {apps:?} {users:?} {begin:?} {kinds:?}")
+    }
+
     /// Whether changes of this kind and these names match.
     pub fn wants(&self, kind: ChangeKind, app: &AppName, user: Option<&UserId>) -> bool {
         self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
@@ -270,8 +283,11 @@ pub enum Content {
 pub enum FeedPage {
     Changes {
         changes: Vec<Change>,
-        /// The position after all of them.
+        /// The position after all of them. Without any it is the one that was asked with, or, to begin now, that of the last change: what
+        /// others write does not move it. Of one that is to go soon it is a later one.
         position: FeedPosition,
+        /// Where the search ended; no change is between both.
+        through: FeedPosition,
         /// There were no changes after it.
         up_to_date: bool,
     },

@@ -1,6 +1,7 @@
 //! Redaction: of an event there stays when, by whom and in which invocation it was, and as much of its changes as is asked for. The
 //! rest must not be read again (contract, section 14).
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 
 use uuid::Uuid;
@@ -11,8 +12,9 @@ use super::envelope::Fields;
 use super::event::{EventDraft, StoredEvent, named_versions, redaction_of};
 use super::guard::Guard;
 use super::ids::{EventId, SessionKey};
-use super::json::{Json, ObjectText};
+use super::json::{Json, ObjectText, RawJson};
 use super::lease::{LeaseHead, LeaseMark};
+use super::ops::Op;
 use super::rewind::derived_id;
 use super::scope::{Scope, split};
 use super::tag::Tag;
@@ -97,6 +99,8 @@ pub struct Redacted {
     /// The revision of the event that removes present values, if one was appended, and how many were appended in all sessions.
     pub revision: Option<i64>,
     pub appended: usize,
+    /// The keys, as the merged state shows them, whose next values operators made of what was removed: these stay.
+    pub carried_on: BTreeSet<String>,
     /// How many forks hold the event.
     pub forks: usize,
     /// Those of them in which it is still to be redacted.
@@ -164,7 +168,30 @@ pub fn touched(body: &str) -> HashSet<String> {
 fn removed(actions: Json<'_>) -> impl Iterator<Item = String> {
     let ops = actions.get("stateOps").and_then(Json::as_array).into_iter().flatten();
     ops.filter(|op| op.get("op").and_then(Json::as_str).as_deref() == Some("remove"))
-        .filter_map(|op| op.get("key").and_then(Json::as_str).map(std::borrow::Cow::into_owned))
+        .filter_map(|op| op.get("key").and_then(Json::as_str).map(Cow::into_owned))
+}
+
+/// Whether operators of an event make the value of a key, given as the merged state shows it, of one that was there before: whether it is
+/// another one than they make of nothing.
+pub fn builds_on(body: &str, key: &str) -> bool {
+    let Some(actions) = Json::trusted(body).get("actions") else { return false };
+    let Some(value) = actions.get("stateDelta").and_then(|delta| delta.get(key)) else { return false };
+    let (mut of_nothing, mut reads) = (None, false);
+    for op in actions.get("stateOps").and_then(Json::as_array).into_iter().flatten() {
+        if op.get("key").and_then(Json::as_str).as_deref() != Some(key) {
+            continue;
+        }
+        let name = op.get("op").and_then(Json::as_str).unwrap_or_default();
+        let Ok(op) = Op::parse(&name, op.get("value")) else { continue };
+        reads |= op.operand().is_some();
+        let made: Option<RawJson> = match op.apply(of_nothing.as_ref().map(RawJson::json)) {
+            Ok(made) => made.map(Cow::into_owned),
+            // Not of this type, so of something else.
+            Err(_) => return true,
+        };
+        of_nothing = made;
+    }
+    reads && of_nothing.is_none_or(|of_nothing| !of_nothing.json().same(value))
 }
 
 /// The member `redacted` of an event.
@@ -332,6 +359,26 @@ mod tests {
         );
         assert_eq!(touched(&body), ["gone", "k", "user:l"].map(str::to_owned).into());
         assert_eq!(touched(&removed), touched(&body));
+    }
+
+    #[test]
+    fn operators_make_a_value_of_what_was_there() {
+        let built = |delta: &str, ops: &str| {
+            builds_on(&format!(r#"{{"actions":{{"stateDelta":{delta},"stateOps":{ops}}}}}"#), "user:k")
+        };
+        let append = r#"[{"op":"append","key":"user:k","value":[2]}]"#;
+        assert!(built(r#"{"user:k":[1,2]}"#, append));
+        assert!(!built(r#"{"user:k":[2]}"#, append));
+        assert!(built(r#"{"user:k":{"a":1,"b":2}}"#, r#"[{"op":"merge","key":"user:k","value":{"b":2}}]"#));
+        assert!(!built(r#"{"user:k":{"b":2}}"#, r#"[{"op":"merge","key":"user:k","value":{"b":2}}]"#));
+        assert!(built(r#"{"user:k":3}"#, r#"[{"op":"increment","key":"user:k","value":1}]"#));
+        // It was set first, or another key was changed.
+        assert!(!built(r#"{"user:k":[7]}"#, r#"[{"op":"append","key":"k","value":[2]}]"#));
+        let set = r#"[{"op":"set","key":"user:k","value":[1]},{"op":"append","key":"user:k","value":[2]}]"#;
+        assert!(!built(r#"{"user:k":[1,2]}"#, set));
+        let removed = r#"[{"op":"append","key":"user:k","value":[2]},{"op":"remove","key":"user:k"}]"#;
+        assert!(!built("{}", removed));
+        assert!(!builds_on(r#"{"actions":{"stateDelta":{"user:k":1}}}"#, "user:k") && !builds_on("{}", "user:k"));
     }
 
     #[test]

@@ -206,6 +206,18 @@ pub fn taken_from(first: i64, hidden: &[(i64, i64)]) -> i64 {
     hidden.iter().fold(first, |from, &(after, last)| if last >= from { from.min(after + 1) } else { from })
 }
 
+/// The text that copies of an event have; `None` without an id, as a trimmed event is.
+pub fn copy_mark(body: &str) -> Option<String> {
+    let id = if body.is_empty() { None } else { Json::trusted(body).get("id") };
+    id.map(|id| format!("\"{COPY_OF}\":{}", id.text()))
+}
+
+/// Whether the event is a copy with that mark: its text may be there by chance.
+pub fn is_copy_marked(body: &str, mark: &str) -> bool {
+    let of = Json::trusted(body).get("customMetadata").and_then(|metadata| metadata.get(COPY_OF));
+    of.is_some_and(|of| mark.ends_with(of.text()) && mark.len() == COPY_OF.len() + 3 + of.text().len())
+}
+
 /// A copy of an event: its content, without its changes of state and the artifacts that it names.
 fn copy(event: &StoredEvent, id: EventId, now: Micros) -> Result<NewEvent, Rejected> {
     let source = Json::trusted(&event.body);
@@ -364,7 +376,11 @@ mod tests {
             ),
         ] {
             assert_eq!(copied(body), copy);
+            let mark = copy_mark(body).unwrap();
+            assert!(copy.contains(&mark) && is_copy_marked(copy, &mark));
+            assert!(!is_copy_marked(body, &mark) && !is_copy_marked(copy, &copy_mark(copy).unwrap()));
         }
+        assert_eq!(copy_mark(""), None);
         let seed = Uuid::from_u128(0x01a1_fe93_945e_721c_b540_140a_cfef_9a45);
         let ids: Vec<EventId> = (0..3_usize).map(|n| derived_id(seed, &n.to_be_bytes())).collect();
         assert!(ids[0] != ids[1] && ids[1] != ids[2]);

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::receipts::{PublicKey, Signer};
 use super::retry::{Repeat, Tried};
@@ -20,6 +21,9 @@ use crate::store::error::{Failure, StoreError};
 
 /// How many rows one read takes.
 const ROWS: usize = 1000;
+
+/// After which a reader that is still in the way is none of this process.
+const SETTLES: Duration = Duration::from_secs(1);
 
 /// The result of the replay of a ledger.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -152,21 +156,31 @@ impl Service {
 
     /// Signs the receipts of erasures whose rows are all removed; `false` if some wait for a reader of the file.
     pub(super) async fn finish_erasures(&self, deadline: Instant) -> std::result::Result<bool, StoreError> {
+        /// How often in a row this process's own reads may be in the way, which end within seconds.
+        const OWN: usize = 6;
         loop {
             let gone = self.store.erasures_to_finish(ROWS, deadline).await?;
             if gone.is_empty() {
                 self.erasures_wait(0);
                 return Ok(true);
             }
-            let left = match self.store.scrub(deadline).await? {
+            let mut scrubbed = self.store.scrub(deadline).await?;
+            if scrubbed == Scrubbed::Busy {
+                // A read that was given up may not have ended yet.
+                sleep(SETTLES).await;
+                scrubbed = self.store.scrub(deadline.max(Instant::now() + SETTLES)).await?;
+            }
+            let left = match scrubbed {
                 Scrubbed::Clean => None,
                 Scrubbed::Slack => Some(Left::Slack),
                 Scrubbed::Foreign => Some(Left::Foreign),
-                Scrubbed::Busy => {
+                Scrubbed::Occupied if self.occupied.fetch_add(1, Ordering::Relaxed) < OWN => return Ok(false),
+                Scrubbed::Busy | Scrubbed::Occupied => {
                     self.erasures_wait(gone.len());
                     return Ok(false);
                 }
             };
+            self.occupied.store(0, Ordering::Relaxed);
             self.erasures_wait(0);
             let (signer, salt) = (self.signer(deadline).await?, self.store.erasure_salt(deadline).await?);
             let (instance, key_id) = (instance(&salt), signer.public().id());
@@ -193,9 +207,20 @@ impl Service {
     }
 
     /// Why an erasure may still be running although its rows are removed.
-    pub fn why_erasures_wait(&self) -> Option<&'static str> {
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn why_it_waits(&self, erasure: &Erasure, deadline: Instant) -> Result<Option<&'static str>> {
+        if erasure.done_time.is_some() {
+            return Ok(None);
+        }
+        if self.read(deadline, || self.store.waits_for_files(&erasure.app, &erasure.id, deadline)).await? {
+            return Ok(Some(
+                "an artifact store does not remove files of the user, and is asked again every few minutes: the log says why",
+            ));
+        }
         let waits = self.erasures_wait.load(Ordering::Relaxed);
-        waits.then_some("a reader of the database file, such as a replicator or an open sqlite3, holds its log (-wal), where removed rows are still: end that reader")
+        Ok(waits.then_some("a reader of the database file, such as a replicator or an open sqlite3, holds its log (-wal), where removed rows are still: end that reader"))
     }
 
     /// Identifies this database among others, also after a restore.
@@ -208,7 +233,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Store`]; the erasures that were repeated before it stay.
-    pub async fn replay(&self, ledger: &[Erasing], limit: std::time::Duration) -> Result<Replayed> {
+    pub async fn replay(&self, ledger: &[Erasing], limit: Duration) -> Result<Replayed> {
         let deadline = || Instant::now() + limit;
         let mut replayed = Replayed::default();
         let mut users: HashMap<AppName, HashMap<Subject, UserKey>> = HashMap::new();
@@ -237,7 +262,7 @@ impl Service {
         Ok(replayed)
     }
 
-    async fn users_by_subject(&self, app: &AppName, limit: std::time::Duration) -> Result<HashMap<Subject, UserKey>> {
+    async fn users_by_subject(&self, app: &AppName, limit: Duration) -> Result<HashMap<Subject, UserKey>> {
         let mut found = HashMap::new();
         let mut after = String::new();
         loop {

@@ -10,7 +10,7 @@ use super::live::Live;
 use super::{Error, Reader, Result, Service};
 use crate::domain::erasure::Subject;
 use crate::domain::feed::Change;
-use crate::domain::feed::{FeedPage, FeedPosition, FeedQuery, FeedScope};
+use crate::domain::feed::{FeedPage, FeedPosition, FeedQuery, FeedScope, Quiet};
 use crate::domain::ids::UserKey;
 
 /// How long one request searches for changes that match its filter.
@@ -32,8 +32,10 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct Changes {
     /// Each change with the hash of its user, if it has one.
     pub changes: Vec<(Change, Option<Subject>)>,
-    /// The position after them.
+    /// The position after them; without any, the one that was asked with, or that of the last change.
     pub position: FeedPosition,
+    /// Where the search ended: a follower goes on there.
+    pub through: FeedPosition,
     /// There were no changes after it.
     pub up_to_date: bool,
 }
@@ -45,10 +47,14 @@ impl Reader {
     /// `FeedDisabled`; `FeedGone`, if the feed does not have the position, or no longer.
     pub async fn feed(&self, query: &FeedQuery, deadline: Instant) -> Result<Changes> {
         let until = deadline.min(Instant::now() + SEARCH);
-        match self.reads.feed(query, until, deadline).await? {
+        let known = self.silence.of(query);
+        match self.reads.feed(query, known, self.clock.now(), until, deadline).await? {
             FeedPage::Disabled => Err(Error::FeedDisabled),
             FeedPage::Gone { oldest } => Err(Error::FeedGone { oldest }),
-            FeedPage::Changes { changes, position, up_to_date } => {
+            FeedPage::Changes { changes, position, through, up_to_date } => {
+                if changes.is_empty() && up_to_date {
+                    self.silence.note(query, Quiet { position, through });
+                }
                 let salt = if changes.is_empty() { [0; 32] } else { self.reads.erasure_salt(deadline).await? };
                 let subject = |change: &Change| {
                     let user = change.user.clone()?;
@@ -56,7 +62,7 @@ impl Reader {
                 };
                 let changes = changes.into_iter().map(|change| (subject(&change), change));
                 let changes = changes.map(|(subject, change)| (change, subject)).collect();
-                Ok(Changes { changes, position, up_to_date })
+                Ok(Changes { changes, position, through, up_to_date })
             }
         }
     }

@@ -37,6 +37,7 @@ pub mod receipts;
 mod redact;
 mod retry;
 mod sessions;
+mod silence;
 mod state;
 mod sweep;
 mod trim;
@@ -44,7 +45,7 @@ mod views;
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use receipts::Signer;
 use tokio::sync::{Notify, OnceCell, Semaphore};
@@ -83,6 +84,7 @@ pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
+use silence::Silence;
 pub use state::{StateChange, StoredValue};
 
 /// Why a request failed. The error table maps it to HTTP.
@@ -204,6 +206,8 @@ pub struct Reader {
     blobs: Arc<dyn Blobs>,
     /// The sessions of which a view is to be kept.
     behind: Behind,
+    /// Of readers of the change feed.
+    silence: Silence,
 }
 
 /// All writes, and the reader.
@@ -218,6 +222,8 @@ pub struct Service {
     signer: OnceCell<Signer>,
     /// Waits for a reader of the file.
     erasures_wait: AtomicBool,
+    /// How often in a row its own readers were in the way.
+    occupied: AtomicUsize,
     /// Places of uploads that take the next part in while one is written.
     ahead: Arc<Semaphore>,
 }
@@ -263,9 +269,10 @@ impl Service {
         let now = reader.clock.clone();
         store.set_clock(Arc::new(move || now.now()));
         let (to_sweep, has_loose) = (Notify::new(), Notify::new());
-        let (signer, erasures_wait) = (OnceCell::new(), AtomicBool::new(false));
+        let signer = OnceCell::new();
+        let (erasures_wait, occupied) = (AtomicBool::new(false), AtomicUsize::new(0));
         let ahead = Arc::new(Semaphore::new(AHEAD));
-        Self { reader, store, to_sweep, has_loose, signer, erasures_wait, ahead }
+        Self { reader, store, to_sweep, has_loose, signer, erasures_wait, occupied, ahead }
     }
 
     /// Closes the database when nothing uses it any more.
@@ -283,7 +290,8 @@ impl Reader {
         blobs: Arc<dyn Blobs>,
     ) -> Self {
         let live = Arc::new(Live::new(reads.shape().is_shared()));
-        Self { reads, clock, limits, metrics, live, blobs, behind: Behind::default() }
+        let (behind, silence) = (Behind::default(), Silence::default());
+        Self { reads, clock, limits, metrics, live, blobs, behind, silence }
     }
 
     /// A reader over an empty store.

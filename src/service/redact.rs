@@ -24,7 +24,7 @@ impl Service {
         if apps.is_empty() {
             return Ok(true);
         }
-        if self.store.scrub(due()).await? == Scrubbed::Busy {
+        if matches!(self.store.scrub(due()).await?, Scrubbed::Busy | Scrubbed::Occupied) {
             return Ok(false);
         }
         for (app, count) in apps {
@@ -36,7 +36,7 @@ impl Service {
     /// Redacts an event, in its session and in all forks that hold it: in one transaction, if these are few.
     ///
     /// # Errors
-    /// `SessionNotFound`, `EventNotFound`, `Trimmed`, `Lease`, `LimitReached`, `RevisionMismatch`.
+    /// `SessionNotFound`, `EventNotFound`, `Trimmed`, `Lease`, `RevisionMismatch`.
     pub async fn redact(
         &self,
         key: SessionKey,
@@ -49,17 +49,18 @@ impl Service {
         let (removal_id, now) = (self.clock.fresh_id(), self.clock.now());
         let time = self.time(deadline).await?;
         let mut redaction = Redaction { key, event, draft, guard, removal_id, time, now, forks, done };
-        let mut revision = None;
+        let (mut revision, mut carried_on) = (None, BTreeSet::new());
         loop {
             let redact = |_| self.store.redact(&redaction, deadline);
             match self.transact(Repeat::Safe, deadline, redact).await?.value {
                 Step::Wider(forks) => redaction.forks = forks,
-                Step::Done(redacted) => {
+                Step::Done(mut redacted) => {
                     self.metrics.appended(redacted.appended);
                     revision = revision.or(redacted.revision);
+                    carried_on.append(&mut redacted.carried_on);
                     if redacted.left.is_empty() {
                         self.to_sweep.notify_one();
-                        return Ok(Redacted { revision, ..redacted });
+                        return Ok(Redacted { revision, carried_on, ..redacted });
                     }
                     let next = redacted.left.into_iter().take(FORKS_AT_ONCE).collect();
                     redaction.done.extend(std::mem::replace(&mut redaction.forks, next));

@@ -57,6 +57,7 @@ impl Service {
                 self.prune_feed(limit).await?;
                 let is_scrubbed = self.scrub_redacted(limit).await?;
                 let is_finished = self.finish_erasures(Instant::now() + limit).await?;
+                self.store.settle(Instant::now() + limit).await?;
                 Ok::<_, StoreError>((is_done, is_scrubbed && is_finished))
             };
             let swept = swept.await;

@@ -51,6 +51,11 @@ pub trait Database: Send + Sync + 'static {
     fn writers(&self) -> usize;
     /// Overwrites what was removed by now wherever this process can reach it: in its files.
     fn scrub(&self) -> impl Future<Output = Result<Scrubbed>> + Send;
+    /// Moves what was written to where it stays, if nothing was written since the last call: a server that is idle leaves nothing
+    /// elsewhere.
+    fn settle(&self) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
+    }
     /// Sets the clock of a database that has none of its own. Only the first call counts.
     fn set_clock(&self, _now: Now) {}
     fn limits(&self) -> StoreLimits;
@@ -220,7 +225,9 @@ pub enum Scrubbed {
     Slack,
     /// All that the database keeps for itself: its files are not this process's.
     Foreign,
-    /// A reader is in the way: to be tried again.
+    /// Readers of this process are in the way: to be tried again.
+    Occupied,
+    /// A reader of another program is in the way: to be tried again.
     Busy,
 }
 
@@ -252,8 +259,10 @@ pub enum Standby {
     Awaited,
     /// There is one, and commits do not wait for it: it may lack what was acknowledged last.
     NotAwaited,
-    /// Nobody can tell, as the server takes no writes: `default_transaction_read_only` is on.
+    /// Nobody can tell, as the server takes no writes: `default_transaction_read_only` is on, or its transaction ids are used up.
     ReadOnly,
+    /// The last write failed for want of space.
+    Full,
 }
 
 /// The clock of a database.

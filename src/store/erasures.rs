@@ -39,6 +39,9 @@ pub trait Reads: Send + Sync {
     /// Up to `limit` erasures of which no row is left, and that are not finished.
     async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>>;
 
+    /// Whether files of an erasure are left that an artifact store did not remove when it was asked.
+    async fn waits_for_files(&self, app: &AppName, id: &str, deadline: Instant) -> Result<bool>;
+
     /// The apps that had erasures, and how many.
     async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>>;
 }
@@ -83,6 +86,10 @@ impl<B: Backend> Reads for Transactions<B> {
 
     async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
         self.runner.across_apps(deadline).one_statement(async |tx| to_finish(tx, limit).await).await
+    }
+
+    async fn waits_for_files(&self, app: &AppName, id: &str, deadline: Instant) -> Result<bool> {
+        self.runner.of(app, deadline).one_statement(async |tx| waits_for_files(tx, app, id).await).await
     }
 
     async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
@@ -319,6 +326,11 @@ pub async fn to_finish<X: Tx>(tx: &mut X, limit: usize) -> Result<Vec<Erasure>> 
     all(tx, query).await
 }
 
+async fn waits_for_files<X: Tx>(tx: &mut X, app: &AppName, id: &str) -> Result<bool> {
+    let (count,): (i64,) = one(tx, Query::new(&Statements::of(tx).erasure_files).app(app).bind(id)).await?;
+    Ok(count > 0)
+}
+
 async fn all<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<Vec<Erasure>> {
     let rows: Vec<ErasureRow> = tx.fetch(query).await?;
     rows.into_iter().map(Erasure::try_from).collect()
@@ -412,6 +424,8 @@ statements! { words,
              and l.done_time is null and (l.request_time, l.id) < (e.request_time, e.id)) \
          order by request_time, id limit 0 + $1"
     ),
+    /// How many blobs of the erasure `$2` were claimed and put off: see `artifacts::blobs`.
+    erasure_files: "select count(*) from blobs where app_name = $1 and erasure = $2 and versions = -1 and loose_since > 0",
     /// The next number of an erasure of the app.
     number_erasure: "insert into erasure_counts (app_name, count) values ($1, 1) \
                      on conflict (app_name) do update set count = erasure_counts.count + 1 returning count",

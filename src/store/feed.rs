@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use crate::domain::event::StoredEvent;
 use crate::domain::feed::{
-    Change, ChangeKind, Content, FeedBegin, FeedKey, FeedPage, FeedPlace, FeedQuery, FeedScope, Tick,
+    Change, ChangeKind, Content, FeedBegin, FeedKey, FeedPage, FeedPlace, FeedPosition, FeedQuery, FeedScope, Quiet,
+    Tick,
 };
 use crate::domain::ids::{AppName, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
@@ -29,8 +30,16 @@ pub trait Reads: Send + Sync {
     /// Whether changes are recorded for the feed.
     fn feeds(&self) -> bool;
 
-    /// Reads the change feed. It searches for changes that the query wants until `until` at the longest.
-    async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage>;
+    /// Reads the change feed. It searches for changes that the query wants until `until` at the longest; `known` says of what the query
+    /// begins with where it need not search again. `now` is the process's time.
+    async fn feed(
+        &self,
+        query: &FeedQuery,
+        known: Option<Quiet>,
+        now: Micros,
+        until: Instant,
+        deadline: Instant,
+    ) -> Result<FeedPage>;
 }
 
 #[async_trait]
@@ -53,13 +62,24 @@ impl<B: Backend> Reads for Transactions<B> {
         self.runner.database().feeds()
     }
 
-    async fn feed(&self, query: &FeedQuery, until: Instant, deadline: Instant) -> Result<FeedPage> {
+    async fn feed(
+        &self,
+        query: &FeedQuery,
+        known: Option<Quiet>,
+        now: Micros,
+        until: Instant,
+        deadline: Instant,
+    ) -> Result<FeedPage> {
         if !self.feeds() {
             return Ok(FeedPage::Disabled);
         }
+        let kept = i64::try_from(self.runner.database().limits().feed.as_micros()).unwrap_or(i64::MAX);
         let call = self.runner.across_apps(deadline);
         let key = FeedKey::of(self.salt(&call).await?);
-        let page = async |tx: &mut B::Tx| page(tx, query, &key, until).await;
+        let page = async |tx: &mut B::Tx| {
+            let search = Search { query, key: &key, oldest: oldest(tx).await?, latest: latest(tx).await?, until };
+            search.page(tx, known, Micros(now.0.saturating_sub(kept / 2))).await
+        };
         call.read(page).await
     }
 }
@@ -83,54 +103,132 @@ impl<B: Backend> Writes for Transactions<B> {
 /// How many changes one statement reads at most that the reader may not want.
 const LOOK: usize = 1000;
 
-/// A page. It may be empty and not be up to date: the changes that one transaction reads before `until` had none for this reader.
-pub async fn page<X: Tx>(tx: &mut X, query: &FeedQuery, key: &FeedKey, until: Instant) -> Result<FeedPage> {
-    let lacking = || StoreError::new(Cause::Unavailable, "the change feed is not ready yet");
-    let oldest = oldest_tick(tx).await?.ok_or_else(lacking)?;
-    let latest = latest_tick(tx).await?.ok_or_else(lacking)?;
-    let mut place = match &query.begin {
-        FeedBegin::Start => oldest.end(),
-        FeedBegin::Now => latest.end(),
-        FeedBegin::Behind(position) => {
-            let gone = || Ok(FeedPage::Gone { oldest: key.seal(&oldest.end()) });
-            let Some(place) = key.open(position) else { return gone() };
-            let tick = tick_of(tx, place.tick).await?;
-            // Changes up to the end of the oldest tick are not kept.
-            let is_pruned = place.row.is_some() && place.tick == oldest.number;
-            if is_pruned || tick.is_none_or(|tick| tick.proof() != place.proof) {
-                return gone();
+/// A search for the changes of a page, within what the feed has.
+struct Search<'a> {
+    query: &'a FeedQuery,
+    key: &'a FeedKey,
+    oldest: Tick,
+    latest: Tick,
+    /// When it ends, found or not.
+    until: Instant,
+}
+
+impl Search<'_> {
+    /// A page. It may be empty and not be up to date: the changes that one transaction reads before `until` had none for this reader. A
+    /// position of a tick that is older than `aging` is given to nobody who can have a later one.
+    async fn page<X: Tx>(&self, tx: &mut X, known: Option<Quiet>, aging: Micros) -> Result<FeedPage> {
+        let Self { query, key, .. } = *self;
+        let known = match known {
+            Some(Quiet { position, through }) => self.held(tx, &through).await?.map(|(place, _)| (position, place)),
+            None => None,
+        };
+        // The position to give back if there is nothing, and where to look.
+        let (mut quiet, mut place) = match &query.begin {
+            FeedBegin::Start => (key.seal(&self.oldest.end()), self.oldest.end()),
+            FeedBegin::Behind(position) => {
+                let Some((place, _)) = self.held(tx, position).await? else {
+                    return Ok(FeedPage::Gone { oldest: key.seal(&self.oldest.end()) });
+                };
+                known.unwrap_or((*position, place))
             }
-            place
-        }
-    };
-    let mut changes: Vec<Change> = Vec::new();
-    let mut bytes = 0;
-    let (mut ticks, most_ticks) = windows(tx, &query.scope);
-    loop {
-        let window = last_of_window(tx, place.tick, ticks).await?.ok_or_else(lacking)?;
-        let limit = LOOK.min(query.max_rows.saturating_mul(4));
-        let (found, is_all) = changes_after(tx, &query.scope, &place, window.number, limit, key).await?;
-        for (behind, mut change) in found {
-            if query.wants(change.kind, &change.app, change.user.as_ref()) {
-                if changes.len() == query.max_rows || bytes > query.max_bytes {
-                    return Ok(FeedPage::Changes { changes, position: key.seal(&place), up_to_date: false });
+            FeedBegin::Now => match known {
+                Some(known) => known,
+                None => (self.last(tx).await?, self.latest.end()),
+            },
+        };
+        let mut changes: Vec<Change> = Vec::new();
+        let mut bytes = 0;
+        let (mut ticks, most_ticks) = windows(tx, &query.scope);
+        let up_to_date = 'search: loop {
+            let window = last_of_window(tx, place.tick, ticks).await?.ok_or_else(lacking)?;
+            let limit = LOOK.min(query.max_rows.saturating_mul(4));
+            let (found, is_all) = changes_after(tx, &query.scope, &place, window.number, limit, key).await?;
+            for (behind, mut change) in found {
+                if query.wants(change.kind, &change.app, change.user.as_ref()) {
+                    if changes.len() == query.max_rows || bytes > query.max_bytes {
+                        break 'search false;
+                    }
+                    quiet = change.position;
+                    if query.begin != FeedBegin::Now {
+                        if query.with_content {
+                            bytes += fill(tx, &mut change).await?;
+                        }
+                        changes.push(change);
+                    }
                 }
-                if query.with_content {
-                    bytes += fill(tx, &mut change).await?;
-                }
-                changes.push(change);
+                place = behind;
             }
-            place = behind;
-        }
-        if is_all {
-            place = window.end();
+            if is_all {
+                place = window.end();
+                ticks = (ticks * 4).min(most_ticks);
+            }
+            let up_to_date = is_all && window.number == self.latest.number;
+            if up_to_date || changes.len() == query.max_rows || Instant::now() >= self.until {
+                break up_to_date;
+            }
+        };
+        // What is now needs no search.
+        let is_cut = !up_to_date && query.begin == FeedBegin::Now;
+        let through = key.seal(&if is_cut { self.latest.end() } else { place });
+        let position = match (changes.is_empty(), up_to_date) {
+            (false, _) => quiet,
+            // Whoever asks again does not search this part again.
+            (true, false) => through,
+            (true, true) => match self.held(tx, &quiet).await? {
+                Some((_, tick)) if tick.time >= aging => quiet,
+                _ => through,
+            },
+        };
+        Ok(FeedPage::Changes { changes, position, through, up_to_date: up_to_date || is_cut })
+    }
+
+    /// The place of a position and its tick, if the feed has what is behind it.
+    async fn held<X: Tx>(&self, tx: &mut X, position: &FeedPosition) -> Result<Option<(FeedPlace, Tick)>> {
+        let Some(place) = self.key.open(position) else { return Ok(None) };
+        // Changes up to the end of the oldest tick are not kept.
+        let is_pruned = place.row.is_some() && place.tick == self.oldest.number;
+        let tick = tick_of(tx, place.tick).await?.filter(|tick| !is_pruned && tick.proof() == place.proof);
+        Ok(tick.map(|tick| (place, tick)))
+    }
+
+    /// The position of the last change that the reader may see, or of the oldest tick if there is none; the latest, if that takes too long
+    /// to find out.
+    async fn last<X: Tx>(&self, tx: &mut X) -> Result<FeedPosition> {
+        let Self { query, key, oldest, latest, until } = self;
+        let (mut ticks, most_ticks) = windows(tx, &query.scope);
+        let mut end = latest.clone();
+        loop {
+            let begin = first_of_window(tx, end.number, ticks + 1).await?.ok_or_else(lacking)?;
+            let (mut place, mut last) = (begin.end(), None);
+            loop {
+                let (found, is_all) = changes_after(tx, &query.scope, &place, end.number, LOOK, key).await?;
+                for (behind, change) in found {
+                    if query.wants(change.kind, &change.app, change.user.as_ref()) {
+                        last = Some(change.position);
+                    }
+                    place = behind;
+                }
+                if is_all {
+                    break;
+                }
+            }
+            if let Some(last) = last {
+                return Ok(last);
+            }
+            if begin.number == end.number || begin.number == oldest.number {
+                return Ok(key.seal(&oldest.end()));
+            }
+            if Instant::now() >= *until {
+                return Ok(key.seal(&latest.end()));
+            }
+            end = begin;
             ticks = (ticks * 4).min(most_ticks);
         }
-        let up_to_date = is_all && window.number == latest.number;
-        if up_to_date || changes.len() == query.max_rows || Instant::now() >= until {
-            return Ok(FeedPage::Changes { changes, position: key.seal(&place), up_to_date });
-        }
     }
+}
+
+fn lacking() -> StoreError {
+    StoreError::new(Cause::Unavailable, "the change feed is not ready yet")
 }
 
 /// Reads the content of a change. Returns how many bytes it has.
@@ -220,8 +318,13 @@ async fn tick_of(tx: &mut impl Tx, number: i64) -> Result<Option<Tick>> {
 }
 
 /// The oldest tick; nothing is kept of what is before its end.
-async fn oldest_tick(tx: &mut impl Tx) -> Result<Option<Tick>> {
-    Ok(at_most_one::<TickRow>(tx, Query::new(&Statements::of(tx).feed_oldest)).await?.map(Tick::from))
+async fn oldest(tx: &mut impl Tx) -> Result<Tick> {
+    let oldest: Option<TickRow> = at_most_one(tx, Query::new(&Statements::of(tx).feed_oldest)).await?;
+    oldest.map(Tick::from).ok_or_else(lacking)
+}
+
+async fn latest(tx: &mut impl Tx) -> Result<Tick> {
+    latest_tick(tx).await?.ok_or_else(lacking)
 }
 
 async fn latest_tick(tx: &mut impl Tx) -> Result<Option<Tick>> {
@@ -237,6 +340,12 @@ fn windows(tx: &mut impl Tx, scope: &FeedScope) -> (i64, i64) {
 /// The last of so many ticks from one on.
 async fn last_of_window(tx: &mut impl Tx, from: i64, ticks: i64) -> Result<Option<Tick>> {
     let query = Query::new(&Statements::of(tx).feed_window).bind(from).bind(ticks);
+    Ok(at_most_one::<TickRow>(tx, query).await?.map(Tick::from))
+}
+
+/// The first of so many ticks up to one.
+async fn first_of_window(tx: &mut impl Tx, to: i64, ticks: i64) -> Result<Option<Tick>> {
+    let query = Query::new(&Statements::of(tx).feed_window_back).bind(to).bind(ticks);
     Ok(at_most_one::<TickRow>(tx, query).await?.map(Tick::from))
 }
 
@@ -310,6 +419,14 @@ statements! { words,
     feed_window: format!(
         "select tick, time, snapshot from (select {} {} and {tick} >= $1 order by {tick} limit 0 + $2) as t \
          order by tick desc limit 1",
+        words.feed.ticks,
+        words.feed.valid,
+        tick = tick_column(words)
+    ),
+    /// The first of `$2` ticks up to `$1`.
+    feed_window_back: format!(
+        "select tick, time, snapshot from (select {} {} and {tick} <= $1 order by {tick} desc limit 0 + $2) as t \
+         order by tick limit 1",
         words.feed.ticks,
         words.feed.valid,
         tick = tick_column(words)

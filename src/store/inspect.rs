@@ -15,6 +15,7 @@ use super::migrations::{POSTGRES, SQLITE, all_applied};
 use super::postgres::{self, PgTx};
 use super::sql::filter::plain_text;
 use super::sql::query::{Query, Row, Sql as _, row};
+use super::sql::words::Words;
 use super::sqlite::{self, SqliteTx};
 use super::url::DatabaseUrl;
 use crate::domain::query::UPDATE_BUCKET;
@@ -29,6 +30,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// Limits of a page. A first row larger than `PAGE_BYTES` is still returned.
 const PAGE_ROWS: i64 = 500;
 const PAGE_BYTES: i64 = 1 << 20;
+
+/// How many rows one statement looks through for their incarnations, or all of one.
+const SCANNED_ROWS: i64 = 5000;
 
 /// The time limit of one page. Reads wait for no lock, so only a database that went silent exceeds it.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -283,7 +287,7 @@ impl Inspector {
         let mut found: Vec<Incarnation> = Vec::new();
         while found.len() < PAGE_ROWS as usize {
             let number = found.last().unwrap_or(after).number;
-            // All rows of each, as no index has the names that stand beside its number.
+            // All rows of each, as no index has the names that stand beside its number: those of many short ones together.
             let query = Query::new(
                 "select i.app_name, i.user_id, i.session_id, i.incarnation, cast(case \
                    when exists (select 1 from sessions s where s.app_name = i.app_name and s.user_id = i.user_id \
@@ -296,11 +300,15 @@ impl Inspector {
                  from (select distinct app_name, user_id, session_id, incarnation from ",
             )
             .sql(table)
-            .sql(" where incarnation = (select incarnation from ")
+            .sql(" where incarnation > ")
+            .arg(number)
+            .sql(" and incarnation <= (select max(incarnation) from (select incarnation from ")
             .sql(table)
             .sql(" where incarnation > ")
             .arg(number)
-            .sql(" order by incarnation limit 1)) as i order by i.app_name, i.user_id, i.session_id");
+            .sql(" order by incarnation limit ")
+            .arg(SCANNED_ROWS)
+            .sql(") as page)) as i order by i.incarnation, i.app_name, i.user_id, i.session_id");
             let rows: Vec<(String, String, String, i64, i64)> = snapshot.rows(query).await?;
             if rows.is_empty() {
                 break;
@@ -553,15 +561,17 @@ impl Snapshot {
         let mut check = SessionCheck::new(row);
         let (mut events, mut after) = (0, i64::MIN);
         loop {
-            let page = self.events(name, incarnation, after).await?;
-            let Some(last) = page.last() else { break };
-            after = last.sequence;
+            let (page, is_last) = self.events(name, incarnation, after).await?;
+            after = page.last().map_or(after, |last| last.sequence);
             events += page.len() as u64;
             for event in &page {
                 check.event(event);
                 if let Some(wanted) = check.wanted_if_full() {
                     self.look_up(name, incarnation, &mut check, &wanted).await?;
                 }
+            }
+            if is_last {
+                break;
             }
         }
         check.end_of_events();
@@ -570,12 +580,14 @@ impl Snapshot {
 
         let mut after: Option<String> = None;
         loop {
-            let page = self.state(name, incarnation, after.as_deref()).await?;
+            let (page, is_last) = self.state(name, incarnation, after.as_deref()).await?;
             for (key, value, revision) in &page {
                 check.state(key, value, *revision);
             }
-            let Some((last, ..)) = page.into_iter().next_back() else { break };
-            after = Some(last);
+            if is_last {
+                break;
+            }
+            after = page.into_iter().next_back().map(|(last, ..)| last);
         }
         let spans = Query::new("select count(*) from session_spans where ")
             .incarnation("", name, incarnation)
@@ -636,8 +648,10 @@ impl Snapshot {
             }
             let page: Vec<(String, i64, i64)> = self.rows(query.sql(" order by name limit ").arg(PAGE_ROWS)).await?;
             page.iter().for_each(|(name, version, revision)| check.named(name, *version, *revision));
-            let Some((last, ..)) = page.into_iter().next_back() else { break };
-            after = Some(last);
+            if (page.len() as i64) < PAGE_ROWS {
+                break;
+            }
+            after = page.into_iter().next_back().map(|(last, ..)| last);
         }
         Ok(spans)
     }
@@ -650,12 +664,13 @@ impl Snapshot {
     ) -> Result<Vec<NamedSpan>> {
         let mut found = Vec::with_capacity(wanted.len());
         for some in wanted.chunks(PAGE_ROWS as usize) {
-            let query = Query::wanted("node, name", some.iter().map(|span| (span.node, &*span.name)))
-                .sql(
-                    "select t.node, t.name, t.valid_from, t.valid_to, t.version from k cross join artifact_spans t \
-                      where t.node = k.node and t.name = k.name and ",
-                )
-                .incarnation("t.", name, incarnation);
+            let query = Query::wanted("node, name", some.iter().map(|span| (span.node, &*span.name)));
+            let query = self.looked_up(
+                query.sql("select l.node, l.name, l.valid_from, l.valid_to, l.version from k "),
+                ("artifact_spans", "l.node = k.node and l.name = k.name"),
+                &[("session_id", &*name.session), ("user_id", &*name.user), ("app_name", &*name.app)],
+                Some(incarnation),
+            );
             let rows: Vec<(i64, String, i64, i64, i64)> = self.rows(query).await?;
             found.extend(rows.into_iter().map(|(node, name, from, to, version)| NamedSpan {
                 node,
@@ -668,29 +683,35 @@ impl Snapshot {
         Ok(found)
     }
 
-    async fn events(&mut self, name: &SessionName, incarnation: i64, after: i64) -> Result<Vec<EventRow>> {
+    /// A page, and whether it is the last one.
+    async fn events(&mut self, name: &SessionName, incarnation: i64, after: i64) -> Result<(Vec<EventRow>, bool)> {
         // The sizes first, without the bodies; then the bodies that fit.
+        // One by one, as a join may go through all events of the session for each page.
         let query = Query::new(
-            "select e.sequence, e.id, e.event_time, e.author, e.invocation_id, e.branch, e.user_revision, \
-               e.app_revision, e.effect, e.digest, e.body \
-             from (select sequence, sum(size) over (order by sequence) as size_so_far, \
-                     row_number() over (order by sequence) as place \
-                   from (select sequence, octet_length(body) as size from events where ",
+            "select sequence, id, event_time, author, invocation_id, branch, user_revision, app_revision, effect, digest, \
+               (select e.body from events e where ",
+        )
+        .incarnation("e.", name, incarnation)
+        .sql(
+            " and e.sequence = sized.sequence) as body, total \
+             from (select page.*, sum(size) over (order by sequence) as size_so_far, \
+                     row_number() over (order by sequence) as place, count(*) over () as total \
+                   from (select sequence, id, event_time, author, invocation_id, branch, user_revision, app_revision, effect, \
+                           digest, octet_length(body) as size from events where ",
         )
         .incarnation("", name, incarnation)
         .sql(" and sequence > ")
         .arg(after)
         .sql(" order by sequence limit ")
         .arg(PAGE_ROWS)
-        .sql(") as page) as sized join events e on ")
-        .incarnation("e.", name, incarnation)
-        .sql(" and e.sequence = sized.sequence where sized.size_so_far <= ")
+        .sql(") as page) as sized where size_so_far <= ")
         .arg(PAGE_BYTES)
-        .sql(" or sized.place = 1 order by e.sequence");
-        type Row = (i64, String, i64, String, String, Option<String>, i64, i64, Option<i64>, Vec<u8>, String);
+        .sql(" or place = 1 order by sequence");
+        type Row = (i64, String, i64, String, String, Option<String>, i64, i64, Option<i64>, Vec<u8>, String, i64);
         let rows: Vec<Row> = self.rows(query).await?;
+        let is_last = rows.first().is_none_or(|row| row.11 < PAGE_ROWS && row.11 == rows.len() as i64);
         let event =
-            |(sequence, id, time, author, invocation_id, branch, user, app, effect, digest, body): Row| EventRow {
+            |(sequence, id, time, author, invocation_id, branch, user, app, effect, digest, body, _): Row| EventRow {
                 sequence,
                 id,
                 event_time: Micros(time),
@@ -702,33 +723,37 @@ impl Snapshot {
                 digest,
                 body,
             };
-        Ok(rows.into_iter().map(event).collect())
+        Ok((rows.into_iter().map(event).collect(), is_last))
     }
 
+    /// A page, and whether it is the last one.
     async fn state(
         &mut self,
         name: &SessionName,
         incarnation: i64,
         after: Option<&str>,
-    ) -> Result<Vec<(String, String, i64)>> {
-        let mut query = Query::new(
-            "select t.key, t.value, t.revision \
-             from (select key, sum(size) over (order by key) as size_so_far, row_number() over (order by key) as place \
-                   from (select key, octet_length(value) as size from session_state where ",
-        )
-        .incarnation("", name, incarnation);
+    ) -> Result<(Vec<(String, String, i64)>, bool)> {
+        let mut query = Query::new("select key, (select t.value from session_state t where ")
+            .incarnation("t.", name, incarnation)
+            .sql(
+                " and t.key = sized.key) as value, revision, total \
+                 from (select key, revision, sum(size) over (order by key) as size_so_far, row_number() over (order by key) as place, \
+                         count(*) over () as total \
+                       from (select key, revision, octet_length(value) as size from session_state where ",
+            )
+            .incarnation("", name, incarnation);
         if let Some(after) = after {
             query = query.sql(" and key > ").arg(after);
         }
         let query = query
             .sql(" order by key limit ")
             .arg(PAGE_ROWS)
-            .sql(") as page) as sized join session_state t on ")
-            .incarnation("t.", name, incarnation)
-            .sql(" and t.key = sized.key where sized.size_so_far <= ")
+            .sql(") as page) as sized where size_so_far <= ")
             .arg(PAGE_BYTES)
-            .sql(" or sized.place = 1 order by t.key");
-        self.rows(query).await
+            .sql(" or place = 1 order by key");
+        let rows: Vec<(String, String, i64, i64)> = self.rows(query).await?;
+        let is_last = rows.first().is_none_or(|row| row.3 < PAGE_ROWS && row.3 == rows.len() as i64);
+        Ok((rows.into_iter().map(|(key, value, revision, _)| (key, value, revision)).collect(), is_last))
     }
 
     async fn look_up(
@@ -750,12 +775,13 @@ impl Snapshot {
     async fn session_spans(&mut self, name: &SessionName, incarnation: i64, wanted: &[Span]) -> Result<Vec<Span>> {
         let mut found = Vec::with_capacity(wanted.len());
         for some in wanted.chunks(PAGE_ROWS as usize) {
-            let query = Query::wanted("node, key", some.iter().map(|span| (span.node, &*span.key)))
-                .sql(
-                    "select t.node, t.key, t.valid_from, t.valid_to, t.value from k cross join session_spans t \
-                      where t.node = k.node and t.key = k.key and ",
-                )
-                .incarnation("t.", name, incarnation);
+            let query = Query::wanted("node, key", some.iter().map(|span| (span.node, &*span.key)));
+            let query = self.looked_up(
+                query.sql("select l.node, l.key, l.valid_from, l.valid_to, l.value from k "),
+                ("session_spans", "l.node = k.node and l.key = k.key"),
+                &[("session_id", &*name.session), ("user_id", &*name.user), ("app_name", &*name.app)],
+                Some(incarnation),
+            );
             let rows: Vec<(i64, String, i64, i64, String)> = self.rows(query).await?;
             found.extend(rows.into_iter().map(|(node, key, from, to, value)| Span {
                 node,
@@ -771,10 +797,13 @@ impl Snapshot {
     async fn log_values(&mut self, scope: &ScopeName, wanted: &[Logged]) -> Result<Vec<LogValue>> {
         let mut found = Vec::with_capacity(wanted.len());
         for some in wanted.chunks(PAGE_ROWS as usize) {
-            let query = Query::wanted("revision, key", some.iter().map(|logged| (logged.revision, &*logged.key)))
-                .sql("select t.key, t.revision, t.value from k cross join ")
-                .sql(&format!("{} t where t.key = k.key and t.revision = k.revision and ", scope.table("log")))
-                .scope("t.", scope);
+            let query = Query::wanted("revision, key", some.iter().map(|logged| (logged.revision, &*logged.key)));
+            let query = self.looked_up(
+                query.sql("select l.key, l.revision, l.value from k "),
+                (&scope.table("log"), "l.key = k.key and l.revision = k.revision"),
+                &scope.columns(),
+                None,
+            );
             let rows: Vec<(String, i64, Option<String>)> = self.rows(query).await?;
             found.extend(rows.into_iter().map(|(key, revision, value)| LogValue {
                 key: key.into(),
@@ -789,18 +818,19 @@ impl Snapshot {
     async fn log(&mut self, scope: &ScopeName, after: &(String, i64)) -> Result<Vec<LogRow>> {
         let query = Query::new(
             "select l.key, l.revision, cast(case when l.value is null then 1 else 0 end as bigint), s.revision, \
-               cast(case when s.revision = l.revision and s.value = l.value then 1 else 0 end as bigint) from ",
+               cast(case when s.revision = l.revision and s.value = l.value then 1 else 0 end as bigint) from (select * from ",
         )
-        .sql(&format!("{} l left join {} s on s.key = l.key and ", scope.table("log"), scope.table("state")))
-        .scope("s.", scope)
+        .sql(&scope.table("log"))
         .sql(" where ")
-        .scope("l.", scope)
-        .sql(" and (l.key, l.revision) > (")
+        .scope("", scope)
+        .sql(" and (key, revision) > (")
         .arg(&after.0)
         .sql(", ")
         .arg(after.1)
-        .sql(") order by l.key, l.revision limit ")
-        .arg(PAGE_ROWS);
+        .sql(") order by key, revision limit ")
+        .arg(PAGE_ROWS)
+        .sql(") as l ");
+        let query = self.with_state(query, scope).sql(" order by l.key, l.revision");
         let rows: Vec<(String, i64, i64, Option<i64>, i64)> = self.rows(query).await?;
         let row = |(key, revision, removed, state, same): (String, i64, i64, Option<i64>, i64)| LogRow {
             key,
@@ -827,15 +857,44 @@ impl Snapshot {
     async fn scope_spans(&mut self, scope: &ScopeName, wanted: &[Span]) -> Result<Vec<Span>> {
         let mut found = Vec::with_capacity(wanted.len());
         for some in wanted.chunks(PAGE_ROWS as usize) {
-            let query = Query::wanted("node, key", some.iter().map(|span| (span.node, &*span.key)))
-                .sql("select t.node, t.key, t.valid_from, t.valid_to from k cross join ")
-                .sql(&format!("{} t where t.node = k.node and t.key = k.key and ", scope.table("spans")))
-                .scope("t.", scope);
+            let query = Query::wanted("node, key", some.iter().map(|span| (span.node, &*span.key)));
+            let query = self.looked_up(
+                query.sql("select l.node, l.key, l.valid_from, l.valid_to from k "),
+                (&scope.table("spans"), "l.node = k.node and l.key = k.key"),
+                &scope.columns(),
+                None,
+            );
             let rows: Vec<(i64, String, i64, i64)> = self.rows(query).await?;
             let span = |(node, key, from, to): (_, String, _, _)| Span { node, key: key.into(), from, to, value: None };
             found.extend(rows.into_iter().map(span));
         }
         Ok(found)
+    }
+
+    /// A join to the rows `l` of a table with these names, each looked up by its key: a planner without statistics would go through all of
+    /// them for each page.
+    fn looked_up<'q>(
+        &self,
+        mut query: Query<'q>,
+        (table, key): (&str, &str),
+        names: &[(&str, &'q str)],
+        incarnation: Option<i64>,
+    ) -> Query<'q> {
+        let key = of_names(&mut query, key, "l", names, incarnation);
+        query.sql(&(self.words().look_up)(table, &key))
+    }
+
+    /// The same of the state of a scope as the rows `s`, which need not be there.
+    fn with_state<'q>(&self, mut query: Query<'q>, scope: &'q ScopeName) -> Query<'q> {
+        let key = of_names(&mut query, "s.key = l.key", "s", &scope.columns(), None);
+        query.sql(&(self.words().look_up_if)(&scope.table("state"), "s", &key))
+    }
+
+    fn words(&self) -> &'static Words {
+        match self {
+            Self::Postgres(tx) => tx.words(),
+            Self::Sqlite(tx) => tx.words(),
+        }
     }
 
     async fn end(self) -> Result<()> {
@@ -859,6 +918,24 @@ impl Snapshot {
         };
         timeout(PATIENCE, rows).await.map_err(|_| StoreError::new(Cause::Timeout, "the database does not answer"))?
     }
+}
+
+/// A key, with the conditions that names and the incarnation are those of a row.
+fn of_names<'q>(
+    query: &mut Query<'q>,
+    key: &str,
+    row: &str,
+    names: &[(&str, &'q str)],
+    incarnation: Option<i64>,
+) -> String {
+    let mut all = key.to_owned();
+    for (column, value) in names {
+        all.push_str(&format!(" and {row}.{column} = {}", query.place(*value)));
+    }
+    if let Some(incarnation) = incarnation {
+        all.push_str(&format!(" and {row}.incarnation = {}", query.place(incarnation)));
+    }
+    all
 }
 
 row! {
@@ -971,6 +1048,11 @@ impl SessionName {
 impl ScopeName {
     fn values(&self) -> Vec<&str> {
         [Some(&self.app), self.user.as_ref()].into_iter().flatten().map(String::as_str).collect()
+    }
+
+    /// The names of a row, each with its column.
+    fn columns(&self) -> Vec<(&'static str, &str)> {
+        ["app_name", "user_id"].into_iter().zip(self.values()).collect()
     }
 
     fn table(&self, what: &str) -> String {

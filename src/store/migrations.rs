@@ -29,16 +29,37 @@ row! {
     #[derive(Debug)]
     pub struct Applied {
         pub version: i64,
+        pub description: String,
         pub checksum: Vec<u8>,
         pub success: bool,
     }
 }
 
 /// Reads every [`Applied`].
-pub const READ_APPLIED: &str = "select version, checksum, success from sessiond_migrations";
+pub const READ_APPLIED: &str = "select version, description, checksum, success from sessiond_migrations";
 
-/// Refuses a database that lacks a migration of this binary. What it has on top, a newer binary applied: migrations
-/// within a major version keep older binaries working.
+/// How the description of a migration begins with which releases go on that do not know it: it only adds. So do all of a major version but
+/// the first one.
+const ADDITIVE: &str = "additive ";
+
+/// Refuses a database with a migration of a later release that does more than add: this one might read and write it wrongly.
+///
+/// # Errors
+/// There is such a one.
+pub fn none_too_new(migrator: &Migrator, applied: &[Applied]) -> Result<(), StoreError> {
+    let is_too_new =
+        |applied: &&Applied| !migrator.version_exists(applied.version) && !applied.description.starts_with(ADDITIVE);
+    let Some(Applied { version, .. }) = applied.iter().filter(is_too_new).min_by_key(|applied| applied.version) else {
+        return Ok(());
+    };
+    Err(StoreError::config(format!(
+        "a later version of sessiond has migrated the database (migration {version}) in a way that this one, {}, does not know: start \
+         that version or a newer one, or restore the backup from before",
+        env!("CARGO_PKG_VERSION")
+    )))
+}
+
+/// Refuses a database that lacks a migration of this binary.
 ///
 /// # Errors
 /// Migrations are pending, or one was applied in another form.

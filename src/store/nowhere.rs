@@ -11,7 +11,7 @@ use crate::domain::artifact::{
 };
 use crate::domain::erasure::Erasure;
 use crate::domain::event::StoredEvent;
-use crate::domain::feed::{FeedPage, FeedQuery};
+use crate::domain::feed::{FeedPage, FeedQuery, Quiet};
 use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::key_history::{KeyHistory, KeyHistoryQuery};
@@ -298,6 +298,10 @@ impl erasures::Reads for Nowhere {
         Ok(Vec::new())
     }
 
+    async fn waits_for_files(&self, _: &AppName, _: &str, _: Instant) -> Result<bool> {
+        Ok(false)
+    }
+
     async fn erasure_counts(&self, _: Instant) -> Result<Vec<(AppName, i64)>> {
         Ok(Vec::new())
     }
@@ -309,7 +313,7 @@ impl feed::Reads for Nowhere {
         false
     }
 
-    async fn feed(&self, _: &FeedQuery, _: Instant, _: Instant) -> Result<FeedPage> {
+    async fn feed(&self, _: &FeedQuery, _: Option<Quiet>, _: Micros, _: Instant, _: Instant) -> Result<FeedPage> {
         Ok(FeedPage::Disabled)
     }
 }

@@ -1,4 +1,4 @@
-//! Redacts events: in their session, and in the forks that copied them.
+//! Redacts events: in their session, in the forks that copied them, and where a rewind did.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,29 +9,30 @@ use crate::domain::append::{Append, decide, needs};
 use crate::domain::event::{REDACTED, StoredEvent};
 use crate::domain::history;
 use crate::domain::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionId, SessionKey, StateAddress};
-use crate::domain::loaded::{KeyNeeds, LockedSession, need_key};
+use crate::domain::loaded::{KeyNeeds, LockedSession, SessionHead, need_key};
 use crate::domain::query::{ANY_TIME, RedactedQuery};
-use crate::domain::redact::{FORKS_AT_ONCE, Redacted, Redaction, Step, Values, set_keys, touched};
+use crate::domain::redact::{FORKS_AT_ONCE, Redacted, Redaction, Step, Values, builds_on, set_keys, touched};
 use crate::domain::refusal::Refusal;
-use crate::domain::scope::Scope;
+use crate::domain::rewind::{copy_mark, is_copy_marked};
+use crate::domain::scope::{Scope, split};
 use crate::domain::time::Micros;
 use crate::domain::transfer::Lost;
 use crate::domain::writes::{Committed, SessionChange, Writes as Rows};
 use crate::store::appends::load::{load, values};
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
-use crate::store::effective;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::{End, apply};
 use crate::store::sessions::change::judge;
 use crate::store::sessions::read::{head, not_there};
 use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
-use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_SESSION};
+use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_L, OF_SESSION};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::rows::LostRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
+use crate::store::{effective, policies};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -91,8 +92,12 @@ impl<B: Backend> Writes for Transactions<B> {
 /// A session whose event changes.
 struct Target<'r> {
     row: &'r LockedSession,
-    event: Held,
+    event: &'r Held,
     body: String,
+    /// What the session's metadata revision is with it.
+    metadata_revision: i64,
+    /// A rewind made it of the event: it has set nothing.
+    is_copy: bool,
 }
 
 /// The keys of a shared scope that hold, or held, what the event wrote there at a revision.
@@ -112,20 +117,34 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
     if event.sequence <= event.base_revision {
         return Err(Refusal::Trimmed(event.base_revision).into());
     }
-    let forks = forks(tx, redaction, &event).await?;
+    let Forks { took, holding } = forks(tx, redaction, &event).await?;
     let left: BTreeSet<SessionKey> =
-        forks.iter().filter(|key| !redaction.forks.contains(*key) && !redaction.done.contains(*key)).cloned().collect();
-    if !left.is_empty() && redaction.done.is_empty() && forks.len() <= FORKS_AT_ONCE {
-        return Ok((Step::Wider(forks), End::Release));
+        took.iter().filter(|key| !redaction.forks.contains(*key) && !redaction.done.contains(*key)).cloned().collect();
+    if !left.is_empty() && redaction.done.is_empty() && took.len() <= FORKS_AT_ONCE {
+        return Ok((Step::Wider(took), End::Release));
     }
-    let mut targets = Vec::new();
+    // The event in each session, and then the copies that rewinds made there.
+    let mut found: Vec<(&LockedSession, Vec<Held>)> = Vec::new();
     for row in rows.iter().filter(|row| row.head.is_live(redaction.now)) {
-        let Some(found) = held(tx, row, &redaction.event).await? else { continue };
-        if !found.is_copy_of(&event) || found.sequence <= found.base_revision {
+        if row.key != redaction.key && !took.contains(&row.key) {
             continue;
         }
-        if let Some(body) = redaction.of(&found.body, found.effect.is_some_and(|to| to >= 0)) {
-            targets.push(Target { row, event: found, body });
+        let here = held(tx, row, &redaction.event).await?;
+        let mut events: Vec<Held> =
+            here.into_iter().filter(|here| here.is_copy_of(&event) && here.sequence > here.base_revision).collect();
+        events.extend(copies(tx, row, &event).await?);
+        found.push((row, events));
+    }
+    let mut targets = Vec::new();
+    for (row, events) in &found {
+        let mut metadata_revision = row.head.metadata_revision;
+        for here in events {
+            if let Some(body) = redaction.of(&here.body, here.effect.is_some_and(|to| to >= 0)) {
+                // Followers read redactions by it: no two of a session have the same.
+                metadata_revision += 1;
+                let is_copy = !here.is_copy_of(&event);
+                targets.push(Target { row, event: here, body, metadata_revision, is_copy });
+            }
         }
     }
     if targets.iter().any(|target| target.row.key == redaction.key) {
@@ -137,7 +156,7 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
         written = written_by(tx, redaction, &targets).await?;
         removals = removals_of(tx, redaction, &targets, &written).await?;
         told = append(tx, &removals).await?;
-        for target in targets.iter().filter(|target| removals.iter().any(|append| append.key == target.row.key)) {
+        for target in setters(&targets).filter(|target| removals.iter().any(|append| append.key == target.row.key)) {
             let LockedSession { key, head } = target.row;
             let noted = Query::of(&Statements::of(tx).note_removal, key, head.incarnation).bind(head.revision + 1);
             tx.execute(noted.bind(target.event.sequence)).await?;
@@ -145,9 +164,10 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
     }
     for target in &targets {
         empty(tx, target).await?;
-        if redaction.draft.values == Values::Remove {
-            let last = target.row.head.revision + 1;
-            take_values(tx, target, last).await?;
+    }
+    if redaction.draft.values == Values::Remove {
+        for target in setters(&targets) {
+            take_values(tx, target, target.row.head.revision + 1).await?;
         }
     }
     for one in &written {
@@ -165,21 +185,34 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
         false => End::Commit(told).after(changed.collect()),
     };
     let mut revision = None;
+    let mut carried_on = BTreeSet::new();
     if redaction.draft.values == Values::Remove {
         let removal = Query::of(&Statements::of(tx).removal, &redaction.key, own.head.incarnation).bind(event.sequence);
         revision = at_most_one::<(i64,)>(tx, removal).await?.map(|(last,)| last).filter(|last| *last > 0);
+        for (row, events) in &found {
+            for here in events.iter().filter(|here| here.is_copy_of(&event)) {
+                carried_on.extend(carried_on_in(tx, redaction, row, here).await?);
+            }
+        }
     }
     let head = head(tx, &redaction.key, ANY_TIME).await?.ok_or_else(not_there)?;
-    let now = targets.into_iter().find(|target| target.row.key == redaction.key).map(|target| target.body);
+    let is_this = |target: &Target<'_>| target.row.key == redaction.key && !target.is_copy;
+    let now = targets.into_iter().find(is_this).map(|target| target.body);
     let step = Step::Done(Redacted {
         event: StoredEvent::new(event.sequence, Micros(event.commit_time), now.unwrap_or(event.body)),
         tag: head.tag(),
         revision,
+        carried_on,
         appended: removals.len(),
-        forks: forks.len(),
+        forks: holding.len(),
         left,
     });
     Ok((step, end))
+}
+
+/// Those that may have set something.
+fn setters<'t, 'r>(targets: &'t [Target<'r>]) -> impl Iterator<Item = &'t Target<'r>> {
+    targets.iter().filter(|target| !target.is_copy)
 }
 
 /// The event of an id in a locked session.
@@ -187,10 +220,44 @@ async fn held(db: &mut impl Sql, row: &LockedSession, id: &EventId) -> Result<Op
     at_most_one(db, Query::of(&Statements::of(db).held, &row.key, row.head.incarnation).bind(id.as_str())).await
 }
 
-/// The forks that hold the event, and forks of these, also by way of some that were removed.
-async fn forks(db: &mut impl Sql, redaction: &Redaction, event: &Held) -> Result<BTreeSet<SessionKey>> {
+/// The copies of an event that rewinds made in a session that has it or had it, and the copies of these.
+async fn copies(db: &mut impl Sql, row: &LockedSession, event: &Held) -> Result<Vec<Held>> {
+    let (key, incarnation) = (&row.key, row.head.incarnation);
+    let copying = Query::of(&Statements::of(db).copying, key, incarnation).bind(event.sequence);
+    let rewinds: Vec<(i64, i64)> = db.fetch(copying).await?;
+    let mut found: Vec<Held> = Vec::new();
+    let mut originals: Vec<(i64, Option<String>)> = vec![(event.sequence, copy_mark(&event.body))];
+    while let Some((sequence, mark)) = originals.pop() {
+        let Some(mark) = mark.filter(|_| !rewinds.is_empty()) else { continue };
+        for &(rewind, before) in rewinds.iter().filter(|(rewind, before)| *before < sequence && sequence < *rewind) {
+            // No more events are copied than are taken back.
+            let query = Query::of(&Statements::of(db).copies, key, incarnation)
+                .bind(rewind)
+                .bind(2 * rewind - before)
+                .bind(&*mark);
+            let copies: Vec<Held> = db.fetch(query).await?;
+            for copy in copies.into_iter().filter(|copy| is_copy_marked(&copy.body, &mark)) {
+                originals.push((copy.sequence, copy_mark(&copy.body)));
+                found.push(copy);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Forks, and forks of these, also by way of some that were removed.
+struct Forks {
+    /// They took the event over: be they trimmed or expired by now, one may be made of them in this moment.
+    took: BTreeSet<SessionKey>,
+    /// They hold it.
+    holding: BTreeSet<SessionKey>,
+}
+
+/// The forks of a session that took an event over.
+async fn forks(db: &mut impl Sql, redaction: &Redaction, event: &Held) -> Result<Forks> {
     let user = &redaction.key.user;
-    let (mut seen, mut holding) = (HashSet::new(), BTreeSet::new());
+    let mut found = Forks { took: BTreeSet::new(), holding: BTreeSet::new() };
+    let mut seen = HashSet::new();
     let mut sources = vec![redaction.key.session.as_str().to_owned()];
     while !sources.is_empty() {
         // An id may have been used again, by a fork of what it is the source of.
@@ -202,19 +269,125 @@ async fn forks(db: &mut impl Sql, redaction: &Redaction, event: &Held) -> Result
             .bind(event.sequence)
             .bind(event.commit_time)
             .bind(redaction.now.0);
-        let found: Vec<(String, i64)> = db.fetch(query).await?;
-        for (id, _) in found.iter().filter(|(_, holds)| *holds == 1) {
-            holding.insert(SessionKey { user: user.clone(), session: SessionId::parse(id).map_err(corrupt)? });
+        let rows: Vec<(String, i64, i64)> = db.fetch(query).await?;
+        for (id, holds, took) in &rows {
+            let key = SessionKey { user: user.clone(), session: SessionId::parse(id).map_err(corrupt)? };
+            if *holds == 1 {
+                found.holding.insert(key.clone());
+            }
+            if *holds == 1 || *took == 1 {
+                found.took.insert(key);
+            }
         }
-        sources = found.into_iter().map(|(id, _)| id).collect();
+        sources = rows.into_iter().map(|(id, ..)| id).collect();
     }
-    holding.remove(&redaction.key);
-    Ok(holding)
+    found.took.remove(&redaction.key);
+    found.holding.remove(&redaction.key);
+    Ok(found)
+}
+
+/// The keys, as the merged state shows them, whose next value an operator made of one that the event had set, in a session that holds it.
+/// Values of shared scopes are told of with the event's own session.
+async fn carried_on_in(
+    db: &mut impl Sql,
+    redaction: &Redaction,
+    row: &LockedSession,
+    event: &Held,
+) -> Result<Vec<String>> {
+    let touched = touched(&event.body);
+    let of = |scope: Scope| -> Vec<String> {
+        touched
+            .iter()
+            .filter_map(|key| split(key))
+            .filter(|(of, _)| *of == scope)
+            .map(|(_, key)| key.to_owned())
+            .collect()
+    };
+    let (key, incarnation) = (&row.key, row.head.incarnation);
+    let statements = Statements::of(db);
+    let mut carried = Vec::new();
+    let own = of(Scope::Session);
+    if !own.is_empty() {
+        let next = Query::of(&statements.next_values, key, incarnation).bind(Some(&*own)).bind(event.sequence);
+        let next: Vec<(String, Option<i64>)> = db.fetch(next).await?;
+        let mut keys: HashMap<i64, Vec<String>> = HashMap::new();
+        for (key, sequence) in next {
+            if let Some(sequence) = sequence {
+                keys.entry(sequence).or_default().push(key);
+            }
+        }
+        let sequences: Vec<i64> = keys.keys().copied().collect();
+        for few in sequences.chunks(BODIES_AT_ONCE) {
+            let bodies: Vec<(i64, String)> =
+                db.fetch(Query::of(&statements.bodies, key, incarnation).bind(few.to_vec())).await?;
+            for (sequence, body) in bodies {
+                let here = keys.remove(&sequence).unwrap_or_default();
+                carried.extend(here.into_iter().filter(|key| builds_on(&body, key)));
+            }
+        }
+    }
+    let is_copied = event.forked_revision.is_some_and(|last| event.sequence <= last);
+    if row.key != redaction.key || is_copied && is_of_another(db, key, event).await? {
+        return Ok(carried);
+    }
+    for (scope, revision) in [
+        (ScopeKey::User(key.user.clone()), event.user_revision),
+        (ScopeKey::App(key.app().clone()), event.app_revision),
+    ] {
+        let prefix = scope.scope().prefix();
+        let mut keys = of(scope.scope());
+        if keys.is_empty() {
+            continue;
+        }
+        // Those of the same request first: all changes of it to a scope are one.
+        for body in later_of_request(db, row, event).await? {
+            let touched = self::touched(&body);
+            keys.retain(|key| {
+                let shown = format!("{prefix}{key}");
+                if builds_on(&body, &shown) {
+                    carried.push(shown.clone());
+                }
+                !touched.contains(&shown)
+            });
+        }
+        let statements = ScopeStatements::of(db, &scope);
+        let next = Query::new(&statements.next_changes).owner(&scope).bind(revision).bind(Some(&*keys));
+        let next: Vec<(String, Option<i64>)> = db.fetch(next).await?;
+        let mut keys: HashMap<i64, Vec<String>> = HashMap::new();
+        for (key, revision) in next {
+            if let Some(revision) = revision {
+                keys.entry(revision).or_default().push(key);
+            }
+        }
+        for (revision, keys) in &keys {
+            for few in keys.chunks(BODIES_AT_ONCE) {
+                let makers = Query::new(&statements.next_makers).owner(&scope).bind(Some(few)).bind(*revision);
+                let bodies: Vec<(String, Option<String>)> = db.fetch(makers).await?;
+                let shown = bodies.into_iter().filter_map(|(key, body)| Some((format!("{prefix}{key}"), body?)));
+                carried.extend(shown.filter(|(key, body)| builds_on(body, key)).map(|(key, _)| key));
+            }
+        }
+    }
+    Ok(carried)
+}
+
+/// How many bodies of events are in memory at once.
+const BODIES_AT_ONCE: usize = 16;
+
+/// The later events of the request that appended an event.
+async fn later_of_request(db: &mut impl Sql, row: &LockedSession, event: &Held) -> Result<Vec<String>> {
+    let of_request = Query::of(&Statements::of(db).of_request, &row.key, row.head.incarnation)
+        .bind(event.sequence)
+        .bind(event.commit_time)
+        .bind(event.user_revision)
+        .bind(event.app_revision);
+    let bodies: Vec<(String,)> = db.fetch(of_request).await?;
+    Ok(bodies.into_iter().map(|(body,)| body).collect())
 }
 
 /// What the event wrote in shared scopes. A copy in a fork wrote nothing there, unless the session is gone that did.
 async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<'_>]) -> Result<Vec<Written>> {
-    let Some(Target { row, event, .. }) = targets.iter().find(|target| target.row.key == redaction.key) else {
+    let Some(Target { row, event, .. }) = setters(targets).find(|target| target.row.key == redaction.key) else {
         return Ok(Vec::new());
     };
     let key = &redaction.key;
@@ -224,13 +397,8 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
         return Ok(Vec::new());
     }
     // What later events of the same request set or removed is theirs.
-    let of_request = Query::of(&Statements::of(db).of_request, key, row.head.incarnation)
-        .bind(event.sequence)
-        .bind(event.commit_time)
-        .bind(event.user_revision)
-        .bind(event.app_revision);
-    let later: Vec<(String,)> = db.fetch(of_request).await?;
-    let later: HashSet<String> = later.iter().flat_map(|(body,)| touched(body)).collect();
+    let later: HashSet<String> =
+        later_of_request(db, row, event).await?.iter().flat_map(|body| touched(body)).collect();
     let (user_lost, app_lost) = Lost::from(event.lost).at(event.sequence);
     let mut written = Vec::new();
     for (shared, revision, is_lost) in [
@@ -271,7 +439,7 @@ async fn removals_of<X: Tx>(
 ) -> Result<Vec<Append>> {
     let heads: HashMap<_, _> = targets.iter().map(|target| (target.row.key.clone(), target.row.head.clone())).collect();
     let mut wanted = KeyNeeds::new();
-    for target in targets {
+    for target in setters(targets) {
         for (_, key, _) in set_keys(&target.event.body).into_iter().filter(|(scope, ..)| *scope == Scope::Session) {
             need_key(&mut wanted, StateAddress::new(&target.row.key, Scope::Session, &key), None);
         }
@@ -288,7 +456,7 @@ async fn removals_of<X: Tx>(
         found.get(&address).is_some_and(|entry| entry.value.is_some() && entry.revision == revision)
     };
     let mut appends = Vec::new();
-    for Target { row, event, .. } in targets {
+    for Target { row, event, .. } in setters(targets) {
         let set = set_keys(&event.body);
         let mut keys: Vec<(Scope, &str)> = Vec::new();
         for (scope, key, _) in set.iter().filter(|(scope, ..)| *scope == Scope::Session) {
@@ -313,26 +481,47 @@ async fn append<X: Tx>(tx: &mut X, appends: &[Append]) -> Decided<Vec<Committed>
         return Ok(Vec::new());
     }
     let mut loaded = load(tx, &needs(appends.iter()), OnLocked::Wait).await?;
+    // No bound of a policy refuses a redaction. The statement that writes judges it again, so there is none for so long; nobody else sees that.
+    let is_full = |head: &mut SessionHead| head.most_revision.take().is_some_and(|most| head.revision >= most);
+    let is_any_full = loaded.sessions.values_mut().map(is_full).fold(false, |any, is_full| any | is_full);
+    let app = appends.first().map(|append| append.key.app()).filter(|_| is_any_full);
+    let bound = match app {
+        Some(app) => policies::bounds(tx, app).await?.events_per_session,
+        None => None,
+    };
     let mut writes = Rows::default();
     for append in appends {
         decide(&mut loaded, append, &mut writes)?;
     }
-    match apply(tx, &writes).await?.1 {
+    if let Some(app) = app {
+        bound_events(tx, app, None).await?;
+    }
+    let end = apply(tx, &writes).await?.1;
+    if let Some(app) = app {
+        bound_events(tx, app, bound).await?;
+    }
+    match end {
         End::Commit(told) => Ok(told),
         End::Release => Ok(Vec::new()),
     }
 }
 
+/// Sets how many events a session of an app may have, if the app has a policy.
+async fn bound_events(db: &mut impl Sql, app: &AppName, bound: Option<i64>) -> Result<()> {
+    db.execute(Query::new(&Statements::of(db).bound_events).app(app).bind(bound)).await.map(drop)
+}
+
 /// Puts what stays of an event in its place. The metadata revision tells that something changed.
 async fn empty<X: Tx>(tx: &mut X, target: &Target<'_>) -> Result<()> {
-    let Target { row, event, body } = target;
+    let Target { row, event, body, metadata_revision, .. } = target;
     let (key, incarnation) = (&row.key, row.head.incarnation);
     let statements = Statements::of(tx);
-    let redaction = row.head.metadata_revision + 1;
-    let empty = Query::of(&statements.empty, key, incarnation).bind(event.sequence).bind(&**body).bind(redaction);
+    let empty =
+        Query::of(&statements.empty, key, incarnation).bind(event.sequence).bind(&**body).bind(*metadata_revision);
     tx.execute(empty.bind(&REDACTED[..])).await?;
     effective::forget(tx, key, incarnation, event.sequence).await?;
-    tx.execute(Query::of(&statements.raise, key, incarnation).bind(redaction).bind(&REDACTED[..])).await.map(drop)
+    let raise = Query::of(&statements.raise, key, incarnation).bind(*metadata_revision).bind(&REDACTED[..]);
+    tx.execute(raise).await.map(drop)
 }
 
 /// Takes the past values of a session that the event set. Present ones are taken by an append before, and are past then.
@@ -375,20 +564,30 @@ const IS_FORK: &str = "l.app_name = $1 and l.user_id = $2 and l.forked_from = k.
 
 statements! { words,
     /// The event of the id `$5`, with what decides whether it is there, and whose it is.
-    held: format!(
-        "select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.body, \
-           s.base_revision, s.forked_revision, \
-           {LOST} \
-         from events e cross join sessions s where {OF_EVENT} and e.id = $5 and {OF_SESSION}"
+    held: held_where("e.id = $5"),
+    /// The events after the sequence `$5` that rewind, and that something was committed with, each with the last one before those that it
+    /// takes back.
+    copying: format!(
+        "select e.sequence, e.effect from events e where {OF_EVENT} and e.effect >= 0 and e.sequence > $5 \
+           and exists (select 1 from events l where {OF_L} and l.sequence = e.sequence + 1 and l.commit_time = e.commit_time)"
     ),
-    /// The forks of the sessions `$3`, expired and removed ones too, and whether they hold the event of the id `$4` with the sequence `$5` and
-    /// the commit time `$6`; `$7` is now, where the database has no clock.
+    /// The events that are not trimmed after the sequence `$5`, up to `$6`, that were committed with the event `$5` and have the text `$7`.
+    copies: held_where(&format!(
+        "e.sequence > $5 and e.sequence <= $6 and e.sequence > s.base_revision \
+           and e.commit_time = (select l.commit_time from events l where {OF_L} and l.sequence = $5) \
+           and {}(e.body, $7) > 0",
+        words.place_in
+    )),
+    /// The forks of the sessions `$3`, expired and removed ones too, whether they hold the event of the id `$4` with the sequence `$5` and
+    /// the commit time `$6`, and whether they have or had one of that sequence from their source; `$7` is now, where the database has no
+    /// clock.
     forks: format!(
         "select l.id, cast(case when (l.expire_time is null or l.expire_time > {}) \
              and exists (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = l.id \
                and e.incarnation = l.incarnation and e.id = $4 and e.sequence = $5 and e.sequence > l.base_revision \
-               and e.commit_time = $6) then 1 else 0 end as bigint) \
-         from {each} {} union all select l.id, cast(0 as bigint) from {each} {}",
+               and e.commit_time = $6) then 1 else 0 end as bigint), \
+           cast(case when l.forked_revision >= $5 then 1 else 0 end as bigint) \
+         from {each} {} union all select l.id, cast(0 as bigint), cast(0 as bigint) from {each} {}",
         words.present("$7"),
         (words.look_up)("sessions", IS_FORK),
         (words.look_up)("removed_forks", IS_FORK),
@@ -404,6 +603,20 @@ statements! { words,
     of_request: format!(
         "select body from events where {OF_INCARNATION} and sequence > $5 and sequence < $5 + 1000 and commit_time = $6 \
            and user_revision = $7 and app_revision = $8"
+    ),
+    /// For each of the keys `$5`, the event after the sequence `$6` that set it next.
+    next_values: format!(
+        "select k.value, coalesce((select s.valid_from from session_spans s where {of_s} and s.key = k.value \
+             and s.valid_to > $6 and s.valid_from > $6 order by s.valid_to limit 1), \
+           (select s.revision from session_state s where {of_s} and s.key = k.value and s.revision > $6)) from {}",
+        (words.each)("$5"),
+        of_s = "s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4",
+    ),
+    /// The bodies of the events of the sequences `$5`.
+    bodies: format!(
+        "select l.sequence, l.body from {} {}",
+        (words.numbers)("$5"),
+        (words.look_up)("events", &format!("{OF_L} and l.sequence = k.value"))
     ),
     empty: format!("update events set body = $6, redaction = $7, digest = $8 where {OF_INCARNATION} and sequence = $5"),
     note_removal: format!("update events set redaction = 0 - $6 where {OF_INCARNATION} and sequence = $5"),
@@ -422,12 +635,30 @@ statements! { words,
         "select redaction, sequence, commit_time, body from events where {OF_INCARNATION} and redaction > $5 \
            and redaction <= $6 and sequence <= $7 order by redaction limit 0 + $8"
     ),
+    bound_events: "update policies set events_per_session = $2 where app_name = $1",
     note_scrub: "insert into scrubs (app_name, count) values ($1, 1) on conflict (app_name) do update set count = scrubs.count + 1",
     to_scrub: "select app_name, count from scrubs",
     scrubbed: "delete from scrubs where app_name = $1 and count = $2",
 }
 
-statements! { words, ScopeTables { name, of, params: [p, q, r, ..], .. },
+statements! { words, ScopeTables { name, of, e_of, l_of, s_of, params: [p, q, r, ..], .. },
+    /// For each of the keys `q`, the revision after `p` that changed it next.
+    next_changes: format!(
+        "select k.value, (select case when s.key = k.value then s.revision end from {name}_log s where {s_of} \
+           and (s.key, s.revision) > (k.value, {p}) order by s.key, s.revision limit 1) from {}",
+        (words.each)(q)
+    ),
+    /// The events that changed the keys `p` at the revision `q`.
+    next_makers: format!(
+        "select k.value, e.body from {} {} {}",
+        (words.each)(p),
+        (words.look_up)(&format!("{name}_log"), &format!("{l_of} and l.key = k.value and l.revision = {q}")),
+        (words.look_up_if)(
+            "events",
+            "e",
+            &format!("{e_of} and e.incarnation = l.incarnation and e.sequence = l.sequence")
+        )
+    ),
     /// What was set at the revision `p`.
     logged: format!("select key, value from {name}_log where {of} and revision = {p} and value is not null"),
     /// Makes removals of what was set at the revision `p` at the keys `q`.
@@ -443,6 +674,16 @@ statements! { words, ScopeTables { name, of, params: [p, q, r, ..], .. },
         (words.among)(r),
         (words.each)(q)
     ),
+}
+
+/// The columns of [`Held`].
+fn held_where(condition: &str) -> String {
+    format!(
+        "select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.body, \
+           s.base_revision, s.forked_revision, \
+           {LOST} \
+         from events e cross join sessions s where {OF_EVENT} and {condition} and {OF_SESSION}"
+    )
 }
 
 row! {

@@ -57,6 +57,9 @@ pub trait Writes: Send + Sync {
     /// Removes one chunk of what was deleted and, with `expired`, of what has expired; whether there is more to do.
     async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool>;
 
+    /// Moves what was written to where it stays, if nothing was written since the last call. Not a transaction.
+    async fn settle(&self, deadline: Instant) -> Result<()>;
+
     /// Registers the callback for the time that each transaction waited for its connection and BEGIN; only the first call counts.
     fn watch_waits(&self, on_wait: OnWait);
 
@@ -85,7 +88,8 @@ impl<B: Backend> Reads for Transactions<B> {
     }
 
     async fn check(&self, deadline: Instant) -> Result<Standby> {
-        self.runner.across_apps(deadline).ask(self.runner.database().check()).await
+        let standby = self.runner.across_apps(deadline).ask(self.runner.database().check()).await?;
+        Ok(if self.runner.is_full() { Standby::Full } else { standby })
     }
 
     async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>> {
@@ -113,6 +117,10 @@ impl<B: Backend> Writes for Transactions<B> {
 
     async fn sweep(&self, now: Micros, expired: bool, deadline: Instant) -> Result<bool> {
         self.runner.across_apps(deadline).write(async |tx| sweep(tx, now, expired).await).await
+    }
+
+    async fn settle(&self, deadline: Instant) -> Result<()> {
+        self.runner.across_apps(deadline).ask(self.runner.database().settle()).await
     }
 
     fn watch_waits(&self, on_wait: OnWait) {

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 use uuid::Uuid;
 
+use crate::artifact_faults::until;
 use crate::contract::erasure::{CANARY, done, fill_files, finds, has_canary, stopped};
 use crate::support::binary::{Server, log_says, spawn_with};
 use crate::support::client::{Answer, Client, EVENTS, ONE, PATIENCE, S};
@@ -361,7 +362,12 @@ async fn an_erasure_waits_for_the_objects(place: Place) {
     let erased = server.post("/v1/apps/app/users/user/erasure").json(json!({})).await.expect(202);
     let path = erased.header("location").expect("a location").to_owned();
     log_says(&server.process, "objects were not removed from an artifact store").await;
-    assert_ne!(server.get(&path).await.expect(200).json()["state"], "done");
+    until("it says what it waits for", async || {
+        let erasure = server.get(&path).await.expect(200).json();
+        assert_ne!(erasure["state"], "done");
+        erasure["reason"].as_str().is_some_and(|reason| reason.contains("an artifact store does not remove"))
+    })
+    .await;
     server.get(format!("{FILES}/a")).await.problem(404, "session_not_found");
     s3.set(Mode::Serves);
     let done = tokio::time::timeout(PATIENCE, async {
@@ -376,6 +382,7 @@ async fn an_erasure_waits_for_the_objects(place: Place) {
     });
     let done = done.await.expect("it is done");
     assert_eq!(done["counts"]["artifacts"], 3);
+    assert!(done.get("reason").is_none(), "{done}");
     assert_eq!(store.objects(), Vec::<PathBuf>::new());
 }
 

@@ -242,7 +242,7 @@ async fn what_is_no_database_of_a_file_has_no_backup() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_verified_backup_is_right_or_is_none() {
+async fn a_verified_backup_is_right_or_is_named_otherwise() {
     let damages = [
         ("delete from events where sequence = 2", "session app/user/s: event 2 is missing"),
         // A row that breaks a rule of the table, which is nothing that sessiond compares.
@@ -266,12 +266,34 @@ async fn a_verified_backup_is_right_or_is_none() {
         let log = backed_up(&place, &dir.join("right.db"), &["--verify"]).await;
         assert!(log.contains("verified sessions=1 events=3") && log.contains("differences=0"), "{log}");
         place.execute(damage).await;
-        let log = refused(&place, dir.join("wrong.db"), &["--verify"], says).await;
-        assert!(log.contains("verified sessions=1") && log.contains("there is no backup"), "{log}");
-        assert!(!log.contains("hunter2"), "a value is in {log}");
+        // The copy is kept, each time, and is no backup.
+        for more in ["", "-2"] {
+            let log = refused(&place, dir.join("wrong.db"), &["--verify"], says).await;
+            assert!(
+                log.contains("verified sessions=1") && log.contains("wrong") && log.contains("-differs.db"),
+                "{log}"
+            );
+            assert!(!log.contains("hunter2"), "a value is in {log}");
+            let differs =
+                contents(&dir).into_keys().filter(|name| name.starts_with("wrong-") && name.ends_with("-differs.db"));
+            assert_eq!(differs.count(), if more.is_empty() { 1 } else { 2 });
+        }
+        assert!(dir.join("wrong-differs.db").exists() && mode(&dir.join("wrong-differs.db")) == 0o600);
         for name in ["wrong.db", PART, LEFT] {
             assert!(!dir.join(name).exists(), "{name}");
         }
+        // Those that were right stay, whatever comes later; of those that are not, as many as of these.
+        let nightly = dir.join("nightly");
+        fs::create_dir(&nightly).unwrap();
+        let earlier =
+            ["data-20200101T000000Z.db", "data-20210101T000000Z-differs.db", "data-20220101T000000Z-differs.db"];
+        for name in earlier {
+            fs::write(nightly.join(name), name).unwrap();
+        }
+        refused(&place, &nightly, &["--verify", "--keep", "2"], says).await;
+        let names: Vec<_> = contents(&nightly).into_keys().collect();
+        assert_eq!((names.len(), &*names[0], &*names[1]), (3, earlier[0], earlier[2]), "{names:?}");
+        assert!(names[2].ends_with("Z-differs.db"), "{names:?}");
         // Whoever does not ask gets what there is.
         backed_up(&place, &dir.join("wrong.db"), &[]).await;
         assert!(dir.join("wrong.db").exists());

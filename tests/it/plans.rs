@@ -20,11 +20,12 @@ const CITUS: &str = include_str!("../../migrations/citus/sessiond_write.sql");
 const OF_NO_APP: [&str; 5] = ["api_keys", "token_secrets", "erasure_secrets", "changes", "ticks"];
 
 /// Statements on these, and why.
-const ON_TABLES_OF_NO_APP: [(&str, &str); 25] = [
+const ON_TABLES_OF_NO_APP: [(&str, &str); 26] = [
     ("feed_tick", "ticks are of all apps"),
     ("feed_oldest", "ticks are of all apps"),
     ("feed_latest", "ticks are of all apps"),
     ("feed_window", "ticks are of all apps"),
+    ("feed_window_back", "ticks are of all apps"),
     ("feed_changes", "the feed of all apps, or what is left of it of one"),
     ("feed_changes_of_user", "ticks are of all apps"),
     ("tick", "ticks are of all apps"),
@@ -69,12 +70,14 @@ const OF_ALL_APPS: [(&str, &str); 16] = [
 ];
 
 /// Statements that are of all users of an app, and why.
-const OF_ALL_USERS: [(&str, &str); 16] = [
+const OF_ALL_USERS: [(&str, &str); 18] = [
     ("walk_artifacts", "the sweep goes through all artifacts of an app that has a policy"),
     ("walk", "the sweep goes through all sessions of an app that has a policy"),
     ("history_of_users", "the sweep goes through all users of an app that has a policy"),
     ("users", "lists them"),
     ("activity", "counts an app's sessions"),
+    ("erasure_files", "an erasure names no user"),
+    ("app_next_makers", "any of an app's users may have made a change of its state"),
     ("app_key_changes", "any of an app's users may have made a change of its state"),
     ("app_key_changes_backwards", "any of an app's users may have made a change of its state"),
     ("app_past", "any of an app's users may have made a change of its state"),

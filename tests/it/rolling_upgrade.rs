@@ -243,7 +243,7 @@ async fn read_each_other(one: &Client, other: &Client) {
 async fn migrate_by_sql(database_url: &str) {
     let mut connection = PgConnection::connect(database_url).await.expect("connect");
     for (number, sql) in (1000..).zip(PROBE) {
-        let note = format!("insert into sessiond_migrations values ({number}, 'probe', now(), true, '', -1)");
+        let note = format!("insert into sessiond_migrations values ({number}, 'additive probe', now(), true, '', -1)");
         let script = format!("set local lock_timeout = '500ms'; {sql}; {note}");
         loop {
             let mut transaction = connection.begin().await.expect("begin");

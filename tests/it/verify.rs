@@ -48,8 +48,10 @@ async fn is_clean(database_url: &str) {
 async fn differences(place: &Place) -> Vec<String> {
     let (status, log) = run(&place.url(), &[]).await;
     assert!(!log.contains(SECRET), "a value of some state is in {log}");
-    let lines: Vec<_> =
-        log.lines().filter(|line| !line.starts_with("verified ") && !line.starts_with("error: ")).collect();
+    // How far it is, of one that takes long.
+    let is_told =
+        |line: &&str| line.ends_with(" so far") || line.starts_with("verified ") || line.starts_with("error: ");
+    let lines: Vec<_> = log.lines().filter(|line| !is_told(line)).collect();
     let summary = format!("differences={}", lines.len());
     assert!(lines.len() >= 20 || log.lines().any(|line| line.ends_with(&summary)), "{log}");
     assert_eq!(status.code(), Some(i32::from(!lines.is_empty())), "{log}");
@@ -570,4 +572,40 @@ async fn pgbouncer_in_between_changes_nothing() {
     for process in &mut both {
         assert_eq!(process.wait().await.code(), Some(0), "{}", process.log());
     }
+}
+
+/// A planner that does not know how many events a session has must not go through all of them for each page.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_session_is_read_once() {
+    const EVENTS: i64 = 4000;
+    let place = Place::Postgres(database().await);
+    let server = Server::start(&place.url(), PATIENT).await;
+    server.post(SESSIONS).json(json!({"sessionId": "long"})).await.expect(201);
+    for batch in 0..EVENTS / 1000 {
+        let event = |n: i64| json!({"author": "a", "actions": {"stateDelta": {"k": n, "user:k": n}}});
+        let events: Vec<Value> = (0..1000).map(|n| event(1000 * batch + n)).collect();
+        server.post(format!("{SESSIONS}/long/events")).json(json!(events)).await.expect(201);
+    }
+    drop(server);
+    // What processes have counted that ended; a connection that stays tells it later.
+    let read = async |table: &str| {
+        let sql = format!(
+            "select coalesce(sum(idx_tup_fetch), 0)::bigint from pg_stat_user_tables where relname = '{table}'"
+        );
+        place.number(&sql).await
+    };
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let tables = ["events", "session_spans", "user_log"];
+    let mut before = Vec::new();
+    for table in tables {
+        before.push(read(table).await);
+    }
+    is_clean(&place.url()).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for (table, before) in tables.into_iter().zip(before) {
+        let rows = read(table).await - before;
+        assert!(rows < 20 * EVENTS, "{rows} rows of {table}");
+    }
+    assert!(read("events").await > 0);
+    place.finish().await;
 }

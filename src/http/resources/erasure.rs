@@ -2,11 +2,13 @@
 //! prove it.
 
 use axum::http::{StatusCode, header};
+use tokio::time::Instant;
 
 use crate::domain::access::Role;
 use crate::domain::erasure::{Erasure, ErasureDraft};
 use crate::domain::json::ObjectText;
 use crate::domain::receipt::counts;
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
 use crate::http::reply::{self, Answer, Code, Problem};
@@ -55,7 +57,7 @@ pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
     call.app.authenticator.forget();
     let status = if replayed { StatusCode::OK } else { StatusCode::ACCEPTED };
     let answer = Answer::new(status).header(header::LOCATION, format!("/v1/erasures/{}", erasure.id));
-    Ok(answer.replayed(replayed).json(object(&call, &erasure)))
+    Ok(answer.replayed(replayed).json(object(&call.app, &erasure, call.deadline).await?))
 }
 
 pub const GET: Operation = Operation {
@@ -75,7 +77,7 @@ pub const GET: Operation = Operation {
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let erasure = call.service.erasure(&call.names.id()?, &call.client.grant, call.deadline).await?;
-    Ok(Answer::ok().json(object(&call, &erasure)))
+    Ok(Answer::ok().json(object(&call.app, &erasure, call.deadline).await?))
 }
 
 pub const LIST: Operation = Operation {
@@ -108,8 +110,11 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let rows = query.page_rows(&call.limits())?;
     let (erasures, more) = call.service.erasures(&after, rows, &call.client.grant, call.deadline).await?;
     let next = erasures.last().filter(|_| more).map(|last| binding.token(&last.id));
-    let erasures: Vec<String> = erasures.iter().map(|erasure| object(&call, erasure)).collect();
-    Ok(Answer::ok().json(reply::page("erasures", &erasures, next)))
+    let mut objects = Vec::with_capacity(erasures.len());
+    for erasure in &erasures {
+        objects.push(object(&call.app, erasure, call.deadline).await?);
+    }
+    Ok(Answer::ok().json(reply::page("erasures", &objects, next)))
 }
 
 pub const KEYS: Operation = Operation {
@@ -135,7 +140,7 @@ pub async fn keys(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(format!("{{\"keys\":[{}]}}", key.close())))
 }
 
-fn object(call: &Call, erasure: &Erasure) -> String {
+async fn object(app: &App, erasure: &Erasure, deadline: Instant) -> Result<String, Problem> {
     let mut object = ObjectText::default();
     object.push_str("id", &erasure.id);
     object.push_str("appName", erasure.app.as_str());
@@ -148,11 +153,11 @@ fn object(call: &Call, erasure: &Erasure) -> String {
         object.push("doneTime", &done.to_number());
     }
     object.push("counts", &counts(erasure));
-    if let (None, Some(reason)) = (erasure.done_time, call.app.writer().why_erasures_wait()) {
+    if let Some(reason) = app.writer().why_it_waits(erasure, deadline).await? {
         object.push_str("reason", reason);
     }
     if let Some(receipt) = &erasure.receipt {
         object.push("receipt", receipt);
     }
-    object.close()
+    Ok(object.close())
 }

@@ -43,7 +43,7 @@ const DESCRIPTION: &str = "One sequence of changes, the same for every reader an
 const ANSWERS: &[Reply] = &[
     Reply {
         status: StatusCode::OK,
-        about: "Changes, and the position after them. `upToDate`: there are no further changes.",
+        about: "Changes, and the position after them; without any, the one that was asked with. `upToDate`: there are no further changes.",
         schema: Some("ChangePage"),
         headers: &[],
     },
@@ -130,8 +130,13 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
         );
     }
     let mut wait = wait.map(|wait| Wait::on(&call, wait, news));
+    let mut quiet = None;
     loop {
-        let page = service.feed(&feed, call.deadline).await?;
+        let mut page = service.feed(&feed, call.deadline).await?;
+        if page.changes.is_empty() && page.up_to_date {
+            // The search goes on, and the position stays.
+            page.position = *quiet.get_or_insert(page.position);
+        }
         // This page was empty, but there is more to scan.
         let is_behind = page.changes.is_empty() && !page.up_to_date && Instant::now() < call.deadline;
         if let Some(wait) = wait.as_mut().filter(|_| page.changes.is_empty() && !is_behind) {
@@ -142,7 +147,7 @@ async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Re
         } else if wait.is_none() || !is_behind {
             return Ok(Answer::ok().json(page_object(&page)));
         }
-        feed.begin = FeedBegin::Behind(page.position);
+        feed.begin = FeedBegin::Behind(page.through);
     }
 }
 
@@ -265,7 +270,7 @@ impl Source for Feed {
         for (change, subject) in &page.changes {
             out.push("change", Some(&change.position), &change_object(change, subject.as_ref()));
         }
-        self.query.begin = FeedBegin::Behind(page.position);
+        self.query.begin = FeedBegin::Behind(page.through);
         out.more = !page.up_to_date;
         if page.up_to_date && !std::mem::replace(&mut self.caught_up, true) {
             let mut object = ObjectText::default();

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 
 use crate::domain::access::Role;
+use crate::domain::json::string_array;
 use crate::domain::redact::RedactDraft;
 use crate::http::call::{Call, Received};
 use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
@@ -18,7 +19,8 @@ pub const REDACT: Operation = Operation {
                   reader. With `state: keep` (the default) it still shows the changes of state that it made, and \
                   states are what they were. With `remove` its values are gone, too: past states lack them, and those \
                   that are still present are removed by an event that is appended, whose `revision` the answer has. \
-                  Forks that hold the event are redacted with it. Repeating the request changes nothing. A retry of the \
+                  What an operator of a later event made of such a value stays; `carriedOn` names these keys. Forks that \
+                  hold the event are redacted with it, and so are the copies of it that rewinds made. Repeating the request changes nothing. A retry of the \
                   event is still recognised. The last part of the `ETag` changes.",
     query: &[],
     headers: &[Header::Lease, Header::IfMatch],
@@ -35,7 +37,6 @@ pub const REDACT: Operation = Operation {
         Code::RevisionTrimmed,
         Code::LeaseHeld,
         Code::Fenced,
-        Code::LimitReached,
         Code::RevisionMismatch,
     ],
 };
@@ -56,6 +57,10 @@ pub async fn redact(mut call: Call) -> Result<Answer, Problem> {
     text.push_str(&format!(",\"forks\":{}", redacted.forks));
     if let Some(revision) = redacted.revision {
         text.push_str(&format!(",\"revision\":{revision}"));
+    }
+    if !redacted.carried_on.is_empty() {
+        text.push_str(",\"carriedOn\":");
+        text.push_str(&string_array(&redacted.carried_on.into_iter().collect::<Vec<_>>()));
     }
     text.push('}');
     Ok(Answer::ok().tag(redacted.tag).json(text))

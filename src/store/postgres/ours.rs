@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use crate::store::error::StoreError;
-use crate::store::migrations::{Applied, Named, POSTGRES, READ_APPLIED, TABLE, anothers, names};
+use crate::store::migrations::{Applied, Named, POSTGRES, READ_APPLIED, TABLE, anothers, names, none_too_new};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -104,6 +104,7 @@ pub async fn look(conn: &mut PgConnection, persistent: bool, serves: bool) -> Re
         return Err(StoreError::config(may_not_read(&schema, TABLE)));
     }
     let applied: Vec<Applied> = sqlx::query_as(READ_APPLIED).persistent(persistent).fetch_all(conn).await?;
+    none_too_new(&POSTGRES, &applied)?;
     let are_all = POSTGRES.iter().all(|migration| applied.iter().any(|applied| applied.version == migration.version));
     for (name, found, kind, may_read, ..) in rest {
         let why = match (found, kind) {

@@ -98,6 +98,7 @@ const WORDS_OF_SERVER: Words = Words {
     by_source: |of| format!("(select * from sessions s where {of} offset 0) s"),
     join_listed: "cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id \
                                         and l.id = o.id offset 0) s",
+    place_in: "strpos",
     unit_separator: "chr(31)",
     visible: " and not exists (select from unnest($13::bigint[], $14::bigint[]) as h(first, last) \
                                where sequence > h.first and sequence <= h.last)",

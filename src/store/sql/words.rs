@@ -43,6 +43,8 @@ pub struct Words {
     pub by_source: fn(of: &str) -> String,
     /// Nested-loop join from `session_updates o` to `sessions s`; keeps the index order of `o`.
     pub join_listed: &'static str,
+    /// The function of the place of a text in another one, which is its first argument; 0: it is not there.
+    pub place_in: &'static str,
     /// The character U+001F. No id and no JSON text holds it.
     pub unit_separator: &'static str,
     /// Leaves out the events in ranges that begin after `$13` and end with `$14`.

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use sqlx::migrate::Migrator;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 
 use super::file::{OpenFile, Opener, lock, missing, real_path, warn_of_readers};
@@ -18,7 +19,7 @@ use crate::store::backend::{Backend, Database, DatabaseClock, Durable, Now, Scru
 use crate::store::error::StoreError;
 use crate::store::limits::StoreLimits;
 use crate::store::migrations::{SQLITE, TABLE, all_applied, pending};
-use crate::store::pool::{Pool, PoolUse};
+use crate::store::pool::{Lease, Pool, PoolUse};
 use crate::store::shape::Shape;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -37,6 +38,8 @@ pub struct Sqlite {
     limits: StoreLimits,
     clock: Arc<OnceLock<Now>>,
     file: OpenFile,
+    /// The log as of the last [`Database::settle`].
+    settled: Mutex<Option<(u64, SystemTime)>>,
     /// Held while this process has the file open. SQLite itself would let a second process write, and the two would
     /// wait for each other's locks instead of failing clearly.
     lock: Option<File>,
@@ -93,8 +96,20 @@ impl Sqlite {
         warn_of_readers(&path);
         let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
         let readers = pool(readers, limits.connections);
-        let clock = Arc::default();
-        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, lock })
+        let (clock, settled) = (Arc::default(), Mutex::default());
+        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, settled, lock })
+    }
+
+    /// Moves the log into the file and cuts it off. Readers of an older state are waited for a moment, as writers wait meanwhile; false if one
+    /// is left.
+    async fn cut_log(&self, mut conn: Lease<SqliteConnection>) -> Result<bool> {
+        sqlx::raw_sql("pragma busy_timeout = 100").execute(&mut *conn).await?;
+        let row = sqlx::raw_sql("pragma wal_checkpoint(truncate)").fetch_one(&mut *conn).await?;
+        let patience = format!("pragma busy_timeout = {}", self.limits.lock_wait.as_millis());
+        sqlx::raw_sql(AssertSqlSafe(patience)).execute(&mut *conn).await?;
+        conn.release();
+        let is_busy: i64 = row.try_get(0)?;
+        Ok(is_busy == 0)
     }
 
     async fn begin(&self, pool: &Pool<Opener>, begin: Option<&'static str>) -> Result<SqliteTx> {
@@ -174,17 +189,25 @@ impl Database for Sqlite {
         if is_small {
             sqlx::raw_sql("vacuum").execute(&mut *conn).await?;
         }
-        sqlx::raw_sql("pragma busy_timeout = 0").execute(&mut *conn).await?;
-        let row = sqlx::raw_sql("pragma wal_checkpoint(truncate)").fetch_one(&mut *conn).await?;
-        let patience = format!("pragma busy_timeout = {}", self.limits.lock_wait.as_millis());
-        sqlx::raw_sql(AssertSqlSafe(patience)).execute(&mut *conn).await?;
-        conn.release();
-        let is_busy: i64 = row.try_get(0)?;
-        Ok(match (is_busy, is_small) {
-            (0, true) => Scrubbed::Clean,
-            (0, false) => Scrubbed::Slack,
-            _ => Scrubbed::Busy,
+        let is_cut = self.cut_log(conn).await?;
+        let readers = self.readers.in_use();
+        Ok(match (is_cut, is_small) {
+            (true, true) => Scrubbed::Clean,
+            (true, false) => Scrubbed::Slack,
+            (false, _) if readers.open > readers.idle => Scrubbed::Occupied,
+            (false, _) => Scrubbed::Busy,
         })
+    }
+
+    /// With a truncating checkpoint. While there is much to write, SQLite makes others, which overwrite the log and do not cut it off.
+    async fn settle(&self) -> Result<()> {
+        self.file.check()?;
+        let log = self.file.log();
+        let was = std::mem::replace(&mut *self.settled.lock().unwrap_or_else(PoisonError::into_inner), log);
+        if log.is_some_and(|(bytes, _)| bytes > 0) && was == log {
+            self.cut_log(self.writer.acquire().await?).await?;
+        }
+        Ok(())
     }
 
     fn set_clock(&self, now: Now) {

@@ -4,6 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -121,6 +122,12 @@ impl OpenFile {
         let found =
             found.map_err(|error| StoreError::new(Cause::Unavailable, format!("cannot look at the file: {error}")));
         Ok(found?.len())
+    }
+
+    /// The length of the log and when it was written; `None` if there is none.
+    pub fn log(&self) -> Option<(u64, SystemTime)> {
+        let found = fs::metadata(beside(&self.path, "-wal")).ok()?;
+        Some((found.len(), found.modified().ok()?))
     }
 
     /// Fails if the path now leads to another file: data written to an unlinked file is lost with this process.

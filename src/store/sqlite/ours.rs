@@ -10,7 +10,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use super::file::beside;
 use crate::store::error::StoreError;
 use crate::store::limits::StoreLimits;
-use crate::store::migrations::{Applied, Named, READ_APPLIED, SQLITE, TABLE, anothers, names};
+use crate::store::migrations::{Applied, Named, READ_APPLIED, SQLITE, TABLE, anothers, names, none_too_new};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -93,6 +93,7 @@ pub async fn applied(conn: &mut SqliteConnection) -> Result<Vec<Applied>> {
         return Ok(Vec::new());
     }
     let applied: Vec<Applied> = sqlx::query_as(READ_APPLIED).fetch_all(&mut *conn).await?;
+    none_too_new(&SQLITE, &applied)?;
     let are_all = SQLITE.iter().all(|migration| applied.iter().any(|applied| applied.version == migration.version));
     let wrong = names(&SQLITE, "table").into_iter().find(|name| !table(name).is_some_and(|named| named.is_table));
     match wrong {

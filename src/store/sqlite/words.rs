@@ -49,6 +49,7 @@ pub static WORDS: Words = Words {
     },
     by_source: |_| "sessions s indexed by sessions_by_source".to_owned(),
     join_listed: "cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id",
+    place_in: "instr",
     unit_separator: "char(31)",
     visible: " and not exists (select 1 from json_each($13) where sequence > value ->> 0 and sequence <= value ->> 1)",
     later: "max",

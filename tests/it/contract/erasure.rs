@@ -564,6 +564,28 @@ async fn an_erasure_says_that_a_reader_of_the_file_holds_it_up() {
     place.finish().await;
 }
 
+/// Its log holds what was removed, until it is moved into the file.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_server_leaves_nothing_in_its_log() {
+    let place = Place::sqlite();
+    let server = Server::start(&place.url(), &["--sweep-interval=200ms"]).await;
+    let Place::Sqlite(dir) = &place else { panic!("it is a file") };
+    let log = dir.join("data.db-wal");
+    let session = fill(&server, "user").await;
+    server.post(format!("{session}/trim")).json(json!({"keepLast": 0})).await.expect(200);
+    server.delete(&session).await.expect(204);
+    let is_cut = async {
+        while std::fs::metadata(&log).unwrap().len() > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_cut).await.expect("a log of no length");
+    // And it is written to again.
+    server.post(S).json(json!({"sessionId": "again"})).await.expect(201);
+    stopped(server).await;
+    place.finish().await;
+}
+
 /// A receipt and a ledger that went through a system with other ends of lines.
 #[tokio::test]
 async fn files_of_other_systems_are_read() {

@@ -284,30 +284,79 @@ on_both_databases! {
     }
 
     async fn positions_tell_nothing_of_what_others_write(server: &TestServer) with ["--feed-retention=1h"] {
-        let own = "/v1/apps/app/users/user/feed?after=now";
-        let mut positions = Vec::new();
-        for n in 0..30 {
-            // What a reader of one user cannot see.
-            server.patch(format!("/v1/apps/other{}/users/other/state", n % 3)).json(json!({"stateDelta": {"k": n}})).await.expect(200);
-            let page = server.get(own).await.expect(200).json();
-            assert_eq!(page["changes"], json!([]));
-            positions.push(page["position"].as_str().unwrap().to_owned());
+        const OTHERS: &str = "/v1/apps/other/users/other/state";
+        let position = async |query: &str| {
+            let page = server.get(query).await.expect(200).json();
+            assert_eq!((&page["changes"], &page["upToDate"]), (&json!([]), &json!(true)), "{query}");
+            page["position"].as_str().expect("a position").to_owned()
+        };
+        let write = async |n: usize| {
+            server.patch(OTHERS).json(json!({"stateDelta": {"k": n}})).await.expect(200);
+        };
+        // Of a reader of one user, of one app, and of some kinds: none of them sees what the others write.
+        let readers = [format!("{USER}?"), format!("{APP}?"), format!("{ALL}?kinds=session.created&")];
+        let mut given = Vec::new();
+        for reader in &readers {
+            given.push(position(&format!("{reader}after=now")).await);
         }
-        for position in &positions {
+        let mut moved = Vec::new();
+        for n in 0..30 {
+            write(n).await;
+            for (reader, given) in readers.iter().zip(&given) {
+                for query in [format!("{reader}after=now"), format!("{reader}after={given}"), format!("{reader}after={given}&wait=0")] {
+                    assert_eq!(position(&query).await, *given, "{query}");
+                }
+            }
+            moved.push(position(&format!("{ALL}?after=now")).await);
+        }
+        let mut waiting = Watch::open(stream(server, USER, &format!("?after={}", given[0]))).await;
+        assert_eq!(waiting.expect("caught_up").await.json()["position"], given[0]);
+        let one = tokio::spawn({
+            let asked = server.get(format!("{USER}?after={}&wait=1", given[0]));
+            async move { asked.await }
+        });
+        write(30).await;
+        assert_eq!(one.await.expect("no panic").expect(200).json()["position"], given[0]);
+        // Who sees them has a position each. These do not grow, nor has one a beginning in common with the next.
+        for position in &moved {
             assert_eq!(position.len(), 43, "{position}");
             assert!(position.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'), "{position}");
         }
-        // Neither do they grow, nor has one a beginning in common with the next.
-        let grows = positions.windows(2).filter(|pair| pair[0] < pair[1]).count();
-        assert!((4..=25).contains(&grows), "{positions:#?}");
-        assert!(positions.windows(2).all(|pair| pair[0] != pair[1] && pair[0][..8] != pair[1][..8]), "{positions:#?}");
-        // The same place is the same text, and goes on where it was.
-        assert_eq!(server.get(own).await.json()["position"].as_str(), positions.last().map(String::as_str));
+        let grows = moved.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((4..=25).contains(&grows), "{moved:#?}");
+        assert!(moved.windows(2).all(|pair| pair[0] != pair[1] && pair[0][..8] != pair[1][..8]), "{moved:#?}");
+        // The place moves with what the reader sees, and stays there.
         server.create("{}").await;
-        for position in &positions {
-            let page = server.get(format!("/v1/apps/app/users/user/feed?after={position}")).await.expect(200).json();
-            assert_eq!(page["changes"].as_array().unwrap().len(), 1);
+        write(31).await;
+        for (reader, given) in readers.iter().zip(&given) {
+            for after in [given, &moved[7]] {
+                let page = server.get(format!("{reader}after={after}")).await.expect(200).json();
+                let changes = page["changes"].as_array().unwrap();
+                assert_eq!((changes.len(), &page["position"]), (1, &changes[0]["position"]), "{page}");
+                assert_eq!(page["position"], position(&format!("{reader}after=now")).await);
+            }
         }
+        assert_eq!(waiting.expect("change").await.json()["kind"], "session.created");
+    }
+
+    /// Though there is nothing for it: of what is kept, a position of the first half is exchanged.
+    async fn a_position_does_not_go_while_its_reader_asks(server: &TestServer) with ["--feed-retention=6s", "--sweep-interval=50ms"] {
+        server.create("{}").await;
+        let first = server.get(format!("{USER}?after=now")).await.expect(200).json()["position"].as_str().expect("a position").to_owned();
+        let mut position = first.clone();
+        let mut seen = BTreeSet::new();
+        while server.get(format!("{ALL}?after={first}&pageSize=1")).await.status() != 410 {
+            server.patch("/v1/apps/other/state").json(json!({"stateDelta": {"k": seen.len()}})).await.expect(200);
+            let page = server.get(format!("{USER}?after={position}")).await.expect(200).json();
+            assert_eq!(page["changes"], json!([]));
+            position = page["position"].as_str().expect("a position").to_owned();
+            seen.insert(position.clone());
+        }
+        // By the time alone.
+        assert!(seen.len() <= 4, "{seen:?}");
+        server.append_delta(r#"{"k":1}"#).await;
+        let page = server.get(format!("{USER}?after={position}")).await.expect(200).json();
+        assert_eq!(page["changes"].as_array().map(Vec::len), Some(1));
     }
 
     async fn what_is_too_old_goes_and_the_last_position_stays(server: &TestServer) with ["--feed-retention=1h", "--sweep-interval=50ms"] {

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::{Connection as _, PgConnection};
 
 use super::transfer::{assert_all, exported, import, results};
+use crate::artifact_faults::until;
 use crate::support::binary::{PATIENT, together};
 use crate::support::client::{APP_STATE, Answer, Client, EVENTS, ONE, S, STATE, USER_STATE};
 use crate::support::databases::{Fixture as _, Place, on_both_databases};
@@ -261,6 +264,102 @@ on_both_databases! {
         assert_folds(server, ONE).await;
     }
 
+    async fn what_operators_made_of_a_removed_value_is_named(server: &TestServer) {
+        server.create(r#"{"state":{"kept":[0]}}"#).await;
+        let appended = async |id: &str, ops: Value| {
+            server.append(json!({"id": id, "author": "a", "actions": {"stateOps": ops}}).to_string()).await
+        };
+        let append = |key: &str, value: &str| json!({"op": "append", "key": key, "value": [value]});
+        let merge = |key: &str, value: Value| json!({"op": "merge", "key": key, "value": value});
+        let first = json!([
+            append("notes", SECRET), append("set", SECRET), append("last", SECRET), append("user:notes", SECRET), append("app:notes", SECRET),
+            merge("p", json!({"pin": SECRET})), {"op": "remove", "key": "gone"},
+        ]);
+        // Events of one request make one change of a shared scope.
+        let batch = json!([
+            {"id": "e1", "author": "a", "actions": {"stateOps": first}},
+            {"id": "e2", "author": "a", "actions": {"stateOps": [append("user:notes", "milk"), append("kept", "milk")]}},
+        ]);
+        server.post(EVENTS).json(batch).await.expect(201);
+        appended("e3", json!([append("notes", "milk"), merge("p", json!({"name": "Ada"})), append("app:notes", "milk")])).await;
+        // Nothing is carried on by who sets a key, or begins with nothing.
+        appended("e4", json!([{"op": "set", "key": "set", "value": []}, append("gone", "milk")])).await;
+        appended("e5", json!([append("set", "milk")])).await;
+        let keys = json!(["app:notes", "notes", "p", "user:notes"]);
+        let answer = remove(server, "e1").await;
+        assert_eq!(answer.json()["carriedOn"], keys, "{answer}");
+        assert_eq!(server.get(format!("{STATE}/notes")).await.json(), json!([SECRET, "milk"]));
+        assert_eq!(remove(server, "e1").await.text(), answer.text());
+        assert!(keep(server, "e1").await.json().get("carriedOn").is_none());
+        // As it says: these are redacted, too.
+        assert_eq!(remove(server, "e2").await.json().get("carriedOn"), None);
+        let last = remove(server, "e3").await;
+        assert!(last.json().get("carriedOn").is_none(), "{last}");
+        assert!(!server.get(STATE).await.text().contains(SECRET));
+        assert_folds(server, ONE).await;
+    }
+
+    async fn copies_that_rewinds_made_are_redacted_with_it(server: &TestServer) with ["--feed-retention=1h"] {
+        server.create("{}").await;
+        let event = |id: &str, more: Value| {
+            let mut event = json!({"id": id, "author": "a", "invocationId": "i", "content": {"parts": [{"text": SECRET}]}});
+            event.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            event.to_string()
+        };
+        let rewind = async |session: &str, revision: i64| {
+            server.post(format!("{S}/{session}/rewind")).json(json!({"toRevision": revision})).await.expect(200)
+        };
+        for id in ["e1", "e2", "e3"] {
+            server.append(event(id, json!({"actions": {"stateDelta": {id: SECRET}}}))).await;
+        }
+        // It keeps 1 and 2, so it appends them once more: 5 and 6. Then a copy of the copy of 1: 8.
+        rewind("s", 2).await;
+        rewind("s", 5).await;
+        // In forks, one of which begins after the event, another makes a copy of its own.
+        fork(server, "s", json!({"sessionId": "f"})).await;
+        fork(server, "f", json!({"sessionId": "g"})).await;
+        fork(server, "s", json!({"sessionId": "own", "atRevision": 3})).await;
+        rewind("own", 1).await;
+        server.post(format!("{S}/g/trim")).json(json!({"beforeSequence": 3})).await.expect(200);
+        // A client's event that looks like a copy.
+        let claimed = event("claimed", json!({"content": {"parts": [{"text": "mine"}]}, "customMetadata": {"rewindCopyOf": "e1"}}));
+        server.append(claimed).await;
+        let copies = async |session: &str, of: &str| {
+            let read = server.get(format!("{S}/{session}/events?pageSize=1000")).await.expect(200).json();
+            let events = read["events"].as_array().expect("events").clone();
+            let is_copy = |event: &&Value| event["customMetadata"]["rewindCopyOf"] == of;
+            events.iter().filter(is_copy).map(|event| event["sequence"].as_i64().expect("a number")).collect::<Vec<_>>()
+        };
+        assert_eq!((copies("s", "e1").await, copies("s", "e2").await), (vec![5, 9], vec![6]));
+        assert_eq!((copies("g", "e1").await, copies("own", "e1").await), (vec![5], vec![5]));
+
+        let answer = keep(server, "e1").await;
+        assert_eq!(answer.json()["forks"], 2, "{answer}");
+        for (session, gone) in [("s", vec![1, 5, 8]), ("f", vec![1, 5, 8]), ("g", vec![5, 8]), ("own", vec![1, 5])] {
+            let read = server.get(format!("{S}/{session}/events?pageSize=1000")).await.expect(200).json();
+            let events = read["events"].as_array().expect("events").clone();
+            let redacted = events.iter().filter(|event| event["redacted"].is_object());
+            let redacted: Vec<i64> = redacted.map(|event| event["sequence"].as_i64().expect("a number")).collect();
+            assert_eq!(redacted, gone, "{session}");
+            for event in events.iter().filter(|event| event["redacted"].is_object()) {
+                assert!(event.get("content").is_none() && event.get("customMetadata").is_none(), "{event}");
+            }
+            // What is left of the secret is the other events'.
+            let effective = server.get(format!("{S}/{session}/events?history=effective&text={SECRET}")).await.expect(200);
+            assert!(!effective.event_ids().contains("e1"), "{effective}");
+        }
+        assert_eq!(copies("s", "e1").await, [9]);
+        let feed = server.get("/v1/apps/app/feed?kinds=event.redacted").await.expect(200).json();
+        let told: BTreeSet<(String, i64)> = feed["changes"].as_array().expect("changes").iter()
+            .map(|change| (change["sessionId"].as_str().expect("an id").to_owned(), change["sequence"].as_i64().expect("a number"))).collect();
+        assert_eq!(told.len(), 10, "{feed}");
+        // Again, and the values: the copies have set none.
+        assert_eq!(keep(server, "e1").await.text(), answer.text());
+        let removed = remove(server, "e1").await;
+        assert!(removed.json()["forks"] == 2 && removed.json()["revision"].is_number(), "{removed}");
+        assert_folds(server, ONE).await;
+    }
+
     async fn a_rewind_is_still_one(server: &TestServer) {
         server.create(r#"{"state":{"k":0}}"#).await;
         for n in 1..=3 {
@@ -313,13 +412,11 @@ on_both_databases! {
         server.post(format!("{ONE}/trim")).json(r#"{"keepLast":1}"#).await.expect(200);
         let gone = asked("e2", "{}").await.problem(410, "revision_trimmed");
         assert_eq!(gone["baseRevision"], 4);
-        // An event more than the policy allows is refused, as in any other write.
+        // No bound of a policy refuses it.
         server.append(r#"{"id":"e6","author":"a","actions":{"stateDelta":{"k":6}}}"#).await;
         server.put("/v1/apps/app/policy").json(json!({"limits": {"eventsPerSession": 2}})).await.expect(200);
-        asked("e6", r#"{"state":"remove"}"#).await.problem(409, "limit_reached");
-        asked("e6", "{}").await.expect(200);
+        server.post(EVENTS).json(r#"{"author":"a"}"#).await.problem(409, "limit_reached");
         // A retry is answered as the first time.
-        server.delete("/v1/apps/app/policy").await.expect(204);
         let first = asked("e6", r#"{"state":"remove"}"#).await.expect(200);
         assert_eq!(first.json()["revision"], 7);
         assert_eq!(asked("e6", r#"{"state":"remove"}"#).await.expect(200).text(), first.text());
@@ -1106,3 +1203,49 @@ async fn forks_of_what_goes_meanwhile_are_redacted(place: Place) {
 
 on_both_databases!(whoever_copies_or_reads_meanwhile_keeps_nothing);
 on_both_databases!(forks_of_what_goes_meanwhile_are_redacted);
+
+/// A fork is made of a fork that is trimmed, or expires, in that moment: the redaction waits for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_that_is_being_made_of_a_trimmed_or_expired_fork_is_redacted() {
+    let place = Place::postgres().await;
+    let url = place.url();
+    let fleet = place.fleet(PATIENT).await;
+    let (api, other) = (fleet.api(0), fleet.api(1));
+    for (round, (method, path, body)) in
+        [(Method::POST, "/trim", r#"{"keepLast":0}"#), (Method::PATCH, "", r#"{"ttl":0.001}"#)].into_iter().enumerate()
+    {
+        let [source, middle, late] = ["s", "b", "c"].map(|name| format!("{name}{round}"));
+        api.post(S).json(json!({"sessionId": source})).await.expect(201);
+        let secret = json!([{"id": "e1", "author": "a", "content": SECRET}, {"id": "e2", "author": "a"}]);
+        api.post(format!("{S}/{source}/events")).json(secret).await.expect(201);
+        fork(&api, &source, json!({"sessionId": middle})).await;
+        // What a fork writes after its events; who trims only reads it.
+        let mut held = PgConnection::connect(&url).await.expect("connect");
+        sqlx::raw_sql("begin; lock table session_spans in exclusive mode").execute(&mut held).await.expect("a lock");
+        let waiting = async |query: &str| {
+            let mut conn = PgConnection::connect(&url).await.expect("connect");
+            let sql = format!(
+                "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '{query}'"
+            );
+            sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql)).fetch_one(&mut conn).await.expect("a number") > 0
+        };
+        let making = tokio::spawn({
+            let request = api.post(format!("{S}/{middle}/fork")).json(json!({"sessionId": late}));
+            async move { request.await }
+        });
+        until("the fork waits", async || waiting("insert into session_spans%").await).await;
+        other.request(method, &format!("{S}/{middle}{path}")).json(body).await.expect(200);
+        let redacting = tokio::spawn({
+            let request = other.post(redact_at(&source, "e1"));
+            async move { request.await }
+        });
+        until("the redaction waits, or is done", async || redacting.is_finished() || waiting("%for update) s").await)
+            .await;
+        drop(held);
+        making.await.expect("no panic").expect(201);
+        assert_eq!(redacting.await.expect("no panic").expect(200).json()["forks"], 1);
+        let read = api.get(format!("{S}/{late}/events")).await.expect(200);
+        assert!(!read.text().contains(SECRET), "{read}");
+    }
+    fleet.verify().await;
+}
