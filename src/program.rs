@@ -24,7 +24,7 @@ use crate::http::{ADK_YAML, YAML};
 use crate::startup::{self, StartError};
 use crate::store::error::{Cause, StoreError};
 use crate::store::inspect::Inspector;
-use crate::telemetry;
+use crate::telemetry::{self, LogFormat};
 
 const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
 
@@ -99,15 +99,22 @@ impl From<erasures::Error> for Failure {
 
 /// Runs the command of the process's arguments to its end, and returns the exit status of the process.
 pub fn main() -> ExitCode {
-    match start(Cli::from_env()) {
+    let cli = Cli::from_env();
+    // Those that log end with a line of their log.
+    let format = if logs(&cli.command()) { cli.config.log_format() } else { LogFormat::Pretty };
+    match start(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { message, status }) => {
             let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
             // `eprintln!` panics if standard error is closed.
-            let _ = writeln!(io::stderr(), "error: {line}");
+            let _ = writeln!(io::stderr(), "{}", telemetry::last_line(format, &line));
             ExitCode::from(status)
         }
     }
+}
+
+fn logs(command: &Command) -> bool {
+    matches!(command, Command::Serve | Command::Migrate { .. })
 }
 
 fn start(cli: Cli) -> Result<(), Failure> {
@@ -118,7 +125,7 @@ fn start(cli: Cli) -> Result<(), Failure> {
     if matches!(&command, Command::Import(args) if args.other.is_some()) {
         return Err(Failure { message: IMPORT_ADK.to_owned(), status: 2 });
     }
-    if matches!(command, Command::Serve | Command::Migrate { .. }) {
+    if logs(&command) {
         telemetry::init(cli.config.log_format(), &cli.config.log).map_err(|error| Failure::new(error.to_string()))?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

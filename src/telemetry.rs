@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
-use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{self, FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -31,12 +31,40 @@ pub enum LogFormat {
 /// A filter from its directives. It never lets SQL statements through.
 ///
 /// # Errors
-/// The directives are invalid.
-pub fn filter(directives: &str) -> Result<Targets, ParseError> {
+/// The directives are invalid. A word that is no level would be a target, and a log without anything else.
+pub fn filter(directives: &str) -> Result<Targets, String> {
+    const LEVELS: &str = "off, error, warn, info, debug or trace";
     // Nothing between two commas would be a target that all others begin with.
-    let directives = directives.split(',').map(str::trim).filter(|directive| !directive.is_empty());
+    let directives: Vec<&str> =
+        directives.split(',').map(str::trim).filter(|directive| !directive.is_empty()).collect();
+    for directive in &directives {
+        let level = directive.split_once('=').map_or(*directive, |(_, level)| level);
+        let is_named = level.is_empty() || level.bytes().all(|b| b.is_ascii_digit());
+        if is_named || level.parse::<LevelFilter>().is_err() {
+            return Err(format!(
+                "`{directive}` has no level: a level is {LEVELS}, for all or for one target (TARGET=LEVEL)"
+            ));
+        }
+    }
     // The last directive of a target wins. sqlx logs statements, slow ones too, under this target.
-    directives.chain(["sqlx::query=off"]).collect::<Vec<_>>().join(",").parse()
+    let all = directives.into_iter().chain(["sqlx::query=off"]).collect::<Vec<_>>().join(",");
+    all.parse().map_err(|error: ParseError| error.to_string())
+}
+
+/// The last words of a process, as a line of its log in this format.
+#[expect(clippy::disallowed_methods, reason = "when something is logged is no rule")]
+pub fn last_line(format: LogFormat, message: &str) -> String {
+    match format {
+        LogFormat::Pretty => format!("error: {message}"),
+        LogFormat::Json => {
+            let mut line = ObjectText::default();
+            line.push("timestamp", &quoted_time(SystemTime::now().into()));
+            line.push_str("level", "ERROR");
+            line.push_str("message", message);
+            line.push_str("target", "sessiond");
+            line.close()
+        }
+    }
 }
 
 /// Sends log events of this process to stderr, panics included. Call it once, at start.
@@ -230,6 +258,12 @@ mod tests {
     #[test]
     fn filters_are_checked() {
         assert!(filter("info,sessiond=debug").is_ok());
-        assert!(filter("info,sessiond=loud").is_err());
+        for bad in ["info,sessiond=loud", "inof", "bogus", "sqlx=", "info,sqlx", "sessiond", "3", "=info=", "info warn"]
+        {
+            assert!(filter(bad).is_err(), "{bad}");
+        }
+        for good in ["INFO", "debug , sqlx=off", "sessiond::http=trace", "off"] {
+            assert!(filter(good).is_ok(), "{good}");
+        }
     }
 }

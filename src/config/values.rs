@@ -196,7 +196,7 @@ pub(super) fn secret(text: &str) -> Result<SecretString, std::convert::Infallibl
 }
 
 pub(super) fn log_filter(text: &str) -> Result<String, String> {
-    telemetry::filter(text).map_err(|error| error.to_string())?;
+    telemetry::filter(text)?;
     Ok(text.to_owned())
 }
 

@@ -105,6 +105,10 @@ fn changes(from: &[char], to: &[char]) -> usize {
     rows[from.len()][to.len()]
 }
 
+/// What others call fields of ours.
+const ELSEWHERE: [(&str, &[&str]); 2] =
+    [("sessionId", &["id", "session"]), ("displayName", &["name", "title", "display"])];
+
 struct Field<'a> {
     /// In camelCase.
     name: String,
@@ -231,8 +235,19 @@ impl<'a> Fields<'a> {
     /// All faults, also of every field that was not taken.
     pub fn finish(mut self) -> Result<(), Rejected> {
         for field in std::mem::take(&mut self.members) {
-            let meant = meant(&field.given, self.known.iter().map(|name| &**name));
-            let hint = meant.map_or_else(String::new, |name| format!(": did you mean `{name}`?"));
+            let known = || self.known.iter().map(|name| &**name);
+            let elsewhere = |name: &str| {
+                let (ours, _) = ELSEWHERE.iter().find(|(_, theirs)| theirs.contains(&name))?;
+                known().find(|known| known == ours)
+            };
+            let hint = match meant(&field.given, known()).or_else(|| elsewhere(&field.given)) {
+                Some(name) => format!(": did you mean `{name}`?"),
+                // A change of state is asked for as if it were the state.
+                None if known().any(|known| known == "stateDelta") && !known().any(|known| known == "content") => {
+                    ": a key of state belongs into `stateDelta`".to_owned()
+                }
+                None => String::new(),
+            };
             self.refuse(&field.given, format!("is not a field of this request{hint}"));
         }
         if self.errors.is_empty() { Ok(()) } else { Err(Rejected::Invalid(self.errors)) }
@@ -299,6 +314,32 @@ mod tests {
         let Err(Rejected::Invalid(errors)) = envelope.finish() else { panic!("refused") };
         assert_eq!(errors[0].message, "is not a field of this request: did you mean `state`?");
         assert_eq!(errors[1].message, "is not a field of this request");
+    }
+
+    #[test]
+    fn what_others_call_a_field_is_known() {
+        let refused = |mut envelope: Fields<'static>, known: &[&str]| {
+            for name in known {
+                envelope.take(name);
+            }
+            let Err(Rejected::Invalid(errors)) = envelope.finish() else { panic!("refused") };
+            errors.into_iter().map(|error| error.message).collect::<Vec<_>>()
+        };
+        let create = ["sessionId", "state", "displayName"];
+        let messages = refused(fields(r#"{"id":"a","title":"t","bogus":1}"#), &create);
+        let unknown = "is not a field of this request";
+        assert_eq!(
+            messages,
+            [
+                format!("{unknown}: did you mean `sessionId`?"),
+                format!("{unknown}: did you mean `displayName`?"),
+                unknown.to_owned()
+            ]
+        );
+        let messages = refused(fields(r#"{"step":2,"stateDetla":{}}"#), &["stateDelta", "stateOps"]);
+        assert_eq!(messages[0], format!("{unknown}: a key of state belongs into `stateDelta`"));
+        assert_eq!(messages[1], format!("{unknown}: did you mean `stateDelta`?"));
+        assert_eq!(refused(fields(r#"{"id":"a"}"#), &["toRevision"]), [unknown]);
     }
 
     #[test]

@@ -115,11 +115,11 @@ impl ArtifactName {
         self.0.starts_with(Self::OF_USER)
     }
 
-    /// What a file of it is called: what follows the last `/`, or the prefix; the whole name, if that is empty.
+    /// What a file of it is called: the last part between slashes that is the name of a file, without the prefix; `file` if none is.
     pub fn file_name(&self) -> &str {
         let name = self.0.strip_prefix(Self::OF_USER).unwrap_or(&self.0);
-        let last = name.rsplit('/').find(|part| !part.is_empty());
-        last.unwrap_or(&self.0)
+        let last = name.rsplit('/').find(|part| !matches!(part.trim(), "" | "." | ".."));
+        last.unwrap_or("file")
     }
 }
 
@@ -311,9 +311,19 @@ mod tests {
             assert!(!ArtifactName::parse(session).unwrap().is_of_user(), "{session}");
         }
         assert!(ArtifactName::parse_of_user(&"x".repeat(252)).is_err());
-        for (name, file) in
-            [("a/b.txt", "b.txt"), ("a", "a"), ("user:c/", "c"), ("user:d", "d"), ("user:", "user:"), ("//", "//")]
-        {
+        for (name, file) in [
+            ("a/b.txt", "b.txt"),
+            ("a", "a"),
+            ("user:c/", "c"),
+            ("user:d", "d"),
+            ("user:", "file"),
+            ("//", "file"),
+            ("x/..", "x"),
+            ("x/./", "x"),
+            ("../ ..", "file"),
+            ("user:../..", "file"),
+            ("..x", "..x"),
+        ] {
             assert_eq!(ArtifactName::parse(name).unwrap().file_name(), file, "{name}");
         }
     }

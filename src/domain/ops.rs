@@ -80,34 +80,34 @@ impl Op {
     ///
     /// The broken rule, in words for a client: the current value has the wrong type, or the sum cannot be written (see
     /// [`number::sum`]).
-    pub fn apply(&self, current: Option<Json<'_>>) -> Result<Option<Cow<'_, RawJson>>, &'static str> {
-        let there = |kind: Kind, what: &'static str| match current {
-            Some(value) if value.kind() != kind => Err(what),
+    pub fn apply(&self, current: Option<Json<'_>>) -> Result<Option<Cow<'_, RawJson>>, Cow<'static, str>> {
+        let there = |kind: Kind, what: &str| match current {
+            Some(value) if value.kind() != kind => Err(Cow::Owned(format!("{what}{}", value.kind().with_article()))),
             _ => Ok(current),
         };
         let after = match self {
             Self::Set(value) => Cow::Borrowed(value),
             Self::Remove => return Ok(None),
             Self::Increment(by) => {
-                let current = there(Kind::Number, "`increment` needs a number, and the value that is there is none")?;
+                let current = there(Kind::Number, "`increment` needs a number, and the value that is there is ")?;
                 owned(number::sum(current.map_or("0", Json::text), by.text())?)
             }
             Self::Append(more) => {
-                append(there(Kind::Array, "`append` needs an array, and the value that is there is none")?, more)
+                append(there(Kind::Array, "`append` needs an array, and the value that is there is ")?, more)
             }
             Self::Union(more) => {
-                union(there(Kind::Array, "`union` needs an array, and the value that is there is none")?, more)
+                union(there(Kind::Array, "`union` needs an array, and the value that is there is ")?, more)
             }
             Self::Max(bound) => {
-                let current = there(Kind::Number, "`max` needs a number, and the value that is there is none")?;
+                let current = there(Kind::Number, "`max` needs a number, and the value that is there is ")?;
                 beyond(current, bound, Ordering::Greater)
             }
             Self::Min(bound) => {
-                let current = there(Kind::Number, "`min` needs a number, and the value that is there is none")?;
+                let current = there(Kind::Number, "`min` needs a number, and the value that is there is ")?;
                 beyond(current, bound, Ordering::Less)
             }
             Self::Merge(patch) => {
-                match there(Kind::Object, "`merge` needs an object, and the value that is there is none")? {
+                match there(Kind::Object, "`merge` needs an object, and the value that is there is ")? {
                     Some(current) => owned(merged(current, patch.json())),
                     None => match without_nulls(patch.json()) {
                         Cow::Borrowed(_) => Cow::Borrowed(patch),
@@ -238,15 +238,16 @@ mod tests {
     }
 
     /// The text of the value afterwards.
-    fn apply(name: &str, value: &str, current: Option<&str>) -> Result<String, &'static str> {
+    fn apply(name: &str, value: &str, current: Option<&str>) -> Result<String, String> {
         let current = current.map(|current| Json::parse(current.as_bytes(), 64).unwrap());
-        op(name, value).apply(current).map(|after| after.unwrap().text().to_owned())
+        let after = op(name, value).apply(current).map(|after| after.unwrap().text().to_owned());
+        after.map_err(Cow::into_owned)
     }
 
     #[track_caller]
     fn assert_applies(name: &str, cases: &[(Option<&str>, &str, &str)]) {
         for (current, value, expected) in cases {
-            assert_eq!(apply(name, value, *current).as_deref(), Ok(*expected), "{name} {current:?} {value}");
+            assert_eq!(apply(name, value, *current), Ok((*expected).to_owned()), "{name} {current:?} {value}");
         }
     }
 
@@ -298,8 +299,9 @@ mod tests {
         for (name, takes, wording) in TYPED {
             let operand = OF_EACH_KIND.iter().find(|(_, kind)| *kind == takes).unwrap().0;
             for (current, kind) in OF_EACH_KIND {
-                let expected = format!("`{name}` needs {wording}, and the value that is there is none");
-                let outcome = apply(name, operand, Some(current)).map_err(str::to_owned);
+                let is = kind.with_article();
+                let expected = format!("`{name}` needs {wording}, and the value that is there is {is}");
+                let outcome = apply(name, operand, Some(current));
                 assert_eq!(outcome.err(), (kind != takes).then_some(expected), "{current}");
             }
             assert!(apply(name, operand, None).is_ok());
@@ -343,10 +345,10 @@ mod tests {
         );
         assert_eq!(
             apply("increment", "1e308", Some("1e308")),
-            Err("the sum is beyond the range of a double, or an integer of more than 308 digits")
+            Err("the sum is beyond the range of a double, or an integer of more than 308 digits".to_owned())
         );
-        assert_eq!(apply("increment", "1e-999999999", Some("1")), Err("the sum has too many digits"));
-        assert_eq!(apply("increment", "1e-999999999", None), Err("the sum has too many digits"));
+        assert_eq!(apply("increment", "1e-999999999", Some("1")), Err("the sum has too many digits".to_owned()));
+        assert_eq!(apply("increment", "1e-999999999", None), Err("the sum has too many digits".to_owned()));
     }
 
     #[test]

@@ -314,7 +314,7 @@ mod tests {
         let failed = working.failed(&edit, Keys::Of(Scope::User), "", &bare, |_| 1).unwrap();
         assert_eq!(failed, [FieldError::new("/preconditions/0", "the key `k` exists")]);
         let Err(refusal) = working.resolve(&edit, Keys::Of(Scope::User), "", &bare, &limits) else { panic!("applied") };
-        let message = "the key `k`: `increment` needs a number, and the value that is there is none";
+        let message = "the key `k`: `increment` needs a number, and the value that is there is a string";
         assert_eq!(refusal, Refusal::Rejected(Rejected::field("/stateOps/1", message)));
     }
 

@@ -182,7 +182,7 @@ mod tests {
         let ops = r#"[{"op":"append","key":"k","value":[]}]"#;
         let both = write(app(), r#"[{"key":"k","exists":false}]"#, "{}", ops);
         assert!(matches!(decide_scope(&values, &both, (7, 8)), Err(Refusal::RevisionMismatch(_))));
-        let message = "the key `k`: `append` needs an array, and the value that is there is none";
+        let message = "the key `k`: `append` needs an array, and the value that is there is a number";
         let refusal = Refusal::Rejected(Rejected::field("/stateOps/0", message));
         assert_eq!(decide_scope(&values, &write(app(), "[]", "{}", ops), (7, 8)).unwrap_err(), refusal);
     }

@@ -72,7 +72,8 @@ pub enum Cause {
     ConnectionLost,
     /// The database does not answer, or cannot write: disk full, not migrated.
     Unavailable,
-    /// The database takes no writes, by its settings: of a provider whose disk is full, or during a failover.
+    /// The database takes no writes, by its settings: of a provider whose disk is full, or during a failover. Or its transaction ids are
+    /// used up.
     ReadOnly,
     /// PostgreSQL refuses the role or its password, or has no such database: waiting does not help.
     Refused,
@@ -204,6 +205,13 @@ impl StoreError {
         }
     }
 
+    /// There is no space left for the database: reads may be served.
+    pub fn is_disk_full(&self) -> bool {
+        let is_postgres =
+            matches!(&self.source, Source::Sqlx(Error::Database(error)) if error.code().as_deref() == Some(DISK_FULL));
+        is_postgres || self.sqlite_code() == Some(SQLITE_FULL)
+    }
+
     /// PostgreSQL does not let its user do that.
     pub fn lacks_privilege(&self) -> bool {
         matches!(&self.source, Source::Sqlx(Error::Database(error)) if error.code().as_deref() == Some(LACKS_PRIVILEGE))
@@ -269,6 +277,7 @@ impl From<sqlx::migrate::MigrateError> for StoreError {
 }
 
 const LACKS_PRIVILEGE: &str = "42501";
+const DISK_FULL: &str = "53100";
 
 /// Citus lost the node at COMMIT, which may have been done there.
 fn in_doubt(code: &str, message: &str) -> bool {
@@ -293,10 +302,16 @@ fn of_sqlstate(code: &str) -> Cause {
         "55P03" => Cause::Overloaded, // lock_not_available: lock_timeout ran out
         "57014" => Cause::Timeout, // query_canceled: statement_timeout ran out
         "57P01" | "57P02" | "57P03" // admin_shutdown, crash_shutdown, cannot_connect_now
+        | "57P04" // database_dropped, which ends the connection
         | "25P03" | "25P04" | "57P05" // idle_in_transaction_session_, transaction_ and idle_session_timeout: the server
                                      // thought us too slow, and the connection is gone
         => Cause::ConnectionLost,
-        "25006" => Cause::ReadOnly, // read_only_sql_transaction: default_transaction_read_only, or a standby
+        "25006" // read_only_sql_transaction: default_transaction_read_only, or a standby
+        | "54000" // program_limit_exceeded: "is not accepting commands that assign new transaction IDs" (or MultiXactIds)
+        => Cause::ReadOnly,
+        "55000" // object_not_in_prerequisite_state: a table of a publication that has no replica identity
+        | "XX001" | "XX002" // data_corrupted, index_corrupted
+        => Cause::Unavailable,
         "42P01" => Cause::Unavailable, // undefined_table: not migrated yet
         LACKS_PRIVILEGE => Cause::Unavailable,
         "28000" | "28P01" // invalid_authorization_specification, invalid_password
@@ -370,6 +385,10 @@ mod tests {
         assert_eq!(of_sqlstate("53300"), Cause::Unavailable);
         assert_eq!(of_sqlstate("28P01"), Cause::Refused);
         assert_eq!(of_sqlstate("25006"), Cause::ReadOnly);
+        assert_eq!(of_sqlstate("54000"), Cause::ReadOnly);
+        for code in ["53100", "53400", "55000", "58030", "XX001", "XX002"] {
+            assert_eq!(of_sqlstate(code), Cause::Unavailable, "{code}");
+        }
         assert!(!Cause::Refused.may_pass());
         assert_eq!(of_sqlstate("08006"), Cause::ConnectionLost);
         assert_eq!(of_sqlstate("22P05"), Cause::Internal);

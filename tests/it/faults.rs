@@ -722,6 +722,12 @@ async fn a_full_disk_refuses_for_certain() {
     }
     assert_eq!(server.get(SESSION).await.expect(200).text(), before.text());
     assert!(process.log().contains("database or disk is full (13)"), "{}", process.log());
+    // The line of a write says whether it happened.
+    let lines: Vec<String> =
+        process.log().lines().filter(|line| line.contains("is full (13)")).map(str::to_owned).collect();
+    assert!(lines.iter().all(|line| line.contains(r#""outcome":"not_applied""#)), "{lines:?}");
+    let warning = server.get("/readyz").await.expect(200).json()["warning"].to_string();
+    assert!(warning.contains("disk of the database was full"), "{warning}");
     let metrics = Client::at(&format!("http://127.0.0.1:{port}")).unchecked().get("/metrics").await.expect(200);
     let count = |name: &str| metrics.text().lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
     let retries = count("sessiond_database_retries_total");
@@ -730,6 +736,7 @@ async fn a_full_disk_refuses_for_certain() {
 
     disk.work();
     server.post(EVENTS).json(json!({"id": "e", "author": "a"})).await.expect(201);
+    assert!(server.get("/readyz").await.expect(200).json().get("warning").is_none());
     disk.fail(disk::BROKEN);
     let open = server.post(EVENTS).json(json!({"id": "f", "author": "a"})).await;
     assert_eq!(open.outcome_of_503(), "unknown", "{open:?}");

@@ -35,7 +35,7 @@ const STATE: &str = "/v1/apps/a/users/u/sessions/s/state";
 on_both_databases!(
     a_restart_keeps_all_but_temp,
     pending_migrations_are_refused,
-    a_newer_schema_is_served,
+    a_newer_schema_is_served_if_it_only_adds,
     nothing_of_a_client_is_logged,
     metrics_count_what_happened,
     the_shutdown_delay_serves_all_but_readiness,
@@ -472,8 +472,8 @@ async fn a_role_that_owns_nothing_serves() {
     sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut owner).await.unwrap();
 }
 
-/// What the next version may do to the database while this one still runs.
-async fn a_newer_schema_is_served(place: Place) {
+/// What the next version may do to the database while this one still runs, and what a program that does not know it leaves alone.
+async fn a_newer_schema_is_served_if_it_only_adds(place: Place) {
     let (status, log) = ended(&place.url(), &["migrate"]).await;
     assert_eq!(status.code(), Some(0), "{log}");
     for table in ["sessions", "events", "session_state", "user_scopes", "user_state", "app_scopes", "app_state"] {
@@ -483,11 +483,11 @@ async fn a_newer_schema_is_served(place: Place) {
     let row = match place {
         Place::Postgres(_) => {
             "insert into sessiond_migrations (version, description, success, checksum, execution_time) \
-             values (9999, 'future', true, '\\x00', 0)"
+             values (9999, 'additive future', true, '\\x00', 0)"
         }
         Place::Sqlite(_) => {
             "insert into sessiond_migrations (version, description, success, checksum, execution_time) \
-             values (9999, 'future', true, x'00', 0)"
+             values (9999, 'additive future', true, x'00', 0)"
         }
     };
     execute(&place, row).await;
@@ -495,7 +495,54 @@ async fn a_newer_schema_is_served(place: Place) {
     server.get("/readyz").await.expect(200);
     workload(&server).await;
     drop(server);
-    Server::start(&place.url(), &["--no-migrate"]).await.get(SESSION).await.expect(200);
+    let server = Server::start(&place.url(), &["--no-migrate"]).await;
+    server.get(SESSION).await.expect(200);
+    // The next major version does more than add. Whoever runs says so, and nothing starts on it.
+    execute(&place, "update sessiond_migrations set description = 'future' where version = 9999").await;
+    const SAYS: &str = "a later version of sessiond has migrated the database (migration 9999)";
+    assert_eq!(server.get_until("/readyz", 503).await.json()["code"], "storage_unavailable");
+    log_says(&server.process, SAYS).await;
+    drop(server);
+    for command in
+        [&["serve"][..], &["serve", "--no-migrate"], &["migrate"], &["export"], &["keys", "list"], &["verify"]]
+    {
+        let (status, log) = ended(&place.url(), command).await;
+        assert_ne!(status.code(), Some(0), "{command:?}: {log}");
+        assert!(log.contains(SAYS) && log.contains("or restore the backup from before"), "{command:?}: {log}");
+    }
+}
+
+/// The words in which a start fails are a line of the log, in its form.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_line_of_a_failed_start_has_the_form_of_the_log() {
+    let place = Place::sqlite();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = format!("--listen={}", taken.local_addr().unwrap());
+    for (args, says) in [
+        (&["serve", &*listen][..], "cannot listen on"),
+        (&["serve", "--admin-key-file=/nowhere/at all"], "/nowhere/at all"),
+        (&["migrate", "--citus"], "only PostgreSQL can be distributed"),
+    ] {
+        let (status, log) = ended(&place.url(), &[args, &["--log-format=json"]].concat()).await;
+        assert!(!status.success(), "{log}");
+        let last: Value =
+            serde_json::from_str(log.trim_end().lines().last().unwrap()).unwrap_or_else(|_| panic!("{log}"));
+        assert_eq!((&last["level"], &last["target"]), (&json!("ERROR"), &json!("sessiond")), "{log}");
+        assert!(last["message"].as_str().unwrap().contains(says) && last["timestamp"].is_string(), "{log}");
+        let (_, log) = ended(&place.url(), &[args, &["--log-format=pretty"]].concat()).await;
+        assert!(log.trim_end().lines().last().unwrap().starts_with("error: "), "{log}");
+    }
+}
+
+/// Taken for a target, a mistyped level would be a log without a line.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mistyped_level_of_the_log_is_refused() {
+    let place = Place::sqlite();
+    for level in ["inof", "sqlx=", "info,sessiond", "sqlx=loud"] {
+        let (status, log) = ended(&place.url(), &["serve", &format!("--log={level}")]).await;
+        assert_eq!(status.code(), Some(2), "{level}: {log}");
+        assert!(log.contains("off, error, warn, info, debug or trace"), "{level}: {log}");
+    }
 }
 
 /// `check` says what a start would, and makes, changes and serves nothing.

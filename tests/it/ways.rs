@@ -122,6 +122,24 @@ async fn a_primary_that_takes_no_writes_serves_reads() {
     server.post(format!("{SESSION}/events")).json(json!({"author": "a"})).await.expect(201);
 }
 
+/// PostgreSQL gives no number to another transaction when nearly all of them are used up, as by one that was forgotten.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_primary_without_transaction_ids_serves_reads() {
+    let mut postgres = dedicated().await;
+    let server = Server::start(&postgres.url("postgres"), &[]).await;
+    server.post(SESSIONS).json(json!({"sessionId": "s"})).await.expect(201);
+    drop(server);
+    // Half of all numbers, less 2 million; the server stops 3 million before that.
+    postgres.go_on_at(2_145_500_000).await;
+    // No vacuum comes to an end that would free some.
+    let mut held = PgConnection::connect(&postgres.url("postgres")).await.unwrap();
+    let lock = sqlx::raw_sql("begin; lock table sessions in share update exclusive mode");
+    lock.execute(&mut held).await.unwrap();
+    let server = Server::start(&postgres.url("postgres"), &["--no-migrate"]).await;
+    serves_reads(&server).await;
+    log_says(&server.process, "its transaction ids are used up").await;
+}
+
 /// `[::1]` as libpq has it, by a proxy of this test, as the server of the tests listens on 127.0.0.1.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ipv6_address_is_reached() {

@@ -29,7 +29,7 @@ struct Verified {
 enum Reason {
     /// Not a JWT, or a claim that RFC 7519 defines has another form.
     Malformed,
-    /// It has `crit`, a key of its own (`jku`, `x5u`, `jwk`), or a `typ` that is not an access token.
+    /// It has `crit`, or a `typ` that is not an access token.
     Header,
     /// Not RS256, ES256 or EdDSA, or not the algorithm of the key.
     Algorithm,
@@ -203,8 +203,9 @@ fn check(header: &Header) -> Result<(), Reason> {
         let typ = typ.to_ascii_lowercase();
         matches!(typ.strip_prefix("application/").unwrap_or(&typ), "jwt" | "at+jwt")
     });
-    let has_key = header.jku.is_some() || header.x5u.is_some() || header.jwk.is_some();
-    if !is_credential || has_key || header.crit.is_some() {
+    // Where a key is, or a key itself (`jku`, `x5u`, `jwk`, `x5c`), is overlooked: it must be one of the issuer's, which are configured. Some
+    // issuers write it into each token.
+    if !is_credential || header.crit.is_some() {
         return Err(Reason::Header);
     }
     Ok(())
@@ -429,14 +430,19 @@ mod tests {
         for typ in ["JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt"] {
             assert!(issuer.verify_header(&header(&format!(r#","typ":"{typ}""#))).await.is_ok(), "{typ}");
         }
-        let own = issuer.ed().jwk("");
+        // A key that the header names or has is not looked at.
+        let other = Issuer::new(settings());
+        for more in [
+            r#","jku":"https://issuer.example/keys""#.to_owned(),
+            r#","jku":"https://evil.example/keys","x5u":"https://evil.example/certificate""#.to_owned(),
+            format!(r#","jwk":{}"#, other.ed().jwk("")),
+        ] {
+            assert!(issuer.verify_header(&header(&more)).await.is_ok(), "{more}");
+        }
         for more in [
             r#","crit":["exp"]"#,
             r#","crit":["b64"],"b64":false"#,
             r#","crit":[]"#,
-            r#","jku":"https://issuer.example/keys""#,
-            r#","x5u":"https://issuer.example/certificate""#,
-            &format!(r#","jwk":{own}"#),
             r#","typ":"logout+jwt""#,
             r#","typ":"dpop+jwt""#,
             r#","typ":"""#,

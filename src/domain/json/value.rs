@@ -25,6 +25,20 @@ pub enum Kind {
     Object,
 }
 
+impl Kind {
+    /// For a sentence.
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        }
+    }
+}
+
 /// One member of an object.
 pub struct Member<'a> {
     /// The key as written: with its quotes and escapes.

@@ -207,6 +207,11 @@ fn check_content_type(value: Option<&[u8]>, media_type: MediaType) -> Result<(),
                 "the body must be application/json; `curl -d` sends a form type: use `curl --json` instead".to_owned(),
             );
         }
+        (Some("multipart/form-data"), _) => {
+            return refuse(format!(
+                "the body must be {wanted}, and is a form; to send a file as it is: `curl -T FILE …/artifacts/NAME`"
+            ));
+        }
         _ => return refuse(format!("the body must be {wanted}")),
     }
     let foreign = |part: &str| {

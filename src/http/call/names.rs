@@ -165,7 +165,11 @@ pub fn check_path(path: &str, strict_roots: &[&str]) -> Result<(), Problem> {
     check_escapes(path).map_err(|message| Problem::field("path", message))?;
     let mut segments = segments(path).skip(1);
     if segments.next().is_some_and(|root| strict_roots.contains(&root)) && segments.any(str::is_empty) {
-        return Err(Problem::field("path", "has an empty segment"));
+        let is_end = path.ends_with('/') && !path.trim_end_matches('/').contains("//");
+        return Err(Problem::field(
+            "path",
+            if is_end { "has a slash at its end: leave it out" } else { "has an empty segment" },
+        ));
     }
     Ok(())
 }

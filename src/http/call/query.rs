@@ -5,7 +5,7 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 
 use super::names::{check_escapes, check_state_key};
-use crate::domain::envelope::to_camel;
+use crate::domain::envelope::{meant, to_camel};
 use crate::domain::lease::{parse_epoch, parse_incarnation};
 use crate::domain::session::{MAX_LABELS, check_label_name, check_label_value};
 use crate::domain::shown::Shown;
@@ -82,7 +82,7 @@ impl Query {
         let param = params
             .iter()
             .find(|param| param.name == camel && !matches!(param.kind, Kind::Labels))
-            .ok_or("is not a parameter of this request")?;
+            .ok_or_else(|| not_known(name, params))?;
         check(param, &value)?;
         if self.values.iter().any(|(seen, _)| *seen == param.name) {
             return Err("is given twice".to_owned());
@@ -144,6 +144,24 @@ fn decode(text: &str) -> Option<String> {
     check_escapes(text).ok()?;
     // `+` is a space: forms and HTTP clients encode queries like this.
     Some(percent_decode_str(&text.replace('+', " ")).decode_utf8().ok()?.into_owned())
+}
+
+/// What other services call parameters of ours.
+const ELSEWHERE: [(&str, &[&str]); 2] = [
+    ("pageSize", &["limit", "perPage", "size", "count", "max"]),
+    ("pageToken", &["page", "offset", "cursor", "next", "token"]),
+];
+
+/// What to say of a name that is no parameter.
+fn not_known(name: &str, params: &'static [Param]) -> String {
+    let known = || params.iter().map(|param| param.name);
+    let camel = to_camel(name);
+    let elsewhere =
+        ELSEWHERE.iter().find(|(ours, theirs)| theirs.contains(&&*camel) && known().any(|known| known == *ours));
+    match meant(name, known()).or(elsewhere.map(|(ours, _)| *ours)) {
+        Some(meant) => format!("is not a parameter of this request: did you mean `{meant}`?"),
+        None => "is not a parameter of this request".to_owned(),
+    }
 }
 
 /// Checks a value against its parameter's kind, so that the typed getters cannot fail.
@@ -216,6 +234,16 @@ mod tests {
         {
             assert!(Query::parse(bad, RELEASE).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_is_called_otherwise_elsewhere_is_known() {
+        for (given, ours) in [("limit", "pageSize"), ("page_sise", "pageSize"), ("athor", "author")] {
+            let expected = format!("is not a parameter of this request: did you mean `{ours}`?");
+            assert_eq!(not_known(given, PARAMS), expected);
+        }
+        // There is none here.
+        assert_eq!(not_known("page", PARAMS), "is not a parameter of this request");
     }
 
     #[test]

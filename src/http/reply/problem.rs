@@ -240,7 +240,7 @@ impl Problem {
 
     /// The path does not have the method of the request. It has these.
     pub fn method(allowed: String) -> Self {
-        let detail = "the path does not take this method; `Allow` lists those it does";
+        let detail = format!("the path does not take this method, but {}", allowed.replace(',', ", "));
         Self { tells: Some(Box::new(Tells::Methods(allowed))), ..Self::new(Code::MethodNotAllowed, detail) }
     }
 
@@ -559,6 +559,11 @@ impl From<Error> for Problem {
                 let (code, detail) = match error.cause {
                     Cause::Overloaded => (Code::Overloaded, "the database is busy; try again"),
                     Cause::Internal => (Code::Internal, "the server met a bug; it is in its log"),
+                    // Whatever the cause: the next one finds it so.
+                    Cause::Unavailable if error.is_disk_full() => (
+                        Code::StorageUnavailable,
+                        "the disk of the database is full: it takes no writes now; reads are served",
+                    ),
                     Cause::ReadOnly => (Code::StorageUnavailable, "the database takes no writes now; reads are served"),
                     Cause::Conflict
                     | Cause::ConnectionLost

@@ -89,7 +89,14 @@ pub const APPEND: Operation = Operation {
 pub async fn append(mut call: Call) -> Result<Answer, Problem> {
     let Given { key, guard, drafts, several, create, shows, body: _body } = read(&mut call).await?;
     call.charge(drafts.iter().map(EventDraft::cost).fold(0, u32::saturating_add))?;
-    let appended = call.writer()?.append(key, drafts, guard, create, shows, call.deadline).await?;
+    let appended = call.writer()?.append(key, drafts, guard, create, shows, call.deadline).await;
+    let appended = appended.map_err(|error| match error {
+        Error::SessionNotFound if !create => Problem::new(
+            Code::SessionNotFound,
+            "there is no such session, or it has expired; with `?create=true` the first append makes it",
+        ),
+        error => error.into(),
+    })?;
     call.costs(appended.cost);
 
     let mut text = String::new();

@@ -35,7 +35,7 @@ pub const READY: Operation = Operation {
     access: Access::Open,
     summary: "Whether requests can be served",
     description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
-                  `warning`: the database takes no writes, as its settings say, while reads are served; or a \
+                  `warning`: the database takes no writes, as its settings say, or as its disk is full, while reads are served; or a \
                   standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
                   answer, while apps on the others are served.",
     query: &[],
@@ -64,6 +64,11 @@ pub async fn ready(call: Call) -> Result<Answer, Problem> {
         );
     } else if standby == Standby::ReadOnly {
         status.push_str("warning", "the database takes no writes: reads are served, and writes are 503");
+    } else if standby == Standby::Full {
+        status.push_str(
+            "warning",
+            "the disk of the database was full when something was to be written last: reads are served, and writes are 503",
+        );
     } else if standby == Standby::NotAwaited {
         status.push_str(
             "warning",

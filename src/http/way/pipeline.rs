@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::edge::{self, Cors};
-use super::routes::{Resource, by_pattern, strict_roots};
+use super::routes::{Resource, by_pattern, nearest, strict_roots};
 use super::trace::{RequestSpan, TraceParent};
 use crate::access::Client;
 use crate::access::audit::AuditLine;
@@ -38,7 +38,8 @@ use crate::service::{Clock as _, SystemClock};
 /// # Panics
 /// If two paths differ only in the name of a parameter.
 pub fn router(app: Arc<App>, resources: Vec<Arc<Resource>>) -> Router {
-    let api = Api { app, strict_roots: strict_roots(&resources).into() };
+    let paths = resources.iter().map(|resource| resource.path).collect();
+    let api = Api { app, strict_roots: strict_roots(&resources).into(), paths };
     let way = |resources: Vec<Arc<Resource>>| {
         let (api, resources) = (api.clone(), Arc::<[_]>::from(resources));
         any(async move |Extension(arrival): Extension<Arrival>, request: Request| {
@@ -63,6 +64,8 @@ fn panicked(_: Box<dyn Any + Send>) -> Response {
 struct Api {
     app: Arc<App>,
     strict_roots: Arc<[&'static str]>,
+    /// All that there are, as they are documented.
+    paths: Arc<[&'static str]>,
 }
 
 impl Api {
@@ -267,7 +270,8 @@ async fn handled(
 /// Calls the handler of a request, if there is one.
 async fn called(api: &Api, asked: &Asked, request: Parts, body: Body, passage: Passage) -> Result<Answer, Problem> {
     let Some(resource) = &asked.resource else {
-        return Err(Problem::new(Code::NotFound, "there is nothing at this path"));
+        let hint = nearest(asked.uri.path(), &api.paths).unwrap_or_default();
+        return Err(Problem::new(Code::NotFound, format!("there is nothing at this path{hint}")));
     };
     let Some(endpoint) = resource.endpoint(&asked.method) else {
         return Err(Problem::method(resource.allow()));
@@ -350,12 +354,13 @@ fn log(
     let duration_ms = took.as_secs_f64() * 1000.0;
     let code = problem.map(|problem| problem.code.entry().0);
     let cause = problem.and_then(|problem| problem.cause.as_deref());
+    let outcome = problem.filter(|_| is_write(&asked.method)).map(|problem| problem.outcome.as_str());
     if is_quiet || status < 400 && is_probe {
-        tracing::debug!(method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
+        tracing::debug!(method, route, status, duration_ms, request_id, trace_id, code, outcome, cause, "request");
     } else if status >= 500 && !(is_probe && code == Some(Code::Overloaded.entry().0)) {
-        tracing::error!(method, route, status, duration_ms, request_id, trace_id, code, cause, "request");
+        tracing::error!(method, route, status, duration_ms, request_id, trace_id, code, outcome, cause, "request");
     } else {
-        tracing::info!(method, route, status, duration_ms, request_id, trace_id, code, "request");
+        tracing::info!(method, route, status, duration_ms, request_id, trace_id, code, outcome, "request");
     }
 }
 

@@ -7,6 +7,7 @@ use axum::http::Method;
 use percent_encoding::percent_decode_str;
 
 use crate::access::audit::parameters;
+use crate::domain::envelope::meant;
 use crate::http::call::{Call, segments};
 use crate::http::describe::{Access, Operation, Serving};
 use crate::http::reply::{Answer, Problem};
@@ -131,6 +132,52 @@ pub fn resources(endpoints: impl Iterator<Item = &'static Endpoint>) -> Vec<Arc<
     paths.into_iter().map(|(path, endpoints)| Arc::new(Resource::new(path, endpoints))).collect()
 }
 
+/// How many steps lead from a path to a template: a literal segment that is misspelt is one, a segment too many or a parameter too few two;
+/// a parameter is any segment. `None`: more than three, or a literal segment is not there.
+fn steps(path: &[&str], template: &[&str]) -> Option<usize> {
+    const MOST: usize = 3;
+    let is_param = |segment: &str| segment.starts_with('{');
+    let missing = |wanted: &str| if is_param(wanted) { 2 } else { MOST + 1 };
+    let mut row = vec![0];
+    for wanted in template {
+        row.push(row.last().copied().unwrap_or_default() + missing(wanted));
+    }
+    for (n, given) in path.iter().enumerate() {
+        let mut next = vec![2 * (n + 1)];
+        for (at, wanted) in template.iter().enumerate() {
+            let is_same = is_param(wanted) && !given.is_empty() || given == wanted;
+            let replaced = match is_same {
+                true => 0,
+                false if !is_param(wanted) && meant(given, [*wanted]).is_some() => 1,
+                false => MOST + 1,
+            };
+            let (across, above, beside) = (row[at] + replaced, row[at + 1] + 2, next[at] + missing(wanted));
+            next.push(across.min(above).min(beside));
+        }
+        row = next;
+    }
+    row.last().copied().filter(|steps| *steps <= MOST)
+}
+
+/// What to say of a path at which there is nothing: the template that is nearest to it.
+pub fn nearest(path: &str, templates: &[&'static str]) -> Option<String> {
+    let given: Vec<&str> = segments(path.trim_end_matches('/')).collect();
+    // To compare two takes their product; no path has more segments.
+    if given.len() > 16 {
+        return None;
+    }
+    let near = templates.iter().filter_map(|template| {
+        let wanted: Vec<&str> = segments(template).collect();
+        Some((steps(&given, &wanted)?, *template))
+    });
+    let (_, template) = near.min_by_key(|(steps, _)| *steps)?;
+    let wanted: Vec<&str> = segments(template).collect();
+    let is_name_cut =
+        template.ends_with('}') && given.len() > wanted.len() && steps(&given[..wanted.len()], &wanted) == Some(0);
+    let slash = if is_name_cut { "; a `/` within a name is written `%2F`" } else { "" };
+    Some(format!(": did you mean `{template}`?{slash}"))
+}
+
 /// First segments of the paths in which an empty segment gets an error of its own.
 pub fn strict_roots(resources: &[Arc<Resource>]) -> Vec<&'static str> {
     let strict = resources.iter().filter(|resource| resource.is_strict);
@@ -146,6 +193,41 @@ mod tests {
 
     fn at(path: &'static str) -> Resource {
         Resource::new(path, Vec::new())
+    }
+
+    #[test]
+    fn the_nearest_path_is_named() {
+        const OF_USER: &str = "/v1/apps/{app}/users/{user}/sessions";
+        const PATHS: [&str; 8] = [
+            "/v1/info",
+            "/v1/apps",
+            "/v1/apps/{app}/users",
+            OF_USER,
+            "/v1/apps/{app}/users/{user}/sessions/{session}",
+            "/v1/apps/{app}/users/{user}/sessions/{session}/events",
+            "/v1/apps/{app}/users/{user}/sessions/{session}/artifacts/{name}",
+            "/list-apps",
+        ];
+        let one = format!("{OF_USER}/{{session}}");
+        for (path, meant) in [
+            ("/v1/apps/hab/user/ada/sessions", OF_USER),
+            ("/v1/apps/hab/users/ada/session/a", &one),
+            ("/v1/apps/hab/users/ada/sessions/a/event", &format!("{one}/events")),
+            ("/api/v1/apps", "/v1/apps"),
+            ("/v1/app", "/v1/apps"),
+            ("/v1/apps/hab", "/v1/apps"),
+            ("/v1/apps/hab/users/ada", "/v1/apps/{app}/users"),
+            ("/list_apps", "/list-apps"),
+        ] {
+            assert_eq!(nearest(path, &PATHS), Some(format!(": did you mean `{meant}`?")), "{path}");
+        }
+        let file = nearest("/v1/apps/a/users/u/sessions/s/artifacts/dir/host.txt", &PATHS).unwrap();
+        assert!(file.ends_with("/artifacts/{name}`?; a `/` within a name is written `%2F`"), "{file}");
+        for path in
+            ["/", "/favicon.ico", "/v1/nothing", "/wp-admin/setup.php", "/v1/bogus/x/y/z/a/b", &"/a".repeat(1000)]
+        {
+            assert_eq!(nearest(path, &PATHS), None, "{path}");
+        }
     }
 
     #[test]

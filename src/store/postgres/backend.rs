@@ -26,11 +26,21 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 /// Whether the server is a standby, commits wait for one, there is one, writes are refused, and the schema is distributed, or half of
 /// it is. Any role may ask.
+/// So many transactions, or locks of several, after the oldest that a database of the server may show, PostgreSQL gives no number to
+/// another: 3 million before they would be taken for later ones.
+macro_rules! out_of_ids {
+    () => {
+        "(select max(greatest(age(datfrozenxid), mxid_age(datminmxid))) >= 2144483647 from pg_database)"
+    };
+}
+
 const CHECK: &str = concat!(
     "select pg_is_in_recovery(), \
     current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') in ('on', 'remote_apply'), \
     exists (select from pg_stat_replication where state is distinct from 'backup'), \
-    current_setting('default_transaction_read_only')::bool, ",
+    current_setting('default_transaction_read_only')::bool or ",
+    out_of_ids!(),
+    ", ",
     distributed!(),
     ", ",
     half_distributed!()
@@ -221,9 +231,10 @@ impl Database for Postgres {
                 "commits wait for no standby, though there is one: if it takes over, what was acknowledged last may be lost"
             ),
             Standby::ReadOnly => tracing::warn!(
-                "the database takes no writes (default_transaction_read_only is on): reads are served, and writes are refused"
+                "the database takes no writes (default_transaction_read_only is on, or its transaction ids are used up: then vacuum the \
+                 oldest database, and end what holds old transactions): reads are served, and writes are refused"
             ),
-            Standby::Absent | Standby::Awaited => {}
+            Standby::Absent | Standby::Awaited | Standby::Full => {}
         }
         Ok(standby)
     }

@@ -12,6 +12,7 @@ pub mod together;
 
 use std::future::Future;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -96,6 +97,7 @@ pub struct Runner<B> {
     /// Told how long each transaction waited for its connection and BEGIN.
     on_wait: OnceLock<OnWait>,
     on_commit: OnceLock<OnCommit>,
+    is_full: AtomicBool,
 }
 
 impl<B: Backend> Runner<B> {
@@ -103,7 +105,8 @@ impl<B: Backend> Runner<B> {
         let limits = backend.limits();
         let part = (limits.connections / PART).max(1) as usize;
         let places = (0..GROUPS).map(|_| Semaphore::new(part)).collect();
-        Self { limits, backend, places, on_wait: OnceLock::new(), on_commit: OnceLock::new() }
+        let (on_wait, on_commit) = (OnceLock::new(), OnceLock::new());
+        Self { limits, backend, places, on_wait, on_commit, is_full: AtomicBool::new(false) }
     }
 
     /// The database, without its transactions.
@@ -124,6 +127,26 @@ impl<B: Backend> Runner<B> {
     /// The call that a deadline is of.
     pub fn resume(&self, deadline: Deadline) -> Call<'_, B> {
         Call { runner: self, deadline }
+    }
+
+    /// Whether the disk of the database was full when something was to be written last.
+    pub fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Notes what a write came to.
+    fn note<T>(&self, written: &Result<T>) {
+        match written {
+            Ok(_) => self.is_full.store(false, Ordering::Relaxed),
+            Err(error) => self.note_failure(error),
+        }
+    }
+
+    /// Other failures tell nothing of the disk.
+    fn note_failure(&self, error: &StoreError) {
+        if error.is_disk_full() {
+            self.is_full.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whom to tell of waits. The first call counts.
@@ -276,8 +299,10 @@ impl<'r, B: Backend> Call<'r, B> {
         work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>,
     ) -> Result<Written<T>> {
         let _place = self.place().await?;
-        let mut tx = self.begin(self.runner.backend.write(durable)).await?;
-        match within(self.deadline, work(&mut tx)).await {
+        let begun = self.begin(self.runner.backend.write(durable)).await;
+        let mut tx = begun.inspect_err(|error| self.runner.note_failure(error))?;
+        let done = within(self.deadline, work(&mut tx)).await;
+        match done.inspect_err(|error| self.runner.note_failure(error)) {
             Ok((written, end)) => match self.end(tx, end).await {
                 Ok(()) => Ok(Written::Surely(written)),
                 Err(error) if error.unclear => Ok(Written::Perhaps(written, error)),
@@ -330,6 +355,7 @@ impl<'r, B: Backend> Call<'r, B> {
                 within(self.deadline, record(&mut tx, &told)).await?;
                 let done = timeout_at(self.deadline.commit(), tx.commit()).await.unwrap_or_else(|_| Err(out_of_time()));
                 let done = done.map_err(StoreError::in_commit);
+                self.runner.note(&done);
                 if done.as_ref().map_or_else(|error| error.unclear, |()| true) {
                     self.runner.committed(|| told);
                 }
@@ -391,6 +417,7 @@ impl<B: Backend> AtOnce<'_, B> {
             Err(_) if self.tx.may_have_committed() => Err(out_of_time().in_commit()),
             Err(_) => Err(out_of_time()),
         };
+        self.runner.note(&written);
         match &written {
             Ok(written) => self.runner.committed(|| told(Some(written))),
             Err(error) => {

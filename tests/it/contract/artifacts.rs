@@ -99,6 +99,9 @@ on_both_databases! {
             ("a/page.html", "attachment; filename=\"page.html\""),
             ("ü.svg", "attachment; filename=\"_.svg\"; filename*=UTF-8''%C3%BC.svg"),
             ("user:x\"y", "attachment; filename=\"x_y\"; filename*=UTF-8''x%22y"),
+            // No folder is the name of a file.
+            ("x/..", "attachment; filename=\"x\""),
+            ("../..", "attachment; filename=\"file\""),
         ] {
             let path = format!("{FILES}/{}", segment(name));
             server.put(&path).body("text/html", "<script>1</script>").await.expect(201);

@@ -202,6 +202,22 @@ impl DedicatedPostgres {
         promoted.unwrap_or_else(|log| panic!("cannot promote PostgreSQL:\n{log}"));
     }
 
+    /// Goes on with transactions of this number, and forgets none of the earlier ones.
+    pub async fn go_on_at(&mut self, number: u32) {
+        let mut connection = PgConnection::connect(&self.url("postgres")).await.expect("connect");
+        let rarely = sqlx::raw_sql("alter system set autovacuum_naptime = '20d'");
+        rarely.execute(&mut connection).await.expect("set it");
+        connection.close().await.expect("close");
+        // Where the server notes what became of transactions, in segments of 2^20.
+        let segment = number >> 20;
+        let command = format!(
+            "pg_ctl stop -w -m fast -D data && pg_resetwal -x {number} data && \
+             dd if=/dev/zero of=data/pg_xact/{segment:04X} bs=256k count=1"
+        );
+        self.0.guard.run(&command).unwrap_or_else(|log| panic!("cannot set the number:\n{log}"));
+        self.start_again();
+    }
+
     /// Starts the server with the same port and data. It has recovered and accepts connections when this returns.
     pub fn start_again(&mut self) {
         self.0.start().unwrap_or_else(|log| panic!("cannot start PostgreSQL again:\n{log}"));
