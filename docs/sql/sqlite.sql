@@ -696,12 +696,12 @@ select e.sequence, e.effect from events e where e.app_name = $1 and e.user_id = 
 
 -- copies
 select e.id, e.sequence, e.commit_time, e.user_revision, e.app_revision, e.effect, e.body, s.base_revision,
-    s.forked_revision, s.lost_user_from, s.lost_user_through, s.lost_app_from, s.lost_app_through from events e
-    cross join sessions s where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4
-    and e.sequence > $5 and e.sequence <= $6 and e.sequence > s.base_revision and e.commit_time = (select
-    l.commit_time from events l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and
-    l.incarnation = $4 and l.sequence = $5) and instr(e.body, $7) > 0 and s.app_name = $1 and s.user_id = $2
-    and s.id = $3 and s.incarnation = $4;
+    s.forked_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, lost_files_from,
+    lost_files_through from events e cross join sessions s where e.app_name = $1 and e.user_id = $2 and
+    e.session_id = $3 and e.incarnation = $4 and e.sequence > $5 and e.sequence <= $6 and e.sequence >
+    s.base_revision and e.commit_time = (select l.commit_time from events l where l.app_name = $1 and l.user_id
+    = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence = $5) and instr(e.body, $7) > 0 and
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4;
 
 -- forks
 select l.id, cast(case when (l.expire_time is null or l.expire_time > $7) and exists (select 1 from events e
@@ -831,13 +831,12 @@ update blobs set versions = 1, loose_since = null, upload = null, size = $4 wher
     $2 and id = $3 and versions = 0;
 
 -- hold_blobs
-update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id in (select k.value from
-    json_each($3) as k);
+update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id in (select value from
+    json_each($3));
 
 -- release_blobs
 update blobs set versions = versions - $4, loose_since = case when versions <> $4 then loose_since when erasure
-    is null then 0 else -1 end where app_name = $1 and user_id = $2 and id in (select k.value from
-    json_each($3) as k);
+    is null then 0 else -1 end where app_name = $1 and user_id = $2 and id in (select value from json_each($3));
 
 -- renew_blob
 update blobs set loose_since = $4, upload = coalesce($5, upload) where app_name = $1 and user_id = $2 and id =
@@ -857,16 +856,15 @@ select app_name, user_id, id, size, store, object, upload, cast(case when erasur
     bigint) as erased from blobs where loose_since < $1 - $2 order by loose_since limit 0 + $3;
 
 -- claim_blobs
-update blobs set versions = -1 where app_name = $1 and user_id = $2 and id in (select k.value from
-    json_each($3) as k) and versions <= 0 and loose_since < $4 - $5 returning id;
+update blobs set versions = -1 where app_name = $1 and user_id = $2 and id in (select value from json_each($3))
+    and versions <= 0 and loose_since < $4 - $5 returning id;
 
 -- remove_chunks_of
-delete from blob_chunks where app_name = $1 and user_id = $2 and blob in (select k.value from json_each($3) as
-    k);
+delete from blob_chunks where app_name = $1 and user_id = $2 and blob in (select value from json_each($3));
 
 -- forget_blobs
-delete from blobs where app_name = $1 and user_id = $2 and id in (select k.value from json_each($3) as k) and
-    versions = -1;
+delete from blobs where app_name = $1 and user_id = $2 and id in (select value from json_each($3)) and versions
+    = -1;
 
 -- postpone_blob
 update blobs set loose_since = $4 - $5 where app_name = $1 and user_id = $2 and id = $3 and versions = -1;
