@@ -1,6 +1,6 @@
 //! `sessiond check`: whether a server could start with these settings, as far as that needs no database.
 
-use crate::blobs::open::{ArtifactStore, objects};
+use crate::blobs::open::{self, ArtifactStore, objects};
 use crate::config::{self, Config};
 use crate::startup::StartError;
 
@@ -26,5 +26,5 @@ pub async fn run(config: &Config, line: &mut impl FnMut(&str)) -> Result<(), Sta
                 .map_err(|error| StartError::ArtifactStore(format!("{address}: {error}")))?;
         }
     }
-    Ok(())
+    open::check(&blobs).await.map_err(StartError::ArtifactStore)
 }

@@ -569,6 +569,8 @@ async fn settings_are_checked_without_a_start() {
         (&["--log=info,sqlx=nonsense"], "--log"),
         (&["--otlp-endpoint=x"], "--otlp-endpoint"),
         (&["--database-connections=0"], "--database-connections"),
+        // Not even root may write there.
+        (&["--artifact-store=file:///sys"], "cannot be written"),
         (&["--database", "--database-url=sqlite:///nowhere/at/all.db"], "/nowhere/at/all.db"),
     ] {
         let (status, out, log) = checked(args, &[]).await;

@@ -19,6 +19,9 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// An artifact of a session.
 pub type Key<'a> = (&'a SessionKey, i64, &'a str);
 
+/// An artifact by who has it: a user, or a session of an incarnation; and its name.
+type Owned<'a> = (&'a UserKey, &'a str, i64, &'a str);
+
 /// A version that held from one revision up to, not including, another.
 struct Span<'a> {
     of: Key<'a>,
@@ -60,7 +63,7 @@ pub async fn use_numbers(db: &mut impl Sql, app: &AppName, most: &BTreeMap<Key<'
         }
     }
     // By whose they are, as savers lock them.
-    let mut used: BTreeMap<(&UserKey, &str, i64, &str), i64> = BTreeMap::new();
+    let mut used: BTreeMap<Owned<'_>, i64> = BTreeMap::new();
     for ((session, incarnation, name), most) in most {
         let held = held.get(&(*incarnation, (*name).to_owned()));
         let is_known = held.is_some_and(|held| held.next.is_some_and(|next| next > *most) || held.named >= Some(*most));
@@ -79,7 +82,7 @@ pub async fn use_numbers(db: &mut impl Sql, app: &AppName, most: &BTreeMap<Key<'
 }
 
 /// The rows of artifacts of which numbers are used.
-fn using<'a>(rows: &'a [((&'a UserKey, &'a str, i64, &'a str), i64)]) -> Query<'a> {
+fn using<'a>(rows: &'a [(Owned<'a>, i64)]) -> Query<'a> {
     let columns = format!("{OWNER}, name, next, versions, named");
     let rows = rows_of("artifact_names", &columns, rows, |((user, session, incarnation, name), used), values| {
         values.extend([user.app.as_str().into(), user.user.as_str().into(), (*session).into(), (*incarnation).into()]);

@@ -5,6 +5,9 @@ use std::sync::OnceLock;
 use crate::domain::policy::DAY;
 use crate::store::shape::Shape;
 
+/// A column of rows: its parameter, its name, and its type.
+type ColumnOf<'a> = (&'a str, &'a str, &'a str);
+
 /// What the databases say differently.
 #[derive(Clone, Copy)]
 pub struct Words {
@@ -25,8 +28,8 @@ pub struct Words {
     pub each: fn(keys: &str) -> String,
     /// The elements of a list of numbers, as rows `k(value)`.
     pub numbers: fn(numbers: &str) -> String,
-    /// Rows of a name that are bound as [columns](super::query::Query::columns): of each column the parameter, the name, and the type.
-    pub rows: fn(name: &str, columns: &[(&str, &str, &str)]) -> String,
+    /// Rows of a name that are bound as [columns](super::query::Query::columns).
+    pub rows: fn(name: &str, columns: &[ColumnOf<'_>]) -> String,
     /// The rows `t` of a table of spans that are filed under a list of nodes: one index lookup per node.
     pub filed: fn(table: &str, of: &str, nodes: &str) -> String,
     /// A join to the rows `l` of a table, each looked up by its key, in the order of the rows before.
