@@ -231,14 +231,14 @@ statements! { words,
     ),
     /// Of each of the blobs `$3`, `$4` versions. (A list that an update joins, SQLite goes through for each row of the user.)
     hold_blobs: format!(
-        "update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id{}",
-        (words.among_texts)("$3")
+        "update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id in (select k.value from {})",
+        (words.each)("$3")
     ),
     release_blobs: format!(
         "update blobs set versions = versions - $4, \
            loose_since = case when versions <> $4 then loose_since when erasure is null then 0 else -1 end \
-         where app_name = $1 and user_id = $2 and id{}",
-        (words.among_texts)("$3")
+         where app_name = $1 and user_id = $2 and id in (select k.value from {})",
+        (words.each)("$3")
     ),
     /// `$5`: the unfinished upload that has begun, if one has.
     renew_blob: format!(
@@ -258,18 +258,18 @@ statements! { words,
     ),
     /// Of the blobs `$3`, those to which nothing has come for `$5`; `$4` is now, where the database has no clock.
     claim_blobs: format!(
-        "update blobs set versions = -1 where app_name = $1 and user_id = $2 and id{} \
+        "update blobs set versions = -1 where app_name = $1 and user_id = $2 and id in (select k.value from {}) \
            and versions <= 0 and loose_since < {} - $5 returning id",
-        (words.among_texts)("$3"),
+        (words.each)("$3"),
         words.present("$4")
     ),
     remove_chunks_of: format!(
-        "delete from blob_chunks where app_name = $1 and user_id = $2 and blob{}",
-        (words.among_texts)("$3")
+        "delete from blob_chunks where app_name = $1 and user_id = $2 and blob in (select k.value from {})",
+        (words.each)("$3")
     ),
     forget_blobs: format!(
-        "delete from blobs where app_name = $1 and user_id = $2 and id{} and versions = -1",
-        (words.among_texts)("$3")
+        "delete from blobs where app_name = $1 and user_id = $2 and id in (select k.value from {}) and versions = -1",
+        (words.each)("$3")
     ),
     postpone_blob: format!(
         "update blobs set loose_since = {} - $5 where {OF_BLOB} and versions = -1",

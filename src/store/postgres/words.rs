@@ -68,7 +68,6 @@ const WORDS_OF_SERVER: Words = Words {
     member: |key| format!("string_agg(to_json({key})::text || ':' || t.value, ',' order by t.key)"),
     wanted: |keys| format!(" and ({keys}::text[] is null or t.key = any({keys}))"),
     among: |numbers| format!(" = any({numbers}::bigint[])"),
-    among_texts: |texts| format!(" = any({texts}::text[])"),
     each: |keys| format!("unnest({keys}::text[]) as k(value)"),
     numbers: |numbers| format!("unnest({numbers}::bigint[]) as k(value)"),
     rows: |name, columns| {

@@ -22,8 +22,6 @@ pub struct Words {
     pub wanted: fn(keys: &str) -> String,
     /// That a number is in a list.
     pub among: fn(numbers: &str) -> String,
-    /// The same of a list of texts: where an index has the column, one lookup for each.
-    pub among_texts: fn(texts: &str) -> String,
     /// The elements of a list of texts, as rows `k(value)`.
     pub each: fn(keys: &str) -> String,
     /// The elements of a list of numbers, as rows `k(value)`.

@@ -25,7 +25,6 @@ pub static WORDS: Words = Words {
     member: |key| format!("group_concat(json_quote({key}) || ':' || t.value, ',' order by t.key)"),
     wanted: |keys| format!(" and ({keys} is null or t.key in (select value from json_each({keys})))"),
     among: |numbers| format!(" in (select value from json_each({numbers}))"),
-    among_texts: |texts| format!(" in (select value from json_each({texts}))"),
     each: |keys| format!("json_each({keys}) as k"),
     numbers: |numbers| format!("json_each({numbers}) as k"),
     rows: |name, columns| {
