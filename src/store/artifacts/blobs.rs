@@ -179,31 +179,23 @@ pub async fn postpone<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Result<
 
 pub async fn claim<X: Tx>(tx: &mut X, blobs: &[&BlobKey], now: Micros) -> Result<(HashSet<String>, End)> {
     let mut claimed = HashSet::new();
-    for (user, ids) in by_user(blobs) {
-        let query = Query::new(&Statements::of(tx).claim_blobs).user(user).bind(Some(&*ids));
-        let rows: Vec<(String,)> = tx.fetch(query.bind(now.0).bind(PATIENCE)).await?;
-        claimed.extend(rows.into_iter().map(|(id,)| id));
+    // One by one: without statistics of a young table, PostgreSQL would compare each blob of the user with a list.
+    for blob in blobs {
+        if tx.execute(of(&Statements::of(tx).claim_blob, blob).bind(now.0).bind(PATIENCE)).await? > 0 {
+            claimed.insert(blob.id.clone());
+        }
     }
     let end = if claimed.is_empty() { End::Release } else { End::UNTOLD };
     Ok((claimed, end))
 }
 
 pub async fn remove_all<X: Tx>(tx: &mut X, blobs: &[&BlobKey]) -> Result<((), End)> {
-    for (user, ids) in by_user(blobs) {
-        for text in [&Statements::of(tx).remove_chunks_of, &Statements::of(tx).forget_blobs] {
-            tx.execute(Query::new(text).user(user).bind(Some(&*ids))).await?;
+    for blob in blobs {
+        for text in [&Statements::of(tx).remove_all_chunks, &Statements::of(tx).forget_blob] {
+            tx.execute(of(text, blob)).await?;
         }
     }
     Ok(((), End::UNTOLD))
-}
-
-/// Of each user the ids: a list of pairs, PostgreSQL might look for among all blobs of the app.
-fn by_user<'a>(blobs: &[&'a BlobKey]) -> BTreeMap<&'a UserKey, Vec<String>> {
-    let mut ids: BTreeMap<&UserKey, Vec<String>> = BTreeMap::new();
-    for blob in blobs {
-        ids.entry(&blob.user).or_default().push(blob.id.clone());
-    }
-    ids
 }
 
 pub async fn remove<X: Tx>(tx: &mut X, blob: &BlobKey) -> Result<(bool, End)> {
@@ -256,21 +248,12 @@ statements! { words,
          order by loose_since limit 0 + $3",
         words.present("$1")
     ),
-    /// Of the blobs `$3`, those to which nothing has come for `$5`; `$4` is now, where the database has no clock.
-    claim_blobs: format!(
-        "update blobs set versions = -1 where app_name = $1 and user_id = $2 and id in (select k.value from {}) \
-           and versions <= 0 and loose_since < {} - $5 returning id",
-        (words.each)("$3"),
+    /// If nothing has come to it for `$5`; `$4` is now, where the database has no clock.
+    claim_blob: format!(
+        "update blobs set versions = -1 where {OF_BLOB} and versions <= 0 and loose_since < {} - $5",
         words.present("$4")
     ),
-    remove_chunks_of: format!(
-        "delete from blob_chunks where app_name = $1 and user_id = $2 and blob in (select k.value from {})",
-        (words.each)("$3")
-    ),
-    forget_blobs: format!(
-        "delete from blobs where app_name = $1 and user_id = $2 and id in (select k.value from {}) and versions = -1",
-        (words.each)("$3")
-    ),
+    remove_all_chunks: format!("delete from blob_chunks where {OF_CHUNKS}"),
     postpone_blob: format!(
         "update blobs set loose_since = {} - $5 where {OF_BLOB} and versions = -1",
         words.present("$4")
