@@ -857,11 +857,13 @@ update blobs set versions = 1, loose_since = null, upload = null, size = $4 wher
     $2 and id = $3 and versions = 0;
 
 -- hold_blobs
-update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id = any($3::text[]);
+update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id in (select k.value from
+    unnest($3::text[]) as k(value));
 
 -- release_blobs
 update blobs set versions = versions - $4, loose_since = case when versions <> $4 then loose_since when erasure
-    is null then 0 else -1 end where app_name = $1 and user_id = $2 and id = any($3::text[]);
+    is null then 0 else -1 end where app_name = $1 and user_id = $2 and id in (select k.value from
+    unnest($3::text[]) as k(value));
 
 -- renew_blob
 update blobs set loose_since = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 *
@@ -882,16 +884,12 @@ select app_name, user_id, id, size, store, object, upload, cast(case when erasur
     bigint) as erased from blobs where loose_since < ((extract(epoch from statement_timestamp()) *
     1000000)::bigint + 0 * $1::bigint) - $2 order by loose_since limit 0 + $3;
 
--- claim_blobs
-update blobs set versions = -1 where app_name = $1 and user_id = $2 and id = any($3::text[]) and versions <= 0
-    and loose_since < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $5
-    returning id;
+-- claim_blob
+update blobs set versions = -1 where app_name = $1 and user_id = $2 and id = $3 and versions <= 0 and
+    loose_since < ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint) - $5;
 
--- remove_chunks_of
-delete from blob_chunks where app_name = $1 and user_id = $2 and blob = any($3::text[]);
-
--- forget_blobs
-delete from blobs where app_name = $1 and user_id = $2 and id = any($3::text[]) and versions = -1;
+-- remove_all_chunks
+delete from blob_chunks where app_name = $1 and user_id = $2 and blob = $3;
 
 -- postpone_blob
 update blobs set loose_since = ((extract(epoch from statement_timestamp()) * 1000000)::bigint + 0 * $4::bigint)

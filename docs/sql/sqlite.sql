@@ -831,12 +831,13 @@ update blobs set versions = 1, loose_since = null, upload = null, size = $4 wher
     $2 and id = $3 and versions = 0;
 
 -- hold_blobs
-update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id in (select value from
-    json_each($3));
+update blobs set versions = versions + $4 where app_name = $1 and user_id = $2 and id in (select k.value from
+    json_each($3) as k);
 
 -- release_blobs
 update blobs set versions = versions - $4, loose_since = case when versions <> $4 then loose_since when erasure
-    is null then 0 else -1 end where app_name = $1 and user_id = $2 and id in (select value from json_each($3));
+    is null then 0 else -1 end where app_name = $1 and user_id = $2 and id in (select k.value from
+    json_each($3) as k);
 
 -- renew_blob
 update blobs set loose_since = $4, upload = coalesce($5, upload) where app_name = $1 and user_id = $2 and id =
@@ -855,16 +856,12 @@ select bytes from blob_chunks where app_name = $1 and user_id = $2 and blob = $3
 select app_name, user_id, id, size, store, object, upload, cast(case when erasure is null then 0 else 1 end as
     bigint) as erased from blobs where loose_since < $1 - $2 order by loose_since limit 0 + $3;
 
--- claim_blobs
-update blobs set versions = -1 where app_name = $1 and user_id = $2 and id in (select value from json_each($3))
-    and versions <= 0 and loose_since < $4 - $5 returning id;
+-- claim_blob
+update blobs set versions = -1 where app_name = $1 and user_id = $2 and id = $3 and versions <= 0 and
+    loose_since < $4 - $5;
 
--- remove_chunks_of
-delete from blob_chunks where app_name = $1 and user_id = $2 and blob in (select value from json_each($3));
-
--- forget_blobs
-delete from blobs where app_name = $1 and user_id = $2 and id in (select value from json_each($3)) and versions
-    = -1;
+-- remove_all_chunks
+delete from blob_chunks where app_name = $1 and user_id = $2 and blob = $3;
 
 -- postpone_blob
 update blobs set loose_since = $4 - $5 where app_name = $1 and user_id = $2 and id = $3 and versions = -1;
