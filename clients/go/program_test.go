@@ -138,7 +138,7 @@ func TestTheMatrixProgram(t *testing.T) {
 		return output.Text()
 	}
 	sent := `"do":"append","event":{"id":"e","author":"a","invocationId":"i","timestamp":1795373279.249704,"text":"hi",` +
-		`"stateDelta":{"user:x":12345678901234567890},"artifactDelta":{"f":1}}`
+		`"stateDelta":{"user:x":12345678901234567890},"artifactDelta":{"named":1}}`
 	for range 2 {
 		equal(t, do(sent), `{"ok":true,"state":{"app:n":9007199254740992,"user:x":12345678901234567890}}`)
 	}
@@ -146,7 +146,7 @@ func TestTheMatrixProgram(t *testing.T) {
 	found := load(t, s, one)
 	ids := jsonOf(t, idsOf(found))
 	equal(t, do(`"do":"watch","count":2`), fmt.Sprintf(`{"events":%s,"ok":true}`, ids))
-	equal(t, do(`"do":"get"`), fmt.Sprintf(`{"artifacts":{"f":1},"events":%s,"lastUpdateTime":%s,"ok":true,"state":%s}`, ids,
+	equal(t, do(`"do":"get"`), fmt.Sprintf(`{"artifacts":{"named":1},"events":%s,"lastUpdateTime":%s,"ok":true,"state":%s}`, ids,
 		jsonOf(t, float64(found.LastUpdateTime().UnixMicro())/1e6), jsonOf(t, stateOf(found))))
 	equal(t, do(`"do":"save","name":"f","text":"é"`), `{"ok":true,"version":1}`)
 	equal(t, do(`"do":"save","name":"f","mimeType":"a/b","data":"AP8="`), `{"ok":true,"version":2}`)

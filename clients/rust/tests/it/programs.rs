@@ -65,7 +65,7 @@ async fn the_matrix_program_answers() {
         command
     };
     let event = json!({"id": "e1", "author": "user", "invocationId": "i", "timestamp": 1_763_836_383.25_f64, "text": "hi",
-        "stateDelta": {"k": [1], "user:x": "y"}, "artifactDelta": {"f": 1}});
+        "stateDelta": {"k": [1], "user:x": "y"}, "artifactDelta": {"named": 1}});
     let increment = json!({"do": "increment", "key": "app:n", "by": 3});
     let commands = [
         (json!({"do": "append", "event": event}), json!({"ok": true, "state": {"k": [1], "user:x": "y"}})),
@@ -99,7 +99,7 @@ async fn the_matrix_program_answers() {
     assert_eq!((events.len(), &events[0]), (3, &json!("e1")));
     assert!(got["lastUpdateTime"].is_number());
     assert_eq!(ask(at(json!({"do": "watch", "count": 3}))), json!({"ok": true, "events": events}));
-    assert_eq!(got["artifacts"], json!({"f": 1}));
+    assert_eq!(got["artifacts"], json!({"named": 1}));
     let text = json!({"do": "save", "name": "f", "text": "é"});
     assert_eq!(ask(at(text)), json!({"ok": true, "version": 1}));
     let bytes = json!({"do": "save", "name": "f", "data": "AP8=", "mimeType": "a/b"});
