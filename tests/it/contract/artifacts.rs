@@ -504,7 +504,7 @@ on_both_databases! {
     async fn an_erasure_waits_for_no_other_files(server: &TestServer) with ["--sweep-interval=1h"] {
         server.put(format!("{OF_USER}/f")).body("a/b", "x").await.expect(201);
         // As many as take a second or more.
-        let others = if server.database_url().starts_with("postgres") { 1_000 } else { 30_000 };
+        let others = if server.database_url().starts_with("postgres") { 1_000 } else { 3_000 };
         server.execute(&format!(
             "insert into blobs (app_name, user_id, id, size, versions, loose_since) \
              with recursive n(i) as (select 1 union all select i + 1 from n where i < {others}) \
