@@ -12,7 +12,7 @@ use crate::support::random::Random;
 use crate::support::server::TestServer;
 
 /// The ids of the events that the rule leaves, of those that are not rewound.
-fn rule(events: &[Value]) -> Vec<String> {
+pub fn rule(events: &[Value]) -> Vec<String> {
     let id = |event: &Value| event["id"].as_str().unwrap().to_owned();
     let text = |event: &Value, name: &str| event[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let range = |event: &Value| {

@@ -10,7 +10,7 @@ mod bounds;
 mod console;
 mod conventions;
 mod edge;
-mod effective;
+pub mod effective;
 pub mod erasure;
 mod errors;
 mod events;

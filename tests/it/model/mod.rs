@@ -1,5 +1,6 @@
 //! Tests of the service against a model: random sequences of requests to a server and to plain maps ([`reference`]),
-//! which must agree after each request; the same for artifacts and what they were ([`files`]); many concurrent writers
+//! which must agree after each request; the same for artifacts and what they were ([`files`]); a walk through features beside each other
+//! ([`walk`]); many concurrent writers
 //! ([`writers`]), checked by the resulting events; and many watchers of them ([`watchers`]), each of which must have seen
 //! exactly these events.
 
@@ -12,7 +13,7 @@ use uuid::Uuid;
 
 use crate::support::{
     client::Client,
-    databases::{on_both_databases, verify},
+    databases::{Fixture as _, on_both_databases, verify},
     process::Sessiond,
     server::TestServer,
 };
@@ -24,8 +25,11 @@ mod reference;
 mod run;
 mod steps;
 mod value;
+mod walk;
 mod watchers;
 mod writers;
+
+use walk::Walk;
 
 on_both_databases! {
     async fn the_service_does_what_the_model_does(server: &TestServer) {
@@ -43,9 +47,34 @@ on_both_databases! {
         tokio::task::block_in_place(|| {
             explore(seed, cases, &files::sequences(), async |case, steps| files::run(server, case, steps).await);
         });
-        let output = Sessiond::run(&["verify", "--artifacts"], &[("DATABASE_URL", &*server.database_url())]).await;
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+        verify_with_artifacts(server).await;
     }
+
+    async fn features_agree_beside_each_other(server: &TestServer) with ["--sweep-interval=1s"] {
+        let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+        let steps = setting("TEST_STEPS").map_or(120, |steps| steps as usize);
+        // SQLite has one process.
+        let other = match server.database_url().starts_with("postgres") {
+            true => Some(server.replica_with(&["--sweep-interval=1s"]).await),
+            false => None,
+        };
+        for case in 0..setting("TEST_CASES").unwrap_or(1) {
+            let seed = seed.wrapping_add(case);
+            let servers = [server, other.as_ref().unwrap_or(server)];
+            if let Err(error) = Walk::run(servers, &format!("walk{case}"), seed, steps).await {
+                panic!("with TEST_SEED={seed}: {error}");
+            }
+        }
+        verify_with_artifacts(server).await;
+        if let Some(other) = other {
+            other.stop().await;
+        }
+    }
+}
+
+async fn verify_with_artifacts(server: &TestServer) {
+    let output = Sessiond::run(&["verify", "--artifacts"], &[("DATABASE_URL", &*server.database_url())]).await;
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 /// Plays sequences one after the other until told to stop, each on apps whose names begin with `name`. Returns how many.
