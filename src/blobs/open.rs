@@ -54,16 +54,25 @@ pub fn places(
     settings: &BlobSettings,
     metrics: Arc<Metrics>,
 ) -> Result<Arc<dyn Blobs>, String> {
-    let mut stores = Vec::new();
-    for store in &settings.stores {
-        if let ArtifactStore::Objects(address) = store {
-            let name = address.to_string();
-            let opened = objects(address, settings.patience).map_err(|error| format!("{name}: {error}"))?;
-            stores.push((name, opened));
-        }
-    }
+    let stores = stores(settings)?;
     let takes_new = matches!(settings.stores.first(), Some(ArtifactStore::Objects(_)));
     Ok(Arc::new(Places::new(rows, stores, takes_new, instance(salt), metrics)))
+}
+
+/// Opens the stores of objects, without a request to one; each with its name.
+///
+/// # Errors
+/// The settings or the environment cannot be used; in words for an operator.
+pub fn stores(settings: &BlobSettings) -> Result<Vec<(String, Arc<dyn Objects>)>, String> {
+    let addresses = settings.stores.iter().filter_map(|store| match store {
+        ArtifactStore::Objects(address) => Some(address),
+        ArtifactStore::Database => None,
+    });
+    let open = |address: &Address| {
+        let opened = objects(address, settings.patience).map_err(|error| format!("{address}: {error}"))?;
+        Ok((address.to_string(), opened))
+    };
+    addresses.map(open).collect()
 }
 
 /// Tries the folder that takes what is new, if one does. No bucket is asked: it may be gone, and come back.

@@ -1,6 +1,6 @@
 //! `sessiond check`: whether a server could start with these settings, as far as that needs no database.
 
-use crate::blobs::open::{self, ArtifactStore, objects};
+use crate::blobs::open;
 use crate::config::{self, Config};
 use crate::startup::StartError;
 
@@ -20,11 +20,6 @@ pub async fn run(config: &Config, line: &mut impl FnMut(&str)) -> Result<(), Sta
         line(&format!("warning: unless the database has a key: {exposed}"));
     }
     let blobs = config.blobs();
-    for store in &blobs.stores {
-        if let ArtifactStore::Objects(address) = store {
-            objects(address, blobs.patience)
-                .map_err(|error| StartError::ArtifactStore(format!("{address}: {error}")))?;
-        }
-    }
+    open::stores(&blobs).map_err(StartError::ArtifactStore)?;
     open::check(&blobs).await.map_err(StartError::ArtifactStore)
 }
