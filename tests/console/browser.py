@@ -27,12 +27,20 @@ class Browser:
         # It stays open, so that the browser does when all pages are closed.
         self.home = self.current = self.driver.current_window_handle
         self.origins = set()
+        self.folder = None
+
+    def save_to(self, folder):
+        """Downloads go there, of the pages that are open and of new ones. The headless shell is told of each page."""
+        self.folder = folder
+        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
 
     def page(self, server, width=1280, height=800, dark=False, kind="tab", credential=""):
         """A new page that is empty yet. Of the tabs of a window only the last one is visible; each window is."""
         self.driver.switch_to.new_window(kind)
         self.current = self.driver.current_window_handle
         self.origins.add(server.url)
+        if self.folder is not None:
+            self.save_to(self.folder)
         return Page(self, server, width, height, dark, credential)
 
     def switch(self, handle):

@@ -99,7 +99,7 @@ def test_what_runs_is_noticed(beacon, browser, server, page, kind):
 
 
 def test_nothing_runs_that_is_opened_by_its_address(beacon, browser, server, page, stored, tmp_path):
-    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.save_to(tmp_path)
     alerts(page)
     beacon.asked.clear()
     opened = 0

@@ -14,10 +14,6 @@ def opened(page, app, *rest):
     page.open(f"#/app/{app}" + "".join(f"/{part}" for part in rest))
 
 
-def downloads(browser, tmp_path):
-    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
-
-
 def lines(file):
     until("the download", file.exists)
     return file.read_bytes().decode().removesuffix("\n").split("\n")
@@ -106,7 +102,7 @@ def test_an_export_is_what_the_server_gives(api, app, page, browser, tmp_path):
     session = api.session(app)
     api.post(f"{session}/events", f'{{"id":"odd","author":"user","z":{NUMBER},"Z":1E+2}}')
     api.append(session, *[event(f"e{n}", text=f"Text {n}", delta={"n": n}) for n in range(1200)])
-    downloads(browser, tmp_path)
+    browser.save_to(tmp_path)
     page.open(f"#/app/{app}/user/ada/session/s1")
     page.click("button", "Export")
     whole = lines(tmp_path / "s1.ndjson")

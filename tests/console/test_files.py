@@ -51,7 +51,7 @@ def open_file(page, name):
 
 @pytest.fixture
 def downloads(browser, tmp_path):
-    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.save_to(tmp_path)
     return tmp_path
 
 

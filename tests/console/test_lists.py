@@ -99,7 +99,7 @@ def test_sessions_are_found_by_title_and_id(api, app, page):
 
 
 def test_a_list_is_saved_as_csv(api, app, page, browser, tmp_path):
-    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.save_to(tmp_path)
     titles = ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "say \"a,b\"\nc", "café", "-",
               "x;=cmd|'/C calc'!A1", "x\t=1+1", "x =1"]
     for n, title in enumerate(titles):
