@@ -63,8 +63,8 @@ pub struct Config {
     ///
     /// A PostgreSQL URL without some part uses the variables of libpq, if they are set: PGHOST, PGHOSTADDR,
     /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY, PGOPTIONS, PGAPPNAME; and a
-    /// password from the file that PGPASSFILE names, or ~/.pgpass. A parameter that cannot be honoured is refused, with what to
-    /// write instead.
+    /// password from the file that PGPASSFILE names, or ~/.pgpass. A parameter that cannot be honoured is refused;
+    /// docs/postgresql.md says what to write instead.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://sessiond.db")]
     // The parser cannot fail, because clap would quote the value in its message; `validate` checks it.
     #[arg(value_name = "URL", value_parser = secret, global = true, help_heading = DATABASE)]

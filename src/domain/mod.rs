@@ -1,7 +1,7 @@
 //! The rules, and nothing else: no async, no I/O, no database, no HTTP.
 //!
 //! Everything is a function of its arguments, time and fresh ids included, so each rule is in one place and tested without a
-//! server. In reading order:
+//! server. From what all use to what few use:
 //!
 //! - `fault`: why input is refused
 //! - [`json`]: one-pass validation; values stay text, byte for byte
@@ -30,6 +30,7 @@
 //! - [`scope_write`]: changes of app or user state on their own
 //! - [`access`]: who may do what
 //! - `limits`, `writer`: how much a request may carry, and who writes
+//! - [`key_history`]: pages of the past of a key
 //! - [`state_range`]: the keys of a state with a prefix, and pages of them
 //! - [`find`]: whether a text holds words
 //! - [`query`], [`command`]: requests of readers and writers, and their results

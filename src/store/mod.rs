@@ -1,4 +1,4 @@
-//! What the service asks of a database, and the two databases that answer. Each uses only what stands above it.
+//! What the service asks of a database, and the two databases that answer.
 //!
 //! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 //! - [`limits`]: the settings that bound what is asked of a database

@@ -1,8 +1,8 @@
 //! Database URLs: which parameters they may have, and what those mean.
 //!
-//! libpq is the yardstick: a parameter does here what it does there, or is refused by name, with what to write instead. sqlx would log
+//! libpq is the yardstick: a parameter does here what it does there, or is refused by name. sqlx would log
 //! what it does not know, with its value, and go on without it: a misspelt `sslmode` would leave the connection unprotected. Variables
-//! of libpq count as the parameters that the URL leaves out. docs/postgresql.md has the table.
+//! of libpq count as the parameters that the URL leaves out. docs/postgresql.md says what to write instead.
 
 use std::fs;
 use std::net::IpAddr;
@@ -41,91 +41,34 @@ const SPELLINGS: [(&str, &str); 5] = [
     ("ssl-root-cert", "sslrootcert"),
 ];
 
-/// The other parameters of libpq: the variable, values that say what happens in any case, and what to write instead of any other.
-const REFUSED: [(&str, &str, &[&str], &str); 37] = [
-    (
-        "channel_binding",
-        "PGCHANNELBINDING",
-        &["prefer", "disable"],
-        "leave it out, and let sslmode=verify-full prove the server",
-    ),
-    ("client_encoding", "PGCLIENTENCODING", &["auto", "UTF8", "utf8", "UTF-8", "utf-8"], "leave it out: it is UTF8"),
-    ("connect_timeout", "PGCONNECT_TIMEOUT", &[], "give --acquire-timeout"),
-    ("fallback_application_name", "", &[], "write application_name"),
-    ("gssdelegation", "PGGSSDELEGATION", &["0"], "leave it out: there is no GSSAPI"),
-    ("gssencmode", "PGGSSENCMODE", &["disable", "prefer"], "write gssencmode=disable, and sslmode=verify-full"),
-    ("gsslib", "PGGSSLIB", &[], "leave it out: there is no GSSAPI"),
-    (
-        "keepalives",
-        "",
-        &["0"],
-        "leave it out: --acquire-timeout and --statement-timeout bound what a silent server costs",
-    ),
-    (
-        "keepalives_count",
-        "",
-        &[],
-        "leave it out: --acquire-timeout and --statement-timeout bound what a silent server costs",
-    ),
-    (
-        "keepalives_idle",
-        "",
-        &[],
-        "leave it out: --acquire-timeout and --statement-timeout bound what a silent server costs",
-    ),
-    (
-        "keepalives_interval",
-        "",
-        &[],
-        "leave it out: --acquire-timeout and --statement-timeout bound what a silent server costs",
-    ),
-    ("krbsrvname", "PGKRBSRVNAME", &[], "leave it out: there is no GSSAPI"),
-    ("load_balance_hosts", "PGLOADBALANCEHOSTS", &["disable"], "leave it out: only the primary is used"),
-    ("max_protocol_version", "PGMAXPROTOCOLVERSION", &["3.0", "latest"], "leave it out: the protocol is 3.0"),
-    ("min_protocol_version", "PGMINPROTOCOLVERSION", &["3.0"], "leave it out: the protocol is 3.0"),
-    ("oauth_client_id", "", &[], "leave it out: there is no OAuth"),
-    ("oauth_issuer", "", &[], "leave it out: there is no OAuth"),
-    // The variable is honoured.
-    ("passfile", "", &[], "set the variable PGPASSFILE"),
-    ("replication", "", &["0", "false", "no", "off"], "leave it out"),
-    ("require_auth", "PGREQUIREAUTH", &[], "leave it out, and let sslmode=verify-full prove the server"),
-    (
-        "requirepeer",
-        "PGREQUIREPEER",
-        &[],
-        "leave it out, and keep the socket in a folder that only the server's user can write to",
-    ),
-    ("requiressl", "PGREQUIRESSL", &["0"], "write sslmode=require"),
-    ("scram_client_key", "", &[], "write password"),
-    ("scram_server_key", "", &[], "write password"),
-    ("service", "PGSERVICE", &[], "write the parameters of the service into the URL"),
-    ("servicefile", "PGSERVICEFILE", &[], "write the parameters of the service into the URL"),
-    ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", &["TLSv1.3"], "leave it out: TLS 1.2 and 1.3 are spoken"),
-    (
-        "ssl_min_protocol_version",
-        "PGSSLMINPROTOCOLVERSION",
-        &["TLSv1", "TLSv1.1", "TLSv1.2"],
-        "write TLSv1.2, the least that is spoken",
-    ),
-    ("sslcertmode", "PGSSLCERTMODE", &["allow"], "leave it out: sslcert is shown if the server asks for one"),
-    ("sslcompression", "PGSSLCOMPRESSION", &["0"], "leave it out: nothing is compressed"),
-    ("sslcrl", "PGSSLCRL", &[], "leave it out: no list of revoked certificates is read"),
-    ("sslcrldir", "PGSSLCRLDIR", &[], "leave it out: no list of revoked certificates is read"),
-    ("sslnegotiation", "PGSSLNEGOTIATION", &["postgres"], "leave it out: TLS is asked for in PostgreSQL's protocol"),
-    ("sslpassword", "", &[], "name a key without a password in sslkey (openssl pkey -in KEY -out PLAIN)"),
-    ("sslsni", "PGSSLSNI", &["1"], "leave it out: the name is sent"),
-    (
-        "target_session_attrs",
-        "PGTARGETSESSIONATTRS",
-        &["any", "primary"],
-        "leave it out: sessiond serves from a primary alone",
-    ),
-    (
-        "tcp_user_timeout",
-        "",
-        &[],
-        "leave it out: --acquire-timeout and --statement-timeout bound what a silent server costs",
-    ),
+/// Other parameters of libpq that have a variable, or are taken with values that say what happens in any case.
+const TAKEN: [(&str, &str, &[&str]); 26] = [
+    ("channel_binding", "PGCHANNELBINDING", &["prefer", "disable"]),
+    ("client_encoding", "PGCLIENTENCODING", &["auto", "UTF8", "utf8", "UTF-8", "utf-8"]),
+    ("connect_timeout", "PGCONNECT_TIMEOUT", &[]),
+    ("gssdelegation", "PGGSSDELEGATION", &["0"]),
+    ("gssencmode", "PGGSSENCMODE", &["disable", "prefer"]),
+    ("gsslib", "PGGSSLIB", &[]),
+    ("keepalives", "", &["0"]),
+    ("krbsrvname", "PGKRBSRVNAME", &[]),
+    ("load_balance_hosts", "PGLOADBALANCEHOSTS", &["disable"]),
+    ("max_protocol_version", "PGMAXPROTOCOLVERSION", &["3.0", "latest"]),
+    ("min_protocol_version", "PGMINPROTOCOLVERSION", &["3.0"]),
+    ("replication", "", &["0", "false", "no", "off"]),
+    ("require_auth", "PGREQUIREAUTH", &[]),
+    ("requirepeer", "PGREQUIREPEER", &[]),
+    ("requiressl", "PGREQUIRESSL", &["0"]),
+    ("service", "PGSERVICE", &[]),
+    ("servicefile", "PGSERVICEFILE", &[]),
+    ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", &["TLSv1.3"]),
+    ("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION", &["TLSv1", "TLSv1.1", "TLSv1.2"]),
+    ("sslcertmode", "PGSSLCERTMODE", &["allow"]),
+    ("sslcompression", "PGSSLCOMPRESSION", &["0"]),
+    ("sslcrl", "PGSSLCRL", &[]),
+    ("sslcrldir", "PGSSLCRLDIR", &[]),
+    ("sslnegotiation", "PGSSLNEGOTIATION", &["postgres"]),
+    ("sslsni", "PGSSLSNI", &["1"]),
+    ("target_session_attrs", "PGTARGETSESSIONATTRS", &["any", "primary"]),
 ];
 
 /// What other programs write into such URLs.
@@ -236,7 +179,7 @@ fn postgres(rest: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Url
         }
     }
     let has_host = parameters.get("host").is_some();
-    for (name, of_libpq) in HONOURED.into_iter().chain(REFUSED.map(|(name, of_libpq, ..)| (name, of_libpq))) {
+    for (name, of_libpq) in HONOURED.into_iter().chain(TAKEN.map(|(name, of_libpq, _)| (name, of_libpq))) {
         let value = Some(of_libpq).filter(|name| !name.is_empty()).and_then(variable).filter(|value| !value.is_empty());
         // A host of the URL is not reached at the address of another one.
         let is_of_another = name == "hostaddr" && has_host;
@@ -248,7 +191,7 @@ fn postgres(rest: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Url
             parameters.set(name, &value);
         }
     }
-    parameters.0.retain(|(name, value)| !value.is_empty() && !REFUSED.iter().any(|(other, ..)| other == name));
+    parameters.0.retain(|(name, value)| !value.is_empty() && !TAKEN.iter().any(|(other, ..)| other == name));
     see_files(&mut parameters)?;
     canonical(&parameters)
 }
@@ -321,9 +264,13 @@ fn judge(name: &str, value: &str, variable: Option<&str>) -> Result<()> {
         _ if name.strip_prefix("options[").is_some_and(|rest| rest.ends_with(']')) => return Ok(()),
         _ => {}
     }
-    if let Some((.., values, instead)) = REFUSED.iter().find(|(known, ..)| *known == name) {
+    if let Some((.., values)) = TAKEN.iter().find(|(known, ..)| *known == name) {
         let is_so = value.is_empty() || values.contains(&value);
-        return if is_so { Ok(()) } else { refuse(&format!("cannot be honoured: {instead}")) };
+        return if is_so {
+            Ok(())
+        } else {
+            refuse("cannot be honoured: docs/postgresql.md says what to write instead")
+        };
     }
     match OF_OTHERS.iter().find(|(names, _)| names.contains(&name)) {
         Some((_, instead)) => {
@@ -418,7 +365,9 @@ fn unknown(name: &str) -> StoreError {
     // A `?` in a password makes the rest of it, and the host, the name of a parameter.
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.[]".contains(c);
     StoreError::config(match !name.is_empty() && name.len() <= 64 && name.chars().all(is_name) {
-        true => format!("the database URL has the unknown parameter `{name}`"),
+        true => format!(
+            "the database URL has the unknown parameter `{name}`: docs/postgresql.md has those that it may have"
+        ),
         false => "the database URL has an unknown parameter: write %3F for a `?` of a name or a password".to_owned(),
     })
 }
@@ -518,8 +467,8 @@ mod tests {
     }
 
     #[test]
-    fn what_says_what_happens_anyway_is_taken_and_the_rest_is_refused_with_what_to_write() {
-        for (name, _, values, instead) in REFUSED {
+    fn what_says_what_happens_anyway_is_taken_and_the_rest_is_refused() {
+        for (name, _, values) in TAKEN {
             for value in values {
                 assert_eq!(
                     read(&format!("postgres://h?{name}={value}"), &[]),
@@ -528,7 +477,7 @@ mod tests {
                 );
             }
             let refusal = refusal(&format!("postgres://h?{name}=HUSH"));
-            assert!(refusal.contains(&format!("`{name}`")) && refusal.contains(instead), "{refusal}");
+            assert!(refusal.contains(&format!("`{name}`")) && refusal.contains("docs/postgresql.md"), "{refusal}");
             assert!(!refusal.contains("HUSH"), "{refusal}");
         }
         for (name, instead) in
@@ -556,10 +505,10 @@ mod tests {
             has(&format!("`{name}`"));
             has(&format!("`{variable}`"));
         }
-        for (name, _, values, instead) in REFUSED {
+        for (name, _, values) in TAKEN {
             let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
             let values = if values.is_empty() { "\u{2014}".to_owned() } else { values.join(", ") };
-            has(&format!("\n| `{name}` | {values} | {instead} |\n"));
+            has(&format!("\n| `{name}` | {values} | "));
         }
         for (names, instead) in OF_OTHERS {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();

@@ -1,5 +1,5 @@
 //! The walls between the modules of `src`: which module uses which, compared with the arrows of ARCHITECTURE.md, and no
-//! circle of files.
+//! circle of files; and how heavy each room may be.
 //!
 //! A file uses another one if it names an item that is defined there. A `mod` declaration is no use, and a re-export
 //! counts as the file of the definition. `#[cfg(test)]` code may use anything.
@@ -19,6 +19,8 @@ struct Module {
     uses: Vec<(String, Vec<String>, bool)>,
     /// Paths within the code.
     paths: BTreeSet<Vec<String>>,
+    /// How many lines of code it has, without comments and tests.
+    weight: usize,
 }
 
 type Modules = BTreeMap<Vec<String>, Module>;
@@ -37,6 +39,7 @@ fn read() -> Modules {
             children: BTreeSet::new(),
             uses: Vec::new(),
             paths: BTreeSet::new(),
+            weight: 0,
         };
         module.parse(&text);
         let folder: PathBuf = if module.file == "main.rs" { PathBuf::new() } else { path.iter().collect() };
@@ -73,6 +76,7 @@ impl Module {
             code.push_str(line);
             code.push('\n');
         }
+        self.weight = code.lines().filter(|line| !line.trim().is_empty()).count();
         let mut rest = String::new();
         for statement in code.split_inclusive(';') {
             let at = statement.rfind("use ").filter(|at| {
@@ -242,13 +246,63 @@ fn a_room_uses_only_those_that_its_arrows_point_to() {
     assert!(wrong.is_empty(), "not among the arrows:\n{}", wrong.into_iter().collect::<Vec<_>>().join("\n"));
 }
 
-/// In the code map, what stands before two spaces at the beginning of a line are names of files and folders.
+/// A line of the code map: what stands before two spaces are names of files and folders, and the budget of these.
+struct Room {
+    names: Vec<String>,
+    budget: Option<usize>,
+}
+
+fn rooms() -> Vec<Room> {
+    let map = fenced("map");
+    let room = |line: &str| {
+        let mut names: Vec<String> = line.split("  ").next()?.split_whitespace().map(str::to_owned).collect();
+        let budget = names.last()?.parse().ok();
+        names.truncate(names.len() - usize::from(budget.is_some()));
+        Some(Room { names, budget })
+    };
+    map.lines().filter(|line| !line.starts_with(' ')).filter_map(room).collect()
+}
+
 #[test]
 fn the_code_map_names_what_is_there() {
-    for line in fenced("map").lines().filter(|line| !line.starts_with(' ')) {
-        let names = line.split("  ").next().unwrap_or_default();
-        for name in names.split_whitespace() {
-            assert!(Path::new(ROOT).join(name).exists(), "{name}");
+    for name in rooms().iter().flat_map(|room| &room.names) {
+        assert!(Path::new(ROOT).join(name).exists(), "{name}");
+    }
+}
+
+/// A room has no more lines of code than the map allows, without those of rooms that have a line of their own, and not far fewer.
+#[test]
+fn a_room_keeps_to_its_budget() {
+    let rooms = rooms();
+    let mut weights = vec![0; rooms.len()];
+    for module in read().values() {
+        let file = format!("src/{}", module.file);
+        let is_in = |name: &String| {
+            file.strip_prefix(name.as_str()).is_some_and(|rest| matches!(rest, "" | ".rs") || rest.starts_with('/'))
+        };
+        let names = rooms.iter().enumerate().flat_map(|(n, room)| room.names.iter().map(move |name| (n, name)));
+        let (n, _) = names.filter(|(_, name)| is_in(name)).max_by_key(|(_, name)| name.len()).unwrap_or_else(|| {
+            panic!("{file} is in no room");
+        });
+        weights[n] += module.weight;
+    }
+    let mut wrong = String::new();
+    for (Room { names, budget }, weight) in rooms.iter().zip(weights).filter(|(_, weight)| *weight > 0) {
+        let budget = budget.unwrap_or(0);
+        if weight > budget {
+            wrong += &format!(
+                "{names:?} has {weight} lines of code, and {budget} are allowed: make it lighter, or say in the commit why it may grow\n"
+            );
+        } else if weight + 20 < budget * 9 / 10 {
+            wrong += &format!("{names:?} has {weight} lines of code, and {budget} are allowed: allow fewer\n");
         }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn no_file_is_too_long() {
+    for module in read().values() {
+        assert!(module.weight <= 1000, "{} has {} lines of code: split it", module.file, module.weight);
     }
 }

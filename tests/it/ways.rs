@@ -177,13 +177,13 @@ async fn what_cannot_be_honoured_is_refused_at_once() {
         ("postgres://u@h/db?host=a,b", "names several hosts: name one"),
         (
             "postgres://u@h/db?channel_binding=require",
-            "`channel_binding` of the database URL cannot be honoured: leave it out",
+            "`channel_binding` of the database URL cannot be honoured: docs/postgresql.md",
         ),
         ("postgres://u@h/db?schema=x", "`schema`: write options[search_path]=NAME"),
         ("postgres://u@h/db?pgbouncer=true", "`pgbouncer`: give --pgbouncer"),
         (
             "postgres://u@h/db?connect_timeout=5",
-            "`connect_timeout` of the database URL cannot be honoured: give --acquire-timeout",
+            "`connect_timeout` of the database URL cannot be honoured: docs/postgresql.md",
         ),
         (
             "postgres://u@h/db?sslrootcert=/nowhere/root.crt",

@@ -41,9 +41,6 @@ const LAST: u64 = 100;
 /// Where `LlmAgent` puts what it has asked the model, and what that has answered, besides the field `llm_request`.
 const MODEL_REQUESTS: [&str; 2] = ["gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"];
 
-/// More events than a session has.
-const MOST: usize = 1_000_000_000;
-
 /// How several writers of a session get along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Concurrency {
@@ -575,7 +572,8 @@ impl SessiondSessionService {
             if self.0.history == History::Effective {
                 call = call.query("history", "effective");
             }
-            if let Some(recent) = recent.filter(|recent| *recent < MOST) {
+            // Agents ask for all by a number that the service does not take.
+            if let Some(recent) = recent.and_then(|recent| i64::try_from(recent).ok()) {
                 call = call.query("numRecentEvents", &recent.to_string());
             }
             if let Some(after) = after {

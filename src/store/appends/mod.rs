@@ -1,4 +1,5 @@
-//! Appends: decided optimistically if possible, else under locks.
+//! Appends: decided optimistically if possible, else under locks. Their SQL: the functions `sessiond_append` and `sessiond_write` (end of
+//! migrations/postgres/0001_sessions.sql), called in `postgres/write.rs`; on SQLite `sqlite/write.rs`.
 
 pub mod absent;
 pub mod load;

@@ -6,7 +6,7 @@
 //!
 //! The wait is bounded: the running transactions are of limited size, and waiting apps take turns, and so do the sessions of
 //! an app. An append waits for at most one batch's worth of each session of its app that was there before, and of the other
-//! apps, however much they have waiting, for about one batch: what of them runs already, and one turn. Where a batch is of
+//! apps, however much they have waiting, for about one batch: those of their appends that run already, and one turn of each. Where a batch is of
 //! several apps, each takes one place of it in turn, so none is crowded out of it. A slow transaction holds up only its own
 //! sessions: after a moment it no longer counts.
 

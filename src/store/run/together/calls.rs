@@ -187,7 +187,7 @@ impl<Q, A> Calls<Q, A> {
         let long = queue.long;
         drop(queue);
         let first = next.remove(0);
-        // Of one who has just stopped to wait, the lead comes back, and is dropped.
+        // If its caller has just been cancelled, the send fails and drops the `Lead`, which passes the lead on.
         let _ = first.turn.send(Turn::Lead(Lead { calls: self.clone(), others: next, long }));
     }
 }
