@@ -8,7 +8,7 @@ use super::Blobs;
 use super::objects::address::Address;
 use super::objects::folder::Folder;
 use super::objects::{Objects, open_bucket};
-use super::places::Places;
+use super::places::{Named, Places};
 use crate::domain::erasure::instance;
 use crate::features::lacks;
 use crate::metrics::Metrics;
@@ -59,11 +59,11 @@ pub fn places(
     Ok(Arc::new(Places::new(rows, stores, takes_new, instance(salt), metrics)))
 }
 
-/// Opens the stores of objects, without a request to one; each with its name.
+/// Opens the stores of objects, without a request to one.
 ///
 /// # Errors
 /// The settings or the environment cannot be used; in words for an operator.
-pub fn stores(settings: &BlobSettings) -> Result<Vec<(String, Arc<dyn Objects>)>, String> {
+pub fn stores(settings: &BlobSettings) -> Result<Named, String> {
     let addresses = settings.stores.iter().filter_map(|store| match store {
         ArtifactStore::Objects(address) => Some(address),
         ArtifactStore::Database => None,

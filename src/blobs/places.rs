@@ -29,11 +29,14 @@ const ASKED: usize = 500;
 /// Shelves of a database's objects: two hexadecimal digits.
 pub const SHELVES: u16 = 256;
 
+/// Stores of objects, each with the name that rows know it by.
+pub type Named = Vec<(String, Arc<dyn Objects>)>;
+
 pub struct Places {
     database: Database,
     rows: Arc<dyn Store>,
     /// By the names under which the database knows them.
-    stores: Vec<(String, Arc<dyn Objects>)>,
+    stores: Named,
     /// The first of them takes what is new; otherwise the database does.
     takes_new: bool,
     /// The database's own folder in each.
@@ -42,13 +45,7 @@ pub struct Places {
 }
 
 impl Places {
-    pub fn new(
-        rows: Arc<dyn Store>,
-        stores: Vec<(String, Arc<dyn Objects>)>,
-        takes_new: bool,
-        folder: String,
-        metrics: Arc<Metrics>,
-    ) -> Self {
+    pub fn new(rows: Arc<dyn Store>, stores: Named, takes_new: bool, folder: String, metrics: Arc<Metrics>) -> Self {
         Self { database: Database::new(rows.clone()), rows, stores, takes_new, folder, metrics }
     }
 

@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
                 let base = base.max(revision.saturating_sub(keep));
                 equal("the base", trimmed.json()["baseRevision"].as_u64(), Some(base as u64))?;
                 self.log(&session).base = base;
-                if keep % 2 == 0 {
+                if keep.is_multiple_of(2) {
                     self.servers[0].until_swept().await;
                 }
             }
@@ -384,10 +384,10 @@ impl<'a> Walk<'a> {
             }
             let changes = status(answer, 200)?.json()["changes"].as_array().expect("a list").clone();
             for (n, state) in states.iter().enumerate() {
-                let until = changes.iter().filter(|change| change["revision"].as_u64() <= Some((from + n) as u64));
+                let mut until = changes.iter().filter(|change| change["revision"].as_u64() <= Some((from + n) as u64));
                 equal(
                     &format!("{path} {key} at {}", from + n),
-                    until.last().and_then(|change| change.get("value")),
+                    until.next_back().and_then(|change| change.get("value")),
                     state.get(key),
                 )?;
             }
