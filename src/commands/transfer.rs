@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::config::{Config, ExportArgs, ImportArgs};
 use crate::domain::access::{Grant, Names};
 use crate::domain::ids::{SessionKey, UserKey};
-use crate::domain::transfer::Source;
+use crate::domain::transfer::{Source, Totals};
 use crate::service::{Error as ServiceError, Import, ImportOptions, ImportResult, Imported, OnConflict, Service};
 use crate::startup::{self, StartError, open_beside};
 
@@ -96,8 +96,7 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
         let before = progress.counts;
         while let Some(lines) = export.next(Instant::now() + config.request_timeout).await? {
             out.write_all(lines.as_bytes())?;
-            let (sessions, events) = export.counts();
-            progress.show(before.plus((sessions, events, export.artifacts())));
+            progress.show(before.plus(export.totals()));
         }
     }
     out.flush()?;
@@ -215,19 +214,14 @@ async fn lines(mut import: Import, dry_run: bool, mut file: impl BufRead) -> Res
             break;
         }
         let results = import.line(line.strip_suffix(b"\n").unwrap_or(&line)).await?;
-        report.add(&results, counts(&import))?;
+        report.add(&results, import.created())?;
     }
     let last = import.finish().await?;
-    report.add(&last, counts(&import))?;
+    report.add(&last, import.created())?;
     if !import.is_whole() && report.failed == 0 {
         return Err(Error::Cut);
     }
     report.end()
-}
-
-fn counts(import: &Import) -> Counts {
-    let (sessions, events) = import.counts();
-    Counts(sessions, events, import.artifacts())
 }
 
 /// The results of an import.
@@ -244,7 +238,7 @@ impl Report {
         Self { progress: Progress::new(what), failed: 0, unchanged: 0, skipped: 0 }
     }
 
-    fn add(&mut self, results: &[Imported], counts: Counts) -> Result<(), Error> {
+    fn add(&mut self, results: &[Imported], counts: Totals) -> Result<(), Error> {
         for imported in results {
             match imported.result {
                 ImportResult::Created => continue,
@@ -252,8 +246,8 @@ impl Report {
                     self.unchanged += 1;
                     continue;
                 }
-                ImportResult::Skipped { .. } => self.skipped += 1,
-                ImportResult::Failed { .. } => self.failed += 1,
+                ImportResult::Skipped(_) => self.skipped += 1,
+                ImportResult::Failed(_) => self.failed += 1,
             }
             io::stdout().lock().write_all(imported.to_line().as_bytes())?;
         }
@@ -269,20 +263,10 @@ impl Report {
     }
 }
 
-/// Sessions, events and versions of artifacts.
-#[derive(Clone, Copy, Default)]
-struct Counts(u64, u64, u64);
-
-impl Counts {
-    fn plus(self, (sessions, events, artifacts): (u64, u64, u64)) -> Self {
-        Self(self.0 + sessions, self.1 + events, self.2 + artifacts)
-    }
-}
-
 /// The progress: on a terminal one line that is overwritten; at the end one line in any case.
 struct Progress {
     what: &'static str,
-    counts: Counts,
+    counts: Totals,
     note: String,
     shown: Option<Instant>,
     is_terminal: bool,
@@ -292,14 +276,14 @@ impl Progress {
     fn new(what: &'static str) -> Self {
         Self {
             what,
-            counts: Counts::default(),
+            counts: Totals::default(),
             note: String::new(),
             shown: None,
             is_terminal: io::stderr().is_terminal(),
         }
     }
 
-    fn show(&mut self, counts: Counts) {
+    fn show(&mut self, counts: Totals) {
         self.counts = counts;
         if self.is_terminal && self.shown.is_none_or(|shown| shown.elapsed() > PROGRESS) {
             self.shown = Some(Instant::now());
@@ -314,7 +298,7 @@ impl Progress {
 
     /// A failure to write it does not stop the work.
     fn write(&self, before: &str) {
-        let Counts(sessions, events, artifacts) = self.counts;
+        let Totals { sessions, events, artifacts } = self.counts;
         let (of_sessions, of_events) = (plural(sessions), plural(events));
         let files = match artifacts {
             0 => String::new(),

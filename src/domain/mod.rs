@@ -21,7 +21,7 @@
 //! - [`cursor`], [`feed`]: positions in an event log and in the change feed
 //! - [`lease`]: one turn at a time
 //! - [`artifact`]: files: their versions, their parts as ADK has them, and which version a save makes
-//! - [`history`]: the index of past values
+//! - [`history`]: the index of past values; `fold`: a map whose past is kept
 //! - [`rewind`]: taking events back
 //! - [`refusal`]: why a write is not made; [`guard`]: the conditions of a write
 //! - [`resolve`]: the result of a change, given the current values
@@ -57,6 +57,7 @@ pub mod event;
 mod fault;
 pub mod feed;
 pub mod find;
+pub(crate) mod fold;
 pub mod guard;
 pub(crate) mod history;
 pub mod ids;

@@ -13,7 +13,7 @@ const OUT_OF_RANGE: &str = "must lie within the years 1 to 9999 (Unix seconds, n
 const NOT_A_TIME: &str = "must be Unix seconds as a number, or an RFC 3339 string";
 
 /// A moment, in whole microseconds since the Unix epoch; orders and filters compare it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Micros(pub i64);
 
 impl Micros {

@@ -15,6 +15,7 @@ use std::fmt;
 use super::effective::{COMPACTION, compacts};
 use super::envelope::MAX_BODY_DEPTH;
 use super::event::{named_versions, stored_digest};
+use super::fold::{self, Fold};
 use super::history::node;
 use super::ids::ArtifactName;
 use super::json::Json;
@@ -133,13 +134,6 @@ pub struct LogValue {
     pub value: Option<Box<str>>,
 }
 
-/// The expected state of one key.
-#[derive(Debug)]
-struct ExpectedEntry {
-    revision: i64,
-    value: Box<str>,
-}
-
 /// The changes of a shared scope by the events of one request, so far.
 #[derive(Debug, Default)]
 struct Request {
@@ -165,7 +159,7 @@ impl Request {
 pub struct SessionCheck {
     row: SessionRow,
     findings: Findings,
-    state: BTreeMap<Box<str>, ExpectedEntry>,
+    state: Fold<String, Box<str>>,
     /// The next sequence.
     next: i64,
     saw: Seen,
@@ -183,15 +177,12 @@ pub struct SessionCheck {
 impl SessionCheck {
     pub fn new(mut row: SessionRow) -> Self {
         let mut findings = Findings::default();
-        let mut state = BTreeMap::new();
+        let mut state = Fold::default();
         let initial = std::mem::take(&mut row.initial_state);
         match Json::parse(initial.as_bytes(), MAX_BODY_DEPTH).ok().and_then(Json::as_object) {
             Some(members) => {
                 for member in members {
-                    state.insert(
-                        member.key.into(),
-                        ExpectedEntry { revision: row.base, value: member.value.text().into() },
-                    );
+                    state.change(&*member.key, Some(member.value.text().into()), row.base);
                 }
             }
             None => findings.note(|| "the initial state is no JSON object".to_owned()),
@@ -354,23 +345,15 @@ impl SessionCheck {
     }
 
     fn change_session(&mut self, revision: i64, key: &str, value: Option<&str>) {
-        let before = match value {
-            Some(value) => self.state.insert(key.into(), ExpectedEntry { revision, value: value.into() }),
-            None => self.state.remove(key),
-        };
-        if let Some(before) = before
-            && before.revision < revision
-        {
-            if before.revision == self.row.base && before.revision > 0 {
-                // The event that wrote it is unknown, so its span can only be counted.
-                self.found_spans += 1;
-                return;
-            }
-            let (from, to) = (before.revision, revision);
-            self.wanted.bytes += before.value.len();
-            let value = Some(before.value);
-            self.wanted.spans.push(Span { node: node(from, to), key: key.into(), from, to, value });
+        let Some(span) = self.state.change(key, value.map(Into::into), revision) else { return };
+        let fold::Span { key, from, to, value } = span;
+        if from == self.row.base && from > 0 {
+            // The event that wrote it is unknown, so its span can only be counted.
+            self.found_spans += 1;
+            return;
         }
+        self.wanted.bytes += value.len();
+        self.wanted.spans.push(Span { node: node(from, to), key: key.into(), from, to, value: Some(value) });
     }
 
     /// The rows to look up, if there are many by now; answered with [`Self::found`].
@@ -426,15 +409,15 @@ impl SessionCheck {
 
     /// A row of the session's state, after [`Self::end_of_events`].
     pub fn state(&mut self, key: &str, value: &str, revision: i64) {
-        match self.state.remove(key) {
+        match self.state.now.remove(key) {
             None => self.findings.note(|| format!("key {key:?}: it is in the state, and should not be")),
             Some(expected) => {
-                let by = WrittenBy { revision: expected.revision, base: self.row.base };
-                let is_base = expected.revision == self.row.base && (0..=self.row.base).contains(&revision);
+                let by = WrittenBy { revision: expected.since, base: self.row.base };
+                let is_base = expected.since == self.row.base && (0..=self.row.base).contains(&revision);
                 if *expected.value != *value {
                     self.findings.note(|| format!("key {key:?}: the state has not the value of {by}"));
                 }
-                if expected.revision != revision && !is_base {
+                if expected.since != revision && !is_base {
                     self.findings.note(|| format!("key {key:?}: the state has revision {revision}, not that of {by}"));
                 }
             }
@@ -454,8 +437,8 @@ impl SessionCheck {
     /// After the last row of state, and the last answer; `spans` is the number of the session's spans that end after its base,
     /// `named` that of its spans of versions that begin after it.
     pub fn finish(mut self, spans: i64, named: i64) -> Findings {
-        for (key, expected) in &self.state {
-            let by = WrittenBy { revision: expected.revision, base: self.row.base };
+        for (key, expected) in &self.state.now {
+            let by = WrittenBy { revision: expected.since, base: self.row.base };
             self.findings.note(|| format!("key {key:?}: the state lacks it, as it was left by {by}"));
         }
         more_spans(&mut self.findings, spans - self.found_spans);

@@ -180,14 +180,9 @@ impl Export {
         self
     }
 
-    /// The number of versions of artifacts exported so far.
-    pub fn artifacts(&self) -> u64 {
-        self.totals.artifacts
-    }
-
-    /// The number of sessions and events exported so far.
-    pub fn counts(&self) -> (u64, u64) {
-        (self.totals.sessions, self.totals.events)
+    /// What is exported so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
     }
 
     /// The next lines; `None` after the last. May be retried after an error.

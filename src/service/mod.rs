@@ -69,6 +69,7 @@ use crate::store::{Reads, Store};
 
 pub use crate::domain::command::Made;
 pub use crate::domain::guard::Guard;
+pub use crate::domain::transfer::{ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
 pub use artifacts::{SaveRequest, SavedArtifact, Upload};
@@ -79,7 +80,7 @@ pub use events::{Answered, Appended};
 pub use export::Export;
 pub use feed::{Changes, FeedSubscription};
 pub use follow::{Begin, Follower, Item};
-pub use import::{Import, ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
+pub use import::Import;
 pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;

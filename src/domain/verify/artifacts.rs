@@ -1,10 +1,11 @@
 //! Whether what is stored of artifacts agrees: which versions a session's events name, how many versions there are, and which bytes
 //! they hold. Each row is judged by itself, next to what was counted of others.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::findings::Findings;
 use crate::domain::artifact::Kind;
+use crate::domain::fold::{Fold, Held, Span};
 use crate::domain::history::node;
 use crate::domain::ids::ArtifactName;
 
@@ -18,44 +19,36 @@ pub struct NamedSpan {
     pub version: i64,
 }
 
-/// What the events after the base come to for one name.
-#[derive(Debug)]
-struct Named {
-    version: i64,
-    revision: i64,
-    /// The first of them that names it.
-    first: i64,
-    /// What held at the base, and ended with that event, was found.
-    had_before: bool,
-}
-
 /// Folds the versions that one session's events name, from the base on, and compares. What held at the base is not known: the events
 /// that said so are gone.
 #[derive(Debug)]
 pub struct NamedCheck {
     base: i64,
-    named: BTreeMap<Box<str>, Named>,
+    /// The version, and the first event that names one.
+    named: Fold<String, (i64, i64)>,
+    /// Those of which what held at the base was found.
+    held_at_base: BTreeSet<String>,
     wanted: Vec<NamedSpan>,
     found: i64,
 }
 
 impl NamedCheck {
     pub fn new(base: i64) -> Self {
-        Self { base, named: BTreeMap::new(), wanted: Vec::new(), found: 0 }
+        Self { base, named: Fold::default(), held_at_base: BTreeSet::new(), wanted: Vec::new(), found: 0 }
     }
 
     /// The next event.
     pub fn event(&mut self, sequence: i64, names: &[(ArtifactName, i64)]) {
         for (name, version) in names {
-            let name: Box<str> = name.as_str().into();
-            let new = Named { version: *version, revision: sequence, first: sequence, had_before: false };
-            let Some(before) = self.named.get_mut(&name) else {
-                self.named.insert(name, new);
-                continue;
-            };
-            let (from, to, version) = (before.revision, sequence, before.version);
-            *before = Named { first: before.first, ..new };
-            self.wanted.push(NamedSpan { node: node(from, to), name, from, to, version });
+            let first = self.named.now.get(name.as_str()).map_or(sequence, |held| held.value.1);
+            let span = self.named.change(name.as_str(), Some((*version, first)), sequence);
+            self.wanted.extend(span.map(|Span { key, from, to, value: (version, _) }| NamedSpan {
+                node: node(from, to),
+                name: key.into(),
+                from,
+                to,
+                version,
+            }));
         }
     }
 
@@ -86,17 +79,17 @@ impl NamedCheck {
 
     /// A span of what held at the base and ended with a later event, after the last event.
     pub fn held_at_base(&mut self, findings: &mut Findings, name: &str, to: i64) {
-        match self.named.get_mut(name) {
-            Some(named) if named.first == to && !named.had_before => named.had_before = true,
+        match self.named.now.get(name) {
+            Some(held) if held.value.1 == to && self.held_at_base.insert(name.to_owned()) => {}
             _ => findings.note(|| format!("artifact {name:?}: no event ends its span to {to}")),
         }
     }
 
     /// A row of what holds now, after the last event.
     pub fn state(&mut self, findings: &mut Findings, name: &str, version: i64, revision: i64) {
-        match self.named.remove(name) {
-            Some(named) if (named.version, named.revision) == (version, revision) => {}
-            Some(Named { revision: by, .. }) => {
+        match self.named.now.remove(name) {
+            Some(held) if (held.value.0, held.since) == (version, revision) => {}
+            Some(Held { since: by, .. }) => {
                 findings
                     .note(|| format!("artifact {name:?}: it has not the version, or not the revision, of event {by}"));
             }
@@ -107,8 +100,8 @@ impl NamedCheck {
 
     /// After the last row; `spans` is the number of the session's spans that begin after its base.
     pub fn finish(self, findings: &mut Findings, spans: i64) {
-        for (name, Named { revision, .. }) in &self.named {
-            findings.note(|| format!("artifact {name:?}: what event {revision} names is lacking"));
+        for (name, Held { since, .. }) in &self.named.now {
+            findings.note(|| format!("artifact {name:?}: what event {since} names is lacking"));
         }
         if spans != self.found {
             let (found, named) = (spans, self.found);

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::domain::access::Role;
 use crate::domain::ids::AppName;
-use crate::domain::transfer::{LONGEST_DATA, Source, parse_cursor};
+use crate::domain::transfer::{Fault, LONGEST_DATA, Source, Totals, parse_cursor};
 use crate::http::app::App;
 use crate::http::call::{Broken, Call, Incoming, MediaType};
 use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
@@ -276,17 +276,16 @@ impl Steps {
                 self.is_over = true;
                 let mut results = self.import.finish().await.map_err(cut)?;
                 if results.is_empty() && !self.import.is_whole() {
-                    let detail = "the last line, `end`, is missing: the lines were cut".to_owned();
-                    let result = ImportResult::Failed { code: "invalid_argument", detail };
-                    results.push(Imported { of: Part::Unread, result });
+                    let fault = Fault::invalid("the last line, `end`, is missing: the lines were cut");
+                    results.push(Imported { of: Part::Unread, result: ImportResult::Failed(fault) });
                 }
                 results
             }
         };
         let mut lines: String = results.iter().map(Imported::to_line).collect();
         if self.is_over {
-            let (sessions, events) = self.import.counts();
-            let artifacts = match self.import.artifacts() {
+            let Totals { sessions, events, artifacts } = self.import.created();
+            let artifacts = match artifacts {
                 0 => String::new(),
                 versions => format!(",\"artifacts\":{versions}"),
             };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::access::NameRange;
 use crate::domain::artifact::LAST;
+use crate::domain::fold::{Fold, Held};
 use crate::domain::history;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::writes::{EventWrite, Writes};
@@ -21,14 +22,6 @@ pub type Key<'a> = (&'a SessionKey, i64, &'a str);
 
 /// An artifact by who has it: a user, or a session of an incarnation; and its name.
 type Owned<'a> = (&'a UserKey, &'a str, i64, &'a str);
-
-/// A version that held from one revision up to, not including, another.
-struct Span<'a> {
-    of: Key<'a>,
-    version: i64,
-    from: i64,
-    to: i64,
-}
 
 /// Folds the versions that events name into what their sessions had. The sessions are locked, or new.
 pub async fn fold(db: &mut impl Sql, writes: &Writes<'_>) -> Result<()> {
@@ -106,38 +99,32 @@ async fn fold_app(db: &mut impl Sql, app: &AppName, events: &[&EventWrite<'_>]) 
     for (key, version, _) in &named {
         most.entry(*key).and_modify(|most| *most = (*most).max(*version)).or_insert(*version);
     }
-    let mut held: BTreeMap<(i64, String), (i64, i64)> = BTreeMap::new();
-    let found = use_numbers(db, app, &most).await?;
-    held.extend(found.into_iter().filter_map(|(key, held)| Some((key, held.version.zip(held.revision)?))));
+    let found = use_numbers(db, app, &most).await?.into_iter();
+    let held = |held: HeldRow| held.version.zip(held.revision).map(|(value, since)| Held { value, since });
+    let mut held = Fold { now: found.filter_map(|(key, row)| Some((key, held(row)?))).collect() };
     let keys: Vec<Key<'_>> = most.into_keys().collect();
     let mut spans = Vec::new();
     for (of, version, sequence) in named {
         let (_, incarnation, name) = of;
-        if let Some((version, from)) = held.insert((incarnation, name.to_owned()), (version, sequence))
-            && from < sequence
-        {
-            spans.push(Span { of, version, from, to: sequence });
-        }
+        let span = held.change(&(incarnation, name.to_owned()), Some(version), sequence);
+        spans.extend(span.map(|span| (of, span)));
     }
     let columns = format!("{OWNER}, node, name, valid_from, valid_to, version");
     for spans in in_sizes(&spans) {
-        let query = rows_of("artifact_spans", &columns, spans, |span: &Span<'_>, values| {
-            let (_, _, name) = add_owner(span.of, values);
+        let query = rows_of("artifact_spans", &columns, spans, |(of, span), values| {
+            let (_, _, name) = add_owner(*of, values);
             values.push(history::node(span.from, span.to).into());
-            values.extend([name.into(), span.from.into(), span.to.into(), span.version.into()]);
+            values.extend([name.into(), span.from.into(), span.to.into(), span.value.into()]);
         });
         db.execute(query).await?;
     }
-    let mut rows: Vec<(Key<'_>, (i64, i64))> = Vec::new();
-    for key in keys {
-        let (_, incarnation, name) = key;
-        rows.extend(held.get(&(incarnation, name.to_owned())).map(|now| (key, *now)));
-    }
+    let now = |key: Key<'_>| held.now.get(&(key.1, key.2.to_owned())).cloned();
+    let rows: Vec<(Key<'_>, Held<i64>)> = keys.into_iter().filter_map(|key| Some((key, now(key)?))).collect();
     for rows in in_sizes(&rows) {
         let query = rows_of("artifact_state", &format!("{OWNER}, name, version, revision"), rows, |row, values| {
-            let (key, (version, revision)) = row;
+            let (key, Held { value: version, since }) = row;
             let (_, _, name) = add_owner(*key, values);
-            values.extend([name.into(), (*version).into(), (*revision).into()]);
+            values.extend([name.into(), (*version).into(), (*since).into()]);
         });
         let query = query.sql(
             " on conflict (incarnation, name, session_id, user_id, app_name) \

@@ -1,11 +1,12 @@
 //! The import of a session: its rows, which nobody sees, and then the session.
 
+use crate::domain::fold::Span;
 use crate::domain::history;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::RawJson;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ImportEnd, ImportRows, Lost, NamedFile, PastValue, PastVersion};
+use crate::domain::transfer::{ImportEnd, ImportRows, Lost, NamedFile};
 use crate::domain::writes::{Committed, EventWrite, SessionChange};
 use crate::store::artifacts::named::use_numbers;
 use crate::store::artifacts::read::Holder;
@@ -40,7 +41,7 @@ pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Decided<((),
     }
     insert_rows(tx, import).await?;
     let holder = Holder { user: &key.user, session: key.session.as_str(), incarnation };
-    artifacts::insert(tx, holder, incarnation, &import.artifacts).await?;
+    artifacts::insert(tx, holder, incarnation, &import.chunk.artifacts).await?;
     Ok(((), End::UNTOLD))
 }
 
@@ -134,7 +135,7 @@ async fn dead_import(db: &mut impl Sql, now: Micros, age: i64) -> Result<Option<
 /// Writes rows of a session that is not visible; those that are there already stay.
 async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
     let owner = (&import.key, import.incarnation);
-    for rows in import.rows.chunks(CHUNK) {
+    for rows in import.chunk.rows.chunks(CHUNK) {
         let query = inserting("events", &EVENT_COLUMNS, owner, rows, |row, values| {
             let write = EventWrite {
                 key: &import.key,
@@ -159,8 +160,8 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
         db.execute(query).await?;
     }
     let columns = format!("{OWNER}, node, key, valid_from, valid_to, value");
-    for past in import.past.chunks(CHUNK) {
-        let query = inserting("session_spans", &columns, owner, past, |PastValue { key, from, to, value }, values| {
+    for past in import.chunk.past.chunks(CHUNK) {
+        let query = inserting("session_spans", &columns, owner, past, |Span { key, from, to, value }, values| {
             values.extend([
                 history::node(*from, *to).into(),
                 key.into(),
@@ -172,17 +173,22 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
         db.execute(query).await?;
     }
     let columns = format!("{OWNER}, node, name, valid_from, valid_to, version");
-    for named in import.named.chunks(CHUNK) {
-        let query =
-            inserting("artifact_spans", &columns, owner, named, |PastVersion { name, version, from, to }, values| {
+    for named in import.chunk.named.chunks(CHUNK) {
+        let query = inserting(
+            "artifact_spans",
+            &columns,
+            owner,
+            named,
+            |Span { key: name, from, to, value: version }, values| {
                 values.extend([
                     history::node(*from, *to).into(),
-                    name.into(),
+                    name.as_str().into(),
                     (*from).into(),
                     (*to).into(),
                     (*version).into(),
                 ]);
-            });
+            },
+        );
         db.execute(query).await?;
     }
     Ok(())
