@@ -230,11 +230,13 @@ fn replace(lines: &mut [String], from: &str, to: &str) {
 
 // The database.
 
+/// Sequence, id, text, effect, and the revisions that it saw.
+type StoredRow = (i64, String, String, Option<i64>, (i64, i64));
+
 /// A session that was imported, as texts that can be compared.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Stored {
-    /// Sequence, id, text, effect, and the revisions that it saw.
-    rows: Vec<(i64, String, String, Option<i64>, (i64, i64))>,
+    rows: Vec<StoredRow>,
     state: Vec<(String, String, i64)>,
     spans: Vec<(String, String, i64, i64)>,
     named: Vec<String>,
@@ -562,7 +564,7 @@ impl World {
         self.run(&mut machine);
         told.extend(machine.results());
         assert_eq!((machine.memory(), self.upload.is_none(), self.hidden.len(), self.loose.len()), (0, true, 0, 0));
-        (told.iter().map(|told| shown(told)).collect(), machine.created(), machine.is_whole())
+        (told.iter().map(shown).collect(), machine.created(), machine.is_whole())
     }
 
     fn import(&mut self, lines: &[String]) -> Vec<String> {
@@ -1396,7 +1398,9 @@ fn there_are_not_more_versions_than_may_be() {
 // Whatever it is.
 
 /// The rest of an event: values of keys, or their removal; versions of files; an invocation.
-fn rest() -> impl Strategy<Value = (Vec<(u8, Option<u8>)>, Vec<(u8, u8)>, Option<u8>)> {
+type Rest = (Vec<(u8, Option<u8>)>, Vec<(u8, u8)>, Option<u8>);
+
+fn rest() -> impl Strategy<Value = Rest> {
     let changes = prop::collection::btree_map(0..3_u8, prop::option::of(0..3_u8), 0..3);
     let files = prop::collection::btree_map(0..2_u8, 0..3_u8, 0..2);
     (
