@@ -214,6 +214,17 @@ fn no_file_uses_itself_by_way_of_others() {
     assert!(circles.is_empty(), "each of these comes back to where it begins:\n{}", circles.join("\n"));
 }
 
+/// Whether a file or folder is this room, or in it.
+fn is_in(path: &str, room: &str) -> bool {
+    path.strip_prefix(room).is_some_and(|rest| matches!(rest, "" | ".rs") || rest.starts_with('/'))
+}
+
+/// The innermost room that a file is in.
+fn room_of<'a>(file: &str, rooms: impl Iterator<Item = &'a str>) -> &'a str {
+    let around = rooms.filter(|room| is_in(file, room));
+    around.max_by_key(|room| room.len()).unwrap_or_else(|| panic!("{file} is in no room"))
+}
+
 /// A line of the block is a room, or some, and those that it may use: all of them below it, so that no arrow points up. A room is a module,
 /// with what is in it but for rooms of their own; these may use what the room around them may.
 #[test]
@@ -228,20 +239,15 @@ fn a_room_uses_only_those_that_its_arrows_point_to() {
         let below = |used: &&str| rooms[at + 1..].iter().any(|(room, _)| room == used);
         assert!(used.iter().all(below), "{room} may only use rooms that stand below it");
     }
-    let is_in =
-        |file: &str, room: &str| file.strip_prefix(room).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'));
-    let room_of = |file: &str| {
-        let around = rooms.iter().map(|(room, _)| *room).filter(|room| is_in(file, room));
-        around.max_by_key(|room| room.len()).unwrap_or_else(|| panic!("{file} is in no room"))
-    };
     let is_allowed = |from: &str, to: &str| {
-        let around = rooms.iter().filter(|(room, _)| *room == from || is_in(from, room));
+        let around = rooms.iter().filter(|(room, _)| is_in(from, room));
         from == to || around.into_iter().any(|(room, used)| used.contains(to) && (*room == from || !is_in(to, room)))
     };
     let modules = read();
     let mut wrong = BTreeSet::new();
     for (from, to) in uses(&modules, true) {
-        let (room, used) = (room_of(from), room_of(to));
+        let names = || rooms.iter().map(|(room, _)| *room);
+        let (room, used) = (room_of(from, names()), room_of(to, names()));
         if !is_allowed(room, used) {
             wrong.insert(format!("{room} -> {used}: {from} uses {to}"));
         }
@@ -285,16 +291,10 @@ fn the_code_map_names_what_is_there() {
 fn a_room_keeps_to_its_budget() {
     let rooms = rooms();
     let mut weights = vec![0; rooms.len()];
+    let names: BTreeMap<&str, usize> =
+        rooms.iter().enumerate().flat_map(|(n, room)| room.names.iter().map(move |name| (name.as_str(), n))).collect();
     for module in read().values() {
-        let file = format!("src/{}", module.file);
-        let is_in = |name: &String| {
-            file.strip_prefix(name.as_str()).is_some_and(|rest| matches!(rest, "" | ".rs") || rest.starts_with('/'))
-        };
-        let names = rooms.iter().enumerate().flat_map(|(n, room)| room.names.iter().map(move |name| (n, name)));
-        let (n, _) = names.filter(|(_, name)| is_in(name)).max_by_key(|(_, name)| name.len()).unwrap_or_else(|| {
-            panic!("{file} is in no room");
-        });
-        weights[n] += module.weight;
+        weights[names[room_of(&format!("src/{}", module.file), names.keys().copied())]] += module.weight;
     }
     let mut wrong = String::new();
     for (Room { names, budget }, weight) in rooms.iter().zip(weights).filter(|(_, weight)| *weight > 0) {

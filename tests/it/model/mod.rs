@@ -33,7 +33,7 @@ use walk::Walk;
 
 on_both_databases! {
     async fn the_service_does_what_the_model_does(server: &TestServer) {
-        let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+        let seed = seed();
         let cases = setting("TEST_CASES").unwrap_or(16);
         tokio::task::block_in_place(|| {
             explore(seed, cases, &steps::sequences(), async |case, steps| run::run(server, case, steps).await);
@@ -42,7 +42,7 @@ on_both_databases! {
     }
 
     async fn artifacts_do_what_their_model_does(server: &TestServer) with ["--sweep-interval=1s"] {
-        let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+        let seed = seed();
         let cases = setting("TEST_CASES").unwrap_or(8);
         tokio::task::block_in_place(|| {
             explore(seed, cases, &files::sequences(), async |case, steps| files::run(server, case, steps).await);
@@ -51,7 +51,7 @@ on_both_databases! {
     }
 
     async fn features_agree_beside_each_other(server: &TestServer) with ["--sweep-interval=1s"] {
-        let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+        let seed = seed();
         let steps = setting("TEST_STEPS").map_or(120, |steps| steps as usize);
         // SQLite has one process.
         let other = match server.database_url().starts_with("postgres") {
@@ -79,7 +79,7 @@ async fn verify_with_artifacts(server: &TestServer) {
 
 /// Plays sequences one after the other until told to stop, each on apps whose names begin with `name`. Returns how many.
 pub async fn play(client: &Client, name: &str, stop: &AtomicBool) -> usize {
-    let seed = setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0);
+    let seed = seed();
     let mut played = 0;
     while !stop.load(Ordering::Relaxed) {
         let steps = {
@@ -95,6 +95,11 @@ pub async fn play(client: &Client, name: &str, stop: &AtomicBool) -> usize {
         played += 1;
     }
     played
+}
+
+/// That of `TEST_SEED`, or another one in each run.
+fn seed() -> u64 {
+    setting("TEST_SEED").unwrap_or_else(|| Uuid::new_v4().as_u64_pair().0)
 }
 
 fn setting(name: &str) -> Option<u64> {

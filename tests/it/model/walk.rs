@@ -50,13 +50,13 @@ pub struct Walk<'a> {
     done: Vec<String>,
 }
 
-fn in_event(text: &str) -> Value {
+fn parsed(text: &str) -> Value {
     serde_json::from_str(text).expect("an event")
 }
 
 /// What an event alone says.
-fn mark(n: &str) -> String {
-    format!("said-{n}-")
+fn mark(id: &str) -> String {
+    format!("said-{id}-")
 }
 
 impl<'a> Walk<'a> {
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
     fn event(&mut self) -> Value {
         self.made += 1;
         let n = self.made;
-        let text = format!("it is {}", mark(&n.to_string()));
+        let text = format!("it is {}", mark(&format!("e{n}")));
         let mut event = json!({"id": format!("e{n}"), "author": (["user", "agent"][self.below(2)]), "timestamp": n,
             "invocationId": format!("i{}", n / 4), "content": {"role": "user", "parts": [{"text": text}]}});
         let mut delta = Map::new();
@@ -300,7 +300,7 @@ impl<'a> Walk<'a> {
         let new = elements(&page.raw(&["events"]));
         let count = new.len();
         for text in new {
-            let event = in_event(&text);
+            let event = parsed(&text);
             let of = |value: &Value| value.as_str().map(str::to_owned);
             let (id, copy_of) = (of(&event["id"]).expect("an id"), of(&event["customMetadata"]["rewindCopyOf"]));
             let is_redacted = event.get("redacted").is_some();
@@ -329,11 +329,11 @@ impl<'a> Walk<'a> {
         for (shown, event) in shown.iter().zip(&log.events[log.base..]) {
             if !event.is_redacted {
                 equal(&in_session("an event"), &**shown, &*event.text)?;
-            } else if in_event(shown).get("redacted").is_none() || shown.contains(&mark(&event.id[1..])) {
+            } else if parsed(shown).get("redacted").is_none() || shown.contains(&mark(&event.id)) {
                 return Err(format!("it is redacted in {session}: {shown}"));
             }
         }
-        let events: Vec<Value> = shown.iter().map(|text| in_event(text)).collect();
+        let events: Vec<Value> = shown.iter().map(|text| parsed(text)).collect();
         let left = self.get(format!("{path}/events?pageSize=1000&excludeRewound=true")).await?.json();
         let effective = self.get(format!("{path}/events?pageSize=1000&history=effective")).await?.json();
         let ids: Vec<&str> =
@@ -419,7 +419,7 @@ impl<'a> Walk<'a> {
         let mut named = BTreeMap::new();
         for revision in 0..=log.events.len() {
             if let Some(event) = revision.checked_sub(1).map(|n| &log.events[n]) {
-                let delta = in_event(&event.text)["actions"]["artifactDelta"].take();
+                let delta = parsed(&event.text)["actions"]["artifactDelta"].take();
                 let delta = delta.as_object().into_iter().flatten();
                 named.extend(delta.filter_map(|(name, number)| Some((name.clone(), number.as_u64()?))));
             }
@@ -448,14 +448,14 @@ impl<'a> Walk<'a> {
         let export = self.get(format!("{path}/export")).await?.text().to_owned();
         let says = |event: &Value, mark: &str| event["content"].to_string().contains(mark);
         for event in log.events[log.base..].iter().filter(|event| event.sent.is_some() && event.is_redacted) {
-            let mark = mark(&event.id[1..]);
+            let mark = mark(&event.id);
             let is_said = events.iter().any(|event| says(event, &mark));
             if export.contains(&mark) && !is_said {
                 return Err(format!("an export of {path} has {mark}"));
             }
         }
         let sought = &log.events[log.base + self.below(events.len())];
-        let mark = mark(&sought.id[1..]);
+        let mark = mark(&sought.id);
         let found = self.get(format!("{path}/events?pageSize=1000&text={mark}")).await?.json();
         let found: Vec<&Value> = found["events"].as_array().expect("a list").iter().map(|event| &event["id"]).collect();
         let expected = events.iter().filter(|event| says(event, &mark)).map(|event| &event["id"]).collect();
