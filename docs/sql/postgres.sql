@@ -1393,11 +1393,24 @@ insert into token_epochs (app_name, subject, epoch) values ($1, $2, $3) on confl
 insert into token_epochs (app_name, subject, epoch) values ($1, $2, 1) on conflict (subject, app_name) do
     update set epoch = token_epochs.epoch + 1 returning epoch;
 
--- policy
-select revision, policy from policies where app_name = $1;
+-- last_erasure
+select erasure from token_epochs where app_name = $1 and subject = $2;
+
+-- erasure_count
+select count from erasure_counts where app_name = $1;
+
+-- blocked_user
+select subject from blocked_users where app_name = $1 and subject = $2;
+
+-- blocked_among
+select subject from blocked_users where app_name = $1 and subject in ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+    $12, $13, $14, $15, $16, $17);
 
 -- bounds
 select sessions_per_user, events_per_session, artifact_bytes_per_user from policies where app_name = $1;
+
+-- policy
+select revision, policy from policies where app_name = $1;
 
 -- policies
 select app_name, policy from policies where app_name > $1 and policy is not null order by app_name limit 0 + $2;
@@ -1595,14 +1608,8 @@ insert into erasure_counts (app_name, count) values ($1, 1) on conflict (app_nam
 -- note_erasure
 update token_epochs set erasure = $3 where app_name = $1 and subject = $2;
 
--- last_erasure
-select erasure from token_epochs where app_name = $1 and subject = $2;
-
 -- erasure_counts
 select app_name, count from erasure_counts;
-
--- erasure_count
-select count from erasure_counts where app_name = $1;
 
 -- insert_erasure
 insert into erasures (id, app_name, subject, request, reference, block, blocked, request_time, done_time,
@@ -1615,13 +1622,6 @@ update erasures set events = events + $3, state_keys = state_keys + $4, changes 
 
 -- finish_erasure
 update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null;
-
--- blocked_user
-select subject from blocked_users where app_name = $1 and subject = $2;
-
--- blocked_among
-select subject from blocked_users where app_name = $1 and subject in ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-    $12, $13, $14, $15, $16, $17);
 
 -- block_user
 insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing;

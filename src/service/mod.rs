@@ -1,21 +1,22 @@
 //! The use cases of the API, in terms of the domain and the store.
 //!
 //! It owns the clock, the limits and the retries, and is the only caller of [`Store`]. Reads are in [`Reader`], writes in
-//! [`Service`]. It does not know HTTP: ADK's own paths and the commands call the same methods. One file for each resource:
+//! [`Service`]. It does not know HTTP: ADK's own paths and the commands call the same methods. Each uses only what stands above it
+//! (`tests/it/walls.rs`):
 //!
+//! - `clock`: time, fresh ids and chance; `retry`: how a transaction is retried; `sweep`: background work
+//! - `behind`, `views`: views of the effective history; `silence`: what readers of the feed asked for in vain
 //! - `sessions`: create, read, list, change, delete; apps and users
 //! - `events`: append and read
 //! - `state`: the merged state, its keys, app and user state on their own
 //! - `lease`: one turn at a time
 //! - `artifacts`: files of sessions and users
 //! - `past`: fork, rewind, the state as it was; `trim`: where the log begins; `redact`: what of an event must not be read again
-//! - `export`, `import`: sessions as lines, and back; `files`: artifacts as lines of an export
+//! - `files`: artifacts as lines of an export; `export`, `import`: sessions as lines, and back
 //! - `policy`: how long the data of an app is kept
-//! - `live`: subscriptions to changes of sessions; `follow`: the items of a watch, in their order;
-//!   `poll`: commits of other processes; `news`: news and the last read of a session; `feed`: the change feed
-//! - `sweep`: background work
-//! - `erasure`: users are erased; `receipts`: receipts of it are signed
-//! - `retry`: how a transaction is retried
+//! - `news`: news and the last read of a session; `live`: subscriptions to changes of sessions; `follow`: the items of a watch, in
+//!   their order; `poll`: commits of other processes; `feed`: the change feed
+//! - `receipts`: receipts of erasures are signed; `erasure`: users are erased
 
 mod artifacts;
 mod behind;

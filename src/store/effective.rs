@@ -17,11 +17,11 @@ use crate::store::run::End;
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::effective::{BEHIND, Log, advance, kept, last_compaction, records, since};
+use crate::store::sql::insert::{CHUNK, rows_of};
 use crate::store::sql::query::{Query, Sql, Value};
 use crate::store::sql::statements::statements;
 use crate::store::sql::view::rewinds;
 use crate::store::transactions::Transactions;
-use crate::store::transfer::insert::{CHUNK, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

@@ -4,8 +4,6 @@
 //! alone: so each of them is before it and goes with it, or after it and is judged by whether the user is blocked. Writes of
 //! what is there need no more than the locks of its rows, which the erasure takes. The user is held before any row is locked.
 
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use tokio::time::Instant;
 
@@ -17,6 +15,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::artifacts::remove::erase_artifacts;
 use crate::store::backend::{Backend, Database as _, Scrubbed, Tx, UserLock};
+use crate::store::blocked::is_blocked;
 use crate::store::error::{Cause, Decided, StoreError, corrupt};
 use crate::store::run::{Call, End};
 use crate::store::sql::query::{Query, at_most_one, one, row};
@@ -124,79 +123,6 @@ impl<B: Backend> Writes for Transactions<B> {
 pub const SALT: &str = "salt";
 pub const RECEIPT: &str = "receipt";
 
-/// Holds a user against erasures until the transaction ends; `false` if nothing may be made for the user.
-pub async fn admit<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
-    tx.hold_users(&[subject.lock()], UserLock::Shared).await?;
-    Ok(!is_blocked(tx, app, subject).await?)
-}
-
-/// Holds users of an app as [`admit`] does; those for whom nothing may be made.
-pub async fn admit_all<'a, X: Tx>(
-    tx: &mut X,
-    salt: &[u8; 32],
-    app: &AppName,
-    users: BTreeSet<&'a UserKey>,
-) -> Result<BTreeSet<&'a UserKey>> {
-    let users: Vec<(Subject, &UserKey)> = users.into_iter().map(|user| (Subject::of(salt, user), user)).collect();
-    let mut locks: Vec<i64> = users.iter().map(|(subject, _)| subject.lock()).collect();
-    // In one order, so that nobody who holds one of them waits for another.
-    locks.sort_unstable();
-    tx.hold_users(&locks, UserLock::Shared).await?;
-    let mut blocked = BTreeSet::new();
-    for some in users.chunks(ASKED) {
-        let query = Query::new(&Statements::of(tx).blocked_among).app(app);
-        let asked = some.iter().cycle().take(ASKED);
-        let query = asked.fold(query, |query, (subject, _)| query.bind(&subject.bytes()[..]));
-        let found: Vec<(Vec<u8>,)> = tx.fetch(query).await?;
-        let is_blocked = |subject: &Subject| found.iter().any(|(found,)| **found == subject.bytes()[..]);
-        blocked.extend(some.iter().filter(|(subject, _)| is_blocked(subject)).map(|(_, user)| *user));
-    }
-    Ok(blocked)
-}
-
-/// How many users one statement asks about.
-const ASKED: usize = 16;
-
-/// Holds a user as [`admit`] does, for an import that began when the app had had `since` erasures.
-///
-/// # Errors
-/// `UserErased`, `ErasedSince`.
-pub async fn admit_import<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject, since: i64) -> Decided<()> {
-    if !admit(tx, app, subject).await? {
-        return Err(Refusal::UserErased.into());
-    }
-    if last_erasure(tx, app, subject).await? > since { Err(Refusal::ErasedSince.into()) } else { Ok(()) }
-}
-
-/// Holds users of an app as [`admit`] does, and returns those of whom an import that began when the app had had `since` erasures may say
-/// nothing.
-pub async fn erased_among<X: Tx>(
-    tx: &mut X,
-    salt: &[u8; 32],
-    app: &AppName,
-    users: BTreeSet<UserKey>,
-    since: i64,
-) -> Result<BTreeSet<UserKey>> {
-    let mut erased: BTreeSet<UserKey> =
-        admit_all(tx, salt, app, users.iter().collect()).await?.into_iter().cloned().collect();
-    let query = Query::new(&Statements::of(tx).erasure_count).app(app);
-    let count: Option<(i64,)> = at_most_one(tx, query).await?;
-    if count.is_some_and(|(count,)| count > since) {
-        for user in users {
-            if last_erasure(tx, app, &Subject::of(salt, &user)).await? > since {
-                erased.insert(user);
-            }
-        }
-    }
-    Ok(erased)
-}
-
-async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
-    let query = Query::new(&Statements::of(tx).blocked_user).app(app).bind(&subject.bytes()[..]);
-    let found: Option<(Vec<u8>,)> = at_most_one(tx, query).await?;
-    Ok(found.is_some())
-}
-
 pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Erasure), End)> {
     let Erasing { app, subject, .. } = erasing;
     tx.hold_users(&[subject.lock()], UserLock::Alone).await?;
@@ -246,13 +172,6 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Eras
     insert(tx, &erasure).await?;
     committed.push(Committed::Erased { app: app.clone(), subject: *subject, erasure: erasing.id.clone() });
     Ok(((Made::New, erasure), End::Commit(committed)))
-}
-
-/// The number of the user's last erasure in the app, 0 without one.
-async fn last_erasure<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
-    let query = Query::new(&Statements::of(tx).last_erasure).app(app).bind(&subject.bytes()[..]);
-    let found: Option<(i64,)> = at_most_one(tx, query).await?;
-    Ok(found.map_or(0, |(number,)| number))
 }
 
 /// The number of erasures of each app that had any.
@@ -430,12 +349,8 @@ statements! { words,
     number_erasure: "insert into erasure_counts (app_name, count) values ($1, 1) \
                      on conflict (app_name) do update set count = erasure_counts.count + 1 returning count",
     note_erasure: "update token_epochs set erasure = $3 where app_name = $1 and subject = $2",
-    /// The number of the last erasure of a user.
-    last_erasure: "select erasure from token_epochs where app_name = $1 and subject = $2",
     /// The apps that had erasures, and how many.
     erasure_counts: "select app_name, count from erasure_counts",
-    /// How many erasures an app had.
-    erasure_count: "select count from erasure_counts where app_name = $1",
     insert_erasure: format!(
         "insert into erasures ({ERASURE}) values ($1, $2, $3, $4, $5, $6, $7, $8, null, $9, $10, $11, $12, $13, null)"
     ),
@@ -443,12 +358,6 @@ statements! { words,
                       artifacts = artifacts + $6 \
                     where app_name = $1 and id = $2",
     finish_erasure: "update erasures set done_time = $3, receipt = $4 where app_name = $1 and id = $2 and done_time is null",
-    blocked_user: "select subject from blocked_users where app_name = $1 and subject = $2",
-    /// Those of [`ASKED`] users, `$2` and so on, that are blocked.
-    blocked_among: format!(
-        "select subject from blocked_users where app_name = $1 and subject in ({})",
-        (2..2 + ASKED).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ")
-    ),
     block_user: "insert into blocked_users (app_name, subject) values ($1, $2) on conflict do nothing",
     unblock_user: "delete from blocked_users where app_name = $1 and subject = $2",
     erasure_secret: "select secret from erasure_secrets where name = $1",

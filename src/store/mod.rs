@@ -1,23 +1,21 @@
-//! What the service asks of a database, and the two databases that answer.
+//! What the service asks of a database, and the two databases that answer. Each uses only what stands above it (`tests/it/walls.rs`):
 //!
-//! - [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
-//! - [`limits`]: the settings that bound what is asked of a database
-//! - `url`: what a database URL may hold; `migrations`: what both databases share of them
-//! - [`shape`]: what kind of thing a database is
-//! - `pool`: connections between one transaction and the next
+//! - [`shape`]: what kind of thing a database is; [`error`]: what a failure means for the caller, SQLSTATE by SQLSTATE
 //! - `sql`: the dialects of the databases, statements and what they bind, the columns and rows that several files share
+//! - [`limits`]: the settings that bound what is asked of a database; `pool`: connections between one transaction and the next
 //! - [`backend`]: what a database brings: lock, load, apply; no rules
-//! - `postgres`, `sqlite`: the two backends
-//! - [`run`]: the only ways into the database: limits of time, the cache of heads, group commit
-//! - `transactions`: what the transactions of all resources are over
+//! - `named`: which versions of files events name
+//! - [`run`]: the only ways into the database: limits of time, the cache of heads, group commit; `transactions`: what those of all
+//!   resources are over
+//! - `access`: keys and tokens; `load`: what a decision needs; `blocked`: whether anything may be made for a user
 //! - the resources, each with its traits (its reads and its writes), its transactions, written once over [`backend::Tx`], its
-//!   statements and its rows: `sessions`, `appends`, `shared` (app and user state), `leases`, `past` (forks, rewinds,
-//!   moments), `trim`, `redact`, `effective` (what a
-//!   model reads), [`artifacts`], `transfer` (export and import), `access` (keys and tokens), `policies`, `erasures`, `feed`, `upkeep`
-//! - [`open`]: the database that a URL names, and its file, for `sessiond backup`
-//! - [`nowhere`]: the reads of a store that holds nothing
+//!   statements and its rows: `sessions`, `appends`, `leases`, [`artifacts`], `effective` (what a model reads), `feed`, `erasures`,
+//!   `trim`, `policies`, `transfer` (export and import), `shared` (app and user state), `past` (forks, rewinds, moments), `redact`,
+//!   `upkeep`
+//! - `migrations`: what both databases share of them; `postgres`, `sqlite`: the two databases
+//! - `url`: what a database URL may hold
+//! - [`nowhere`]: the reads of a store that holds nothing; [`open`]: the database that a URL names, and its file, for `sessiond backup`
 //! - [`inspect`]: what `sessiond verify` reads, beside a server or without one
-//! - `documented`: the statements as `docs/sql` shows them, in tests alone
 //!
 //! Here is [`Store`] alone, which is all of them. No transaction handle leaves this folder.
 
@@ -25,8 +23,7 @@ mod access;
 mod appends;
 pub mod artifacts;
 pub mod backend;
-#[cfg(test)]
-mod documented;
+mod blocked;
 mod effective;
 mod erasures;
 pub mod error;
@@ -34,7 +31,9 @@ mod feed;
 pub mod inspect;
 mod leases;
 pub mod limits;
+mod load;
 mod migrations;
+mod named;
 pub mod nowhere;
 pub mod open;
 mod past;
@@ -48,6 +47,8 @@ pub mod shape;
 mod shared;
 mod sql;
 mod sqlite;
+#[cfg(test)]
+mod tests;
 mod transactions;
 mod transfer;
 mod trim;

@@ -18,10 +18,12 @@ use crate::domain::scope::{Scope, split};
 use crate::domain::time::Micros;
 use crate::domain::transfer::Lost;
 use crate::domain::writes::{Committed, SessionChange, Writes as Rows};
-use crate::store::appends::load::{load, values};
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
+use crate::store::effective;
 use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::load::{load, values};
 use crate::store::run::{End, apply};
+use crate::store::sessions::bounds;
 use crate::store::sessions::change::judge;
 use crate::store::sessions::read::{head, not_there};
 use crate::store::sessions::sources::{first, upwards};
@@ -32,7 +34,6 @@ use crate::store::sql::rows::LostRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
-use crate::store::{effective, policies};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -486,7 +487,7 @@ async fn append<X: Tx>(tx: &mut X, appends: &[Append]) -> Decided<Vec<Committed>
     let is_any_full = loaded.sessions.values_mut().map(is_full).fold(false, |any, is_full| any | is_full);
     let app = appends.first().map(|append| append.key.app()).filter(|_| is_any_full);
     let bound = match app {
-        Some(app) => policies::bounds(tx, app).await?.events_per_session,
+        Some(app) => bounds::of(tx, app).await?.events_per_session,
         None => None,
     };
     let mut writes = Rows::default();

@@ -11,15 +11,15 @@ use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::trim::{Cut, Trim, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
-use crate::store::artifacts::named;
 use crate::store::backend::{Backend, Tx};
 use crate::store::effective;
 use crate::store::error::{Decided, StoreError};
-use crate::store::past::by::{self, Events};
+use crate::store::named;
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OWNER};
+use crate::store::sql::makers::{self, Events};
 use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
@@ -165,7 +165,7 @@ async fn next_trim(db: &mut impl Sql) -> Result<Option<(SessionKey, i64, i64)>> 
 
 /// Makes stubs of the events after one sequence, up to another.
 async fn empty_events(db: &mut impl Sql, key: &SessionKey, incarnation: i64, after: i64, through: i64) -> Result<()> {
-    by::release(db, (key, incarnation), (after, through), Events::Leave).await?;
+    makers::release(db, (key, incarnation), (after, through), Events::Leave).await?;
     let statements = Statements::of(db);
     db.execute(Query::of(&statements.empty_events, key, incarnation).bind(after).bind(through)).await?;
     db.execute(Query::of(&statements.set_emptied, key, incarnation).bind(through)).await.map(drop)
@@ -192,7 +192,7 @@ pub async fn purge_stubs(db: &mut impl Sql, session: &SessionInfo, time: Micros,
     let old = stubs.iter().take_while(|(_, committed)| *committed < time.0);
     let Some((last, _)) = old.clone().last() else { return Ok(0) };
     // Perhaps not emptied yet.
-    by::release(db, (&session.key, session.incarnation), (-1, *last), Events::Leave).await?;
+    makers::release(db, (&session.key, session.incarnation), (-1, *last), Events::Leave).await?;
     db.execute(of(&statements.purge_stubs).bind(*last)).await?;
     Ok(old.count())
 }

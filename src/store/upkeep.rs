@@ -11,12 +11,12 @@ use crate::domain::writes::Removal;
 use crate::store::artifacts::remove::purge_artifacts;
 use crate::store::backend::{Backend, Buried, Database as _, DatabaseClock, Now, Standby, Tx};
 use crate::store::error::StoreError;
-use crate::store::past::by::Events;
 use crate::store::pool::{Nodes, PoolUse};
 use crate::store::run::{End, OnCommit, OnWait};
 use crate::store::sessions::bury;
 use crate::store::shape::Shape;
-use crate::store::shared::statements::forget_patches;
+use crate::store::sql::makers::Events;
+use crate::store::sql::shared::forget_patches;
 use crate::store::transactions::Transactions;
 use crate::store::{effective, erasures, transfer, trim};
 

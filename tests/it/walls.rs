@@ -316,3 +316,26 @@ fn no_file_is_too_long() {
         assert!(module.weight <= 1000, "{} has {} lines of code: split it", module.file, module.weight);
     }
 }
+
+/// The list in the documentation of a room names what is in it, from what all use to what few use.
+#[test]
+fn each_uses_only_what_stands_above_it() {
+    let modules = read();
+    for room in ["domain", "service", "store"] {
+        let text = fs::read_to_string(Path::new(ROOT).join(format!("src/{room}/mod.rs"))).expect("the room");
+        let list = text.lines().skip_while(|line| !line.starts_with("//! - ")).take_while(|line| *line != "//!");
+        let children = &modules[&vec![room.to_owned()]].children;
+        let named = list.flat_map(|line| line.split('`').skip(1).step_by(2)).filter(|name| children.contains(*name));
+        let order: Vec<&str> = named.collect();
+        let place = |file: &str| {
+            let child = file.strip_prefix(room)?.strip_prefix('/')?.split('/').next()?.trim_end_matches(".rs");
+            order.iter().position(|name| *name == child)
+        };
+        assert_eq!(order.len(), children.len(), "{room}: each is named once");
+        for (from, to) in uses(&modules, true) {
+            if let (Some(user), Some(used)) = (place(from), place(to)) {
+                assert!(used <= user, "{from} uses {to}, which stands below it in the list of {room}");
+            }
+        }
+    }
+}

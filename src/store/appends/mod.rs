@@ -1,8 +1,6 @@
 //! Appends: decided optimistically if possible, else under locks. Their SQL: the functions `sessiond_append` and `sessiond_write` (end of
 //! migrations/postgres/0001_sessions.sql), called in `postgres/write.rs`; on SQLite `sqlite/write.rs`.
 
-pub mod absent;
-pub mod load;
 mod optimistic;
 
 use std::slice;
@@ -17,9 +15,9 @@ use crate::domain::query::SessionQuery;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::Creation;
 use crate::domain::writes;
-use crate::store::appends::load::load;
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
 use crate::store::error::{Decided, StoreError};
+use crate::store::load::load;
 use crate::store::run::deadline::Deadline;
 use crate::store::run::remembered::Remembered;
 use crate::store::run::together::Sharing;

@@ -9,9 +9,9 @@ use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::End;
+use crate::store::sql::insert::{in_sizes, rows_of};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
-use crate::store::transfer::insert::{in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

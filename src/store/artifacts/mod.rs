@@ -6,7 +6,6 @@
 
 pub mod blobs;
 pub mod keep;
-pub mod named;
 pub mod read;
 pub mod remove;
 pub mod restore;

@@ -1,7 +1,5 @@
 //! Reads of artifacts.
 
-use super::named;
-use super::named::Moment;
 use crate::domain::access::NameRange;
 use crate::domain::artifact::{
     ArtifactList, ArtifactPage, Blob, BlobKey, Content, Found, Kind, Place, Version, VersionPage, Wanted,
@@ -13,6 +11,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::named::{self, Moment};
 use crate::store::sessions::read::{head, session};
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::query::{Column, Query, Sql, at_most_one, row};

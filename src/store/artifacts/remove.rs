@@ -1,7 +1,7 @@
 //! How versions go: one by one, with their session, or with their user.
 
 use super::read::Holder;
-use super::{blobs, named, read};
+use super::{blobs, read};
 use crate::domain::artifact::ArtifactDeletion;
 use crate::domain::guard::Guard;
 use crate::domain::ids::{SessionKey, UserKey};
@@ -9,6 +9,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::writes::ArtifactChange;
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError};
+use crate::store::named;
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sql::columns::OF_INCARNATION;

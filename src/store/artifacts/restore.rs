@@ -1,7 +1,6 @@
 //! What a fork and a rewind do with artifacts: versions are copied, and their bytes are shared.
 
 use super::blobs;
-use super::named::{Moment, copy, differences};
 use super::read::Holder;
 use super::save::{count, set_latest};
 use crate::domain::artifact::{Held, Kind, LAST, MAX_VERSIONS};
@@ -12,6 +11,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::named::{Moment, copy, differences};
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
 use crate::store::sql::query::Query;
 use crate::store::sql::statements::statements;

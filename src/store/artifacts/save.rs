@@ -18,17 +18,17 @@ use crate::domain::loaded::{Loaded, Needs};
 use crate::domain::refusal::{Bound, Refusal};
 use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed, Writes};
-use crate::store::appends::load::load;
 use crate::store::backend::{Backend, OnLocked, Tx, UserLock};
-use crate::store::erasures::{admit, admit_all};
+use crate::store::blocked::{admit, admit_all};
 use crate::store::error::{Cause, Decided, Failure, StoreError};
-use crate::store::policies;
+use crate::store::load::load;
 use crate::store::run::{Call, End, Written, apply};
+use crate::store::sessions::bounds;
 use crate::store::sessions::read::head;
+use crate::store::sql::insert::{in_sizes, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Saving;
-use crate::store::transfer::insert::{in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -74,7 +74,7 @@ pub fn may_share(save: &Save) -> bool {
 pub async fn alone<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], save: &Save, again: bool) -> Decided<Saved> {
     let save = async |tx: &mut B::Tx| {
         let user = save.place.user();
-        let most = policies::bounds(tx, &user.app).await?.artifact_bytes_per_user;
+        let most = bounds::of(tx, &user.app).await?.artifact_bytes_per_user;
         if most.is_some() {
             // Of those who count at the same time, each would miss what the others save. Before any row is locked.
             hold(tx, salt, &save.place).await?;

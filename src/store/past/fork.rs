@@ -11,18 +11,19 @@ use crate::domain::query::{ANY_TIME, SessionView};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::writes::{Committed, SessionChange};
-use crate::store::artifacts::named::Moment;
 use crate::store::artifacts::restore;
 use crate::store::backend::Tx;
-use crate::store::erasures::admit;
+use crate::store::blocked::admit;
 use crate::store::error::{Cause, Decided, StoreError};
+use crate::store::named::Moment;
 use crate::store::run::End;
+use crate::store::sessions::bounds;
 use crate::store::sessions::create::{InTheWay, exceeded, hold_count, in_the_way, insert_listed, made_before};
 use crate::store::sessions::read::{event_at, head, not_there, view, written};
 use crate::store::sql::columns::{EVENT_NAMES, LOST, OF_INCARNATION, SESSION_METADATA, SPAN, STATE};
 use crate::store::sql::query::{Query, Sql, at_most_one, one};
 use crate::store::sql::statements::statements;
-use crate::store::{policies, trim};
+use crate::store::trim;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -37,7 +38,7 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Decided<((
         // Erased, so nothing to fork is there.
         return Err(Refusal::SessionNotFound.into());
     }
-    let bounds = policies::bounds(tx, key.app()).await?;
+    let bounds = bounds::of(tx, key.app()).await?;
     hold_count(tx, &bounds, &subject).await?;
     let mut told = Vec::new();
     // First, so that a retry is answered even if the source is gone by now.

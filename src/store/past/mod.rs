@@ -1,6 +1,5 @@
 //! What a session was: forks, rewinds, and reading a moment.
 
-pub mod by;
 pub mod fork;
 pub mod key;
 pub mod moment;

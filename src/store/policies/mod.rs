@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::domain::ids::{AppName, SessionKey};
 use crate::domain::json::Json;
 use crate::domain::policy::{
-    Bounds, Counts, Due, Forget, Found, Kept, Policy, PolicyWrite, Scopes, StoredPolicy, Walk, Walked,
+    Counts, Due, Forget, Found, Kept, Policy, PolicyWrite, Scopes, StoredPolicy, Walk, Walked,
 };
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
@@ -112,14 +112,6 @@ pub async fn policies<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Ve
     let query = Query::new(&Statements::of(tx).policies).bind(after).bind(limit as i64);
     let rows: Vec<(String, String)> = tx.fetch(query).await?;
     rows.iter().map(|(app, text)| Ok((AppName::parse(app).map_err(corrupt)?, parsed(text)?))).collect()
-}
-
-/// What the policy of an app bounds, as of now.
-pub async fn bounds<X: Tx>(tx: &mut X, app: &AppName) -> Result<Bounds> {
-    let found: Option<(Option<i64>, Option<i64>, Option<i64>)> =
-        at_most_one(tx, Query::new(&Statements::of(tx).bounds).app(app)).await?;
-    let (sessions_per_user, events_per_session, artifact_bytes_per_user) = found.unwrap_or_default();
-    Ok(Bounds { sessions_per_user, events_per_session, artifact_bytes_per_user })
 }
 
 fn parsed(text: &str) -> Result<Policy> {
@@ -249,8 +241,6 @@ fn of_policy<'q>(query: Query<'q>, walk: &Walk) -> Query<'q> {
 statements! { words,
     /// The policy of an app.
     policy: "select revision, policy from policies where app_name = $1",
-    /// What it bounds of what is stored.
-    bounds: "select sessions_per_user, events_per_session, artifact_bytes_per_user from policies where app_name = $1",
     /// Policies of apps after `$1`, up to `$2`.
     policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
                order by app_name limit 0 + $2",

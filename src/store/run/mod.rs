@@ -20,10 +20,10 @@ use tokio::time::{Instant, timeout_at};
 
 use deadline::Deadline;
 
-use super::artifacts::named;
 use super::backend::{Backend, Database, Durable, Seen, Tx};
 use super::error::{Cause, Failure, StoreError};
 use super::limits::StoreLimits;
+use super::named;
 use super::shape::Shape;
 use super::sql::query::Sql as _;
 use crate::domain::ids::AppName;

@@ -5,9 +5,9 @@ use crate::domain::ids::SessionKey;
 use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::error::StoreError;
-use crate::store::past::by::{self, Events};
 use crate::store::sessions::sources::note_removed;
 use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::makers::{self, Events};
 use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::statements::statements;
 
@@ -43,7 +43,7 @@ pub async fn purge(
     let mut purged = Removed::default();
     let last = Query::of(&statements.last_to_purge, key, incarnation).bind(limit);
     if let Some((last,)) = at_most_one::<(i64,)>(db, last).await? {
-        by::release(db, (key, incarnation), (-1, last), events).await?;
+        makers::release(db, (key, incarnation), (-1, last), events).await?;
         purged.events = db.execute(Query::of(&statements.purge_events, key, incarnation).bind(last)).await? as i64;
     }
     for (text, count) in

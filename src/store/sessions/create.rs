@@ -21,12 +21,12 @@ use crate::domain::session::{Creation, IfExists};
 use crate::domain::shown::Shown;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
-use crate::store::appends::load::values;
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
-use crate::store::erasures::admit;
+use crate::store::blocked::admit;
 use crate::store::error::{Decided, Failure, StoreError, corrupt};
-use crate::store::policies;
+use crate::store::load::values;
 use crate::store::run::{Call, End, Written, apply};
+use crate::store::sessions::bounds;
 use crate::store::sessions::bury::bury;
 use crate::store::sessions::read::{not_there, on_timeline, view, written};
 use crate::store::sql::query::{Query, Sql, at_most_one, one};
@@ -160,7 +160,7 @@ async fn begin<X: Tx>(tx: &mut X, salt: &[u8; 32], user: &UserKey) -> Decided<Bo
     if !admit(tx, &user.app, &subject).await? {
         return Err(Refusal::UserErased.into());
     }
-    let bounds = policies::bounds(tx, &user.app).await?;
+    let bounds = bounds::of(tx, &user.app).await?;
     hold_count(tx, &bounds, &subject).await?;
     Ok(bounds)
 }
@@ -201,7 +201,7 @@ async fn create_together<X: Tx>(
     for insert in creations.iter().map(|creation| insert(salt, creation, &[])) {
         let app = insert.creation.key.app();
         // Who counts sessions counts alone.
-        if admit(tx, app, &insert.subject).await? && policies::bounds(tx, app).await?.sessions_per_user.is_none() {
+        if admit(tx, app, &insert.subject).await? && bounds::of(tx, app).await?.sessions_per_user.is_none() {
             inserts.push(insert);
         }
     }

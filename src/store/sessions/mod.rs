@@ -1,5 +1,6 @@
 //! Sessions, and the names of the apps and users that have some.
 
+pub mod bounds;
 pub mod bury;
 pub mod change;
 pub mod create;

@@ -14,12 +14,12 @@ use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
-use crate::store::shared::statements::{self as scopes, ScopeStatements};
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Sql, at_most_one, row};
 use crate::store::sql::rows::EventRow;
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
+use crate::store::sql::shared::{self as scopes, ScopeStatements};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 

@@ -1,7 +1,5 @@
 //! App and user state on its own.
 
-pub mod statements;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use async_trait::async_trait;
@@ -16,11 +14,12 @@ use crate::domain::query::{ScopePart, ScopeView};
 use crate::domain::refusal::Refusal;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
 use crate::domain::state_range::StatePage;
-use crate::store::appends::load::values;
 use crate::store::backend::{Backend, Tx};
-use crate::store::erasures::admit;
+use crate::store::blocked::admit;
 use crate::store::error::{Decided, StoreError};
+use crate::store::load::values;
 use crate::store::run::{End, apply};
+use crate::store::sql::shared;
 use crate::store::transactions::Transactions;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -72,7 +71,7 @@ impl<B: Backend> Writes for Transactions<B> {
 /// A scope as this transaction sees it.
 async fn show<X: Tx>(tx: &mut X, scope: &ScopeKey, part: &ScopePart) -> Result<ScopeView> {
     let page = match part {
-        ScopePart::Whole => return statements::scope(tx, scope).await,
+        ScopePart::Whole => return shared::scope(tx, scope).await,
         ScopePart::Keys(keys) => {
             let addresses: BTreeSet<StateAddress> = keys.iter().map(|key| scope.address(key)).collect();
             let asked: Vec<_> = addresses.iter().map(|address| (address, 0)).collect();
@@ -84,7 +83,7 @@ async fn show<X: Tx>(tx: &mut X, scope: &ScopeKey, part: &ScopePart) -> Result<S
             StatePage { state: state.close(), next: None }
         }
         ScopePart::Range(range) => match range.behind("") {
-            Some(keys) => range.join(vec![("", statements::range(tx, scope, &keys, range.page()).await?)]),
+            Some(keys) => range.join(vec![("", shared::range(tx, scope, &keys, range.page()).await?)]),
             None => range.join(Vec::new()),
         },
     };
@@ -104,7 +103,7 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
     let revision = heads.revision(scope);
     let next = heads.revision_after(scope, revision);
     if let Some(request) = &write.request
-        && let Some(digest) = statements::patched_by(tx, &write.scope, &request.key).await?
+        && let Some(digest) = shared::patched_by(tx, &write.scope, &request.key).await?
     {
         if !request.is_retry_of(&digest) {
             return Err(Refusal::PatchKeyConflict.into());
@@ -118,7 +117,7 @@ pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite)
         (_, end) = apply(tx, &writes).await?;
     }
     if let Some(request) = &write.request {
-        statements::remember_patch(tx, &write.scope, request, write.now).await?;
+        shared::remember_patch(tx, &write.scope, request, write.now).await?;
     }
     Ok(((Made::New, show(tx, &write.scope, &write.shows).await?), end))
 }

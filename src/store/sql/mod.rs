@@ -4,7 +4,8 @@
 //! - [`words`]: what the databases say differently
 //! - [`query`]: a statement with what it binds, and who runs it; [`statements`]: how a resource lists its own
 //! - [`filter`]: texts of the columns that filters compare
-//! - [`columns`]: the columns of the tables, each named once; [`scope`]: the tables of app and user state
+//! - [`columns`]: the columns of the tables, each named once; [`insert`]: insertions of many rows; [`keys`]: pages of keys
+//! - [`scope`]: the tables of app and user state; [`shared`]: their statements; [`makers`]: who made the changes in them
 //! - [`rows`]: the rows that both databases read; [`heads`]: those that an append is decided on
 //! - [`view`]: a session by several statements
 
@@ -12,10 +13,13 @@ pub mod columns;
 pub mod effective;
 pub mod filter;
 pub mod heads;
+pub mod insert;
 pub mod keys;
+pub mod makers;
 pub mod query;
 pub mod rows;
 pub mod scope;
+pub mod shared;
 pub mod statements;
 pub mod view;
 pub mod words;

@@ -14,14 +14,14 @@ use crate::store::artifacts::blobs;
 use crate::store::artifacts::read::{Holder, OF_L, OF_N, PLACED, PlacedRow, VERSION, VersionRow};
 use crate::store::artifacts::save::count;
 use crate::store::backend::Tx;
-use crate::store::erasures::admit_import;
+use crate::store::blocked::admit_import;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::insert::{CHUNK, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
-use crate::store::transfer::insert::{CHUNK, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

@@ -8,22 +8,22 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{ImportEnd, ImportRows, Lost, NamedFile};
 use crate::domain::writes::{Committed, EventWrite, SessionChange};
-use crate::store::artifacts::named::use_numbers;
 use crate::store::artifacts::read::Holder;
 use crate::store::artifacts::save::count;
 use crate::store::backend::Tx;
-use crate::store::erasures::admit_import;
+use crate::store::blocked::admit_import;
 use crate::store::error::{Decided, StoreError};
+use crate::store::named::use_numbers;
 use crate::store::run::End;
 use crate::store::sessions::bury;
 use crate::store::sessions::create::{InTheWay, in_the_way, insert_listed};
 use crate::store::sessions::sources::note_imported;
 use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, LOST, OF_INCARNATION, OWNER, Part, SESSION_METADATA};
+use crate::store::sql::insert::{CHUNK, rows_of};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
 use crate::store::transfer::artifacts;
-use crate::store::transfer::insert::{CHUNK, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

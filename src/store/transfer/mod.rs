@@ -3,7 +3,6 @@
 pub mod artifacts;
 pub mod export;
 pub mod import;
-pub mod insert;
 pub mod scopes;
 
 use async_trait::async_trait;

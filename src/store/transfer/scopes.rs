@@ -15,17 +15,17 @@ use crate::domain::time::Micros;
 use crate::domain::transfer::{PastChange, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport};
 use crate::domain::writes::Committed;
 use crate::store::backend::Tx;
-use crate::store::erasures::{admit_import, erased_among};
+use crate::store::blocked::{admit_import, erased_among};
 use crate::store::error::{Decided, StoreError};
-use crate::store::past::by::{BY, LOGGED_BY, MADE_BY, MadeByRow, maker};
 use crate::store::policies::forget::purge_log;
 use crate::store::run::End;
-use crate::store::shared::statements::scope;
 use crate::store::sql::filter::filter_text;
+use crate::store::sql::insert::{CHUNK, rows_of};
+use crate::store::sql::makers::{BY, LOGGED_BY, MADE_BY, MadeByRow, maker};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::scope::{SCOPES, ScopeTables, of_scope};
+use crate::store::sql::shared::scope;
 use crate::store::sql::statements::statements;
-use crate::store::transfer::insert::{CHUNK, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

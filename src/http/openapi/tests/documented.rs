@@ -27,8 +27,8 @@ use crate::http::reply::Outcome;
 use crate::http::way::routes::Endpoint;
 
 /// `base.yaml`: the description without its operations.
-static BASE: LazyLock<Value> = LazyLock::new(|| serde_saphyr::from_str(include_str!("base.yaml")).unwrap());
-const GUIDE: &str = include_str!("guide.md");
+static BASE: LazyLock<Value> = LazyLock::new(|| serde_saphyr::from_str(include_str!("../base.yaml")).unwrap());
+const GUIDE: &str = include_str!("../guide.md");
 const ADK: &str = "ADK";
 
 /// The API description, without ADK's paths.

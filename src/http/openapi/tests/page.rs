@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::examples;
 use super::fields::{Schemas, fold, list, row, type_of};
 use super::html::{anchor, headings, inline, items, markdown, members, text};
-use super::{SCRIPT, STYLE, escape, examples};
+use crate::http::openapi::{SCRIPT, STYLE, escape};
 
 /// Renders a document of the form that `document` builds: every reference is local, every list is present.
 pub fn render(document: &Value) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::escape;
+use crate::http::openapi::escape;
 
 /// The part of CommonMark that our texts use: paragraphs, headings, lists, code.
 pub fn markdown(source: &str) -> String {

@@ -7,17 +7,17 @@ use std::{env, fs};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
-use super::sql::view;
-use super::sql::words::Words;
-use super::{
-    access, appends, artifacts, effective, erasures, feed, leases, migrations, past, policies, postgres, redact,
-    sessions, shared, sql, sqlite, transfer, trim,
-};
 use crate::domain::access::Names;
 use crate::domain::ids::{AppName, SessionId, UserId};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
 use crate::domain::time::Micros;
 use crate::store::sessions::list;
+use crate::store::sql::view;
+use crate::store::sql::words::Words;
+use crate::store::{
+    access, artifacts, blocked, effective, erasures, feed, leases, load, migrations, named, past, policies, postgres,
+    redact, sessions, sql, sqlite, transfer, trim,
+};
 
 type Named = (String, String);
 
@@ -76,8 +76,8 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         sessions::change::Statements::named(words),
         sessions::bury::Statements::named(words),
         sessions::sources::Statements::named(words),
-        appends::absent::Statements::named(words),
-        shared::statements::ScopeStatements::named(words),
+        load::absent::Statements::named(words),
+        sql::shared::ScopeStatements::named(words),
         leases::Statements::named(words),
         past::fork::Statements::named(words),
         past::rewind::Statements::named(words),
@@ -87,13 +87,13 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         past::moment::ScopeStatements::named(words),
         past::key::Statements::named(words),
         past::key::ScopeStatements::named(words),
-        past::by::ScopeStatements::named(words),
+        sql::makers::ScopeStatements::named(words),
         trim::Statements::named(words),
         redact::Statements::named(words),
         redact::ScopeStatements::named(words),
         artifacts::blobs::Statements::named(words),
         artifacts::keep::Statements::named(words),
-        artifacts::named::Statements::named(words),
+        named::Statements::named(words),
         artifacts::read::Statements::named(words),
         artifacts::remove::Statements::named(words),
         artifacts::restore::Statements::named(words),
@@ -103,6 +103,8 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         transfer::import::Statements::named(words),
         transfer::scopes::ScopeStatements::named(words),
         access::Statements::named(words),
+        blocked::Statements::named(words),
+        sessions::bounds::Statements::named(words),
         policies::Statements::named(words),
         policies::forget::Statements::named(words),
         policies::forget::ScopeStatements::named(words),

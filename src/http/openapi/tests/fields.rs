@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::escape;
 use super::html::{inline, items, markdown, members, text};
+use crate::http::openapi::escape;
 
 /// The schemas of a document.
 pub struct Schemas<'a>(pub &'a Value);

@@ -1,12 +1,14 @@
 //! Loads what a decision needs.
 
+pub mod absent;
+
 use std::collections::{BTreeSet, HashMap};
 
 use crate::domain::ids::{ScopeRef, SessionKey, StateAddress};
 use crate::domain::loaded::{KeyNeeds, Loaded, Needs, SessionHead, StateEntry};
-use crate::store::appends::absent::{first_of_invocation, removed_since};
 use crate::store::backend::{OnLocked, Tx};
 use crate::store::error::StoreError;
+use crate::store::load::absent::{first_of_invocation, removed_since};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::escape;
+use crate::http::openapi::escape;
 
 /// The longest JSON that is shown on one line.
 const WIDTH: usize = 76;
@@ -18,7 +18,7 @@ pub struct Example<'a> {
 
 /// By `operationId`.
 pub fn all() -> BTreeMap<&'static str, Example<'static>> {
-    let sections = include_str!("examples.md").split("\n## ").skip(1);
+    let sections = include_str!("../examples.md").split("\n## ").skip(1);
     sections.filter_map(|section| Some((section.lines().next()?, example(section)?))).collect()
 }
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn every_operation_has_one_example_and_no_other_has() {
-        let headings = include_str!("examples.md").matches("\n## ").count();
+        let headings = include_str!("../examples.md").matches("\n## ").count();
         let mut examples = all();
         assert_eq!(examples.len(), headings, "a section without a command and its answer, or twice");
         for endpoint in crate::http::ENDPOINTS {

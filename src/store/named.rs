@@ -11,9 +11,9 @@ use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::writes::{EventWrite, Writes};
 use crate::store::error::{StoreError, corrupt};
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
+use crate::store::sql::insert::{CHUNK, in_sizes, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
-use crate::store::transfer::insert::{CHUNK, in_sizes, rows_of};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
