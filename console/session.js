@@ -13,6 +13,7 @@ import { around } from './around.js';
 import { remember } from './recent.js';
 import { ask, complain, exportButton, newKey } from './request.js';
 import { appAddress, compareAddress, go, note, sessionAddress, userAddress } from './router.js';
+import { onFrame, oneAtATime } from './schedule.js';
 import { followShared } from './shared.js';
 import { Slider } from './slider.js';
 import { compare, States, StateView } from './states.js';
@@ -42,6 +43,8 @@ class SessionPage {
 	constructor({ root, app, user, id, signal, setTitle }) {
 		Object.assign(this, { root, app, user, id, signal, setTitle });
 		this.path = sessionPath(app, user, id);
+		this.drawSoon = onFrame(() => this.#drawNow(), signal);
+		this.keepState = oneAtATime(() => this.#drawState(), signal);
 		this.history = new History(this.path, signal);
 		this.states = new States(this.path, signal);
 		this.finder = new Finder(this);
@@ -167,12 +170,7 @@ class SessionPage {
 
 	draw(scroll) {
 		this.scroll = scroll ?? this.scroll;
-		if (this.drawing || this.signal.aborted) return;
-		this.drawing = true;
-		requestAnimationFrame(() => {
-			this.drawing = false;
-			if (!this.signal.aborted) this.#drawNow();
-		});
+		this.drawSoon();
 	}
 
 	#drawNow() {
@@ -193,7 +191,7 @@ class SessionPage {
 			against: this.against === 'previous' ? undefined : this.against, filter: this.timeline.filter.value, find: this.finder.words,
 		}));
 		if (this.isAtEnd && history.hasNewer && this.timeline.isAtEnd) this.#catchUp();
-		this.#keepState();
+		this.keepState();
 	}
 
 	/** Reads the end anew, for events that the stream did not show. */
@@ -204,19 +202,6 @@ class SessionPage {
 		this.isCatching = false;
 		if (this.isAtEnd) this.draw('toEnd');
 		else this.goTo(this.at, ''); // one went elsewhere meanwhile
-	}
-
-	/** Draws the state that is wanted; neither a slider nor events that arrive quickly put it off. */
-	async #keepState() {
-		this.isStale = true;
-		if (this.isReading) return;
-		this.isReading = true;
-		while (this.isStale && !this.signal.aborted) {
-			this.isStale = false;
-			await this.#drawState();
-			await new Promise(requestAnimationFrame);
-		}
-		this.isReading = false;
 	}
 
 	async #drawState() {

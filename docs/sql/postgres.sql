@@ -335,19 +335,6 @@ insert into events (app_name, user_id, session_id, incarnation, sequence, id, ev
     app_revision, effect, digest, body, case when redaction < 0 then redaction end from events where app_name =
     $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $7 and sequence <= $8;
 
--- copy_spans
-insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-    select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value from session_spans where app_name
-    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
-
--- copy_state
-insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) select app_name,
-    user_id, $5, $6, key, value, revision from session_state where app_name = $1 and user_id = $2 and
-    session_id = $3 and incarnation = $4 and revision <= $7 union all select t.app_name, t.user_id, $5, $6,
-    t.key, t.value, t.valid_from from unnest($8::bigint[]) as n(node) cross join lateral (select * from
-    session_spans s where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and s.node =
-    n.node offset 0) as t where t.valid_from <= $7 and t.valid_to > $7;
-
 -- log_cost
 select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
     end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
@@ -642,6 +629,50 @@ update user_log as l set incarnation = null, sequence = null where l.app_name = 
 update app_log as l set incarnation = null, sequence = null where l.app_name = $1 and l.revision = $2 and
     l.incarnation = $3;
 
+-- copy_spans
+insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+    select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value from session_spans where app_name
+    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+
+-- copy_state
+insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) select app_name,
+    user_id, $5, cast($6 as bigint), key, value, revision from session_state where app_name = $1 and user_id =
+    $2 and session_id = $3 and incarnation = $4 and revision <= $7 union all select t.app_name, t.user_id, $5,
+    cast($6 as bigint), t.key, t.value, t.valid_from from unnest($8::bigint[]) as n(node) cross join lateral
+    (select * from session_spans s where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and s.node = n.node offset 0) as t where t.valid_from <= $7 and t.valid_to > $7;
+
+-- copy_named_spans
+insert into artifact_spans (app_name, user_id, session_id, incarnation, node, name, valid_from, valid_to,
+    version) select app_name, user_id, $5, $6, node, name, valid_from, valid_to, version from artifact_spans
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+
+-- copy_named
+insert into artifact_state (app_name, user_id, session_id, incarnation, name, version, revision) select
+    app_name, user_id, $5, cast($6 as bigint), name, version, revision from artifact_state where app_name = $1
+    and user_id = $2 and session_id = $3 and incarnation = $4 and revision <= $7 union all select t.app_name,
+    t.user_id, $5, cast($6 as bigint), t.name, t.version, t.valid_from from unnest($8::bigint[]) as n(node)
+    cross join lateral (select * from artifact_spans s where app_name = $1 and user_id = $2 and session_id = $3
+    and incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from <= $7 and t.valid_to > $7;
+
+-- last_passed
+select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
+    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
+    node desc, key desc limit 1;
+
+-- purge_passed
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= ($6, $7) and valid_to <= $5;
+
+-- last_passed_name
+select node, name from (select node, name from artifact_spans where app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, name limit 0 + $6) as
+    t order by node desc, name desc limit 1;
+
+-- purge_passed_names
+delete from artifact_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, name) <= ($6, $7) and valid_to <= $5;
+
 -- cut
 update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||
     coalesce((select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from ( select key,
@@ -680,15 +711,6 @@ update events set author = '', branch = null, body = '', redaction = null where 
 
 -- set_emptied
 update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
-
--- last_passed
-select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
-    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
-    node desc, key desc limit 1;
-
--- purge_passed
-delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) <= ($6, $7) and valid_to <= $5;
 
 -- finish_trim
 delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -959,28 +981,6 @@ select d.name, d.was, (select a.next from artifact_names a where a.app_name = $1
     artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and revision >
     $5) as named group by name) as d where d.now is not null and (d.was is null or d.was <> d.now) order by
     d.name;
-
--- copy_named_spans
-insert into artifact_spans (app_name, user_id, session_id, incarnation, node, name, valid_from, valid_to,
-    version) select app_name, user_id, $5, $6, node, name, valid_from, valid_to, version from artifact_spans
-    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
-
--- copy_named
-insert into artifact_state (app_name, user_id, session_id, incarnation, name, version, revision) select
-    app_name, user_id, $7, cast($8 as bigint), name, version, revision from artifact_state where app_name = $1
-    and user_id = $2 and session_id = $3 and incarnation = $4 and revision <= $5 union all select t.app_name,
-    t.user_id, $7, cast($8 as bigint), t.name, t.version, t.valid_from from unnest($6::bigint[]) as n(node)
-    cross join lateral (select * from artifact_spans s where app_name = $1 and user_id = $2 and session_id = $3
-    and incarnation = $4 and s.node = n.node offset 0) as t where t.valid_from <= $5 and t.valid_to > $5;
-
--- last_passed_artifact
-select node, name from (select node, name from artifact_spans where app_name = $1 and user_id = $2 and
-    session_id = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, name limit 0 + $6) as
-    t order by node desc, name desc limit 1;
-
--- purge_passed_artifacts
-delete from artifact_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, name) <= ($6, $7) and valid_to <= $5;
 
 -- purge_artifact_state
 delete from artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -2337,7 +2337,7 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) as app_revision
     from made s;
 
--- read_sessions_state_carefully
+-- read_sessions_state
 with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
     $7::bigint[], $8::bigint[], $9::bigint[]) with ordinality as r(user_id, id, now, after, before, last,
     most_rows, most_bytes, n)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
@@ -2350,24 +2350,6 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
     order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
     to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
-    session_state from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
-    q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint)) offset 0) as s;
-
--- read_sessions_state
-with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
-    $7::bigint[], $8::bigint[], $9::bigint[]) with ordinality as r(user_id, id, now, after, before, last,
-    most_rows, most_bytes, n)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
-    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
-    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = $1), 0) as app_revision, (select count(*) || e'\x1e' || string_agg(member,
-    e'\x1e') from (select t.value || e'\x1f' || t.key as member from app_state t where t.app_name = $1 order by
-    t.key) as members) as app_state, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select
-    t.value || e'\x1f' || t.key as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
-    order by t.key) as members) as user_state, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from
-    (select t.value || e'\x1f' || t.key as member from session_state t where t.app_name = $1 and t.user_id =
     s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
     session_state from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
     q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from
@@ -2380,12 +2362,12 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
     s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
     where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = $1), 0) as app_revision, (select count(*) || e'\x1e' || string_agg(member,
-    e'\x1e') from (select t.value || e'\x1f' || t.key as member from app_state t where t.app_name = $1 order by
-    t.key) as members) as app_state, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select
-    t.value || e'\x1f' || t.key as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
-    order by t.key) as members) as user_state, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from
-    (select t.value || e'\x1f' || t.key as member from session_state t where t.app_name = $1 and t.user_id =
+    app_scopes a where a.app_name = $1), 0) as app_revision, (select string_agg(member, ',') from (select
+    to_json('app:' || t.key)::text || ':' || t.value as member from app_state t where t.app_name = $1 order by
+    t.key) as members) as app_state, (select string_agg(member, ',') from (select to_json('user:' ||
+    t.key)::text || ':' || t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
+    to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
     s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
     session_state, p.* from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id
     = q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch
@@ -2396,7 +2378,7 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     s.incarnation and e.sequence > greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence <
     q.before order by e.sequence limit q.most_rows) as page) as p;
 
--- read_sessions_page_carefully
+-- read_sessions_page
 with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
     $7::bigint[], $8::bigint[], $9::bigint[]) with ordinality as r(user_id, id, now, after, before, last,
     most_rows, most_bytes, n)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
@@ -2421,32 +2403,7 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     q.before order by e.sequence limit q.most_rows) as page) as sized where size_so_far <= q.most_bytes or
     size_so_far = size) as p;
 
--- read_sessions_page
-with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
-    $7::bigint[], $8::bigint[], $9::bigint[]) with ordinality as r(user_id, id, now, after, before, last,
-    most_rows, most_bytes, n)) select q.n, s.app_name, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
-    s.labels, s.expire_time, s.forked_from, s.forked_revision, coalesce((select u.revision from user_scopes u
-    where u.app_name = $1 and u.user_id = s.user_id), 0) as user_revision, coalesce((select a.revision from
-    app_scopes a where a.app_name = $1), 0) as app_revision, (select count(*) || e'\x1e' || string_agg(member,
-    e'\x1e') from (select t.value || e'\x1f' || t.key as member from app_state t where t.app_name = $1 order by
-    t.key) as members) as app_state, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select
-    t.value || e'\x1f' || t.key as member from user_state t where t.app_name = $1 and t.user_id = s.user_id
-    order by t.key) as members) as user_state, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from
-    (select t.value || e'\x1f' || t.key as member from session_state t where t.app_name = $1 and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
-    session_state, p.* from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id
-    = q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint)) offset 0) as s cross join lateral (select min(sequence) as
-    first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes, string_agg(body, '')
-    as bodies from (select sequence, commit_time, body, size, sum(size) over (order by sequence rows unbounded
-    preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from
-    events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and e.incarnation =
-    s.incarnation and e.sequence > greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence <
-    q.before order by e.sequence limit q.most_rows) as page) as sized where size_so_far <= q.most_bytes or
-    size_so_far = size) as p;
-
--- read_session_state_carefully
+-- read_session_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
     s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
@@ -2461,43 +2418,27 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
     (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
--- read_session_state
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
-    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f'
-    || t.key as member from app_state t where t.app_name = $1 order by t.key) as members) as app_state, (select
-    count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f' || t.key as member from
-    user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
-    (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f' || t.key as
-    member from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and
-    t.incarnation = s.incarnation order by t.key) as members) as session_state from sessions s where s.app_name
-    = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint));
-
 -- read_session
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
     s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f'
-    || t.key as member from app_state t where t.app_name = $1 order by t.key) as members) as app_state, (select
-    count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f' || t.key as member from
+    as app_revision, (select string_agg(member, ',') from (select to_json('app:' || t.key)::text || ':' ||
+    t.value as member from app_state t where t.app_name = $1 order by t.key) as members) as app_state, (select
+    string_agg(member, ',') from (select to_json('user:' || t.key)::text || ':' || t.value as member from
     user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
-    (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f' || t.key as
-    member from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and
-    t.incarnation = s.incarnation order by t.key) as members) as session_state, p.* from sessions s cross join
-    lateral (select min(sequence) as first, array_agg(commit_time) as commit_times,
-    array_agg(octet_length(body)) as sizes, string_agg(body, '') filter (where octet_length(body) + 80 <=
-    $9::bigint) as bodies from (select sequence, commit_time, body from events e where e.app_name = $1 and
-    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
-    greatest($5::bigint, s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint order by
-    e.sequence limit $8::bigint) as page) as p where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
-    (s.expire_time is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
-    1000000)::bigint));
+    (select string_agg(member, ',') from (select to_json(t.key)::text || ':' || t.value as member from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation order by t.key) as members) as session_state, p.* from sessions s cross join lateral (select
+    min(sequence) as first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes,
+    string_agg(body, '') filter (where octet_length(body) + 80 <= $9::bigint) as bodies from (select sequence,
+    commit_time, body from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and
+    e.incarnation = s.incarnation and e.sequence > greatest($5::bigint, s.base_revision, s.revision -
+    $7::bigint) and e.sequence < $6::bigint order by e.sequence limit $8::bigint) as page) as p where
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time >
+    coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
--- read_session_page_carefully
+-- read_session_page
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
     s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
@@ -2519,39 +2460,17 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
     (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
--- read_session_page
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
-    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f'
-    || t.key as member from app_state t where t.app_name = $1 order by t.key) as members) as app_state, (select
-    count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f' || t.key as member from
-    user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
-    (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f' || t.key as
-    member from session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and
-    t.incarnation = s.incarnation order by t.key) as members) as session_state, p.* from sessions s cross join
-    lateral (select min(sequence) as first, array_agg(commit_time) as commit_times,
-    array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies from (select sequence, commit_time,
-    body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
-    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
-    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence >
-    greatest($5::bigint, s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint order by
-    e.sequence limit $8::bigint) as page) as sized where size_so_far <= $9::bigint or size_so_far = size) as p
-    where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time >
-    coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
-
 -- read_session_keys
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
     s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f'
-    || t.key as member from app_state t where t.app_name = $1 and t.key = any($10) order by t.key) as members)
-    as app_state, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from (select t.value || e'\x1f' ||
-    t.key as member from user_state t where t.app_name = $1 and t.user_id = s.user_id and t.key = any($11)
-    order by t.key) as members) as user_state, (select count(*) || e'\x1e' || string_agg(member, e'\x1e') from
-    (select t.value || e'\x1f' || t.key as member from session_state t where t.app_name = $1 and t.user_id =
+    as app_revision, (select string_agg(member, ',') from (select to_json('app:' || t.key)::text || ':' ||
+    t.value as member from app_state t where t.app_name = $1 and t.key = any($10) order by t.key) as members)
+    as app_state, (select string_agg(member, ',') from (select to_json('user:' || t.key)::text || ':' ||
+    t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id and t.key = any($11)
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
+    to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
     s.user_id and t.session_id = s.id and t.incarnation = s.incarnation and t.key = any($12) order by t.key) as
     members) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
     (s.expire_time is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *

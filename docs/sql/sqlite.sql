@@ -322,19 +322,6 @@ insert into events (app_name, user_id, session_id, incarnation, sequence, id, ev
     app_revision, effect, digest, body, case when redaction < 0 then redaction end from events where app_name =
     $1 and user_id = $2 and session_id = $3 and incarnation = $4 and sequence > $7 and sequence <= $8;
 
--- copy_spans
-insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-    select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value from session_spans where app_name
-    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
-
--- copy_state
-insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) select app_name,
-    user_id, $5, $6, key, value, revision from session_state where app_name = $1 and user_id = $2 and
-    session_id = $3 and incarnation = $4 and revision <= $7 union all select t.app_name, t.user_id, $5, $6,
-    t.key, t.value, t.valid_from from json_each($8) as n cross join session_spans as t on app_name = $1 and
-    user_id = $2 and session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $7 and
-    t.valid_to > $7;
-
 -- log_cost
 select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1
     end), 0) from sessions s join events e on e.app_name = s.app_name and e.user_id = s.user_id and
@@ -623,6 +610,50 @@ update user_log as l indexed by user_log_by_revision set incarnation = null, seq
 update app_log as l indexed by app_log_by_revision set incarnation = null, sequence = null where l.app_name =
     $1 and l.revision = $2 and l.incarnation = $3;
 
+-- copy_spans
+insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+    select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value from session_spans where app_name
+    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+
+-- copy_state
+insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) select app_name,
+    user_id, $5, cast($6 as bigint), key, value, revision from session_state where app_name = $1 and user_id =
+    $2 and session_id = $3 and incarnation = $4 and revision <= $7 union all select t.app_name, t.user_id, $5,
+    cast($6 as bigint), t.key, t.value, t.valid_from from json_each($8) as n cross join session_spans as t on
+    app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node = n.value where
+    t.valid_from <= $7 and t.valid_to > $7;
+
+-- copy_named_spans
+insert into artifact_spans (app_name, user_id, session_id, incarnation, node, name, valid_from, valid_to,
+    version) select app_name, user_id, $5, $6, node, name, valid_from, valid_to, version from artifact_spans
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+
+-- copy_named
+insert into artifact_state (app_name, user_id, session_id, incarnation, name, version, revision) select
+    app_name, user_id, $5, cast($6 as bigint), name, version, revision from artifact_state where app_name = $1
+    and user_id = $2 and session_id = $3 and incarnation = $4 and revision <= $7 union all select t.app_name,
+    t.user_id, $5, cast($6 as bigint), t.name, t.version, t.valid_from from json_each($8) as n cross join
+    artifact_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node =
+    n.value where t.valid_from <= $7 and t.valid_to > $7;
+
+-- last_passed
+select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
+    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
+    node desc, key desc limit 1;
+
+-- purge_passed
+delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, key) <= ($6, $7) and valid_to <= $5;
+
+-- last_passed_name
+select node, name from (select node, name from artifact_spans where app_name = $1 and user_id = $2 and
+    session_id = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, name limit 0 + $6) as
+    t order by node desc, name desc limit 1;
+
+-- purge_passed_names
+delete from artifact_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    (node, name) <= ($6, $7) and valid_to <= $5;
+
 -- cut
 update sessions set base_revision = $5, metadata_revision = metadata_revision + 1, initial_state = '{' ||
     coalesce((select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from ( select key,
@@ -660,15 +691,6 @@ update events set author = '', branch = null, body = '', redaction = null where 
 
 -- set_emptied
 update trims set emptied = $5 where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
-
--- last_passed
-select node, key from (select node, key from session_spans where app_name = $1 and user_id = $2 and session_id
-    = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, key limit 0 + $6) as t order by
-    node desc, key desc limit 1;
-
--- purge_passed
-delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, key) <= ($6, $7) and valid_to <= $5;
 
 -- finish_trim
 delete from trims where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4;
@@ -928,28 +950,6 @@ select d.name, d.was, (select a.next from artifact_names a where a.app_name = $1
     union all select name, cast(null as bigint), version from artifact_state where app_name = $1 and user_id =
     $2 and session_id = $3 and incarnation = $4 and revision > $5) as named group by name) as d where d.now is
     not null and (d.was is null or d.was <> d.now) order by d.name;
-
--- copy_named_spans
-insert into artifact_spans (app_name, user_id, session_id, incarnation, node, name, valid_from, valid_to,
-    version) select app_name, user_id, $5, $6, node, name, valid_from, valid_to, version from artifact_spans
-    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
-
--- copy_named
-insert into artifact_state (app_name, user_id, session_id, incarnation, name, version, revision) select
-    app_name, user_id, $7, cast($8 as bigint), name, version, revision from artifact_state where app_name = $1
-    and user_id = $2 and session_id = $3 and incarnation = $4 and revision <= $5 union all select t.app_name,
-    t.user_id, $7, cast($8 as bigint), t.name, t.version, t.valid_from from json_each($6) as n cross join
-    artifact_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and t.node =
-    n.value where t.valid_from <= $5 and t.valid_to > $5;
-
--- last_passed_artifact
-select node, name from (select node, name from artifact_spans where app_name = $1 and user_id = $2 and
-    session_id = $3 and incarnation = $4 and node <= $5 and valid_to <= $5 order by node, name limit 0 + $6) as
-    t order by node desc, name desc limit 1;
-
--- purge_passed_artifacts
-delete from artifact_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    (node, name) <= ($6, $7) and valid_to <= $5;
 
 -- purge_artifact_state
 delete from artifact_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and

@@ -66,7 +66,7 @@ pub async fn run(config: &Config, args: &BackupArgs, report: &mut (dyn FnMut(&st
         None => args.file.clone(),
     };
     // Nothing else runs here, so blocking I/O is fine.
-    let part = Part::create(&file, &original)?;
+    let part = PartialBackup::create(&file, &original)?;
     original.copy(part.name()?).await?;
     if args.verify && !is_right(part.name()?, limits, report).await? {
         // Worth more than none: of most of it nothing is wrong, and there may be no other copy.
@@ -90,7 +90,7 @@ async fn is_right(file: &str, limits: StoreLimits, report: &mut (dyn FnMut(&str)
 }
 
 /// A backup that is not whole yet, which goes unless it is kept.
-struct Part {
+struct PartialBackup {
     file: File,
     path: PathBuf,
     /// The path that it gets.
@@ -98,7 +98,7 @@ struct Part {
     is_kept: bool,
 }
 
-impl Part {
+impl PartialBackup {
     /// An empty file beside `to`.
     fn create(to: &Path, original: &Original) -> Result<Self> {
         let name = to.file_name().ok_or_else(|| Error::File(format!("{} names no file", to.display())))?;
@@ -149,7 +149,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialBackup {
     fn drop(&mut self) {
         if !self.is_kept {
             let _ = fs::remove_file(&self.path);

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::config::{Config, ExportArgs, ImportArgs};
 use crate::domain::access::{Grant, Names};
 use crate::domain::ids::{SessionKey, UserKey};
-use crate::domain::transfer::{Source, Totals};
+use crate::domain::transfer::{ExportSource, Totals};
 use crate::service::{Error as ServiceError, Import, ImportOptions, ImportResult, Imported, OnConflict, Service};
 use crate::startup::{self, StartError, open_beside};
 
@@ -154,7 +154,7 @@ impl Drop for Beside {
     }
 }
 
-async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> Result<Vec<Source>, Error> {
+async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> Result<Vec<ExportSource>, Error> {
     let ExportArgs { app, user, session, .. } = args;
     let Some(app) = app else {
         let mut sources = Vec::new();
@@ -164,16 +164,16 @@ async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> R
             let apps = service.apps(&after, PAGE_ROWS, &Names::all(), deadline).await?;
             let Some(last) = apps.last() else { return Ok(sources) };
             last.as_str().clone_into(&mut after);
-            sources.extend(apps.into_iter().map(Source::App));
+            sources.extend(apps.into_iter().map(ExportSource::App));
         }
     };
     Ok(vec![match (user, session) {
-        (None, _) => Source::App(app),
-        (Some(user), None) => Source::User(UserKey { app, user }),
+        (None, _) => ExportSource::App(app),
+        (Some(user), None) => ExportSource::User(UserKey { app, user }),
         (Some(user), Some(session)) => {
             let key = SessionKey { user: UserKey { app, user }, session };
             service.head(&key, Instant::now() + config.request_timeout).await?;
-            Source::Session(key)
+            ExportSource::Session(key)
         }
     }])
 }

@@ -18,7 +18,7 @@ use crate::metrics::Metrics;
 use crate::startup::{self, StartError};
 use crate::store::error::StoreError;
 use crate::store::inspect::{
-    Artifact, ArtifactKey, BELONGINGS, BlobName, Incarnation, Inspector, Place, ScopeName, SessionName,
+    Artifact, ArtifactKey, BELONGINGS, BlobName, Incarnation, Inspector, ListEntry, ScopeName, SessionName,
 };
 
 /// How much was checked, and how much of it differs.
@@ -121,9 +121,9 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
             page = database.incarnations(table, last).await?;
         }
     }
-    let mut page = database.places(&Place { bucket: i64::MIN, ..Place::default() }).await?;
+    let mut page = database.places(&ListEntry { bucket: i64::MIN, ..ListEntry::default() }).await?;
     while let Some(last) = page.last() {
-        for Place { name, .. } in page.iter().filter(|place| !place.right) {
+        for ListEntry { name, .. } in page.iter().filter(|place| !place.right) {
             summary.differences += 1;
             report(&format!("{}: the list by last update has it at a time that is not its own", session(name)));
         }

@@ -45,7 +45,7 @@ pub struct Record {
     pub sequence: i64,
     /// Unix seconds, as ADK compares them.
     time: f64,
-    place: Place,
+    place: Audience,
     /// The ids of its function calls, and of its function responses.
     calls: Vec<String>,
     responses: Vec<String>,
@@ -54,7 +54,7 @@ pub struct Record {
 
 /// Who reads an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct Audience {
     scope: Option<String>,
     branch: Option<String>,
     /// Only agents of one node read it.
@@ -84,7 +84,7 @@ pub fn compacts(actions: Json<'_>) -> bool {
     range(actions).is_some()
 }
 
-impl Place {
+impl Audience {
     /// Whether every reader of `event` reads a compaction that stands here.
     fn is_read_with(&self, event: &Self) -> bool {
         let is_above = |branch: &str| {
@@ -148,7 +148,7 @@ impl Record {
         let is_of_user = body.get("author").and_then(Json::as_str).is_some_and(|author| author == "user");
         let node = is_of_user && responses.is_empty() && path.is_some_and(|path| !path.is_empty());
         let branch = text("branch").filter(|branch| !branch.is_empty());
-        let place = Place { scope: text("isolationScope"), branch, node };
+        let place = Audience { scope: text("isolationScope"), branch, node };
         Self { sequence, time, place, calls, responses, range: actions.and_then(range) }
     }
 
@@ -177,7 +177,7 @@ impl Record {
 struct Kept {
     sequence: i64,
     range: Range,
-    place: Place,
+    place: Audience,
     /// The last event that it covers, or whose place it takes.
     reach: i64,
 }
@@ -296,7 +296,7 @@ struct Stored {
     covered: Runs,
     needed: BTreeSet<i64>,
     unsure: bool,
-    kept: Vec<(i64, u64, u64, Place, i64)>,
+    kept: Vec<(i64, u64, u64, Audience, i64)>,
 }
 
 impl View {
@@ -625,7 +625,7 @@ mod tests {
 
     fn event() -> impl Strategy<Value = Record> {
         let ids = || prop::collection::vec((1..9).prop_map(|n| format!("c{n}")), 0..3);
-        let place = (0..8usize, 0..8usize).prop_map(|(scope, branch)| Place {
+        let place = (0..8usize, 0..8usize).prop_map(|(scope, branch)| Audience {
             scope: SCOPES.get(scope).copied().flatten().map(String::from),
             branch: BRANCHES.get(branch).copied().flatten().map(String::from),
             node: false,
@@ -737,7 +737,7 @@ mod tests {
 
     #[test]
     fn a_compaction_covers_what_all_its_readers_see() {
-        let at = |scope: Option<&str>, branch: Option<&str>| Place {
+        let at = |scope: Option<&str>, branch: Option<&str>| Audience {
             scope: scope.map(String::from),
             branch: branch.map(String::from),
             node: false,
@@ -753,7 +753,7 @@ mod tests {
             (at(None, None), at(Some("s"), None), false),
             (at(Some("s"), None), at(None, None), false),
             (at(Some("s"), None), at(Some("s"), Some("a")), true),
-            (Place { node: true, ..at(None, None) }, at(None, None), false),
+            (Audience { node: true, ..at(None, None) }, at(None, None), false),
         ] {
             assert_eq!(compaction.is_read_with(&event), covers, "{compaction:?} {event:?}");
         }

@@ -69,8 +69,8 @@ impl StateRange {
 
     /// Puts parts together, each with the prefix behind which its keys are shown: a page in byte order of the keys that it shows, or
     /// all of them part by part, as the whole state is shown.
-    pub fn join(&self, parts: Vec<(&str, Part)>) -> StatePage {
-        let last = |(prefix, part): &(&str, Part)| {
+    pub fn join(&self, parts: Vec<(&str, KeyPage)>) -> StatePage {
+        let last = |(prefix, part): &(&str, KeyPage)| {
             part.more.then(|| part.entries.last().map(|(key, _)| format!("{prefix}{key}"))).flatten()
         };
         // Behind the last key of a part that goes on, its next ones would be missing.
@@ -103,13 +103,13 @@ impl StateRange {
 
 /// Of one scope: keys without prefix, in byte order, with the texts of their values.
 #[derive(Debug, Clone, Default)]
-pub struct Part {
+pub struct KeyPage {
     pub entries: Vec<(String, String)>,
     /// There are more behind them.
     pub more: bool,
 }
 
-impl Part {
+impl KeyPage {
     /// Of the keys that were found, up to one more than a page has, those that it has.
     pub fn cut(mut self, page: PageLimit) -> Self {
         self.more |= self.entries.len() > page.rows;
@@ -145,7 +145,7 @@ mod tests {
     }
 
     /// What a store answers.
-    fn read(state: &BTreeMap<String, String>, range: &StateRange) -> Vec<(&'static str, Part)> {
+    fn read(state: &BTreeMap<String, String>, range: &StateRange) -> Vec<(&'static str, KeyPage)> {
         let part = |scope: Scope| {
             let (begin, end) = range.of_scope(scope)?;
             let of_scope = state.iter().filter_map(|(key, value)| {
@@ -163,7 +163,7 @@ mod tests {
             let count = count.count();
             let more = count < entries.len();
             entries.truncate(count);
-            Some((scope.prefix(), Part { entries, more }.cut(limit)))
+            Some((scope.prefix(), KeyPage { entries, more }.cut(limit)))
         };
         SCOPES.into_iter().filter_map(part).collect()
     }

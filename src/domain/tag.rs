@@ -101,16 +101,16 @@ impl IfMatch {
         tags(list)?.into_iter().map(|tag| Ok(Self::want(tag))).collect::<Result<_, _>>().map(Self)
     }
 
-    fn want(tag: Written<'_>) -> Want {
+    fn want(tag: EntityTag<'_>) -> Want {
         match tag {
-            Written::Any => Want::Any,
+            EntityTag::Any => Want::Any,
             // A proxy that compresses an answer makes its tag weak. A weak whole tag can only come from there, and its state is
             // the same. `W/"7"` is not one of ours.
-            Written::Weak(text) => match Self::want(Written::Strong(text)) {
+            EntityTag::Weak(text) => match Self::want(EntityTag::Strong(text)) {
                 whole @ Want::Whole { .. } => whole,
                 _ => Want::Never,
             },
-            Written::Strong(text) => {
+            EntityTag::Strong(text) => {
                 let mut parts = text.split('.');
                 let number = |part: Option<&str>| part.and_then(decimal);
                 let revision = number(parts.next());
@@ -172,23 +172,23 @@ impl IfMatch {
 pub fn none_match_hits(list: &str, current: &str) -> Result<bool, &'static str> {
     let current = current.trim_matches('"');
     Ok(tags(list)?.into_iter().any(|tag| match tag {
-        Written::Any => true,
-        Written::Weak(text) | Written::Strong(text) => text == current,
+        EntityTag::Any => true,
+        EntityTag::Weak(text) | EntityTag::Strong(text) => text == current,
     }))
 }
 
 /// An entity tag as it is written, without its quotes.
-pub(super) enum Written<'a> {
+pub(super) enum EntityTag<'a> {
     Any,
     Weak(&'a str),
     Strong(&'a str),
 }
 
 /// Splits a list of entity tags. Members may be empty (RFC 9110, 5.6.1.2), and a tag may contain a comma.
-pub(super) fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
+pub(super) fn tags(list: &str) -> Result<Vec<EntityTag<'_>>, &'static str> {
     const NOT_TAGS: &str = "must be `*` or a list of quoted entity tags";
     if list.trim() == "*" {
-        return Ok(vec![Written::Any]);
+        return Ok(vec![EntityTag::Any]);
     }
     let mut found = Vec::new();
     let mut rest = list;
@@ -204,7 +204,7 @@ pub(super) fn tags(list: &str) -> Result<Vec<Written<'_>>, &'static str> {
         if !rest.is_empty() && !rest.starts_with(',') {
             return Err(NOT_TAGS);
         }
-        found.push(if weak { Written::Weak(text) } else { Written::Strong(text) });
+        found.push(if weak { EntityTag::Weak(text) } else { EntityTag::Strong(text) });
     }
 }
 

@@ -103,13 +103,13 @@ impl<'a> Template<'a> {
                 if names.len() > MAX_NAMES {
                     return too_many(MAX_NAMES, "names");
                 }
-                match Source::of(name) {
-                    Source::State => template.keys.push(name),
-                    Source::Artifact(_) if template.artifacts.len() == MAX_ARTIFACTS => {
+                match NameKind::of(name) {
+                    NameKind::State => template.keys.push(name),
+                    NameKind::Artifact(_) if template.artifacts.len() == MAX_ARTIFACTS => {
                         return too_many(MAX_ARTIFACTS, "artifacts");
                     }
-                    Source::Artifact(name) => template.artifacts.push(name),
-                    Source::Nowhere => {}
+                    NameKind::Artifact(name) => template.artifacts.push(name),
+                    NameKind::Nowhere => {}
                 }
             }
         }
@@ -138,10 +138,10 @@ impl<'a> Template<'a> {
         let fill = |piece| match piece {
             Piece::Text(text) => Ok(text),
             Piece::Placeholder(Placeholder { name, is_optional, written }) => {
-                let value = match Source::of(name) {
-                    Source::State => values.get(name).map(|value| &**value),
-                    Source::Artifact(name) => texts.get(name).map(String::as_str),
-                    Source::Nowhere => None,
+                let value = match NameKind::of(name) {
+                    NameKind::State => values.get(name).map(|value| &**value),
+                    NameKind::Artifact(name) => texts.get(name).map(String::as_str),
+                    NameKind::Nowhere => None,
                 };
                 match value {
                     Some(value) => Ok(value),
@@ -239,7 +239,7 @@ struct Placeholder<'a> {
 }
 
 /// What a name is of.
-enum Source<'a> {
+enum NameKind<'a> {
     /// A key of the merged state.
     State,
     /// An artifact of this name.
@@ -248,7 +248,7 @@ enum Source<'a> {
     Nowhere,
 }
 
-impl<'a> Source<'a> {
+impl<'a> NameKind<'a> {
     fn of(name: &'a str) -> Self {
         match name.strip_prefix(ARTIFACT) {
             Some(artifact) => Self::Artifact(artifact),

@@ -65,11 +65,11 @@ pub struct Upload {
     buffer: BytesMut,
     hash: Sha256,
     size: u64,
-    written: Written,
+    written: UploadState,
 }
 
 /// What becomes of the parts of an upload. One is written while the next one comes.
-enum Written {
+enum UploadState {
     /// No more has come than one part.
     Nothing,
     Ready(Box<dyn Writing>),
@@ -79,7 +79,7 @@ enum Written {
 impl Upload {
     /// How many bytes it holds in memory.
     pub fn held(&self) -> usize {
-        self.buffer.len() + if matches!(self.written, Written::Busy(_)) { PART } else { 0 }
+        self.buffer.len() + if matches!(self.written, UploadState::Busy(_)) { PART } else { 0 }
     }
 
     pub fn user(&self) -> &UserKey {
@@ -123,9 +123,9 @@ impl Upload {
     async fn write(&mut self, part: Bytes) -> Result<()> {
         self.settle().await?;
         let now = self.service.clock.now();
-        let mut writing = match mem::replace(&mut self.written, Written::Nothing) {
-            Written::Ready(writing) => writing,
-            Written::Nothing | Written::Busy(_) => {
+        let mut writing = match mem::replace(&mut self.written, UploadState::Nothing) {
+            UploadState::Ready(writing) => writing,
+            UploadState::Nothing | UploadState::Busy(_) => {
                 let blob = Blob {
                     key: BlobKey { user: self.place.user().clone(), id: self.id.clone() },
                     size: 0,
@@ -136,10 +136,10 @@ impl Upload {
         };
         let Ok(place) = self.service.ahead.clone().try_acquire_owned() else {
             let written = writing.write(part, now).await;
-            self.written = Written::Ready(writing);
+            self.written = UploadState::Ready(writing);
             return Ok(written?);
         };
-        self.written = Written::Busy(tokio::spawn(async move {
+        self.written = UploadState::Busy(tokio::spawn(async move {
             let written = writing.write(part, now).await;
             drop(place);
             (writing, written)
@@ -149,12 +149,12 @@ impl Upload {
 
     /// Waits for the part that is being written.
     async fn settle(&mut self) -> Result<()> {
-        match mem::replace(&mut self.written, Written::Nothing) {
-            Written::Busy(busy) => {
+        match mem::replace(&mut self.written, UploadState::Nothing) {
+            UploadState::Busy(busy) => {
                 // It panicked.
                 let abandoned = |_| StoreError::new(Cause::Internal, "the writing of a part was abandoned");
                 let (writing, written) = busy.await.map_err(abandoned)?;
-                self.written = Written::Ready(writing);
+                self.written = UploadState::Ready(writing);
                 Ok(written?)
             }
             written => {
@@ -167,12 +167,12 @@ impl Upload {
     /// Writes what is left, unless the version is saved with it.
     async fn finish(&mut self) -> Result<SavedBlob> {
         let last = mem::take(&mut self.buffer).freeze();
-        if matches!(self.written, Written::Nothing) && self.service.blobs.saves_with_version() {
+        if matches!(self.written, UploadState::Nothing) && self.service.blobs.saves_with_version() {
             return Ok(SavedBlob { id: self.id.clone(), bytes: Some(last.into()) });
         }
         self.write(last).await?;
         self.settle().await?;
-        if let Written::Ready(writing) = &mut self.written {
+        if let UploadState::Ready(writing) = &mut self.written {
             writing.finish(self.service.clock.now()).await?;
         }
         Ok(SavedBlob { id: self.id.clone(), bytes: None })
@@ -202,7 +202,7 @@ impl Upload {
     pub(super) async fn leave(mut self) {
         // A part that comes too late would take what is left for what still comes.
         let _ = self.settle().await;
-        if let Written::Ready(writing) = self.written {
+        if let UploadState::Ready(writing) = self.written {
             writing.abandon().await;
             self.service.to_sweep.notify_one();
         }
@@ -363,7 +363,7 @@ impl Service {
             buffer: BytesMut::new(),
             hash: Sha256::new(),
             size: 0,
-            written: Written::Nothing,
+            written: UploadState::Nothing,
         }
     }
 

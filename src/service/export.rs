@@ -11,7 +11,7 @@ use crate::domain::ids::{ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
 use crate::domain::session::SessionInfo;
 use crate::domain::transfer::{
-    ExportQuery, Exported, LinesDigest, Lost, PastPage, PastQuery, Source, Totals, change_line, empty_export,
+    ExportQuery, ExportSource, Exported, LinesDigest, Lost, PastPage, PastQuery, Totals, change_line, empty_export,
     end_of_session, first_line, last_line, old_session_line, row_line, session_line, state_line,
 };
 
@@ -27,7 +27,7 @@ const TRIES: u32 = 10;
 /// A running export. [`Export::next`] returns its lines, in parts.
 pub struct Export {
     service: Arc<Reader>,
-    source: Source,
+    source: ExportSource,
     /// It continues after this session.
     after: Option<ListPosition>,
     /// Artifacts are a part of it.
@@ -80,7 +80,7 @@ struct PartialSession {
 
 impl Reader {
     /// Begins an export, after the session of a cursor if there is one.
-    pub fn export(self: &Arc<Self>, source: Source, after: Option<ListPosition>) -> Export {
+    pub fn export(self: &Arc<Self>, source: ExportSource, after: Option<ListPosition>) -> Export {
         Export {
             service: self.clone(),
             source,
@@ -215,20 +215,20 @@ impl Export {
     async fn begin(&mut self, deadline: Instant) -> Result<String> {
         let mut lines = first_line(&self.source, self.service.clock.now());
         match self.source.clone() {
-            Source::App(app) => {
+            ExportSource::App(app) => {
                 if self.after.is_none() {
                     lines += &self.scope(&ScopeKey::App(app), deadline).await?;
                 }
                 self.step = Step::Users;
             }
-            Source::User(user) => {
+            ExportSource::User(user) => {
                 if self.after.is_none() {
                     lines += &self.scope(&ScopeKey::User(user.clone()), deadline).await?;
                     self.files = self.has_files.then(|| Files::of_user(user.clone()));
                 }
                 self.enter(user);
             }
-            Source::Session(session) => {
+            ExportSource::Session(session) => {
                 let is_behind = self.after.as_ref().is_some_and(|after| after.session == session.session);
                 self.sessions.extend((!is_behind).then_some(session));
                 self.step = Step::Sessions;
@@ -345,7 +345,7 @@ impl Export {
                 self.sessions = page.items.into_iter().map(|view| view.head.key).rev().collect();
             }
             if self.sessions.is_empty() {
-                self.step = if matches!(self.source, Source::App(_)) { Step::Users } else { Step::End };
+                self.step = if matches!(self.source, ExportSource::App(_)) { Step::Users } else { Step::End };
                 return Ok(String::new());
             }
         }

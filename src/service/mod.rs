@@ -70,7 +70,7 @@ use crate::store::{Reads, Store};
 
 pub use crate::domain::command::Made;
 pub use crate::domain::guard::Guard;
-pub use crate::domain::transfer::{ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
+pub use crate::domain::transfer::{ImportOptions, ImportResult, Imported, ImportedPart, OnConflict, Unread};
 /// Of [`Error::Store`].
 pub use crate::store::error::Cause;
 pub use artifacts::{SaveRequest, SavedArtifact, Upload};

@@ -12,6 +12,7 @@ use crate::domain::writes::{EventWrite, Writes};
 use crate::store::error::{StoreError, corrupt};
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::insert::{CHUNK, in_sizes, rows_of};
+use crate::store::sql::past::{Moment, NAMED};
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
 
@@ -143,22 +144,6 @@ fn add_owner<'a>(key: Key<'a>, values: &mut Vec<Value<'a>>) -> Key<'a> {
     key
 }
 
-/// A moment of a session: its incarnation, a revision, and the last one.
-#[derive(Debug, Clone, Copy)]
-pub struct Moment<'a> {
-    pub key: &'a SessionKey,
-    pub incarnation: i64,
-    pub revision: i64,
-    pub last: i64,
-}
-
-impl<'a> Moment<'a> {
-    fn query(self, text: &'static str) -> Query<'a> {
-        let query = Query::of(text, self.key, self.incarnation).bind(self.revision);
-        query.bind(history::path(self.revision, self.last))
-    }
-}
-
 /// The version of an artifact that the events up to a moment name.
 pub async fn version_then(db: &mut impl Sql, moment: Moment<'_>, name: &ArtifactName) -> Result<Option<i64>> {
     let query = moment.query(&Statements::of(db).version_then).bind(name.as_str());
@@ -203,25 +188,6 @@ row! {
 /// In byte order of names.
 pub async fn differences(db: &mut impl Sql, moment: Moment<'_>) -> Result<Vec<Differs>> {
     db.fetch(moment.query(&Statements::of(db).artifacts_differ)).await
-}
-
-/// Copies what held at a moment to the session `to` of another incarnation; whether there is anything.
-pub async fn copy(db: &mut impl Sql, moment: Moment<'_>, to: (&str, i64)) -> Result<bool> {
-    let statements = Statements::of(db);
-    let (session, incarnation) = to;
-    let spans = Query::of(&statements.copy_named_spans, moment.key, moment.incarnation);
-    db.execute(spans.bind(session).bind(incarnation).bind(moment.revision)).await?;
-    let state = moment.query(&statements.copy_named).bind(session).bind(incarnation);
-    Ok(db.execute(state).await? > 0)
-}
-
-/// Removes up to `limit` spans that ended by `base`. Returns how many.
-pub async fn purge_passed(db: &mut impl Sql, key: &SessionKey, incarnation: i64, base: i64, limit: i64) -> Result<u64> {
-    let statements = Statements::of(db);
-    let last = Query::of(&statements.last_passed_artifact, key, incarnation).bind(base).bind(limit);
-    let Some((node, name)) = at_most_one::<(i64, String)>(db, last).await? else { return Ok(0) };
-    let query = Query::of(&statements.purge_passed_artifacts, key, incarnation).bind(base);
-    db.execute(query.bind(node).bind(&*name)).await
 }
 
 /// Of what a buried session had, removes up to `limit` rows of each kind; the most of one kind.
@@ -307,35 +273,6 @@ statements! { words,
          where d.now is not null and (d.was is null or d.was <> d.now) order by d.name",
         (words.filed)("artifact_spans", OF_INCARNATION, "$6")
     ),
-    /// Copies what no longer held at revision `$7` to the session `$5` of incarnation `$6`.
-    copy_named_spans: format!(
-        "insert into artifact_spans (app_name, user_id, session_id, incarnation, node, name, valid_from, valid_to, version) \
-         select app_name, user_id, $5, $6, node, name, valid_from, valid_to, version from artifact_spans \
-         where {OF_INCARNATION} and valid_to <= $7"
-    ),
-    /// What held at revision `$5`, as that of the session `$7` of incarnation `$8`; `$6` are the nodes.
-    copy_named: format!(
-        "insert into artifact_state (app_name, user_id, session_id, incarnation, name, version, revision) \
-         select app_name, user_id, $7, cast($8 as bigint), name, version, revision from artifact_state where {OF_INCARNATION} and revision <= $5 \
-         union all select t.app_name, t.user_id, $7, cast($8 as bigint), t.name, t.version, t.valid_from from {} \
-         where t.valid_from <= $5 and t.valid_to > $5",
-        (words.filed)("artifact_spans", OF_INCARNATION, "$6")
-    ),
-    /// The last of the first `$6` spans that ended with the revision `$5` or before.
-    last_passed_artifact: format!(
-        "select node, name from (select node, name from artifact_spans where {OF_INCARNATION} and node <= $5 \
-           and valid_to <= $5 order by node, name limit 0 + $6) as t order by node desc, name desc limit 1"
-    ),
-    purge_passed_artifacts: format!(
-        "delete from artifact_spans where {OF_INCARNATION} and (node, name) <= ($6, $7) and valid_to <= $5"
-    ),
-    purge_artifact_state: format!(
-        "delete from artifact_state where {OF_INCARNATION} and name <= (select name from (select name from artifact_state \
-         where {OF_INCARNATION} order by name limit 0 + $5) as page order by name desc limit 1)"
-    ),
-    purge_artifact_spans: format!(
-        "delete from artifact_spans where {OF_INCARNATION} and (node, name) <= (select node, name from (select node, name \
-           from artifact_spans where {OF_INCARNATION} order by node, name limit 0 + $5) as page \
-         order by node desc, name desc limit 1)"
-    ),
+    purge_artifact_state: NAMED.purge_state(),
+    purge_artifact_spans: NAMED.purge_spans(),
 }

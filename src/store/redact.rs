@@ -102,7 +102,7 @@ struct Target<'r> {
 }
 
 /// The keys of a shared scope that hold, or held, what the event wrote there at a revision.
-struct Written {
+struct SharedKeys {
     scope: ScopeKey,
     revision: i64,
     keys: Vec<String>,
@@ -387,7 +387,7 @@ async fn later_of_request(db: &mut impl Sql, row: &LockedSession, event: &Held) 
 }
 
 /// What the event wrote in shared scopes. A copy in a fork wrote nothing there, unless the session is gone that did.
-async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<'_>]) -> Result<Vec<Written>> {
+async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<'_>]) -> Result<Vec<SharedKeys>> {
     let Some(Target { row, event, .. }) = setters(targets).find(|target| target.row.key == redaction.key) else {
         return Ok(Vec::new());
     };
@@ -419,7 +419,7 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
         };
         let keys: Vec<String> = logged.into_iter().filter(is_own).map(|(key, _)| key).collect();
         if !keys.is_empty() {
-            written.push(Written { scope: shared, revision, keys });
+            written.push(SharedKeys { scope: shared, revision, keys });
         }
     }
     Ok(written)
@@ -436,7 +436,7 @@ async fn removals_of<X: Tx>(
     tx: &mut X,
     redaction: &Redaction,
     targets: &[Target<'_>],
-    written: &[Written],
+    written: &[SharedKeys],
 ) -> Result<Vec<Append>> {
     let heads: HashMap<_, _> = targets.iter().map(|target| (target.row.key.clone(), target.row.head.clone())).collect();
     let mut wanted = KeyNeeds::new();
@@ -535,8 +535,8 @@ async fn take_values(db: &mut impl Sql, target: &Target<'_>, last: i64) -> Resul
 }
 
 /// Takes what the event wrote in a shared scope, as if it had removed the keys.
-async fn take_shared(db: &mut impl Sql, written: &Written) -> Result<()> {
-    let Written { scope, revision, keys } = written;
+async fn take_shared(db: &mut impl Sql, written: &SharedKeys) -> Result<()> {
+    let SharedKeys { scope, revision, keys } = written;
     let statements = ScopeStatements::of(db, scope);
     let of = |text: &'static str| Query::new(text).owner(scope).bind(*revision).bind(Some(&**keys));
     db.execute(of(&statements.take_logged)).await?;

@@ -14,12 +14,12 @@ use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::{Backend, Tx};
 use crate::store::effective;
 use crate::store::error::{Decided, StoreError};
-use crate::store::named;
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OWNER};
 use crate::store::sql::makers::{self, Events};
+use crate::store::sql::past::purge_passed;
 use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
@@ -104,7 +104,6 @@ pub async fn empty<X: Tx>(tx: &mut X, limit: i64) -> Result<bool> {
         empty_events(tx, &key, incarnation, emptied, through).await?;
     } else {
         removed = purge_passed(tx, &key, incarnation, base, limit).await?;
-        removed += named::purge_passed(tx, &key, incarnation, base, limit).await?;
         removed += effective::purge_trimmed(tx, &key, incarnation, base, limit).await?;
     }
     if through == emptied && removed == 0 {
@@ -171,14 +170,6 @@ async fn empty_events(db: &mut impl Sql, key: &SessionKey, incarnation: i64, aft
     db.execute(Query::of(&statements.set_emptied, key, incarnation).bind(through)).await.map(drop)
 }
 
-/// Removes up to `limit` spans that ended by `base`. Returns how many.
-async fn purge_passed(db: &mut impl Sql, key: &SessionKey, incarnation: i64, base: i64, limit: i64) -> Result<u64> {
-    let statements = Statements::of(db);
-    let last = Query::of(&statements.last_passed, key, incarnation).bind(base).bind(limit);
-    let Some((node, name)) = at_most_one::<(i64, String)>(db, last).await? else { return Ok(0) };
-    db.execute(Query::of(&statements.purge_passed, key, incarnation).bind(base).bind(node).bind(&*name)).await
-}
-
 pub async fn finish_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
     db.execute(Query::of(&Statements::of(db).finish_trim, key, incarnation)).await.map(drop)
 }
@@ -228,14 +219,6 @@ statements! { words,
          and sequence > $5 and sequence <= $6"
     ),
     set_emptied: format!("update trims set emptied = $5 where {OF_INCARNATION}"),
-    /// The last of the first `$6` spans that ended with the revision `$5` or before.
-    last_passed: format!(
-        "select node, key from (select node, key from session_spans where {OF_INCARNATION} and node <= $5 \
-           and valid_to <= $5 order by node, key limit 0 + $6) as t order by node desc, key desc limit 1"
-    ),
-    purge_passed: format!(
-        "delete from session_spans where {OF_INCARNATION} and (node, key) <= ($6, $7) and valid_to <= $5"
-    ),
     finish_trim: format!("delete from trims where {OF_INCARNATION}"),
     /// The first `$6` stubs of a session that begins at `$5`.
     first_stubs: format!(

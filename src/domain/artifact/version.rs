@@ -6,7 +6,7 @@ use crate::domain::envelope::MAX_VALUE_DEPTH;
 use crate::domain::erasure::hex;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::json::{Json, JsonError, Kind as JsonKind, ObjectText, RawJson};
-use crate::domain::tag::{Written, tags};
+use crate::domain::tag::{EntityTag, tags};
 use crate::domain::time::Micros;
 
 /// Longest metadata, in bytes of its text.
@@ -227,10 +227,10 @@ impl IfVersion {
         let mut wanted = Vec::new();
         for tag in tags(list)? {
             match tag {
-                Written::Any => return Ok(Self(None)),
-                Written::Strong(text) => wanted.push(text.to_owned()),
+                EntityTag::Any => return Ok(Self(None)),
+                EntityTag::Strong(text) => wanted.push(text.to_owned()),
                 // The comparison is strong, and none of ours is weak.
-                Written::Weak(_) => {}
+                EntityTag::Weak(_) => {}
             }
         }
         Ok(Self(Some(wanted)))

@@ -15,13 +15,13 @@ mod write;
 
 pub use format::{DATA_BYTES, LONGEST_DATA, LinesDigest, data_lines, hex, unhex};
 pub use import::{
-    Ask, Fault, ImportMachine, ImportOptions, ImportResult, Imported, Measure, OnConflict, Part, Unread, Write,
+    Ask, Fault, ImportMachine, ImportOptions, ImportResult, Imported, ImportedPart, Measure, OnConflict, Unread, Write,
 };
 pub use read::{ArtifactLine, EventLine, Line, Totals};
 pub use rows::{
-    AfterArtifact, ArtifactImport, ArtifactsPage, ArtifactsQuery, ExportQuery, Exported, ExportedArtifact, ImportChunk,
-    ImportEnd, ImportRows, ImportedArtifact, ImportedRow, LogRow, Lost, NamedFile, PastChange, PastEnd, PastPage,
-    PastQuery, PastRows, ScopeHead, ScopeImport, SessionLine, Source, is_object,
+    AfterArtifact, ArtifactImport, ArtifactsPage, ArtifactsQuery, ExportQuery, ExportSource, Exported,
+    ExportedArtifact, ImportChunk, ImportEnd, ImportRows, ImportedArtifact, ImportedRow, LogRow, Lost, NamedFile,
+    PastChange, PastEnd, PastPage, PastQuery, PastRows, ScopeHead, ScopeImport, SessionLine, is_object,
 };
 pub use write::{
     artifact_line, change_line, data_line, empty_export, end_of_session, first_line, last_line, old_session_line,

@@ -21,13 +21,13 @@ use crate::domain::time::{Micros, Timestamp};
 
 /// The source of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ExportSource {
     App(AppName),
     User(UserKey),
     Session(SessionKey),
 }
 
-impl Source {
+impl ExportSource {
     pub fn app(&self) -> &AppName {
         match self {
             Self::App(app) => app,

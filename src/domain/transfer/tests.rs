@@ -137,7 +137,7 @@ proptest! {
             return Err(TestCaseError::fail("no session"));
         };
         prop_assert_eq!(begin.labels, Some(labels));
-        let source = Source::App(labelled.head.key.app().clone());
+        let source = ExportSource::App(labelled.head.key.app().clone());
         let end = end_of_session(&source, &labelled.head, &state, &labelled.lost, Some(&labelled.head.key.session), [7; 32]);
         let Line::SessionEnd { state: found, lost, nearest_source, sha256, .. } = read(&end) else {
             return Err(TestCaseError::fail("no end"));

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::format::{DATABASE, FORMAT, LONGEST_DATA, data_lines, has_line_break, hex, on_one_line, raw_name, unhex};
 use super::read::Totals;
-use super::rows::{Exported, ExportedArtifact, LogRow, Lost, PastChange, Source};
+use super::rows::{ExportSource, Exported, ExportedArtifact, LogRow, Lost, PastChange};
 use crate::domain::event::{REDACTED, StoredEvent, stored_digest};
 use crate::domain::ids::{SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{ObjectText, string_array};
@@ -14,13 +14,13 @@ use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 
 /// The first line of an export.
-pub fn first_line(source: &Source, now: Micros) -> String {
+pub fn first_line(source: &ExportSource, now: Micros) -> String {
     match source {
-        Source::App(app) => export_line("app", &[("appName", app.as_str())], now),
-        Source::User(UserKey { app, user }) => {
+        ExportSource::App(app) => export_line("app", &[("appName", app.as_str())], now),
+        ExportSource::User(UserKey { app, user }) => {
             export_line("user", &[("appName", app.as_str()), ("userId", user.as_str())], now)
         }
-        Source::Session(SessionKey { user: UserKey { app, user }, session }) => {
+        ExportSource::Session(SessionKey { user: UserKey { app, user }, session }) => {
             let names = [("appName", app.as_str()), ("userId", user.as_str()), ("sessionId", session.as_str())];
             export_line("session", &names, now)
         }
@@ -169,7 +169,7 @@ pub fn row_line(row: &LogRow) -> String {
 
 /// The last line of a session; `sha256` is the digest of its lines before.
 pub fn end_of_session(
-    source: &Source,
+    source: &ExportSource,
     head: &SessionInfo,
     state: &str,
     lost: &Lost,
@@ -236,7 +236,7 @@ fn closed(line: ObjectText) -> String {
 }
 
 /// The cursor at which an export of this source continues after this session.
-fn cursor(source: &Source, head: &SessionInfo) -> String {
+fn cursor(source: &ExportSource, head: &SessionInfo) -> String {
     let key = &head.key;
     let parts = [key.user.user.as_str(), &head.create_time.0.to_string(), key.session.as_str()];
     format!("{}-{}", parts.map(|part| hex(part.as_bytes())).join("-"), source.mark())
@@ -246,7 +246,7 @@ fn cursor(source: &Source, head: &SessionInfo) -> String {
 ///
 /// # Errors
 /// It is not a cursor, or not one of this source.
-pub fn parse_cursor(source: &Source, text: &str) -> Result<ListPosition, &'static str> {
+pub fn parse_cursor(source: &ExportSource, text: &str) -> Result<ListPosition, &'static str> {
     const NO_CURSOR: &str = "must be the cursor of a `session.end` of this very export";
     let part = |part: &str| unhex(part).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(NO_CURSOR);
     let [user, time, session, mark] = text.split('-').collect::<Vec<_>>()[..] else { return Err(NO_CURSOR) };

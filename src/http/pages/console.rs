@@ -68,6 +68,7 @@ const CONTENTS: &[(&str, &[u8])] = files![
     "recent.js",
     "request.js",
     "router.js",
+    "schedule.js",
     "scopestate.js",
     "server.js",
     "session.js",

@@ -496,7 +496,7 @@ pub async fn part(call: Call, version: &Version, blob: Option<&Blob>, frame: Fra
 }
 
 /// What becomes of the bytes of an answer.
-trait Written: Send + 'static {
+trait Encode: Send + 'static {
     /// The next part, and whether it is the last.
     fn next(&mut self, bytes: Bytes) -> (Bytes, bool);
 }
@@ -506,7 +506,7 @@ struct Plain {
     length: u64,
 }
 
-impl Written for Plain {
+impl Encode for Plain {
     fn next(&mut self, bytes: Bytes) -> (Bytes, bool) {
         self.length = self.length.saturating_sub(bytes.len() as u64);
         (bytes, self.length == 0)
@@ -522,7 +522,7 @@ struct AsPart {
     is_begun: bool,
 }
 
-impl Written for AsPart {
+impl Encode for AsPart {
     fn next(&mut self, bytes: Bytes) -> (Bytes, bool) {
         self.seen += bytes.len() as u64;
         let is_last = self.seen >= self.size;
@@ -544,7 +544,7 @@ async fn streamed(
     client: Watched,
     answer: Answer,
     mut parts: impl stream::Stream<Item = service::Result<Bytes>> + Send + Unpin + 'static,
-    mut written: impl Written,
+    mut written: impl Encode,
 ) -> Result<Answer, Problem> {
     let first = parts.next().await.transpose()?.unwrap_or_default();
     let (first, is_last) = written.next(first);

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::domain::access::Role;
 use crate::domain::ids::AppName;
-use crate::domain::transfer::{Fault, LONGEST_DATA, Source, Totals, parse_cursor};
+use crate::domain::transfer::{ExportSource, Fault, LONGEST_DATA, Totals, parse_cursor};
 use crate::http::app::App;
 use crate::http::call::{Broken, Call, Incoming, MediaType};
 use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
@@ -25,7 +25,7 @@ use crate::http::limits::rates::Payers;
 use crate::http::limits::shares::Share;
 use crate::http::live::watched::{Watched, wait_or_cut};
 use crate::http::reply::{Answer, Code, Problem};
-use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
+use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, ImportedPart, OnConflict, Unread};
 
 pub const NDJSON: &str = "application/x-ndjson";
 
@@ -98,26 +98,26 @@ macro_rules! export {
         };
 
         pub async fn $handler(call: Call) -> Result<Answer, Problem> {
-            let source: fn(&Call) -> Result<Source, Problem> = $source;
+            let source: fn(&Call) -> Result<ExportSource, Problem> = $source;
             export(source(&call)?, call).await
         }
     };
 }
 
 export!(EXPORT_SESSION, export_session, "exportSession", "Export a session", &[Code::SessionNotFound], |call| Ok(
-    Source::Session(call.names.session()?)
+    ExportSource::Session(call.names.session()?)
 ));
-export!(EXPORT_USER, export_user, "exportUser", "Export a user's sessions and state", &[], |call| Ok(Source::User(
-    call.names.user()?
-)));
-export!(EXPORT_APP, export_app, "exportApp", "Export an app", &[], |call| Ok(Source::App(call.names.app()?)));
+export!(EXPORT_USER, export_user, "exportUser", "Export a user's sessions and state", &[], |call| Ok(
+    ExportSource::User(call.names.user()?)
+));
+export!(EXPORT_APP, export_app, "exportApp", "Export an app", &[], |call| Ok(ExportSource::App(call.names.app()?)));
 
-async fn export(source: Source, mut call: Call) -> Result<Answer, Problem> {
+async fn export(source: ExportSource, mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let after = query.text(&AFTER).map(|text| parse_cursor(&source, text)).transpose();
     let after = after.map_err(|why| Problem::field(AFTER.name, why))?;
     let has_artifacts = query.text(&ARTIFACTS) != Some("none");
-    if let Source::Session(session) = &source {
+    if let ExportSource::Session(session) = &source {
         call.service.head(session, call.deadline).await?;
     }
     let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
@@ -277,7 +277,7 @@ impl Steps {
                 let mut results = self.import.finish().await.map_err(cut)?;
                 if results.is_empty() && !self.import.is_whole() {
                     let fault = Fault::invalid("the last line, `end`, is missing: the lines were cut");
-                    results.push(Imported { of: Part::Unread, result: ImportResult::Failed(fault) });
+                    results.push(Imported { of: ImportedPart::Unread, result: ImportResult::Failed(fault) });
                 }
                 results
             }

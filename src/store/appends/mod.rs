@@ -22,7 +22,7 @@ use crate::store::run::deadline::Deadline;
 use crate::store::run::remembered::Remembered;
 use crate::store::run::together::Sharing;
 use crate::store::run::together::appends::{Answer, Appends, Batching, Judged};
-use crate::store::run::{Call, End, Runner, Written, apply};
+use crate::store::run::{Attempt, Call, End, Runner, apply};
 use crate::store::sessions::create::make_if_absent;
 use crate::store::sessions::read::{session_state, view};
 use crate::store::transactions::Transactions;
@@ -107,8 +107,8 @@ pub async fn batch<B: Backend>(
         return Ok(judged);
     }
     Ok(match call.try_write(async |tx| append(tx, batch, on_locked).await).await? {
-        Written::Surely(done) => done.into_iter().map(|done| done.map_or(Judged::LeftOut, Judged::Done)).collect(),
-        Written::Perhaps(done, error) => Judged::after_unclear(done, &error),
+        Attempt::Committed(done) => done.into_iter().map(|done| done.map_or(Judged::LeftOut, Judged::Done)).collect(),
+        Attempt::Unknown(done, error) => Judged::after_unclear(done, &error),
     })
 }
 

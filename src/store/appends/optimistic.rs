@@ -36,7 +36,7 @@ enum Try {
 
 /// Where the heads come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum HeadsFrom {
     Cache,
     Database,
 }
@@ -98,7 +98,7 @@ async fn attempts<B: Backend>(
             if !missing.is_empty() {
                 heads.extend(at_once.read(async |tx| tx.read_heads(&missing).await).await?);
             }
-            done = attempt(at_once, remembered, batch, needs, heads, Source::Cache).await?;
+            done = attempt(at_once, remembered, batch, needs, heads, HeadsFrom::Cache).await?;
         }
         if matches!(done, Try::Overtaken) {
             remembered.evict(needs);
@@ -107,7 +107,7 @@ async fn attempts<B: Backend>(
     }
     if matches!(done, Try::Overtaken | Try::Unsure) {
         let heads = at_once.read(async |tx| tx.read_heads(needs).await).await?;
-        done = attempt(at_once, remembered, batch, needs, heads, Source::Database).await?;
+        done = attempt(at_once, remembered, batch, needs, heads, HeadsFrom::Database).await?;
     }
     Ok(done)
 }
@@ -120,14 +120,14 @@ async fn attempt<B: Backend>(
     batch: &[Arc<Append>],
     needs: &Needs<'_>,
     mut heads: Loaded,
-    source: Source,
+    source: HeadsFrom,
 ) -> Result<Try> {
     heads.timeline = at_once.timeline();
     at_once.read(async |tx| load_keys(tx, needs, &mut heads).await).await?;
     let mut writes = Writes::default();
     let mut outcomes: Vec<Outcome> = batch.iter().map(|append| decide(&mut heads, append, &mut writes)).collect();
     // A write compares what was decided on. A refusal writes nothing, so it must not rest on anything that may be stale.
-    let may_be_stale = source == Source::Cache || !needs.keys.is_empty();
+    let may_be_stale = source == HeadsFrom::Cache || !needs.keys.is_empty();
     let unsure = may_be_stale && !outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(Done::is_fresh));
     if unsure || !writes.is_empty() && !guard(needs, &heads, &mut writes) {
         return Ok(Try::Unsure);

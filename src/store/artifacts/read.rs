@@ -11,9 +11,10 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
 use crate::store::error::{Cause, StoreError, corrupt};
-use crate::store::named::{self, Moment};
+use crate::store::named;
 use crate::store::sessions::read::{head, session};
 use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::past::Moment;
 use crate::store::sql::query::{Column, Query, Sql, at_most_one, row};
 use crate::store::sql::statements::statements;
 

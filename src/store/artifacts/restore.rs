@@ -11,19 +11,17 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, StoreError, corrupt};
-use crate::store::named::{Moment, copy, differences};
+use crate::store::named::differences;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
+use crate::store::sql::past::Moment;
 use crate::store::sql::query::Query;
 use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Copies to a fork, the session `to` of another incarnation, what its source named at a moment, and of each artifact the versions up to
-/// the one that it named. Those of a user are the user's.
+/// Copies to a fork, the session `to` of another incarnation, of each artifact that its source named at a moment the versions up to that
+/// one. Those of a user are the user's.
 pub async fn fork<X: Tx>(tx: &mut X, moment: Moment<'_>, to: (&str, i64)) -> Result<()> {
-    if !copy(tx, moment, to).await? {
-        return Ok(());
-    }
     let statements = Statements::of(tx);
     let of = |text: &'static str| Query::of(text, moment.key, moment.incarnation).bind(to.0).bind(to.1);
     let copied: Vec<(Option<String>,)> = tx.fetch(of(&statements.copy_versions)).await?;

@@ -22,7 +22,7 @@ use crate::store::backend::{Backend, OnLocked, Tx, UserLock};
 use crate::store::blocked::{admit, admit_all};
 use crate::store::error::{Cause, Decided, Failure, StoreError};
 use crate::store::load::load;
-use crate::store::run::{Call, End, Written, apply};
+use crate::store::run::{Attempt, Call, End, apply};
 use crate::store::sessions::bounds;
 use crate::store::sessions::read::head;
 use crate::store::sql::insert::{in_sizes, rows_of};
@@ -114,11 +114,11 @@ pub async fn together<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[
     }
     let saves: Vec<&Save> = batch.iter().map(|save| &***save).collect();
     match call.try_write(async |tx| save_all(tx, salt, &saves, false, OnLocked::Skip).await).await {
-        Ok(Written::Surely(judged)) => {
+        Ok(Attempt::Committed(judged)) => {
             Ok(judged.into_iter().map(|judged| judged.transpose().map_err(Failure::from)).collect())
         }
         // What wrote nothing certainly did nothing.
-        Ok(Written::Perhaps(judged, error)) => {
+        Ok(Attempt::Unknown(judged, error)) => {
             let unclear = |judged: Option<Judged>| match judged {
                 Some(Ok(saved)) if !saved.replayed => Err(error.share().into()),
                 _ => Ok(None),

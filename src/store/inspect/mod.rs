@@ -62,7 +62,7 @@ pub struct Incarnation {
 
 /// A place in the list by last update.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ListEntry {
     pub name: SessionName,
     pub bucket: i64,
     /// There is such a session, and this is the bucket of its time.
@@ -226,7 +226,7 @@ impl Inspector {
     ///
     /// # Errors
     /// The database fails.
-    pub async fn places(&self, after: &Place) -> Result<Vec<Place>> {
+    pub async fn places(&self, after: &ListEntry) -> Result<Vec<ListEntry>> {
         let query = Query::new(
             "select o.app_name, o.user_id, o.bucket, o.id, cast(case \
                when exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
@@ -242,7 +242,7 @@ impl Inspector {
         .sql(", ")
         .arg(&after.name.session)
         .sql(") order by o.app_name, o.user_id, o.bucket, o.id");
-        let place = |(app, user, bucket, session, right): (_, _, _, _, i64)| Place {
+        let place = |(app, user, bucket, session, right): (_, _, _, _, i64)| ListEntry {
             name: SessionName { app, user, session },
             bucket,
             right: right == 1,

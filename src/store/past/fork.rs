@@ -3,7 +3,6 @@
 use crate::domain::command::{Fork, Made};
 use crate::domain::erasure::Subject;
 use crate::domain::event::StoredEvent;
-use crate::domain::history;
 use crate::domain::ids::SessionKey;
 use crate::domain::json::Json;
 use crate::domain::loaded::LockedSession;
@@ -15,12 +14,12 @@ use crate::store::artifacts::restore;
 use crate::store::backend::Tx;
 use crate::store::blocked::admit;
 use crate::store::error::{Cause, Decided, StoreError};
-use crate::store::named::Moment;
 use crate::store::run::End;
 use crate::store::sessions::bounds;
 use crate::store::sessions::create::{InTheWay, exceeded, hold_count, in_the_way, insert_listed, made_before};
 use crate::store::sessions::read::{event_at, head, not_there, view, written};
-use crate::store::sql::columns::{EVENT_NAMES, LOST, OF_INCARNATION, SESSION_METADATA, SPAN, STATE};
+use crate::store::sql::columns::{EVENT_NAMES, LOST, OF_INCARNATION, SESSION_METADATA};
+use crate::store::sql::past::{Moment, copy};
 use crate::store::sql::query::{Query, Sql, at_most_one, one};
 use crate::store::sql::statements::statements;
 use crate::store::trim;
@@ -77,10 +76,13 @@ pub async fn fork<X: Tx>(tx: &mut X, salt: &[u8; 32], fork: &Fork) -> Decided<((
     if let Some(bound) = exceeded(tx, &bounds, &key.user, revision - head.base_revision, fork.now).await? {
         return Err(Refusal::LimitReached(bound).into());
     }
-    copy_history(tx, &source, fork, head.base_revision, revision).await?;
-    // As with the state, appends to the source go on meanwhile.
+    copy_events(tx, &source, fork, head.base_revision, revision).await?;
+    // Appends to the source go on meanwhile: what holds at the revision may have ended since it was read.
     let moment = Moment { key: &source.key, incarnation: source.head.incarnation, revision, last: i64::MAX };
-    restore::fork(tx, moment, (fork.session.as_str(), fork.incarnation)).await?;
+    let to = (fork.session.as_str(), fork.incarnation);
+    if copy(tx, moment, to).await? {
+        restore::fork(tx, moment, to).await?;
+    }
     let incarnation = fork.incarnation;
     let forked_from = Some((fork.source.session.clone(), revision));
     let change = SessionChange::Created { revision, forked_from };
@@ -146,8 +148,8 @@ async fn insert_fork(
     insert_listed(db, query, &key).await
 }
 
-/// Copies events, spans and the state as of `revision` to the fork of a session that begins at `base`.
-async fn copy_history(db: &mut impl Sql, source: &LockedSession, fork: &Fork, base: i64, revision: i64) -> Result<()> {
+/// Copies events up to `revision` to the fork of a session that begins at `base`.
+async fn copy_events(db: &mut impl Sql, source: &LockedSession, fork: &Fork, base: i64, revision: i64) -> Result<()> {
     let statements = Statements::of(db);
     let copy = |text: &'static str| {
         Query::of(text, &source.key, source.head.incarnation).bind(fork.session.as_str()).bind(fork.incarnation)
@@ -158,15 +160,12 @@ async fn copy_history(db: &mut impl Sql, source: &LockedSession, fork: &Fork, ba
         db.execute(copy(&statements.copy_events).bind(after).bind(last)).await?;
         after = last;
     }
-    db.execute(copy(&statements.copy_spans).bind(revision)).await?;
     if base > 0 {
         // Some of the copies may not be empty yet.
         let key = SessionKey { user: source.key.user.clone(), session: fork.session.clone() };
         trim::note_trim(db, &key, fork.incarnation, 0).await?;
     }
-    // Appends to the source go on meanwhile: what holds at the revision may have ended since it was read.
-    let path = history::path(revision, i64::MAX);
-    db.execute(copy(&statements.copy_state).bind(revision).bind(path)).await.map(drop)
+    Ok(())
 }
 
 statements! { words,
@@ -201,19 +200,6 @@ statements! { words,
          select app_name, user_id, $5, $6, {0}, case when redaction < 0 then redaction end \
          from events where {OF_INCARNATION} and sequence > $7 and sequence <= $8",
         *EVENT_NAMES
-    ),
-    /// Copies what no longer held at revision `$7`.
-    copy_spans: format!(
-        "insert into session_spans (app_name, user_id, session_id, incarnation, {SPAN}) \
-         select app_name, user_id, $5, $6, {SPAN} from session_spans where {OF_INCARNATION} and valid_to <= $7"
-    ),
-    /// The state of a session as it was at revision `$7`, written as that of its fork; `$8` are the nodes of the path to it.
-    copy_state: format!(
-        "insert into session_state (app_name, user_id, session_id, incarnation, {STATE}) \
-         select app_name, user_id, $5, $6, {STATE} from session_state where {OF_INCARNATION} and revision <= $7 \
-         union all select t.app_name, t.user_id, $5, $6, t.key, t.value, t.valid_from from {} \
-         where t.valid_from <= $7 and t.valid_to > $7",
-        (words.filed)("session_spans", OF_INCARNATION, "$8")
     ),
     /// What the events of a session up to `$4` cost that are not trimmed, see `domain::event::cost`.
     log_cost: "select coalesce(sum(case when octet_length(e.body) > 16384 then (octet_length(e.body) + 16383) / 16384 else 1 end), 0) \

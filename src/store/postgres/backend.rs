@@ -10,7 +10,6 @@ use super::connect::{self, Server, durable};
 use super::distributed::{self, distributed, half_distributed, is_sent, tables};
 use super::migrate::Migration;
 use super::ours::{self, Ours};
-use super::read::Unfinished;
 use super::tx::PgTx;
 use super::words::clock;
 use crate::domain::query::{SessionQuery, StateFilter};
@@ -57,7 +56,6 @@ pub struct Postgres {
     begin_write: [String; 2],
     /// Of [`Durable::Later`].
     begin_early: [String; 2],
-    unfinished: Arc<Unfinished>,
     /// As it was at the last check.
     standby: Mutex<Option<Standby>>,
 }
@@ -121,8 +119,17 @@ impl Postgres {
         };
         let server = Arc::new(Server::new(with_settings, kept));
         let pool = Pool::new(server.clone(), limits.connections, limits.acquire);
-        let (unfinished, standby) = Default::default();
-        Ok(Self { pool, server, connect, options, limits, begin_read, begin_write, begin_early, unfinished, standby })
+        Ok(Self {
+            pool,
+            server,
+            connect,
+            options,
+            limits,
+            begin_read,
+            begin_write,
+            begin_early,
+            standby: Default::default(),
+        })
     }
 
     fn migration(&self) -> Migration<'_> {
@@ -153,7 +160,7 @@ impl Postgres {
             }
             None => {}
         }
-        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer, self.unfinished.clone());
+        let mut tx = PgTx::new(conn, timeline, !self.options.pgbouncer);
         (tx.shape, tx.feeds, tx.in_transaction) = (self.shape(), self.feeds(), begin.is_some());
         Ok(tx)
     }

@@ -1,12 +1,9 @@
 //! PostgreSQL: sessions with their merged states and the ranges of their events, many in one statement.
 //!
-//! A statement is quick or careful. The quick one leaves out what is seldom needed: it neither bounds the bytes of a small page
-//! nor writes keys as JSON. Its rows show whether that was enough ([`ReadRow::view`]); for what is [`Unfinished`], the careful one
-//! follows.
+//! A page of few events is read without adding up their sizes, but for large ones. If one was left out, which its row shows, the same
+//! is asked as a [page](Events::Page).
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::QueryAs;
@@ -14,7 +11,6 @@ use sqlx::{AssertSqlSafe, Decode, FromRow, Postgres, Row as _, Type};
 
 use super::words::{clock, pinned};
 use crate::domain::event::StoredEvent;
-use crate::domain::json::push_string;
 use crate::domain::query::{EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::scope;
 use crate::domain::time::Micros;
@@ -23,16 +19,12 @@ use crate::store::sql::columns::HEAD_COLUMNS;
 use crate::store::sql::rows::HeadRow;
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 
-/// How many events a page may have to be read whole and measured afterwards.
+/// How many events a page may have to be read without adding up sizes.
 const FEW: i64 = 64;
-
-/// What separates the entries of a state, and in each the value from its key. JSON text has neither; a key may have both.
-const ENTRY: char = '\u{1e}';
-const KEY: char = '\u{1f}';
 
 /// Which events a statement reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Events {
+pub enum Events {
     None,
     /// A page of up to [`FEW`] rows, without the bodies of those that are larger than an equal share of the page.
     Few,
@@ -61,19 +53,17 @@ struct Form {
     /// One query, whose values are parameters of their own; else arrays.
     one: bool,
     events: Events,
-    quick: bool,
 }
 
 impl Form {
     /// By their [`Form::place`].
     fn all() -> impl Iterator<Item = Self> {
-        let events = [Events::None, Events::Few, Events::Page];
-        let forms = move |one| events.map(|events| [false, true].map(|quick| Self { one, events, quick }));
-        [false, true].into_iter().flat_map(forms).flatten()
+        let forms = |one| [Events::None, Events::Few, Events::Page].map(|events| Self { one, events });
+        [false, true].into_iter().flat_map(forms)
     }
 
     fn place(self) -> usize {
-        (usize::from(self.one) * 3 + self.events as usize) * 2 + usize::from(self.quick)
+        usize::from(self.one) * 3 + self.events as usize
     }
 
     /// The statement, `$1` being the app. With `wanted`, only the keys of a parameter: of app, user and session.
@@ -88,14 +78,10 @@ impl Form {
         let states = SHOWN_STATES.iter().zip(wanted).map(|(shown, wanted)| {
             let ShownState { table, of_session, .. } = shown;
             let wanted = wanted.map(|place| format!(" and t.key = any(${place})")).unwrap_or_default();
-            let (member, state) = if self.quick {
-                ("t.value || e'\\x1f' || t.key".to_owned(), "count(*) || e'\\x1e' || string_agg(member, e'\\x1e')")
-            } else {
-                (format!("to_json({})::text || ':' || t.value", shown.key()), "string_agg(member, ',')")
-            };
             format!(
-                ", (select {state} from (select {member} as member from {table} t where {of_session}{wanted} order by t.key) \
-                 as members) as {table}"
+                ", (select string_agg(member, ',') from (select to_json({})::text || ':' || t.value as member \
+                 from {table} t where {of_session}{wanted} order by t.key) as members) as {table}",
+                shown.key()
             )
         });
         let columns = HEAD_COLUMNS.to_owned() + &states.collect::<String>();
@@ -151,66 +137,15 @@ impl Form {
 /// The statements that read whole states, by [`Form::place`].
 static WHOLE: LazyLock<Vec<String>> = LazyLock::new(|| Form::all().map(|form| form.text([None; 3])).collect());
 
-/// How many of the next reads ask the careful statement at once, after one that the quick one did not finish.
-const CAREFUL: u32 = 32;
-
-/// How many kinds of reads are remembered.
-const REMEMBERED: usize = 4096;
-
-/// The reads that the quick statement did not finish lately, by session and number of events: as a rule it would not finish
-/// the next ones either.
-#[derive(Default)]
-pub struct Unfinished {
-    /// For each, how many of its next reads ask the careful statement at once.
-    left: Mutex<HashMap<u64, u32>>,
-}
-
-impl Unfinished {
-    /// The quick statement did not finish this.
-    pub fn note(&self, query: &SessionQuery) {
-        let mut left = self.left();
-        if left.len() >= REMEMBERED {
-            left.clear();
-        }
-        left.insert(kind(query), CAREFUL);
-    }
-
-    /// Whether the careful statement is to be asked at once; counts it as asked.
-    pub fn take(&self, query: &SessionQuery) -> bool {
-        let mut left = self.left();
-        if left.is_empty() {
-            return false;
-        }
-        let kind = kind(query);
-        let Some(reads) = left.get_mut(&kind) else { return false };
-        *reads -= 1;
-        if *reads == 0 {
-            left.remove(&kind);
-        }
-        true
-    }
-
-    fn left(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A number for the session and how many events are asked for. If two share one, some reads are careful without need.
-fn kind(query: &SessionQuery) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (&query.key, query.events.as_ref().map(rows)).hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The statement for [plain](SessionQuery::is_plain) queries of one app. Several queries must each ask for the whole state.
+/// The statement for [plain](SessionQuery::is_plain) queries of one app, that reads at least these events; `None` if there are no queries.
+/// Several queries must each ask for the whole state.
 pub fn read_statement<'q>(
     queries: &[&'q SessionQuery],
-    quick: bool,
+    least: Events,
 ) -> Option<QueryAs<'q, Postgres, ReadRow, PgArguments>> {
     let first = *queries.first()?;
-    let events = queries.iter().map(|query| Events::of(query)).max()?;
-    let events = if events == Events::Few && !quick { Events::Page } else { events };
-    let form = Form { one: queries.len() == 1, events, quick };
+    let events = queries.iter().map(|query| Events::of(query)).max()?.max(least);
+    let form = Form { one: queries.len() == 1, events };
     let filter = first.state.as_ref().filter(|filter| form.one && !filter.is_whole());
     let filters =
         filter.map_or([None; 3], |StateFilter { app, user, session }| [app, user, session].map(Option::as_ref));
@@ -307,24 +242,18 @@ impl ReadRow {
         usize::try_from(self.n - 1).unwrap_or(0)
     }
 
-    /// The answer to its query, or that the careful statement has to find it.
+    /// The answer to its query, or that a page has to be asked for.
     ///
     /// # Errors
     /// Stored ids that break the rules: something else wrote them.
-    pub fn view(self, query: &SessionQuery, quick: bool) -> Result<Read, StoreError> {
+    pub fn view(self, query: &SessionQuery) -> Result<Read, StoreError> {
         let Self { head, app_state, user_state, session_state, first, commit_times, sizes, bodies, .. } = self;
         let (commit_times, sizes) = (commit_times.unwrap_or_default(), sizes.unwrap_or_default());
         let mut rest = bodies.as_deref().unwrap_or_default();
         if rest.len() as i64 != sizes.iter().map(|size| i64::from(*size)).sum::<i64>() {
             return Ok(Read::Unfinished);
         }
-        let parts = [app_state, user_state, session_state];
-        let state = if quick {
-            let Some(state) = merged(&parts) else { return Ok(Read::Unfinished) };
-            state
-        } else {
-            scope::join(parts.iter().map(Option::as_deref))
-        };
+        let state = scope::join([app_state, user_state, session_state].iter().map(Option::as_deref));
         let events = (first.unwrap_or(0)..)
             .zip(commit_times.into_iter().zip(sizes))
             .map(|(sequence, (commit_time, size))| {
@@ -340,116 +269,28 @@ impl ReadRow {
 /// What a row comes to.
 pub enum Read {
     Done(Option<SessionView>),
+    /// It lacks a large body.
     Unfinished,
-}
-
-/// The merged state of the scopes' entries; `None` if a key has what separates entries.
-fn merged(parts: &[Option<String>; 3]) -> Option<String> {
-    let mut out = String::with_capacity(2 + parts.iter().flatten().map(|part| part.len() + 64).sum::<usize>());
-    out.push('{');
-    let mut name = String::new();
-    for (shown, part) in SHOWN_STATES.iter().zip(parts) {
-        let Some((count, entries)) = part.as_deref().and_then(|part| part.split_once(ENTRY)) else { continue };
-        let mut found = 0;
-        for entry in entries.split(ENTRY) {
-            let (value, key) = entry.split_once(KEY)?;
-            if out.len() > 1 {
-                out.push(',');
-            }
-            name.clear();
-            name.push_str(shown.scope.prefix());
-            name.push_str(key);
-            push_string(&mut out, &name);
-            out.push(':');
-            out.push_str(value);
-            found += 1;
-        }
-        if count.parse::<usize>() != Ok(found) {
-            return None;
-        }
-    }
-    out.push('}');
-    Some(out)
 }
 
 /// The statements, with names.
 #[cfg(test)]
 pub fn composed() -> impl Iterator<Item = (String, String)> {
-    let is_sent = |form: &Form| form.quick || form.events != Events::Few;
     let named = |form: Form| {
         let many = if form.one { "read_session" } else { "read_sessions" };
         let events = ["_state", "", "_page"].get(form.events as usize).unwrap_or(&"");
-        let careful = if form.quick { "" } else { "_carefully" };
-        (format!("{many}{events}{careful}"), form.text([None; 3]))
+        (format!("{many}{events}"), form.text([None; 3]))
     };
-    let keys = Form { one: true, events: Events::None, quick: true }.text([Some(10), Some(11), Some(12)]);
-    Form::all().filter(is_sent).map(named).chain([("read_session_keys".to_owned(), keys)])
+    let keys = Form { one: true, events: Events::None }.text([Some(10), Some(11), Some(12)]);
+    Form::all().map(named).chain([("read_session_keys".to_owned(), keys)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
-    use crate::domain::query::ANY_TIME;
-    use crate::domain::scope::join;
-    use proptest::prelude::*;
 
     #[test]
     fn a_form_is_at_its_place() {
         assert!(Form::all().enumerate().all(|(n, form)| form.place() == n));
-    }
-
-    #[test]
-    fn what_was_not_finished_is_read_carefully_for_a_while() {
-        let query = |session: &str, last| {
-            let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
-            SessionQuery {
-                key: SessionKey { user, session: SessionId::parse(session).unwrap() },
-                now: ANY_TIME,
-                incarnation: None,
-                timeline: None,
-                state: Some(StateFilter::default()),
-                events: Some(EventQuery { last: Some(last), ..EventQuery::all() }),
-            }
-        };
-        let unfinished = Unfinished::default();
-        assert!(!unfinished.take(&query("s", 10)));
-        unfinished.note(&query("s", 10));
-        for other in [query("s", 5), query("t", 10)] {
-            assert!(!unfinished.take(&other));
-        }
-        assert!((0..CAREFUL).all(|_| unfinished.take(&query("s", 10))));
-        assert!(!unfinished.take(&query("s", 10)), "and then the quick one is tried again");
-        (0..2 * REMEMBERED).for_each(|n| unfinished.note(&query(&n.to_string(), 10)));
-        assert!(unfinished.left().len() <= REMEMBERED);
-    }
-
-    /// The text that the quick statement makes of the members of a scope.
-    fn entries(members: &[(String, String)]) -> Option<String> {
-        let entries: Vec<String> = members.iter().map(|(key, value)| format!("{value}{KEY}{key}")).collect();
-        (!members.is_empty()).then(|| format!("{}{ENTRY}{}", members.len(), entries.join("\u{1e}")))
-    }
-
-    proptest! {
-        /// What comes of entries is what PostgreSQL would have written, or nothing: of keys that look like entries.
-        #[test]
-        fn entries_are_members_or_are_refused(
-            scopes in prop::array::uniform3(prop::collection::vec(("[a\u{1e}\u{1f}\"\\\\0-9é]{0,6}", "[0-9]{1,3}|\"[a-z]{0,3}\""), 0..4))
-        ) {
-            let members = scopes.iter().zip(&SHOWN_STATES).map(|(members, shown)| {
-                let prefix = shown.scope.prefix();
-                let member = |(key, value): &(String, String)| {
-                    let mut out = String::new();
-                    push_string(&mut out, &format!("{prefix}{key}"));
-                    format!("{out}:{value}")
-                };
-                members.iter().map(member).collect::<Vec<_>>().join(",")
-            });
-            let members: Vec<String> = members.collect();
-            let parts = [0, 1, 2].map(|n| entries(&scopes[n]));
-            let is_refused = scopes.iter().flatten().any(|(key, _)| key.contains(ENTRY));
-            let expected = (!is_refused).then(|| join(members.iter().map(|part| Some(&**part))));
-            prop_assert_eq!(merged(&parts), expected);
-        }
     }
 }

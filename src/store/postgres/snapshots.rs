@@ -1,7 +1,5 @@
 //! PostgreSQL: snapshots for `sessiond verify`, also of a standby.
 
-use std::sync::Arc;
-
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::time::Instant;
@@ -55,7 +53,7 @@ impl Snapshots {
     pub async fn begin(&self) -> Result<PgTx> {
         let mut conn = self.pool.acquire().await?;
         sqlx::raw_sql(AssertSqlSafe(&*self.begin)).execute(&mut *conn).await?;
-        let mut tx = PgTx::new(conn, Timeline::default(), self.persistent, Arc::default());
+        let mut tx = PgTx::new(conn, Timeline::default(), self.persistent);
         tx.in_transaction = true;
         Ok(tx)
     }

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
 use sqlx::postgres::PgArguments;
 use sqlx::{Arguments as _, PgConnection, Row as _};
 
 use super::ours::{Ours, look};
-use super::read::{Read, Unfinished, read_statement};
+use super::read::{Events, Read, read_statement};
 use super::statements::{
     CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USERS, HOLD_USERS_ALONE, KEEP_SESSION,
     LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_ALONE, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS,
@@ -50,7 +49,6 @@ pub struct PgTx {
     made_scopes: Vec<ScopeKey>,
     pub(super) in_transaction: bool,
     pub(super) feeds: bool,
-    unfinished: Arc<Unfinished>,
     /// Where it is distributed, the app that this transaction sweeps, and what was found of it that is buried.
     swept: Option<AppName>,
     buried: Vec<Buried>,
@@ -71,12 +69,7 @@ impl PgTx {
     }
 
     /// Of a server, without BEGIN and without the change feed.
-    pub(super) fn new(
-        conn: Lease<PgConnection>,
-        timeline: Timeline,
-        persistent: bool,
-        unfinished: Arc<Unfinished>,
-    ) -> Self {
+    pub(super) fn new(conn: Lease<PgConnection>, timeline: Timeline, persistent: bool) -> Self {
         Self {
             conn,
             timeline,
@@ -85,7 +78,6 @@ impl PgTx {
             made_scopes: Vec::new(),
             in_transaction: false,
             feeds: false,
-            unfinished,
             swept: None,
             buried: Vec::new(),
         }
@@ -109,30 +101,6 @@ impl PgTx {
 
     pub(super) async fn is_so(&mut self, question: &'static str) -> Result<bool> {
         Ok(sqlx::query_scalar(question).persistent(self.persistent).fetch_one(&mut *self.conn).await?)
-    }
-
-    /// Asks the quick or the careful statement, and puts the views at their places; returns the queries that it did not finish.
-    async fn read<'q>(
-        &mut self,
-        queries: &[(usize, &'q SessionQuery)],
-        quick: bool,
-        views: &mut [Option<SessionView>],
-    ) -> Result<Vec<(usize, &'q SessionQuery)>> {
-        let asked: Vec<&SessionQuery> = queries.iter().map(|(_, query)| *query).collect();
-        let Some(statement) = read_statement(&asked, quick) else { return Ok(Vec::new()) };
-        let mut unfinished = Vec::new();
-        for row in statement.persistent(self.persistent).fetch_all(&mut *self.conn).await? {
-            let Some(&(place, query)) = queries.get(row.place()) else { continue };
-            match row.view(query, quick)? {
-                Read::Done(read) => {
-                    if let Some(view) = views.get_mut(place) {
-                        *view = read;
-                    }
-                }
-                Read::Unfinished => unfinished.push((place, query)),
-            }
-        }
-        Ok(unfinished)
     }
 
     /// Writes what a batch changes in one app, unless a head has changed; `feeds`: and tells the change feed.
@@ -232,12 +200,22 @@ impl Tx for PgTx {
         for (query, shown) in queries.iter().zip(&mut views).filter(|(query, _)| !query.is_plain()) {
             *shown = view::in_parts(self, query, pinned(query.now)).await?;
         }
-        let places = queries.iter().copied().enumerate().filter(|(_, query)| query.is_plain());
-        let (mut careful, quick): (Vec<_>, Vec<_>) = places.partition(|(_, query)| self.unfinished.take(query));
-        let unfinished = self.read(&quick, true, &mut views).await?;
-        unfinished.iter().for_each(|(_, query)| self.unfinished.note(query));
-        careful.extend(unfinished);
-        self.read(&careful, false, &mut views).await?;
+        let (mut places, mut asked): (Vec<usize>, Vec<&SessionQuery>) =
+            queries.iter().copied().enumerate().filter(|(_, query)| query.is_plain()).unzip();
+        let mut least = Events::None;
+        while let Some(statement) = read_statement(&asked, least) {
+            let mut unfinished = Vec::new();
+            for row in statement.persistent(self.persistent).fetch_all(&mut *self.conn).await? {
+                let n = row.place();
+                let (Some(query), Some(place)) = (asked.get(n), places.get(n)) else { continue };
+                match (row.view(query)?, views.get_mut(*place)) {
+                    (Read::Done(read), Some(view)) => *view = read,
+                    _ => unfinished.push((*place, *query)),
+                }
+            }
+            (places, asked) = unfinished.into_iter().unzip();
+            least = Events::Page;
+        }
         Ok(views)
     }
 

@@ -26,7 +26,7 @@ use crate::domain::writes::{EventRef, EventWrite, ScopeUpdate, StateWrite, State
 use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::shape::Shape;
-use crate::store::sql::columns::{EVENT, HEAD_COLUMNS, Part, SESSION_COLUMNS};
+use crate::store::sql::columns::{EVENT, EventValue, HEAD_COLUMNS, SESSION_COLUMNS};
 use crate::store::sql::query::row;
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::words::ttl_correction;
@@ -123,10 +123,10 @@ fn call_for_one<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> Op
     }
     for (_, part) in EVENT.iter().filter(|(name, _)| !["sequence", "commit_time"].contains(name)) {
         query = match part {
-            Part::Number(of) => query.bind(of(event)),
-            Part::Text(of) => query.bind(of(event)),
-            Part::Shared(of) => query.bind(&**of(event)),
-            Part::Bytes(of) => query.bind(of(event)),
+            EventValue::Number(of) => query.bind(of(event)),
+            EventValue::Text(of) => query.bind(of(event)),
+            EventValue::Shared(of) => query.bind(&**of(event)),
+            EventValue::Bytes(of) => query.bind(of(event)),
         };
     }
     let query = bind_changes(query, &writes.session_state.rows, |(session, ..)| session.app() == app, |(.., key)| key);
@@ -200,10 +200,10 @@ fn call_for_batch<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> 
     for (_, part) in EVENT.iter().filter(|(name, _)| *name != "commit_time") {
         let rows = rows.iter();
         query = match part {
-            Part::Number(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
-            Part::Text(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
-            Part::Shared(of) => query.bind(rows.map(|row| &**of(row)).collect::<Vec<_>>()),
-            Part::Bytes(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
+            EventValue::Number(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
+            EventValue::Text(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
+            EventValue::Shared(of) => query.bind(rows.map(|row| &**of(row)).collect::<Vec<_>>()),
+            EventValue::Bytes(of) => query.bind(rows.map(|row| of(row)).collect::<Vec<_>>()),
         };
     }
 

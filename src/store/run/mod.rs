@@ -245,8 +245,8 @@ impl<'r, B: Backend> Call<'r, B> {
 
     async fn write_as<T>(&self, durable: Durable, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<T> {
         match self.try_write_as(durable, work).await? {
-            Written::Surely(written) => Ok(written),
-            Written::Perhaps(_, error) => Err(error),
+            Attempt::Committed(written) => Ok(written),
+            Attempt::Unknown(_, error) => Err(error),
         }
     }
 
@@ -289,7 +289,7 @@ impl<'r, B: Backend> Call<'r, B> {
     ///
     /// # Errors
     /// As of [`Call::write`]; nothing has happened.
-    pub async fn try_write<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<Written<T>> {
+    pub async fn try_write<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<Attempt<T>> {
         self.try_write_as(Durable::AtOnce, work).await
     }
 
@@ -297,15 +297,15 @@ impl<'r, B: Backend> Call<'r, B> {
         &self,
         durable: Durable,
         work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>,
-    ) -> Result<Written<T>> {
+    ) -> Result<Attempt<T>> {
         let _place = self.place().await?;
         let begun = self.begin(self.runner.backend.write(durable)).await;
         let mut tx = begun.inspect_err(|error| self.runner.note_failure(error))?;
         let done = within(self.deadline, work(&mut tx)).await;
         match done.inspect_err(|error| self.runner.note_failure(error)) {
             Ok((written, end)) => match self.end(tx, end).await {
-                Ok(()) => Ok(Written::Surely(written)),
-                Err(error) if error.unclear => Ok(Written::Perhaps(written, error)),
+                Ok(()) => Ok(Attempt::Committed(written)),
+                Err(error) if error.unclear => Ok(Attempt::Unknown(written, error)),
                 Err(error) => Err(error),
             },
             Err(error) => Err(failed(tx, error, self.deadline).await),
@@ -370,11 +370,11 @@ impl<'r, B: Backend> Call<'r, B> {
 }
 
 /// What a transaction made.
-pub enum Written<T> {
+pub enum Attempt<T> {
     /// It was committed, or there was nothing to commit.
-    Surely(T),
+    Committed(T),
     /// Whether it was committed is unknown.
-    Perhaps(T, StoreError),
+    Unknown(T, StoreError),
 }
 
 /// What one statement will write and commit, and the reads before it. Dropping it closes its connection; [`AtOnce::end`] keeps it

@@ -8,6 +8,7 @@ use crate::store::error::StoreError;
 use crate::store::sessions::sources::note_removed;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::makers::{self, Events};
+use crate::store::sql::past::STATE;
 use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::statements::statements;
 
@@ -76,19 +77,7 @@ statements! { _words,
          order by sequence desc limit 1"
     ),
     purge_events: format!("delete from events where {OF_INCARNATION} and sequence <= $5"),
-    purge_state: purge_text("session_state", "key"),
-    purge_spans: purge_text("session_spans", "node, key"),
+    purge_state: STATE.purge_state(),
+    purge_spans: STATE.purge_spans(),
     forget_buried: format!("delete from buried_sessions where {OF_INCARNATION}"),
-}
-
-/// Removes up to `$5` rows of a buried incarnation: those up to the last key of a page. A planner without statistics would
-/// look through the page once more for each row, if it were a list of keys.
-fn purge_text(table: &str, key: &str) -> String {
-    let row = if key.contains(',') { format!("({key})") } else { key.to_owned() };
-    let backwards: Vec<String> = key.split(", ").map(|column| format!("{column} desc")).collect();
-    format!(
-        "delete from {table} where {OF_INCARNATION} and {row} <= (select {key} from (select {key} from {table} \
-         where {OF_INCARNATION} order by {key} limit 0 + $5) as page order by {} limit 1)",
-        backwards.join(", ")
-    )
 }

@@ -25,7 +25,7 @@ use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
 use crate::store::blocked::admit;
 use crate::store::error::{Decided, Failure, StoreError, corrupt};
 use crate::store::load::values;
-use crate::store::run::{Call, End, Written, apply};
+use crate::store::run::{Attempt, Call, End, apply};
 use crate::store::sessions::bounds;
 use crate::store::sessions::bury::bury;
 use crate::store::sessions::read::{not_there, on_timeline, view, written};
@@ -53,9 +53,9 @@ pub async fn batch<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Ar
     let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
     let new = |made: Option<SessionView>| made.map(|view| (Made::New, view));
     match call.try_write(async |tx| create_together(tx, salt, &creations).await).await {
-        Ok(Written::Surely(made)) => Ok(made.into_iter().map(|made| Ok(new(made))).collect()),
+        Ok(Attempt::Committed(made)) => Ok(made.into_iter().map(|made| Ok(new(made))).collect()),
         // Of what it did not create, nothing can have been committed.
-        Ok(Written::Perhaps(made, error)) => {
+        Ok(Attempt::Unknown(made, error)) => {
             Ok(made.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share().into()))).collect())
         }
         Err(error) if error.is_transient() => Err(error),

@@ -11,7 +11,7 @@ use crate::domain::scope::Scope;
 use crate::domain::writes::EventWrite;
 
 /// The value of a column of an event.
-pub enum Part {
+pub enum EventValue {
     Number(fn(&EventWrite<'_>) -> Option<i64>),
     Text(for<'e> fn(&'e EventWrite<'_>) -> Option<Cow<'e, str>>),
     /// A text that may be large: it is not copied.
@@ -20,19 +20,19 @@ pub enum Part {
 }
 
 /// The columns of an event beside the key of its session, in the order in which both databases bind them.
-pub const EVENT: [(&str, Part); 12] = [
-    ("sequence", Part::Number(|row| Some(row.sequence))),
-    ("id", Part::Text(|row| Some(row.event.id.as_str().into()))),
-    ("event_time", Part::Number(|row| Some(row.event.timestamp.micros.0))),
-    ("commit_time", Part::Number(|row| Some(row.commit_time.0))),
-    ("author", Part::Text(|row| Some(filter_text(&row.event.author)))),
-    ("invocation_id", Part::Text(|row| Some(filter_text(&row.event.invocation_id)))),
-    ("branch", Part::Text(|row| row.event.branch.as_deref().map(filter_text))),
-    ("user_revision", Part::Number(|row| read(row.user_revision))),
-    ("app_revision", Part::Number(|row| read(row.app_revision))),
-    ("effect", Part::Number(|row| row.effect)),
-    ("digest", Part::Bytes(|row| &row.event.digest)),
-    ("body", Part::Shared(|row| &row.body)),
+pub const EVENT: [(&str, EventValue); 12] = [
+    ("sequence", EventValue::Number(|row| Some(row.sequence))),
+    ("id", EventValue::Text(|row| Some(row.event.id.as_str().into()))),
+    ("event_time", EventValue::Number(|row| Some(row.event.timestamp.micros.0))),
+    ("commit_time", EventValue::Number(|row| Some(row.commit_time.0))),
+    ("author", EventValue::Text(|row| Some(filter_text(&row.event.author)))),
+    ("invocation_id", EventValue::Text(|row| Some(filter_text(&row.event.invocation_id)))),
+    ("branch", EventValue::Text(|row| row.event.branch.as_deref().map(filter_text))),
+    ("user_revision", EventValue::Number(|row| read(row.user_revision))),
+    ("app_revision", EventValue::Number(|row| read(row.app_revision))),
+    ("effect", EventValue::Number(|row| row.effect)),
+    ("digest", EventValue::Bytes(|row| &row.event.digest)),
+    ("body", EventValue::Shared(|row| &row.body)),
 ];
 
 fn read(revision: i64) -> Option<i64> {
@@ -41,12 +41,6 @@ fn read(revision: i64) -> Option<i64> {
 
 /// The names of [`EVENT`].
 pub static EVENT_NAMES: LazyLock<String> = LazyLock::new(|| EVENT.map(|(name, _)| name).join(", "));
-
-/// The columns of a row of state beside its owner.
-pub const STATE: &str = "key, value, revision";
-
-/// The columns of a span of session state beside the key of its session.
-pub const SPAN: &str = "node, key, valid_from, valid_to, value";
 
 /// The metadata that a client gives a session, and may change.
 pub const SESSION_METADATA: &str = "display_name, labels, expire_time";

@@ -1,7 +1,7 @@
 //! Pages of state in byte order of keys.
 
 use super::query::{Query, Sql, row};
-use crate::domain::state_range::{PageLimit, Part};
+use crate::domain::state_range::{KeyPage, PageLimit};
 use crate::store::error::StoreError;
 
 /// A page of rows `key`, `value`: in byte order of keys, up to a bound number of rows and of bytes, the first row in any case.
@@ -21,13 +21,13 @@ pub fn in_range(key: &str, begin: &str, end: &str) -> String {
 }
 
 /// The rows of a statement of [`page_of_keys`], which lacks its limits yet.
-pub async fn part(db: &mut impl Sql, query: Query<'_>, limit: PageLimit) -> Result<Part, StoreError> {
+pub async fn part(db: &mut impl Sql, query: Query<'_>, limit: PageLimit) -> Result<KeyPage, StoreError> {
     let number = |limit: usize| i64::try_from(limit).unwrap_or(i64::MAX);
     let rows: Vec<KeyRow> =
         db.fetch(query.bind(number(limit.rows).saturating_add(1)).bind(number(limit.bytes))).await?;
     let total = rows.first().map_or(0, |row| row.total);
     let more = (rows.len() as i64) < total;
-    Ok(Part { entries: rows.into_iter().map(|row| (row.key, row.value)).collect(), more }.cut(limit))
+    Ok(KeyPage { entries: rows.into_iter().map(|row| (row.key, row.value)).collect(), more }.cut(limit))
 }
 
 row! {

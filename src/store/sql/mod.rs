@@ -6,7 +6,7 @@
 //! - [`filter`]: texts of the columns that filters compare
 //! - [`columns`]: the columns of the tables, each named once; [`insert`]: insertions of many rows; [`keys`]: pages of keys
 //! - [`scope`]: the tables of app and user state; [`shared`]: their statements; [`makers`]: who made the changes in them
-//! - [`rows`]: the rows that both databases read; [`heads`]: those that an append is decided on
+//! - [`past`]: what a session has and had; [`rows`]: the rows that both databases read; [`heads`]: those that an append is decided on
 //! - [`view`]: a session by several statements
 
 pub mod columns;
@@ -16,6 +16,7 @@ pub mod heads;
 pub mod insert;
 pub mod keys;
 pub mod makers;
+pub mod past;
 pub mod query;
 pub mod rows;
 pub mod scope;

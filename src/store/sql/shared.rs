@@ -4,7 +4,7 @@ use crate::domain::ids::{IdempotencyKey, ScopeKey};
 use crate::domain::query::ScopeView;
 use crate::domain::request_key::RequestKey;
 use crate::domain::scope::join;
-use crate::domain::state_range::{PageLimit, Part};
+use crate::domain::state_range::{KeyPage, PageLimit};
 use crate::domain::time::Micros;
 use crate::store::error::StoreError;
 use crate::store::sql::keys::{self, in_range, page_of_keys};
@@ -25,7 +25,7 @@ pub async fn range(
     scope: &ScopeKey,
     (begin, end): &(String, String),
     limit: PageLimit,
-) -> Result<Part> {
+) -> Result<KeyPage> {
     let query = Query::new(&ScopeStatements::of(db, scope).range).owner(scope).bind(begin).bind(end);
     keys::part(db, query, limit).await
 }

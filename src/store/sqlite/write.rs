@@ -15,7 +15,7 @@ use crate::domain::writes::{
     ChangeRow, EventRef, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
 };
 use crate::store::backend::SessionInsert;
-use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, Part, SESSION_COLUMNS, StateTables};
+use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, EventValue, SESSION_COLUMNS, StateTables};
 
 pub const EXPIRED: &str = "select app_name, user_id, id as session_id, incarnation from sessions \
      where expire_time <= $1 limit 0 + $2";
@@ -52,10 +52,10 @@ impl Columns for EventWrite<'_> {
         (self.key, self.incarnation).add_to(values);
         for (_, part) in EVENT {
             match part {
-                Part::Number(of) => values.add(of(self)),
-                Part::Text(of) => values.add(of(self)),
-                Part::Shared(of) => values.add(Arc::clone(of(self))),
-                Part::Bytes(of) => values.add(of(self)),
+                EventValue::Number(of) => values.add(of(self)),
+                EventValue::Text(of) => values.add(of(self)),
+                EventValue::Shared(of) => values.add(Arc::clone(of(self))),
+                EventValue::Bytes(of) => values.add(of(self)),
             }
         }
     }

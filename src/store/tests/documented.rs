@@ -88,6 +88,7 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         past::key::Statements::named(words),
         past::key::ScopeStatements::named(words),
         sql::makers::ScopeStatements::named(words),
+        sql::past::Statements::named(words),
         trim::Statements::named(words),
         redact::Statements::named(words),
         redact::ScopeStatements::named(words),

@@ -18,7 +18,7 @@ use crate::store::run::End;
 use crate::store::sessions::bury;
 use crate::store::sessions::create::{InTheWay, in_the_way, insert_listed};
 use crate::store::sessions::sources::note_imported;
-use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, LOST, OF_INCARNATION, OWNER, Part, SESSION_METADATA};
+use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, EventValue, LOST, OF_INCARNATION, OWNER, SESSION_METADATA};
 use crate::store::sql::insert::{CHUNK, rows_of};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one};
 use crate::store::sql::rows::IncarnationRow;
@@ -150,10 +150,10 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
             };
             for (_, part) in &EVENT {
                 values.push(match part {
-                    Part::Number(of) => of(&write).into(),
-                    Part::Text(of) => Value::Text(of(&write).map(|text| text.into_owned().into())),
-                    Part::Shared(_) => (&*row.event.body).into(),
-                    Part::Bytes(_) => row.event.digest.as_slice().into(),
+                    EventValue::Number(of) => of(&write).into(),
+                    EventValue::Text(of) => Value::Text(of(&write).map(|text| text.into_owned().into())),
+                    EventValue::Shared(_) => (&*row.event.body).into(),
+                    EventValue::Bytes(_) => row.event.digest.as_slice().into(),
                 });
             }
         });

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sessiond::domain::Limits;
 use sessiond::domain::access::Grant;
 use sessiond::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
-use sessiond::domain::transfer::{LinesDigest, Source, hex};
+use sessiond::domain::transfer::{ExportSource, LinesDigest, hex};
 use sessiond::metrics::Metrics;
 use sessiond::service::{Error, Export, ImportOptions, Service, SystemClock};
 use sessiond::store::limits::{PostgresOptions, StoreLimits};
@@ -699,7 +699,7 @@ on_both_databases! {
             lines
         };
 
-        let mut export = service.export(Source::Session(key.clone()), None);
+        let mut export = service.export(ExportSource::Session(key.clone()), None);
         let mut lines = next(&mut export).await.expect("lines").expect("the first");
         assert_eq!(next(&mut export).await.expect("lines").as_deref(), Some(""));
         server.post(format!("{ONE}/trim")).json(r#"{"keepLast":1100}"#).await.expect(200);
@@ -707,7 +707,7 @@ on_both_databases! {
         assert!(lines.ends_with("{\"type\":\"end\",\"sessions\":1,\"events\":1100}\n"), "{lines}");
         assert_all(&import(server, "?appName=copy", &lines).await, "created", 1);
 
-        let mut export = service.export(Source::Session(key.clone()), None);
+        let mut export = service.export(ExportSource::Session(key.clone()), None);
         assert_eq!(next(&mut export).await.expect("lines").expect("the first").lines().count(), 1);
         assert_eq!(next(&mut export).await.expect("lines").as_deref(), Some(""));
         server.delete(ONE).await.expect(204);
@@ -718,7 +718,7 @@ on_both_databases! {
         for _ in 0..6 {
             server.append(json!({"content": "x".repeat(1 << 20)})).await;
         }
-        let mut export = service.export(Source::Session(key), None);
+        let mut export = service.export(ExportSource::Session(key), None);
         while !next(&mut export).await.expect("lines").is_some_and(|lines| lines.contains(r#""type":"event""#)) {}
         server.post(format!("{ONE}/trim")).json(r#"{"keepLast":0}"#).await.expect(200);
         assert!(matches!(next(&mut export).await, Err(Error::SessionCut)));

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::ask::{Ask, Write};
 use super::files::{File, Measure, OwnFile, OwnFiles, Sink, TakenFile, stored};
-use super::result::{Fault, ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
+use super::result::{Fault, ImportOptions, ImportResult, Imported, ImportedPart, OnConflict, Unread};
 use super::scope::{Ends, History, SameRange, checked};
 use super::session::SessionReading;
 use crate::domain::Limits;
@@ -327,7 +327,7 @@ impl ImportMachine {
                 }
                 of_session(&session.import)
             }
-            Reading::Nothing => Part::Unread,
+            Reading::Nothing => ImportedPart::Unread,
             Reading::Skipping => return,
         };
         self.report(of, ImportResult::Failed(fault));
@@ -363,13 +363,13 @@ impl ImportMachine {
         self.asks.extend(stored(user, versions).into_iter().map(Ask::Leave));
     }
 
-    fn report(&mut self, of: Part, result: ImportResult) {
+    fn report(&mut self, of: ImportedPart, result: ImportResult) {
         self.results.push(Imported { of, result });
     }
 
     /// The result of sessions whose names are unknown.
     fn unnamed(&mut self, detail: &str) {
-        self.report(Part::Unread, ImportResult::Failed(Fault::invalid(detail)));
+        self.report(ImportedPart::Unread, ImportResult::Failed(Fault::invalid(detail)));
     }
 
     /// The fault of a write that was refused; `None` if the import ends for it.
@@ -475,7 +475,7 @@ impl ImportMachine {
         self.beside = Beside::Scope(user.clone(), None);
         self.know(SameRange::default());
         if let Err(fault) = self.check_grant(&app, user.as_ref()) {
-            self.report(Part::State(user), ImportResult::Failed(fault));
+            self.report(ImportedPart::State(user), ImportResult::Failed(fault));
             return Ok(());
         }
         let since = self.since(&app);
@@ -494,7 +494,7 @@ impl ImportMachine {
             }
             *history = Some(Box::new(History::new(import)));
         }
-        let of = Part::State(user.clone());
+        let of = ImportedPart::State(user.clone());
         match outcome.map_err(|refusal| (refusal == Refusal::OtherState, self.fault_of(refusal))) {
             Err((true, Some(fault))) => self.report(of, ImportResult::Skipped(fault)),
             Err((false, Some(fault))) => self.report(of, ImportResult::Failed(fault)),
@@ -534,7 +534,7 @@ impl ImportMachine {
     fn fail_history(&mut self, fault: Fault) {
         if let Beside::Scope(user, history) = &mut self.beside {
             *history = None;
-            let of = Part::State(user.clone());
+            let of = ImportedPart::State(user.clone());
             self.report(of, ImportResult::Failed(fault));
         }
     }
@@ -675,12 +675,12 @@ impl ImportMachine {
     }
 }
 
-fn of_session(import: &ImportEnd) -> Part {
-    Part::Session(import.begin.user.clone(), import.key.session.to_string())
+fn of_session(import: &ImportEnd) -> ImportedPart {
+    ImportedPart::Session(import.begin.user.clone(), import.key.session.to_string())
 }
 
-fn of_file(import: &ArtifactImport) -> Part {
-    Part::Artifact(import.user.user.clone(), import.name.clone())
+fn of_file(import: &ArtifactImport) -> ImportedPart {
+    ImportedPart::Artifact(import.user.user.clone(), import.name.clone())
 }
 
 /// Artifacts.

@@ -16,4 +16,4 @@ mod tests;
 pub use ask::{Ask, Write};
 pub use files::Measure;
 pub use machine::ImportMachine;
-pub use result::{Fault, ImportOptions, ImportResult, Imported, OnConflict, Part, Unread};
+pub use result::{Fault, ImportOptions, ImportResult, Imported, ImportedPart, OnConflict, Unread};

@@ -34,13 +34,13 @@ pub struct ImportOptions {
 /// The result of one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    pub of: Part,
+    pub of: ImportedPart,
     pub result: ImportResult,
 }
 
 /// A part of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ImportedPart {
     Session(UserId, String),
     /// The state of a user or, without one, of the app. Reported only if it was not imported.
     State(Option<UserId>),
@@ -64,15 +64,17 @@ impl Imported {
     pub fn to_line(&self) -> String {
         let mut line = ObjectText::default();
         match &self.of {
-            Part::Session(_, session) => line.push_str("session", session),
-            Part::State(None) => line.push_str("scope", "app"),
-            Part::State(Some(_)) | Part::Artifact(..) => line.push_str("scope", "user"),
-            Part::Unread => line.push("session", "null"),
+            ImportedPart::Session(_, session) => line.push_str("session", session),
+            ImportedPart::State(None) => line.push_str("scope", "app"),
+            ImportedPart::State(Some(_)) | ImportedPart::Artifact(..) => line.push_str("scope", "user"),
+            ImportedPart::Unread => line.push("session", "null"),
         }
-        if let Part::Session(user, _) | Part::State(Some(user)) | Part::Artifact(user, _) = &self.of {
+        if let ImportedPart::Session(user, _) | ImportedPart::State(Some(user)) | ImportedPart::Artifact(user, _) =
+            &self.of
+        {
             line.push_str("userId", user.as_str());
         }
-        if let Part::Artifact(_, name) = &self.of {
+        if let ImportedPart::Artifact(_, name) = &self.of {
             line.push_str("artifact", name.as_str());
         }
         let (result, why) = match &self.result {

@@ -20,8 +20,8 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{
-    ArtifactImport, DATA_BYTES, Exported, ExportedArtifact, ImportEnd, ImportedRow, LinesDigest, LogRow, Lost,
-    NamedFile, PastChange, PastPage, ScopeHead, ScopeImport, Source, Totals, artifact_line, change_line, data_line,
+    ArtifactImport, DATA_BYTES, ExportSource, Exported, ExportedArtifact, ImportEnd, ImportedRow, LinesDigest, LogRow,
+    Lost, NamedFile, PastChange, PastPage, ScopeHead, ScopeImport, Totals, artifact_line, change_line, data_line,
     end_of_session, first_line, hex, is_object, last_line, row_line, session_line, state_line,
 };
 
@@ -134,7 +134,7 @@ fn session(
     lines.extend_from_slice(files);
     let mut digest = LinesDigest::default();
     lines.iter().for_each(|line| digest.add(line.as_bytes()));
-    lines.push(end_of_session(&Source::App(app("a")), head, state, &Lost::default(), None, digest.finish()));
+    lines.push(end_of_session(&ExportSource::App(app("a")), head, state, &Lost::default(), None, digest.finish()));
     lines
 }
 
@@ -150,7 +150,7 @@ fn totals(lines: &[String]) -> Totals {
 
 /// The lines of an export with these parts.
 fn export_of(parts: Vec<Vec<String>>) -> Vec<String> {
-    let mut lines = vec![first_line(&Source::App(app("a")), Micros(0))];
+    let mut lines = vec![first_line(&ExportSource::App(app("a")), Micros(0))];
     lines.extend(parts.into_iter().flatten());
     lines.push(last_line(totals(&lines)));
     lines
@@ -583,10 +583,10 @@ fn machine(options: ImportOptions) -> ImportMachine {
 /// `PART RESULT`, and for what was not taken the code and the detail.
 fn shown(told: &Imported) -> String {
     let of = match &told.of {
-        Part::Session(user, session) => format!("{}/{session}", user.as_str()),
-        Part::State(user) => format!("state {}", user.as_ref().map_or("app", UserId::as_str)),
-        Part::Artifact(user, name) => format!("{}/{name}", user.as_str()),
-        Part::Unread => "?".to_owned(),
+        ImportedPart::Session(user, session) => format!("{}/{session}", user.as_str()),
+        ImportedPart::State(user) => format!("state {}", user.as_ref().map_or("app", UserId::as_str)),
+        ImportedPart::Artifact(user, name) => format!("{}/{name}", user.as_str()),
+        ImportedPart::Unread => "?".to_owned(),
     };
     match &told.result {
         ImportResult::Created => format!("{of} created"),

@@ -61,7 +61,7 @@ struct Waiting<Q, A> {
 }
 
 /// In the queue.
-struct Place<Q, A> {
+struct Queued<Q, A> {
     ticket: u64,
     turn: oneshot::Receiver<Turn<Q, A>>,
 }
@@ -100,7 +100,7 @@ impl<Q: Clone, A> Calls<Q, A> {
     ) -> Result<A> {
         let mut lead = match self.enter(query) {
             Ok(lead) => lead,
-            Err(Place { ticket, turn }) => match timeout_at(deadline.at(), turn).await {
+            Err(Queued { ticket, turn }) => match timeout_at(deadline.at(), turn).await {
                 Ok(Ok(Turn::Answer(answer))) => return answer,
                 Ok(Ok(Turn::Lead(lead))) => lead,
                 Ok(Err(_)) => {
@@ -150,7 +150,7 @@ impl<Q: Clone, A> Calls<Q, A> {
     }
 
     /// The right to run a group, or else a place in the queue.
-    fn enter(self: &Arc<Self>, query: &Q) -> std::result::Result<Lead<Q, A>, Place<Q, A>> {
+    fn enter(self: &Arc<Self>, query: &Q) -> std::result::Result<Lead<Q, A>, Queued<Q, A>> {
         let mut queue = self.queue();
         if queue.may_begin() {
             let others = queue.take(Some(query));
@@ -161,7 +161,7 @@ impl<Q: Clone, A> Calls<Q, A> {
         queue.tickets += 1;
         let ticket = queue.tickets;
         queue.waiting.push_back(Waiting { ticket, query: query.clone(), turn });
-        Err(Place { ticket, turn: turned })
+        Err(Queued { ticket, turn: turned })
     }
 
     /// Removes a call from the queue, unless it runs already; whether it was there.
