@@ -2369,14 +2369,13 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
     to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
     s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
-    session_state, p.* from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id
-    = q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint)) offset 0) as s cross join lateral (select min(sequence) as
-    first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes, string_agg(body, '')
-    filter (where octet_length(body) + 80 <= q.most_bytes) as bodies from (select sequence, commit_time, body
-    from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and e.incarnation =
-    s.incarnation and e.sequence > greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence <
-    q.before order by e.sequence limit q.most_rows) as page) as p;
+    session_state, (select string_agg(commit_time || e'\x1f' || case when octet_length(body) + 80 <=
+    q.most_bytes then body else '' end, e'\x1e') from (select commit_time, body from events e where e.app_name
+    = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence > greatest(q.after,
+    s.base_revision, s.revision - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as
+    page) as events from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint)) offset 0) as s;
 
 -- read_sessions_page
 with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
@@ -2392,16 +2391,15 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
     to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
     s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
-    session_state, p.* from q cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id
-    = q.user_id and l.id = q.id and (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch
-    from statement_timestamp()) * 1000000)::bigint)) offset 0) as s cross join lateral (select min(sequence) as
-    first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes, string_agg(body, '')
-    as bodies from (select sequence, commit_time, body, size, sum(size) over (order by sequence rows unbounded
-    preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from
-    events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and e.incarnation =
-    s.incarnation and e.sequence > greatest(q.after, s.base_revision, s.revision - q.last) and e.sequence <
-    q.before order by e.sequence limit q.most_rows) as page) as sized where size_so_far <= q.most_bytes or
-    size_so_far = size) as p;
+    session_state, (select string_agg(commit_time || e'\x1f' || body, e'\x1e') from (select commit_time, body,
+    size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select sequence,
+    commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and e.user_id =
+    s.user_id and e.incarnation = s.incarnation and e.sequence > greatest(q.after, s.base_revision, s.revision
+    - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as page) as sized where
+    size_so_far <= q.most_bytes or size_so_far = size) as events from q cross join lateral (select * from
+    sessions l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
+    l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
+    as s;
 
 -- read_session_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -2429,14 +2427,13 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
     (select string_agg(member, ',') from (select to_json(t.key)::text || ':' || t.value as member from
     session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
-    s.incarnation order by t.key) as members) as session_state, p.* from sessions s cross join lateral (select
-    min(sequence) as first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes,
-    string_agg(body, '') filter (where octet_length(body) + 80 <= $9::bigint) as bodies from (select sequence,
-    commit_time, body from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id and
-    e.incarnation = s.incarnation and e.sequence > greatest($5::bigint, s.base_revision, s.revision -
-    $7::bigint) and e.sequence < $6::bigint order by e.sequence limit $8::bigint) as page) as p where
-    s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time >
-    coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+    s.incarnation order by t.key) as members) as session_state, (select string_agg(commit_time || e'\x1f' ||
+    case when octet_length(body) + 80 <= $9::bigint then body else '' end, e'\x1e') from (select commit_time,
+    body from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and
+    e.sequence > greatest($5::bigint, s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint
+    order by e.sequence limit $8::bigint) as page) as events from sessions s where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- read_session_page
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -2449,16 +2446,50 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
     (select string_agg(member, ',') from (select to_json(t.key)::text || ':' || t.value as member from
     session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
-    s.incarnation order by t.key) as members) as session_state, p.* from sessions s cross join lateral (select
-    min(sequence) as first, array_agg(commit_time) as commit_times, array_agg(octet_length(body)) as sizes,
-    string_agg(body, '') as bodies from (select sequence, commit_time, body, size, sum(size) over (order by
-    sequence rows unbounded preceding) as size_so_far from (select sequence, commit_time, body,
-    octet_length(body) + 80 as size from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > greatest($5::bigint,
+    s.incarnation order by t.key) as members) as session_state, (select string_agg(commit_time || e'\x1f' ||
+    body, e'\x1e') from (select commit_time, body, size, sum(size) over (order by sequence rows unbounded
+    preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from
+    events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence >
+    greatest($5::bigint, s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint order by
+    e.sequence limit $8::bigint) as page) as sized where size_so_far <= $9::bigint or size_so_far = size) as
+    events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
+    s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+
+-- read_head
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
+    is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint));
+
+-- read_events
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(commit_time || e'\x1f' || case when octet_length(body) + 80 <=
+    $9::bigint then body else '' end, e'\x1e') from (select commit_time, body from events e where e.app_name =
+    $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence > greatest($5::bigint,
     s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint order by e.sequence limit $8::bigint)
-    as page) as sized where size_so_far <= $9::bigint or size_so_far = size) as p where s.app_name = $1 and
-    s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
-    (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+    as page) as events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    (s.expire_time is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint));
+
+-- read_events_page
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(commit_time || e'\x1f' || body, e'\x1e') from (select commit_time,
+    body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
+    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence > greatest($5::bigint,
+    s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint order by e.sequence limit $8::bigint)
+    as page) as sized where size_so_far <= $9::bigint or size_so_far = size) as events from sessions s where
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time >
+    coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- read_session_keys
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,

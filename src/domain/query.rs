@@ -86,9 +86,9 @@ pub struct SessionQuery {
 }
 
 impl SessionQuery {
-    /// Whether it asks for the state, and at most for a range of events, as most readers do.
+    /// Whether it asks at most for a range of events, as most readers do.
     pub fn is_plain(&self) -> bool {
-        self.state.is_some() && self.events.as_ref().is_none_or(EventQuery::is_range)
+        self.events.as_ref().is_none_or(EventQuery::is_range)
     }
 }
 

@@ -272,7 +272,7 @@ impl Database for Postgres {
     }
 
     fn is_one_statement(&self, query: &SessionQuery) -> bool {
-        query.events.is_none() || query.is_plain()
+        query.is_plain()
     }
 
     fn may_share(&self, query: &SessionQuery) -> bool {

@@ -14,13 +14,17 @@ use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::scope;
 use crate::domain::time::Micros;
-use crate::store::error::StoreError;
+use crate::store::error::{Cause, StoreError};
 use crate::store::sql::columns::HEAD_COLUMNS;
 use crate::store::sql::rows::HeadRow;
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 
 /// How many events a page may have to be read without adding up sizes.
 const FEW: i64 = 64;
+
+/// What separates events, and in each its commit time from its body. JSON has neither.
+const EVENT: char = '\u{1e}';
+const BODY: char = '\u{1f}';
 
 /// Which events a statement reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,18 +56,20 @@ fn rows(events: &EventQuery) -> i64 {
 struct Form {
     /// One query, whose values are parameters of their own; else arrays.
     one: bool,
+    /// With the merged state. Several queries always ask for it.
+    state: bool,
     events: Events,
 }
 
 impl Form {
     /// By their [`Form::place`].
     fn all() -> impl Iterator<Item = Self> {
-        let forms = |one| [Events::None, Events::Few, Events::Page].map(|events| Self { one, events });
-        [false, true].into_iter().flat_map(forms)
+        let forms = |(one, state)| [Events::None, Events::Few, Events::Page].map(|events| Self { one, state, events });
+        [(false, true), (true, true), (true, false)].into_iter().flat_map(forms)
     }
 
     fn place(self) -> usize {
-        usize::from(self.one) * 3 + self.events as usize
+        (usize::from(self.one) + usize::from(!self.state)) * 3 + self.events as usize
     }
 
     /// The statement, `$1` being the app. With `wanted`, only the keys of a parameter: of app, user and session.
@@ -84,40 +90,31 @@ impl Form {
                 shown.key()
             )
         });
-        let columns = HEAD_COLUMNS.to_owned() + &states.collect::<String>();
+        let states = if self.state { states.collect() } else { String::new() };
+        let columns = HEAD_COLUMNS.to_owned() + &states;
         let page = format!(
-            "from events e where e.app_name = $1 and e.user_id = s.user_id and e.session_id = s.id \
-               and e.incarnation = s.incarnation \
+            "from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation \
                and e.sequence > greatest({after}, s.base_revision, s.revision - {last}) and e.sequence < {before} \
              order by e.sequence limit {most_rows}"
         );
-        let (shown, events) = match self.events {
-            Events::None => ("", String::new()),
-            Events::Few => (
-                ", p.*",
-                format!(
-                    " cross join lateral (select min(sequence) as first, array_agg(commit_time) as commit_times, \
-                       array_agg(octet_length(body)) as sizes, \
-                       string_agg(body, '') filter (where octet_length(body) + 80 <= {most_bytes}) as bodies \
-                     from (select sequence, commit_time, body {page}) as page) as p"
-                ),
+        let shown = "select string_agg(commit_time || e'\\x1f' ||";
+        let events = match self.events {
+            Events::None => String::new(),
+            Events::Few => format!(
+                ", ({shown} case when octet_length(body) + 80 <= {most_bytes} then body else '' end, e'\\x1e') \
+                 from (select commit_time, body {page}) as page) as events"
             ),
-            Events::Page => (
-                ", p.*",
-                format!(
-                    " cross join lateral (select min(sequence) as first, array_agg(commit_time) as commit_times, \
-                       array_agg(octet_length(body)) as sizes, string_agg(body, '') as bodies \
-                     from (select sequence, commit_time, body, size, \
-                             sum(size) over (order by sequence rows unbounded preceding) as size_so_far \
-                           from (select sequence, commit_time, body, octet_length(body) + 80 as size {page}) as page) as sized \
-                     where size_so_far <= {most_bytes} or size_so_far = size) as p"
-                ),
+            Events::Page => format!(
+                ", ({shown} body, e'\\x1e') from (select commit_time, body, size, \
+                     sum(size) over (order by sequence rows unbounded preceding) as size_so_far \
+                   from (select sequence, commit_time, body, octet_length(body) + 80 as size {page}) as page) as sized \
+                 where size_so_far <= {most_bytes} or size_so_far = size) as events"
             ),
         };
         let live = |s: &str| format!("({s}.expire_time is null or {s}.expire_time > coalesce({now}, {}))", clock!());
         if self.one {
             format!(
-                "select {columns}{shown} from sessions s{events} \
+                "select {columns}{events} from sessions s \
                  where s.app_name = $1 and s.user_id = {user} and s.id = {id} and {}",
                 live("s")
             )
@@ -126,8 +123,8 @@ impl Form {
                 "with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], \
                    $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[]) with ordinality \
                    as r(user_id, id, now, after, before, last, most_rows, most_bytes, n)) \
-                 select q.n, {columns}{shown} from q cross join lateral (select * from sessions l where l.app_name = $1 \
-                   and l.user_id = {user} and l.id = {id} and {} offset 0) as s{events}",
+                 select q.n, {columns}{events} from q cross join lateral (select * from sessions l where l.app_name = $1 \
+                   and l.user_id = {user} and l.id = {id} and {} offset 0) as s",
                 live("l")
             )
         }
@@ -145,7 +142,7 @@ pub fn read_statement<'q>(
 ) -> Option<QueryAs<'q, Postgres, ReadRow, PgArguments>> {
     let first = *queries.first()?;
     let events = queries.iter().map(|query| Events::of(query)).max()?.max(least);
-    let form = Form { one: queries.len() == 1, events };
+    let form = Form { one: queries.len() == 1, state: queries.iter().any(|query| query.state.is_some()), events };
     let filter = first.state.as_ref().filter(|filter| form.one && !filter.is_whole());
     let filters =
         filter.map_or([None; 3], |StateFilter { app, user, session }| [app, user, session].map(Option::as_ref));
@@ -202,12 +199,8 @@ pub struct ReadRow {
     app_state: Option<String>,
     user_state: Option<String>,
     session_state: Option<String>,
-    /// Of the events: the first sequence, and of each the commit time and the bytes of its body in `bodies`. Null if there
-    /// are none.
-    first: Option<i64>,
-    commit_times: Option<Vec<i64>>,
-    sizes: Option<Vec<i32>>,
-    bodies: Option<String>,
+    /// Of each event the commit time and the body. Null if there are none.
+    events: Option<String>,
 }
 
 impl FromRow<'_, PgRow> for ReadRow {
@@ -225,13 +218,10 @@ impl FromRow<'_, PgRow> for ReadRow {
         Ok(Self {
             n: shown(row, "n")?,
             head: HeadRow::from_row(row)?,
-            app_state: row.try_get("app_state")?,
-            user_state: row.try_get("user_state")?,
-            session_state: row.try_get("session_state")?,
-            first: shown(row, "first")?,
-            commit_times: shown(row, "commit_times")?,
-            sizes: shown(row, "sizes")?,
-            bodies: shown(row, "bodies")?,
+            app_state: shown(row, "app_state")?,
+            user_state: shown(row, "user_state")?,
+            session_state: shown(row, "session_state")?,
+            events: shown(row, "events")?,
         })
     }
 }
@@ -247,21 +237,21 @@ impl ReadRow {
     /// # Errors
     /// Stored ids that break the rules: something else wrote them.
     pub fn view(self, query: &SessionQuery) -> Result<Read, StoreError> {
-        let Self { head, app_state, user_state, session_state, first, commit_times, sizes, bodies, .. } = self;
-        let (commit_times, sizes) = (commit_times.unwrap_or_default(), sizes.unwrap_or_default());
-        let mut rest = bodies.as_deref().unwrap_or_default();
-        if rest.len() as i64 != sizes.iter().map(|size| i64::from(*size)).sum::<i64>() {
-            return Ok(Read::Unfinished);
+        let Self { head, app_state, user_state, session_state, events: shown, .. } = self;
+        let parts = [app_state, user_state, session_state];
+        let state = query.state.is_some().then(|| scope::join(parts.iter().map(Option::as_deref)));
+        let mut events = Vec::new();
+        if let (Some(asked), Some(shown)) = (&query.events, shown) {
+            for (sequence, event) in (head.first_of(asked)..).zip(shown.split(EVENT)) {
+                let read = event.split_once(BODY).and_then(|(time, body)| Some((Micros(time.parse().ok()?), body)));
+                let (commit_time, body) =
+                    read.ok_or_else(|| StoreError::new(Cause::Internal, "an event has no commit time"))?;
+                if body.is_empty() {
+                    return Ok(Read::Unfinished);
+                }
+                events.push(StoredEvent::new(sequence, commit_time, body));
+            }
         }
-        let state = scope::join([app_state, user_state, session_state].iter().map(Option::as_deref));
-        let events = (first.unwrap_or(0)..)
-            .zip(commit_times.into_iter().zip(sizes))
-            .map(|(sequence, (commit_time, size))| {
-                let (body, after) = rest.split_at_checked(size as usize).unwrap_or((rest, ""));
-                rest = after;
-                StoredEvent::new(sequence, Micros(commit_time), body)
-            })
-            .collect();
         Ok(Read::Done(head.with_events(query, state, events)?))
     }
 }
@@ -277,11 +267,14 @@ pub enum Read {
 #[cfg(test)]
 pub fn composed() -> impl Iterator<Item = (String, String)> {
     let named = |form: Form| {
-        let many = if form.one { "read_session" } else { "read_sessions" };
-        let events = ["_state", "", "_page"].get(form.events as usize).unwrap_or(&"");
-        (format!("{many}{events}"), form.text([None; 3]))
+        let name = match (form.one, form.state) {
+            (false, _) => ["read_sessions_state", "read_sessions", "read_sessions_page"],
+            (true, true) => ["read_session_state", "read_session", "read_session_page"],
+            (true, false) => ["read_head", "read_events", "read_events_page"],
+        };
+        (name.get(form.events as usize).unwrap_or(&"").to_string(), form.text([None; 3]))
     };
-    let keys = Form { one: true, events: Events::None }.text([Some(10), Some(11), Some(12)]);
+    let keys = Form { one: true, state: true, events: Events::None }.text([Some(10), Some(11), Some(12)]);
     Form::all().map(named).chain([("read_session_keys".to_owned(), keys)])
 }
 

@@ -40,6 +40,12 @@ row! {
 }
 
 impl HeadRow {
+    /// The sequence of the first event that is asked for. The log has no gaps.
+    pub fn first_of(&self, events: &EventQuery) -> i64 {
+        let last = events.last.map_or(i64::MIN, |last| self.revision.saturating_sub(last));
+        events.after.max(self.base_revision).max(last) + 1
+    }
+
     /// The answer to a [plain](SessionQuery::is_plain) query, given state and events; `None` if it asks for another incarnation.
     ///
     /// # Errors
@@ -47,7 +53,7 @@ impl HeadRow {
     pub fn with_events(
         self,
         query: &SessionQuery,
-        state: String,
+        state: Option<String>,
         events: Vec<StoredEvent>,
     ) -> Result<Option<SessionView>, StoreError> {
         let head = SessionInfo::try_from(self)?;
@@ -57,7 +63,7 @@ impl HeadRow {
         // Sequences are dense, so nothing has to be counted.
         let end = query.events.as_ref().map_or(0, |events| events.before);
         let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
-        Ok(Some(SessionView { head, state: Some(state), events: EventPage { events, more, ..EventPage::default() } }))
+        Ok(Some(SessionView { head, state, events: EventPage { events, more, ..EventPage::default() } }))
     }
 }
 

@@ -172,7 +172,7 @@ impl Database for Sqlite {
     }
 
     fn is_one_statement(&self, query: &SessionQuery) -> bool {
-        query.events.is_none() || query.is_plain()
+        query.events.is_none() || query.state.is_some() && query.is_plain()
     }
 
     /// There is one connection that writes. A second batch that waits for it starts as soon as the first one ends.

@@ -1,7 +1,7 @@
 //! SQLite: statements that read or write many rows at once.
 //!
 //! The round trip to the thread that owns the connection takes longer than finding or writing a row. So many rows, and several
-//! statements, share one. To keep statements prepared, each has few shapes: its lists of rows are padded to one of a few
+//! statements, share one. To keep statements prepared, each has few shapes: each list of rows is padded to one of a few
 //! lengths with rows of nulls, which `limit` excludes.
 //!
 //! Placeholders are bound in order and have no numbers: to find the number of one, the driver has SQLite search all before
@@ -18,7 +18,7 @@ use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey, UserKey};
 use crate::store::error::StoreError;
 
 /// How many rows a list may have. With 16 columns each, the most are far below SQLite's limit of 32766 parameters.
-const SIZES: [usize; 4] = [1, 4, 16, MOST];
+const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
 const MOST: usize = 64;
 
 /// Room for each shape of each statement that appends and saves use, some thirty in four or six sizes, and for all other statements.
@@ -35,22 +35,14 @@ pub fn piece<T>(rows: &[T], from: usize) -> &[T] {
     rest.get(..MOST).unwrap_or(rest)
 }
 
-/// Statements that are sent together, each over its own rows.
+/// Statements that are sent together, each over its own rows: at most [`MOST`].
+#[derive(Default)]
 pub struct Script {
     text: String,
     values: Values,
-    /// The length to which each list of rows is padded.
-    size: usize,
 }
 
 impl Script {
-    /// For lists of these lengths, which are pieces.
-    pub fn over(lengths: impl IntoIterator<Item = usize>) -> Self {
-        let longest = lengths.into_iter().max().unwrap_or(0);
-        let size = SIZES.into_iter().find(|size| *size >= longest).unwrap_or(MOST);
-        Self { text: String::new(), values: Values::default(), size }
-    }
-
     pub fn push(&mut self, text: impl Display) {
         self.text += &text.to_string();
     }
@@ -77,16 +69,16 @@ impl Script {
 
     fn rows<C: Columns>(&mut self, names: &str, rows: impl Iterator<Item = C>) {
         let width = names.split(',').count();
-        let row = format!("({}?), ", "?, ".repeat(width - 1));
-        let list = row.repeat(self.size);
-        // A sum, as for a mere parameter SQLite would plan the statement anew whenever it changes.
-        self.push(format_args!("select * from (values {}) limit 0 + ?", list.trim_end_matches(", ")));
         let mut count = 0;
         for row in rows {
             row.add_to(&mut self.values);
             count += 1;
         }
-        for _ in 0..(self.size - count) * width {
+        let size = SIZES.into_iter().find(|size| *size >= count).unwrap_or(count);
+        let row = format!("({}?), ", "?, ".repeat(width - 1));
+        // A sum, as for a mere parameter SQLite would plan the statement anew whenever it changes.
+        self.push(format_args!("select * from (values {}) limit 0 + ?", row.repeat(size).trim_end_matches(", ")));
+        for _ in 0..(size - count) * width {
             self.values.add(None::<i64>);
         }
         self.values.add(count as i64);
@@ -231,7 +223,7 @@ mod tests {
     #[test]
     fn there_are_few_shapes() {
         let text = |count| {
-            let mut statements = Script::over([count, 0]);
+            let mut statements = Script::default();
             statements.insert("t", "a", 0..count as i64, "");
             statements.text()
         };
@@ -241,14 +233,14 @@ mod tests {
 
     #[test]
     fn statements_bind_in_order() {
-        let mut statements = Script::over([2, 1]);
+        let mut statements = Script::default();
         statements.with("a, b", [(1, "x"), (2, "y")].into_iter(), "delete from t where (a, b) in k");
         statements.insert("t", "a", [3].into_iter(), " on conflict do nothing");
         assert_eq!(
             statements.text(),
             "with k(a, b) as (select * from (values (?, ?), (?, ?), (?, ?), (?, ?)) limit 0 + ?) \
              delete from t where (a, b) in k; \
-             insert into t (a) select * from (values (?), (?), (?), (?)) limit 0 + ? on conflict do nothing; "
+             insert into t (a) select * from (values (?)) limit 0 + ? on conflict do nothing; "
         );
     }
 }

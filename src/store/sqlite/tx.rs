@@ -126,7 +126,7 @@ impl SqliteTx {
         let first = view.first_event(events);
         let texts: Option<&str> = row.try_get("events")?;
         let events = read_events(first, texts.unwrap_or_default())?;
-        view.head.with_events(query, view.state.merged(), events)
+        view.head.with_events(query, Some(view.state.merged()), events)
     }
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -193,9 +193,9 @@ impl SqliteTx {
         self.find(tables.state, &format!("{}, key", tables.owner), "value, revision", keys).await
     }
 
-    /// For lists of these lengths. The first of a transaction that has not begun begins it.
-    fn script(&mut self, lengths: impl IntoIterator<Item = usize>) -> Script {
-        let mut statements = Script::over(lengths);
+    /// The first of a transaction that has not begun begins it.
+    fn script(&mut self) -> Script {
+        let mut statements = Script::default();
         if mem::take(&mut self.begins) {
             statements.push("begin immediate; ");
         }
@@ -214,8 +214,7 @@ impl SqliteTx {
         for from in pieces([writes.events.len(), own.set.len()].into_iter().chain(of_shared)) {
             let (events, set) = (piece(&writes.events, from), piece(&own.set, from));
             let shared = shared.each_ref().map(|parts| (parts.tables, piece(&parts.set, from)));
-            let of_shared = shared.map(|(_, set)| set.len());
-            let mut statements = self.script([events.len(), set.len()].into_iter().chain(of_shared));
+            let mut statements = self.script();
             insert_events(&mut statements, events, writes, now);
             write_state(&mut statements, own.tables, set, false);
             for (tables, set) in shared {
@@ -237,7 +236,7 @@ impl SqliteTx {
         for from in pieces([sessions.len(), users.len(), apps.len(), changes.len()]) {
             let (sessions, users, apps) = (piece(&sessions, from), piece(&users, from), piece(&apps, from));
             let changes = piece(&changes, from);
-            let mut statements = self.script([sessions.len(), users.len(), apps.len(), changes.len()]);
+            let mut statements = self.script();
             update_sessions(&mut statements, sessions, now);
             set_revisions(&mut statements, Scope::User, users);
             set_revisions(&mut statements, Scope::App, apps);
@@ -252,7 +251,7 @@ impl SqliteTx {
         let StateParts { tables, removed, passed, .. } = parts;
         for from in pieces([removed.len()]) {
             let rows = piece(removed, from);
-            let mut statements = self.script([rows.len()]);
+            let mut statements = self.script();
             write_state(&mut statements, tables, rows, true);
             self.run(statements).await?;
         }
@@ -262,7 +261,7 @@ impl SqliteTx {
         for (rows, removed) in [(set, false), (removed, true)] {
             for from in pieces([rows.len()]) {
                 let rows = piece(&rows, from);
-                let mut statements = self.script([rows.len()]);
+                let mut statements = self.script();
                 write_passed(&mut statements, tables, rows, removed);
                 self.run(statements).await?;
             }
@@ -498,7 +497,7 @@ impl FeedTx for SqliteTx {
     async fn record(&mut self, changes: &[ChangeRow<'_>]) -> Result<()> {
         for from in pieces([changes.len()]) {
             let rows = piece(changes, from);
-            let mut statements = self.script([rows.len()]);
+            let mut statements = self.script();
             record(&mut statements, rows);
             self.run(statements).await?;
         }

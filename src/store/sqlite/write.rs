@@ -63,7 +63,7 @@ impl Columns for EventWrite<'_> {
 
 /// Looks for rows by all columns of a key, one by one in that order; `n` counts the keys from 0.
 pub fn find<K: Columns>(table: &str, key: &str, columns: &str, keys: &[K]) -> Script {
-    let mut statement = Script::over([keys.len()]);
+    let mut statement = Script::default();
     statement.with(
         &format!("n, {key}"),
         (0..).zip(keys),
@@ -79,8 +79,7 @@ pub fn read_heads(
     erased: &[(i64, &AppName)],
 ) -> Script {
     let shared = Scope::SHARED.map(StateTables::of).into_iter().zip(shared);
-    let lengths = shared.clone().map(|(_, scopes)| scopes.len());
-    let mut statement = Script::over(lengths.chain([sessions.len(), erased.len()]));
+    let mut statement = Script::default();
     statement.list("with ks", "n, app_name, user_id, session_id, id", sessions.iter());
     for (StateTables { heads, owner, .. }, scopes) in shared.clone() {
         statement.list(&format!(", of_{heads}"), &format!("n, {owner}"), scopes.iter());
@@ -128,7 +127,7 @@ impl Columns for SessionInsert<'_> {
 /// Inserts rows of sessions of which neither the id nor the request is there, and their places in the list by last update;
 /// returns the incarnations of those.
 pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
-    let mut statements = Script::over([rows.len()]);
+    let mut statements = Script::default();
     let columns = &**SESSION_COLUMNS;
     statements.with(
         &format!("{columns}, now"),
@@ -213,6 +212,9 @@ static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
 });
 
 pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionUpdate<'_>)], now: Option<Micros>) {
+    if rows.is_empty() {
+        return;
+    }
     statements.with(
         "app_name, user_id, id, revision, update_time, update_time_number, extended_from, now, active_day",
         rows.iter().map(|(key, update)| {
@@ -259,6 +261,9 @@ impl Columns for (&ScopeRef<'_>, &ScopeUpdate) {
 }
 
 pub fn set_revisions(statements: &mut Script, scope: Scope, rows: &[(&ScopeRef<'_>, &ScopeUpdate)]) {
+    if rows.is_empty() {
+        return;
+    }
     let StateTables { owner, heads, .. } = StateTables::of(scope);
     let began = if scope == Scope::User { ", floor, emptied, began" } else { "" };
     let replace = format_args!(" on conflict ({owner}) do update set revision = excluded.revision");
@@ -273,6 +278,9 @@ pub fn write_state<K: Columns>(
     rows: &[(&K, &StateWrite<'_>)],
     removed: bool,
 ) {
+    if rows.is_empty() {
+        return;
+    }
     let StateTables { owner, state, spans, log, .. } = tables;
     let value = if log.is_some() { "" } else { ", value" };
     statements.with(
@@ -402,7 +410,7 @@ pub fn composed() -> Vec<(String, String)> {
         ("insert_sessions".to_owned(), insert_sessions(&[]).text()),
     ];
     let mut add = |name: &str, add: &dyn Fn(&mut Script)| {
-        let mut script = Script::over([1]);
+        let mut script = Script::default();
         add(&mut script);
         all.push((name.to_owned(), script.text()));
     };
