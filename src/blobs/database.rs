@@ -54,7 +54,7 @@ impl Blobs for Database {
         None
     }
 
-    fn saves_with_version(&self) -> bool {
+    fn saves_with_version(&self, _: u64) -> bool {
         true
     }
 

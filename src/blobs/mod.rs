@@ -63,8 +63,8 @@ pub trait Blobs: Send + Sync {
     /// Where the bytes of this name go: the object, if it is elsewhere than in the database.
     fn object(&self, id: &str) -> Option<(String, String)>;
 
-    /// Whether bytes that are not longer than [`PART`] are written by the transaction that saves their version.
-    fn saves_with_version(&self) -> bool;
+    /// Whether so many bytes, at most [`PART`], are written by the transaction that saves their version.
+    fn saves_with_version(&self, size: u64) -> bool;
 
     /// Begins to write bytes for an artifact of a place, of which the database is told first. Whoever does not [finish](Writing::finish)
     /// it leaves the bytes to the sweep.

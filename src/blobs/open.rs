@@ -40,6 +40,8 @@ impl FromStr for ArtifactStore {
 pub struct BlobSettings {
     /// The first takes what is new; the others are read.
     pub stores: Vec<ArtifactStore>,
+    /// Up to so many bytes stay in the database, whatever the store.
+    pub inline_max: u64,
     /// How long one step of a store may take, with its repetitions.
     pub patience: Duration,
 }
@@ -56,7 +58,8 @@ pub fn places(
 ) -> Result<Arc<dyn Blobs>, String> {
     let stores = stores(settings)?;
     let takes_new = matches!(settings.stores.first(), Some(ArtifactStore::Objects(_)));
-    Ok(Arc::new(Places::new(rows, stores, takes_new, instance(salt), metrics)))
+    let inline_max = if takes_new { settings.inline_max } else { u64::MAX };
+    Ok(Arc::new(Places::new(rows, stores, inline_max, instance(salt), metrics)))
 }
 
 /// Opens the stores of objects, without a request to one.

@@ -37,16 +37,16 @@ pub struct Places {
     rows: Arc<dyn Store>,
     /// By the names under which the database knows them.
     stores: Named,
-    /// The first of them takes what is new; otherwise the database does.
-    takes_new: bool,
+    /// The database takes what is new up to this size, and the first of them what is larger.
+    inline_max: u64,
     /// The database's own folder in each.
     folder: String,
     metrics: Arc<Metrics>,
 }
 
 impl Places {
-    pub fn new(rows: Arc<dyn Store>, stores: Named, takes_new: bool, folder: String, metrics: Arc<Metrics>) -> Self {
-        Self { database: Database::new(rows.clone()), rows, stores, takes_new, folder, metrics }
+    pub fn new(rows: Arc<dyn Store>, stores: Named, inline_max: u64, folder: String, metrics: Arc<Metrics>) -> Self {
+        Self { database: Database::new(rows.clone()), rows, stores, inline_max, folder, metrics }
     }
 
     /// The store that has some bytes, and their object there; `None` if the database has them.
@@ -81,15 +81,15 @@ impl From<ObjectError> for StoreFault {
 #[async_trait]
 impl Blobs for Places {
     fn object(&self, id: &str) -> Option<(String, String)> {
-        let (name, _) = self.stores.first().filter(|_| self.takes_new)?;
+        let (name, _) = self.stores.first().filter(|_| self.inline_max < u64::MAX)?;
         let digits = id.replace('-', "");
         // The first digits of an id tell its time, and would put all on one shelf.
         let shelf = digits.len().checked_sub(2).and_then(|end| digits.get(end..))?;
         Some((name.clone(), format!("{}/{shelf}/{digits}", self.folder)))
     }
 
-    fn saves_with_version(&self) -> bool {
-        !self.takes_new
+    fn saves_with_version(&self, size: u64) -> bool {
+        size <= self.inline_max
     }
 
     async fn begin(&self, place: &Place, blob: &Blob, now: Micros) -> Result<Box<dyn Writing>> {

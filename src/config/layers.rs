@@ -134,7 +134,11 @@ impl Config {
     }
 
     pub(crate) fn blobs(&self) -> BlobSettings {
-        BlobSettings { stores: self.artifact_store.clone(), patience: self.artifact_store_timeout }
+        BlobSettings {
+            stores: self.artifact_store.clone(),
+            inline_max: self.artifact_inline_max as u64,
+            patience: self.artifact_store_timeout,
+        }
     }
 
     pub fn store_limits(&self) -> StoreLimits {

@@ -24,7 +24,7 @@ use crate::origin::{AllowedHost, Origin};
 use crate::telemetry;
 use crate::telemetry::LogFormat;
 
-use values::{bytes, count, count_usize, duration, log_filter, period, retention, role, secret};
+use values::{bytes, count, count_usize, duration, inline_bytes, log_filter, period, retention, role, secret};
 
 pub use cli::{
     BackupArgs, Cli, Command, ErasuresCommand, ExportArgs, ImportArgs, ImportCommand, KeysCommand, ReceiptsCommand,
@@ -107,6 +107,13 @@ pub struct Config {
     #[arg(long, env = "SESSIOND_ARTIFACT_STORE", value_delimiter = ',', default_value = "database")]
     #[arg(value_name = "STORES", global = true, help_heading = DATABASE)]
     pub artifact_store: Vec<ArtifactStore>,
+
+    /// Artifacts up to this size stay in the database, whatever the store, at most 256KiB; 0: none
+    ///
+    /// A small file is saved with its version by one transaction, without a request to the store.
+    #[arg(long, env = "SESSIOND_ARTIFACT_INLINE_MAX", default_value = "64KiB")]
+    #[arg(value_name = "BYTES", value_parser = inline_bytes, global = true, help_heading = DATABASE)]
+    pub artifact_inline_max: usize,
 
     /// Longest time for one step of an artifact store, as a duration: to take a part of an object, to begin one, to remove one
     ///

@@ -7,6 +7,7 @@ use std::{fmt, io};
 
 use secrecy::SecretString;
 
+use crate::blobs::PART;
 use crate::domain::access::Role;
 use crate::telemetry;
 
@@ -218,6 +219,14 @@ pub(super) fn number_and_unit(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     (!digits.is_empty()).then(|| (digits.parse().unwrap_or(u64::MAX), unit.trim_start()))
+}
+
+/// A number of bytes that one part of a file may have, or `0`.
+pub(super) fn inline_bytes(text: &str) -> Result<usize, &'static str> {
+    match if text == "0" { Ok(0) } else { bytes(text) } {
+        Ok(bytes) if bytes > PART => Err("must be at most 256KiB"),
+        parsed => parsed,
+    }
 }
 
 /// A number of bytes, at least 1: `65536`, `512KiB`, `8MiB`, `1GiB`.

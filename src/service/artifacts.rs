@@ -167,7 +167,7 @@ impl Upload {
     /// Writes what is left, unless the version is saved with it.
     async fn finish(&mut self) -> Result<SavedBlob> {
         let last = mem::take(&mut self.buffer).freeze();
-        if matches!(self.written, UploadState::Nothing) && self.service.blobs.saves_with_version() {
+        if matches!(self.written, UploadState::Nothing) && self.service.blobs.saves_with_version(self.size) {
             return Ok(SavedBlob { id: self.id.clone(), bytes: Some(last.into()) });
         }
         self.write(last).await?;

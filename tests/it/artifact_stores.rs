@@ -27,11 +27,13 @@ const PART: usize = 256 << 10;
 const UPLOAD: usize = 5 << 20;
 
 /// One step of a store may take so long in tests of its faults.
+const INLINE: &str = "--artifact-inline-max";
 const HASTY: &str = "--artifact-store-timeout=6s";
 
 on_both_databases!(
     bytes_are_in_a_folder,
     bytes_are_in_a_bucket,
+    small_files_stay_in_the_database,
     a_bucket_that_fails_costs_bytes_alone,
     what_a_crash_leaves_in_a_folder_goes,
     what_a_crash_leaves_in_a_bucket_goes,
@@ -78,7 +80,14 @@ impl Store {
     }
 
     pub async fn server(&self, place: &Place, flags: &[&str]) -> Server {
-        Server::start_with(&place.url(), &[flags, &[&self.flag()]].concat(), &self.environment()).await
+        let mut all = flags.to_vec();
+        let flag = self.flag();
+        all.push(&flag);
+        if !flags.iter().any(|flag| flag.starts_with(INLINE)) {
+            // The smallest file goes there.
+            all.push("--artifact-inline-max=0");
+        }
+        Server::start_with(&place.url(), &all, &self.environment()).await
     }
 
     /// Runs `sessiond verify --artifacts`.
@@ -177,6 +186,25 @@ async fn bytes_are_in_a_folder(place: Place) {
 
 async fn bytes_are_in_a_bucket(place: Place) {
     bytes_are_in(Store::Bucket(S3::start().await), place).await;
+}
+
+/// What a store that is gone does not matter to.
+async fn small_files_stay_in_the_database(place: Place) {
+    let store = Store::folder();
+    let server = store.server(&place, &["--artifact-inline-max=10"]).await;
+    server.create("{}").await;
+    for (name, size) in [("empty", 0), ("small", 10), ("large", 11)] {
+        save(&server, name, &pattern(size)).await.expect(201);
+    }
+    assert_eq!(store.objects().len(), 1);
+    let (status, log) = store.verify(&place).await;
+    assert!(status.success(), "{log}");
+    fs::remove_dir_all(store.path()).expect("the folder");
+    for (name, size) in [("empty", 0), ("small", 10)] {
+        assert_eq!(read(&server, name).await, pattern(size));
+    }
+    is_unavailable(&server.get(format!("{FILES}/large")).await);
+    save(&server, "small", &pattern(9)).await.expect(201);
 }
 
 async fn bytes_are_in(store: Store, place: Place) {
@@ -463,7 +491,10 @@ async fn objects_of_nobody_go(place: Place) {
 
 async fn a_store_is_changed(place: Place) {
     let (folder, bucket) = (Store::folder(), Store::Bucket(S3::start().await));
-    let start = async |flags: &[&str]| Server::start_with(&place.url(), flags, &bucket.environment()).await;
+    let start = async |flags: &[&str]| {
+        let all = [flags, &["--artifact-inline-max=0"]].concat();
+        Server::start_with(&place.url(), &all, &bucket.environment()).await
+    };
     let (in_folder, in_bucket) = (folder.flag(), bucket.flag());
     let server = start(&[]).await;
     server.create("{}").await;
