@@ -405,9 +405,9 @@ fn every_setting_is_documented() {
 /// Every link from one document to another, or to a part of one, leads somewhere.
 #[test]
 fn links_lead_somewhere() {
-    const READMES: &str = "bench clients/go clients/java clients/python clients/python/adk clients/python/client \
-                           clients/python/langgraph-checkpoint clients/rust clients/typescript/adk \
-                           clients/typescript/client clients/wire deploy/helm examples/adk-go examples/adk-java \
+    const READMES: &str = "bench clients/go clients/java clients/python clients/python/adk \
+                           clients/python/adk-import clients/python/client clients/python/langgraph-checkpoint \
+                           clients/rust clients/typescript/adk clients/typescript/client clients/wire deploy/helm examples/adk-go examples/adk-java \
                            examples/adk-python examples/adk-rust examples/adk-typescript examples/client-python \
                            examples/client-typescript examples/frameworks-python examples/frameworks-typescript";
     let readmes: Vec<String> = READMES.split(' ').map(|folder| format!("{folder}/README.md")).collect();

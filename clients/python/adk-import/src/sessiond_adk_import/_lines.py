@@ -16,6 +16,8 @@ from typing import Any
 from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 
+from sessiond_adk._wire import event_to_wire, state_to_wire
+
 from ._exact import (
     MAX_BYTES,
     MAX_KEY_BYTES,
@@ -32,7 +34,6 @@ from ._exact import (
     renamed,
     same,
 )
-from ._wire import event_to_wire, state_to_wire
 
 _SHARED = (State.APP_PREFIX, State.USER_PREFIX)
 _STATE: Path = (None, "state")

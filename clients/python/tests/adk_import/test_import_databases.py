@@ -1,4 +1,4 @@
-"""`python -m sessiond_adk.import` reads the databases of ADK's own services, which these services made here."""
+"""`python -m sessiond_adk_import` reads the databases of ADK's own services, which these services made here."""
 
 import hashlib
 import json
@@ -24,8 +24,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 from sqlalchemy import create_engine
 
-from sessiond_adk._exact import Encoder, camel, encode, read, read_exactly, read_plain, same
-from sessiond_adk._lines import SessionLines, StoredEvent, StoredSession
+from sessiond_adk_import._exact import Encoder, camel, encode, read, read_exactly, read_plain, same
+from sessiond_adk_import._lines import SessionLines, StoredEvent, StoredSession
 
 from ..support import postgres, process
 from ..support.process import Server
@@ -37,7 +37,7 @@ PORTS = Path(__file__).parents[2] / ".venv/ports"
 
 def run(server: Server | None, uri: str, *options: str, zone: str = "UTC") -> subprocess.CompletedProcess[str]:
     """Runs the importer against a server, or writes the lines."""
-    command = ["-m", "sessiond_adk.import", "--from", uri, "--to", server.url if server else "-"]
+    command = ["-m", "sessiond_adk_import", "--from", uri, "--to", server.url if server else "-"]
     return process.run(*command, *options, env={"TZ": zone})
 
 

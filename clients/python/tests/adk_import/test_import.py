@@ -1,8 +1,7 @@
-"""`python -m sessiond_adk.import` brings the sessions of ADK's own services to sessiond."""
+"""`python -m sessiond_adk_import` brings the sessions of ADK's own services to sessiond."""
 
 import asyncio
 import hashlib
-import importlib
 import json
 import subprocess
 import sys
@@ -24,13 +23,12 @@ from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
 from sessiond_adk import SessiondSessionService
-from sessiond_adk._lines import SessionLines, of_session
+from sessiond_adk_import._exports import bring, exports
+from sessiond_adk_import._lines import SessionLines, of_session
+from sessiond_adk_import._sources import open_service
 
 from ..support import postgres
 from ..support.process import Server
-
-# `import` is a word of Python's.
-importer = importlib.import_module("sessiond_adk.import")
 
 
 @pytest.fixture(params=["memory", "sqlite", "database", "postgres", "uri"])
@@ -47,7 +45,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseSessi
             yield DatabaseSessionService("postgresql+asyncpg://" + postgres.database().partition("://")[2])
         case _:
             path.touch()
-            yield importer.open_service(f"sqlite:///{path}")
+            yield open_service(f"sqlite:///{path}")
 
 
 def said(id: str, timestamp: float, delta: dict[str, Any]) -> Event:
@@ -55,7 +53,7 @@ def said(id: str, timestamp: float, delta: dict[str, Any]) -> Event:
 
 
 async def lines(source: BaseSessionService) -> list[bytes]:
-    written = [b"".join(export) async for export in importer.exports(source, "app")]
+    written = [b"".join(export) async for export in exports(source, "app")]
     return b"".join(written).splitlines(keepends=True)
 
 
@@ -130,7 +128,7 @@ async def test_a_session_that_is_not_json_is_named_and_the_rest_goes_on() -> Non
         value = float("nan") if id == "nan" else 1
         await source.append_event(session, said("e", 1000.0, {"k": value}))
     failed: list[dict[str, object]] = []
-    written = b"".join([b"".join(export) async for export in importer.exports(source, "app", None, failed)])
+    written = b"".join([b"".join(export) async for export in exports(source, "app", None, failed)])
     assert [each["session"] for each in failed] == ["nan"] and failed[0]["result"] == "failed"
     ends = [json.loads(text) for text in written.splitlines() if b'"session.end"' in text]
     assert [each["id"] for each in ends] == ["good"]
@@ -139,12 +137,12 @@ async def test_a_session_that_is_not_json_is_named_and_the_rest_goes_on() -> Non
 @pytest.mark.parametrize("uri", ["nothing", "json:dumps", "nosuch://x"])
 def test_a_source_that_is_no_session_service_is_refused(uri: str) -> None:
     with pytest.raises(ValueError):
-        importer.open_service(uri)
+        open_service(uri)
 
 
 def run(uri: str) -> subprocess.CompletedProcess[bytes]:
     """Runs the command, which writes the lines to standard output."""
-    command = [sys.executable, "-m", "sessiond_adk.import", "--from", uri, "--app", "app", "--to", "-"]
+    command = [sys.executable, "-m", "sessiond_adk_import", "--from", uri, "--app", "app", "--to", "-"]
     return subprocess.run(command, capture_output=True, check=False)
 
 
@@ -224,29 +222,27 @@ async def test_the_module_brings_what_any_service_holds(source: BaseSessionServi
     app = f"app_{uuid.uuid4().hex}"
     names = await fill(source, app)
 
-    async def bring(**options: bool) -> Counter[object]:
+    async def imported(**options: bool) -> Counter[object]:
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-            results = [
-                await importer.bring(client, export, **options) async for export in importer.exports(source, app)
-            ]
+            results = [await bring(client, export, **options) async for export in exports(source, app)]
         return Counter(result["result"] for results_of_one in results for result in results_of_one)
 
-    assert await bring(dry_run=True) == {"created": len(names)}
-    assert await bring() == {"created": len(names)}
-    assert await bring() == {"unchanged": len(names)}
+    assert await imported(dry_run=True) == {"created": len(names)}
+    assert await imported() == {"created": len(names)}
+    assert await imported() == {"unchanged": len(names)}
     await assert_same(source, server, app, names)
     session = await source.get_session(app_name=app, user_id="bob", session_id="s1")
     assert session is not None
     await source.append_event(session, said("e9", 2000.0, {}))
-    assert await bring() == {"unchanged": len(names) - 1, "failed": 1}
-    assert await bring(skip_existing=True) == {"unchanged": len(names) - 1, "skipped": 1}
+    assert await imported() == {"unchanged": len(names) - 1, "failed": 1}
+    assert await imported(skip_existing=True) == {"unchanged": len(names) - 1, "skipped": 1}
 
 
 @pytest.mark.parametrize("options", [[], ["--from", "sqlite:///adk.db", "--app", "app", "--dry-run"]])
 def test_the_command_that_there_was_names_this_one(options: list[str], server: Server) -> None:
     done = server.command("import", "adk", *options)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "`python -m sessiond_adk.import --from sqlite:///FILE --to " in done.stderr
+    assert "`python -m sessiond_adk_import --from sqlite:///FILE --to " in done.stderr
 
 
 def test_a_reader_that_has_enough_ends_the_command(tmp_path: Path) -> None:
@@ -256,7 +252,7 @@ def test_a_reader_that_has_enough_ends_the_command(tmp_path: Path) -> None:
         await source.append_event(session, said("e", 1000.0, {"k": "x" * 1_000_000}))
 
     asyncio.run(store())
-    command = [sys.executable, "-m", "sessiond_adk.import", "--from", f"sqlite:///{tmp_path}/adk.db", "--to", "-"]
+    command = [sys.executable, "-m", "sessiond_adk_import", "--from", f"sqlite:///{tmp_path}/adk.db", "--to", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout and process.stderr
         assert json.loads(process.stdout.readline())["type"] == "export"
@@ -272,9 +268,7 @@ async def test_an_id_may_have_any_end_of_a_line_but_a_line_feed(server: Server, 
         await source.append_event(session, Event(id="e1", author="a", partial=False))
         await source.append_event(session, Event(id="e2", author="a"))
     async with httpx.AsyncClient(base_url=server.url) as client:
-        results = [
-            result async for export in importer.exports(source, app) for result in await importer.bring(client, export)
-        ]
+        results = [result async for export in exports(source, app) for result in await bring(client, export)]
     assert [(result["session"], result["result"]) for result in results] == [(id, "created") for id in ids]
     # What says that it is whole goes on to say so.
     events = plain.get(f"/apps/{app}/users/u/sessions/{ids[0]}/events").json()["events"]
