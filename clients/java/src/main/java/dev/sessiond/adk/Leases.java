@@ -95,7 +95,7 @@ final class Leases {
       }
       Http.Reply reply = http.send(call);
       if (reply.code().equals("session_not_found")) {
-        throw SessiondSessionService.notFound(sessionId, reply);
+        throw Reads.notFound(sessionId, reply);
       }
       if (!reply.code().equals("lease_held")) {
         Turn turn = new Turn(path, invocationId, reply.success());

@@ -77,7 +77,7 @@ public final class SessiondArtifactService implements BaseArtifactService {
     Map<String, String> event = ofUser(sessionId, filename) ? Map.of() : Map.of("event", "none");
     // By which sessiond knows what an attempt before has saved.
     Map<String, String> headers = Map.of("Idempotency-Key", UUID.randomUUID().toString());
-    return SessiondSessionService.io(
+    return Blocking.io(
         () -> {
           Http.Call call = Http.Call.of("POST", place);
           if (artifact.inlineData().isPresent()) {
@@ -97,7 +97,7 @@ public final class SessiondArtifactService implements BaseArtifactService {
           }
           Http.Reply reply = http.send(call.headers(headers));
           if (reply.code().equals("session_not_found")) {
-            throw SessiondSessionService.notFound(sessionId, reply);
+            throw Reads.notFound(sessionId, reply);
           }
           return Math.toIntExact(Json.number(reply.success(), "version"));
         });
@@ -117,7 +117,7 @@ public final class SessiondArtifactService implements BaseArtifactService {
       return Maybe.empty();
     }
     Map<String, String> query = version == null ? Map.of() : Map.of("version", version.toString());
-    return SessiondSessionService.io(() -> Optional.ofNullable(load(file, query)))
+    return Blocking.io(() -> Optional.ofNullable(load(file, query)))
         .flatMapMaybe(found -> found.map(Maybe::just).orElseGet(Maybe::empty));
   }
 
@@ -131,7 +131,7 @@ public final class SessiondArtifactService implements BaseArtifactService {
       String appName, String userId, String sessionId) {
     String place = place(appName, userId, sessionId, "");
     String users = place(appName, userId, "", "");
-    return SessiondSessionService.io(
+    return Blocking.io(
         () -> {
           // Without a session there are still those of the user.
           List<Map<String, Object>> found =
@@ -146,8 +146,7 @@ public final class SessiondArtifactService implements BaseArtifactService {
   public Completable deleteArtifact(
       String appName, String userId, String sessionId, String filename) {
     String file = file(appName, userId, sessionId, filename);
-    return SessiondSessionService.io(() -> found(http.send(Http.Call.of("DELETE", file))))
-        .ignoreElement();
+    return Blocking.io(() -> found(http.send(Http.Call.of("DELETE", file)))).ignoreElement();
   }
 
   /**
@@ -159,7 +158,7 @@ public final class SessiondArtifactService implements BaseArtifactService {
   public Single<ImmutableList<Integer>> listVersions(
       String appName, String userId, String sessionId, String filename) {
     String path = file(appName, userId, sessionId, filename) + "/versions";
-    return SessiondSessionService.io(
+    return Blocking.io(
         () ->
             all(path, "versions").orElse(List.of()).stream()
                 .map(one -> Math.toIntExact(Json.number(one, "version")))
@@ -249,9 +248,8 @@ public final class SessiondArtifactService implements BaseArtifactService {
 
   /** The path of the files of a session; of those of its user for a name that is one of theirs. */
   private static String place(String appName, String userId, String sessionId, String filename) {
-    String user = SessiondSessionService.user(appName, userId);
-    return (ofUser(sessionId, filename) ? user : SessiondSessionService.path(user, sessionId))
-        + "/artifacts";
+    String user = Paths.user(appName, userId);
+    return (ofUser(sessionId, filename) ? user : Paths.session(user, sessionId)) + "/artifacts";
   }
 
   private static String file(String appName, String userId, String sessionId, String filename) {

@@ -185,7 +185,7 @@ final class Watch {
   /** Returns what is thrown for an answer that would be the same again. */
   private RuntimeException refused(Http.Reply reply) {
     return switch (reply.code()) {
-      case "session_not_found" -> SessiondSessionService.notFound(sessionId, reply);
+      case "session_not_found" -> Reads.notFound(sessionId, reply);
       case "position_gone" ->
           new PositionGoneException(
               reply.error(),

@@ -162,7 +162,7 @@ final class Server implements AutoCloseable {
   }
 
   static String session(String app, String user, String session) {
-    String path = SessiondSessionService.path(SessiondSessionService.user(app, user), session);
+    String path = Paths.session(Paths.user(app, user), session);
     return path.substring("/v1".length());
   }
 }
