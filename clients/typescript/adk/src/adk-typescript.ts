@@ -1,6 +1,9 @@
 /**
  * Keeps the sessions and the files of `adk-typescript` in sessiond.
  *
+ * Frozen: it is kept working, and gets no new feature. `adk-typescript` 1.0.3 does not load by itself where file names have a case, as on
+ * Linux.
+ *
  * ```ts
  * const url = "http://127.0.0.1:8080";
  * const [sessionService, artifactService] = [new SessiondSessionService(url), new SessiondArtifactService(url)];
