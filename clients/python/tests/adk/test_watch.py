@@ -23,7 +23,6 @@ from sessiond_adk import (
     EventItem,
     MetadataChange,
     PositionGoneError,
-    SessiondAccessError,
     SessiondError,
     SessiondInputError,
     SessiondSessionService,
@@ -268,21 +267,8 @@ async def read(url: str, count: int, **settings: Any) -> list[int]:
 BYE = ("retry: 3000", "event: bye", 'data: {"reason":"lifetime"}', "")
 
 
-async def test_the_watch_goes_on_behind_the_last_event_that_was_whole(pauses: list[float]) -> None:
-    answers = [
-        stream(*frame(1), *frame(2), *frame(3)[:-1]),
-        stream(": nothing yet"),
-        stream(*frame(3), "event: news", "data: of a later version", ""),
-        stream(*frame(4)),
-    ]
-    async with scripted(*answers) as server:
-        assert await read(server.url, 4) == [1, 2, 3, 4]
-    assert places(server.requests) == ["", "2-a-b", "2-a-b", "3-a-b"]
-    # Doubled while nothing comes, and anew after something did.
-    assert pauses == [1.0, 2.0, 1.0]
-
-
 async def test_pauses_grow_to_half_a_minute(pauses: list[float]) -> None:
+    assert _times.SILENCE == 45.0
     async with scripted(*[b""] * 8, stream(*frame(1))) as server:
         assert await read(server.url, 1) == [1]
     assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
@@ -306,62 +292,3 @@ async def test_pauses_are_spread(monkeypatch: pytest.MonkeyPatch, pauses: list[f
         assert await read(server.url, 1) == [1]
     assert len(set(pauses)) == 8
     assert all(0 <= pause <= limit for pause, limit in zip(pauses, [1, 2, 4, 8, 16, 30, 30, 30], strict=True))
-
-
-async def test_a_connection_that_is_silent_is_given_up(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _times.SILENCE == 45.0
-    monkeypatch.setattr(_times, "SILENCE", 1)
-    async with scripted(stream(*frame(1)), stream(*frame(2)), hang=True) as server:
-        assert await read(server.url, 2, timeout=0.1) == [1, 2]
-    assert places(server.requests) == ["", "1-a-b"]
-
-
-async def test_a_credential_that_ended_is_asked_for_once(pauses: list[float]) -> None:
-    tokens = iter(["one", "two", "three"])
-    ended = stream(*frame(1), "retry: 1000", "event: bye", 'data: {"reason":"credential_expired"}', "")
-    async with scripted(ended, status(401), stream(*frame(2)), status(401), status(401)) as server:
-        async with SessiondSessionService(server.url, token=lambda: next(tokens)) as service:
-            items = service.watch(app_name="a", user_id="u", session_id="s")
-            assert [item.sequence for item in await events(items, 2)] == [1, 2]
-            with pytest.raises(SessiondAccessError) as refused:
-                await anext(items)
-            assert refused.value.status == 401
-    shown = [line for request in server.requests for line in request.splitlines() if line.startswith("Authorization")]
-    assert shown == [f"Authorization: Bearer {token}" for token in ("one", "one", "two", "two", "three")]
-    assert places(server.requests) == ["", "1-a-b", "1-a-b", "2-a-b", "2-a-b"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "error", "code"),
-    [
-        (status(401), SessiondAccessError, 401),
-        (status(403, body='{"code":"permission_denied"}'), SessiondAccessError, 403),
-        (status(404, body="<h1>"), SessiondError, 404),
-        (status(406), SessiondError, 406),
-        (status(422), SessiondInputError, 422),
-        (status(500), SessiondError, 500),
-        (status(302), SessiondError, 302),
-        (status(200, "Content-Type: text/html", body="<h1>"), SessiondError, 200),
-        (stream("event: event", "data: <h1>", ""), SessiondError, None),
-    ],
-)
-async def test_what_would_be_the_same_again_is_raised(
-    pauses: list[float], answer: bytes, error: type[SessiondError], code: int | None
-) -> None:
-    async with scripted(answer) as server:
-        with pytest.raises(error) as refused:
-            await read(server.url, 1, token="secret")
-    assert (refused.value.status, pauses) == (code, [])
-    assert "secret" not in str(refused.value)
-
-
-async def test_the_log_says_why_a_watch_comes_back(pauses: list[float], caplog: pytest.LogCaptureFixture) -> None:
-    async with scripted(status(503), stream(*frame(1), *BYE), stream(*frame(2))) as server:
-        with caplog.at_level("INFO", logger="sessiond"):
-            assert await read(server.url, 2, token="secret") == [1, 2]
-    logged = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "sessiond"]
-    name = f"Watch of {server.url}/v1/apps/a/users/u/sessions/s/watch: coming back in"
-    assert [level for level, _ in logged] == ["WARNING", "INFO"]
-    assert logged[0][1].startswith(f"{name} 1.0 s: sessiond answered 503")
-    assert logged[1][1] == f"{name} 3.0 s: sessiond ended the stream: lifetime"
-    assert "secret" not in caplog.text
