@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -152,41 +151,6 @@ func TestAWatchOutlivesTheServer(t *testing.T) {
 	}
 }
 
-func TestASilentConnectionIsGivenUp(t *testing.T) {
-	var after []string
-	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
-		after = append(after, r.URL.Query().Get("afterSequence"))
-		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		switch len(after) {
-		case 1:
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-			return
-		case 2:
-			_, _ = io.WriteString(w, ": a comment\nretry: 7\nid: 1-x-y\nevent: event\ndata: {\"id\":\"a\",\ndata: \"sequence\":1}\n\nid: 2-x-y\nevent: event\ndata: {}\n")
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-			return
-		}
-		_, _ = io.WriteString(w, "event: unknown\ndata: x\n\nid: 2-x-y\r\nevent: event\r\ndata: {\"id\":\"b\",\"sequence\":2}\r\n\r\nevent: deleted\ndata: {\"reason\":\"erased\"}\n\n")
-	}))
-	s.silence, s.comeback = 50*time.Millisecond, time.Millisecond
-	var seen []string
-	for item, err := range s.Watch(t.Context(), &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch item := item.(type) {
-		case EventItem:
-			seen = append(seen, item.Event.ID)
-		case Deleted:
-			seen = append(seen, item.Reason+" "+item.Cursor())
-		}
-	}
-	equal(t, seen, []string{"a", "b", "erased 2-x-y"})
-	equal(t, after, []string{"", "", "1-x-y"})
-}
-
 func TestWhatEndsAWatch(t *testing.T) {
 	s := service(t)
 	one := create(t, s, app(), "u", "s", nil)
@@ -231,52 +195,4 @@ func TestWhatEndsAWatch(t *testing.T) {
 	if item, err, ok := pull(); !ok || item != nil || !errors.Is(err, context.Canceled) {
 		t.Fatal(item, err)
 	}
-	for _, answer := range []string{"data: {", "event: event\ndata: []\n\n"} {
-		kind := "text/event-stream"
-		if answer == "data: {" {
-			kind = "text/html"
-		}
-		s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", kind)
-			_, _ = io.WriteString(w, answer)
-		}))
-		for item, err := range s.Watch(t.Context(), watchOf(one)) {
-			if item != nil || err == nil || !strings.Contains(err.Error(), "not sessiond's") {
-				t.Fatal(item, err)
-			}
-		}
-	}
-}
-
-func TestAWatchComesBackWhenTheServerSays(t *testing.T) {
-	asked := 0
-	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		w.Header().Set("Content-Type", "text/event-stream")
-		if asked == 1 {
-			_, _ = io.WriteString(w, "retry: 1\n\nevent: bye\ndata: {\"reason\":\"drain\"}\n\n")
-			return
-		}
-		_, _ = io.WriteString(w, "event: deleted\ndata: {\"reason\":\"deleted\"}\n\n")
-	}))
-	s.comeback = 1000 * time.Hour
-	next[Deleted](t, follow(t, s, &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"}))
-}
-
-func TestAWatchThatIsRefusedForNowComesBack(t *testing.T) {
-	asked := 0
-	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
-		if asked++; asked < 3 {
-			w.Header().Set("Retry-After", "0")
-			w.WriteHeader([]int{0, 429, 503}[asked])
-			_, _ = io.WriteString(w, `{"code":"rate_limited"}`)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "event: deleted\ndata: {\"reason\":\"deleted\"}\n\n")
-	}))
-	s.comeback = time.Millisecond
-	pull := follow(t, s, &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"})
-	next[Deleted](t, pull)
-	equal(t, asked, 3)
 }
