@@ -149,40 +149,6 @@ class WatchTest {
   }
 
   @Test
-  void aSilentConnectionIsGivenUp() throws IOException {
-    String head = "{\"id\": \"%s\", \"sequence\": %d, \"timestamp\": 1, \"commitTime\": 1}";
-    String first =
-        Script.stream(
-            "retry: 1", "id: 1-x-y", "event: event", "data: " + head.formatted("a", 1), "");
-    String second =
-        Script.stream("id: 2-x-y", "event: event", "data: " + head.formatted("b", 2), "");
-    try (Script script = new Script(first + "(hang)", second)) {
-      var service =
-          SessiondSessionService.builder()
-              .url(script.url())
-              .token("")
-              .watchSilence(Duration.ofMillis(200))
-              .build();
-      assertEquals(List.of("a", "b"), ids(first(service.watch("a", "u", "s"), 2)));
-      assertTrue(script.requests.get(1).contains("afterSequence=1-x-y"), script.requests.get(1));
-    }
-  }
-
-  @Test
-  void aByeIsFollowedByAReturn() throws IOException {
-    String bye = Script.stream("retry: 1", "", "event: bye", "data: {\"reason\": \"drain\"}", "");
-    String busy = Script.json(429, "{\"code\": \"rate_limited\"}", "Retry-After: 0");
-    String caught = Script.stream("id: 7-x-y", "event: caught_up", "data: {\"revision\": 7}", "");
-    try (Script script = new Script(bye, busy, caught + "(hang)")) {
-      var service = SessiondSessionService.builder().url(script.url()).token("").build();
-      WatchItem item = service.watch("a", "u", "s").timeout(60, TimeUnit.SECONDS).blockingFirst();
-      assertEquals(new WatchItem.CaughtUp("7-x-y", 7), item);
-      assertEquals(3, script.requests.size());
-      assertTrue(script.requests.get(0).contains("Accept: text/event-stream"));
-    }
-  }
-
-  @Test
   void aDeletedSessionEndsTheWatch() {
     create(Map.of());
     TestSubscriber<WatchItem> watch = service.watch(app, "ada", "s").test();
