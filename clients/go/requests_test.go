@@ -185,7 +185,7 @@ func TestEachAnswerIsMetAsTheDataSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Most cases wait. All at once would take one another's time on a slow machine.
-	places := make(chan struct{}, 16)
+	places := make(chan struct{}, 8)
 	var all sync.WaitGroup
 	for name, c := range wire.Cases {
 		if c.Only == nil || slices.Contains(c.Only, "go") {

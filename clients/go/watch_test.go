@@ -3,7 +3,6 @@ package sessiond
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -106,48 +105,6 @@ func TestAWatchYieldsStateAndMetadataAndTheEnd(t *testing.T) {
 	equal(t, next[Deleted](t, pull).Reason, "deleted")
 	if item, err, ok := pull(); ok {
 		t.Fatal(item, err)
-	}
-}
-
-func TestAWatchComesBackBehindTheLastEvent(t *testing.T) {
-	p := newProxy(t)
-	direct, s := service(t), serviceAt(t, p.url())
-	s.comeback = 5 * time.Millisecond
-	one := create(t, direct, app(), "u", "s", nil)
-	const all = 60
-	pull := follow(t, s, watchOf(one))
-	next[CaughtUp](t, pull)
-	// Each cut is in another moment: before, between and after the events.
-	for i := range all {
-		add(t, direct, one, fmt.Sprint(i), map[string]any{"n": i})
-		switch i % 3 {
-		case 0:
-			p.cut()
-		case 1:
-			equal(t, next[EventItem](t, pull).Event.ID, fmt.Sprint(i-1))
-			p.cut()
-			equal(t, next[EventItem](t, pull).Event.ID, fmt.Sprint(i))
-		case 2:
-			equal(t, next[EventItem](t, pull).Event.ID, fmt.Sprint(i))
-		}
-	}
-	equal(t, next[CaughtUp](t, follow(t, s, &WatchRequest{one.AppName(), "u", "s", "now", false})).Revision, int64(all))
-}
-
-func TestAWatchOutlivesTheServer(t *testing.T) {
-	server := ownServer(t)
-	s := serviceAt(t, server.url(), WithRetry(100, time.Minute))
-	s.comeback = 5 * time.Millisecond
-	one := create(t, s, app(), "u", "s", nil)
-	pull := follow(t, s, watchOf(one))
-	for i, signal := range []string{"TERM", "KILL"} {
-		add(t, s, one, signal, nil)
-		equal(t, next[EventItem](t, pull).Event.ID, signal)
-		server.signal(signal)
-		if err := server.start(); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, next[CaughtUp](t, pull).Revision, int64(i+1))
 	}
 }
 

@@ -107,7 +107,7 @@ class Connection(socketserver.StreamRequestHandler):
         if "status" in answer or "stream" in answer:
             lines = [f"{name}: {text.replace('{url}', url)}" for name, text in headers.items()]
             head = f"HTTP/1.1 {answer.get('status', 200)} X"
-            self.wfile.write("\r\n".join([head, *lines, "", body]).encode())
+            self.wfile.write("\r\n".join([head, *lines, "", body]).encode()[: answer.get("cutAfter")])
         while answer.get("drips"):
             self.wfile.write(b" ")
             time.sleep(0.01)

@@ -27,19 +27,6 @@ async def far(network: Proxy) -> AsyncIterator[SessiondSessionService]:
         yield service
 
 
-@pytest.mark.parametrize("lost", ["answers", "requests"])
-async def test_an_append_is_applied_once_whatever_gets_lost(
-    far: SessiondSessionService, network: Proxy, app: str, lost: str
-) -> None:
-    session = await far.create_session(app_name=app, user_id="u")
-    for n in range(4):
-        setattr(network, f"lose_{lost}", n)
-        await far.append_event(session, event({"n": n, f"app:{n}": n}))
-    assert network.connections > 4
-    assert len(session.events) == 4
-    assert await get(far, session) == session
-
-
 async def test_a_strict_append_whose_answer_was_lost_is_not_stale(server: Server, network: Proxy, app: str) -> None:
     async with SessiondSessionService(network.url, concurrency="session") as far:
         session = await far.create_session(app_name=app, user_id="u")
@@ -47,19 +34,6 @@ async def test_a_strict_append_whose_answer_was_lost_is_not_stale(server: Server
             network.lose_answers = 1
             await far.append_event(session, event({"n": n}))
         assert await get(far, session) == session
-
-
-@pytest.mark.parametrize("name", [None, "s"])
-@pytest.mark.parametrize("lost", ["answers", "requests"])
-async def test_a_session_is_created_once_whatever_gets_lost(
-    far: SessiondSessionService, network: Proxy, app: str, name: str | None, lost: str
-) -> None:
-    setattr(network, f"lose_{lost}", 2)
-    session = await far.create_session(app_name=app, user_id="u", session_id=name, state={"k": [1], "user:k": 2})
-    assert (session.state, session.events) == ({"k": [1], "user:k": 2}, [])
-    listed = (await far.list_sessions(app_name=app)).sessions
-    assert [found.id for found in listed] == [session.id]
-    assert await get(far, session) == session
 
 
 async def test_a_lost_answer_does_not_make_another_session_ours(

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-import signal
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -31,7 +30,7 @@ from sessiond_adk import (
 )
 
 from ..support.process import Server
-from ..support.proxy import proxy, scripted, stream
+from ..support.proxy import scripted, stream
 from .test_service import event, get
 
 Watch = AsyncGenerator[WatchItem, None]
@@ -155,46 +154,6 @@ async def test_a_watch_begins_where_it_is_told(
             assert int(found[0].cursor.partition("-")[0]) == min(begin + 1, 4)
         (new,) = await appended(service, session, 1)
         assert [item.event for item in await events(items, 1)] == [new]
-
-
-@pytest.mark.both_databases
-async def test_nothing_is_lost_nor_doubled_by_a_network_that_breaks(
-    server: Server, service: SessiondSessionService, app: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_times, "FIRST_WAIT", 0.01)
-    chance = random.Random(15)
-    session = await service.create_session(app_name=app, user_id="u")
-    before = await appended(service, session, 30)
-    async with proxy(server.address) as network, SessiondSessionService(network.url) as far:
-        # Somewhere within the head, a frame, a character.
-        network.cut_after = lambda: chance.randrange(4000)
-        async with aclosing(watch(far, session)) as items:
-            writer = asyncio.create_task(appended(service, session, 30))
-            found = await events(items, 60)
-        before += await writer
-        assert network.connections > 4
-    assert [item.event for item in found] == before
-    assert [item.sequence for item in found] == [*range(1, 61)]
-    assert len({item.cursor for item in found}) == 60
-
-
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-async def test_a_restart_of_the_server_only_pauses_a_watch(
-    own_server: Server, app: str, how: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_times, "FIRST_WAIT", 0.1)
-    async with SessiondSessionService(own_server.url) as service:
-        session = await service.create_session(app_name=app, user_id="u")
-        async with aclosing(watch(service, session)) as items:
-            for _ in range(2):
-                new = await appended(service, session, 2)
-                assert [item.event for item in await events(items, 2)] == new
-                await asyncio.to_thread(own_server.stop, how)
-                next_ones = asyncio.create_task(events(items, 2))
-                await asyncio.sleep(0.3)
-                await asyncio.to_thread(own_server.start)
-                new = await appended(service, session, 2)
-                assert [item.event for item in await next_ones] == new
 
 
 async def test_a_session_that_is_not_there_is_an_error(service: SessiondSessionService, app: str) -> None:

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sessiond_adk::{Error, ErrorKind, SessiondSessionService, WatchFrom, WatchItem};
 
-use crate::support::{Proxy, Server, app, append, event, identity, new_session, plain, sessions, shared};
+use crate::support::{app, append, event, identity, new_session, plain, sessions, shared};
 
 type Items = Pin<Box<dyn Stream<Item = Result<WatchItem, Error>> + Send>>;
 
@@ -122,40 +122,6 @@ async fn the_state_and_the_metadata_are_yielded() {
     }
     assert_eq!(change, Some((json!({"app:b": 2}), vec!["app:a".to_owned()])));
     assert_eq!(metadata, Some((Some("Tea".into()), "y".into(), 4_000_000_000_500)));
-}
-
-#[tokio::test]
-async fn a_cut_connection_loses_and_doubles_nothing() {
-    let (service, app) = (sessions(), app());
-    let identity = new_session(&service, &app).await;
-    let proxy = Proxy::to(shared()).await;
-    let mut sent = say(&service, &identity, 4).await;
-    // In the head of the answer, in the first event, between two, and later.
-    *proxy.cut_after.lock().unwrap() = vec![2000, 1100, 800, 350, 20];
-    let mut items = watch(&SessiondSessionService::new(&proxy.url).unwrap(), &identity, WatchFrom::Start);
-    let (mut seen, _) = events(&mut items, 4).await;
-    sent.extend(say(&service, &identity, 4).await);
-    seen.extend(events(&mut items, 4).await.0);
-    assert_eq!(seen, sent);
-    assert!(proxy.connections.load(std::sync::atomic::Ordering::SeqCst) > 2);
-}
-
-#[tokio::test]
-async fn a_restart_loses_and_doubles_nothing() {
-    let mut server = Server::start(&[]);
-    let service = SessiondSessionService::new(&server.url).unwrap();
-    let identity = new_session(&service, &app()).await;
-    let mut sent = say(&service, &identity, 2).await;
-    let mut items = watch(&service, &identity, WatchFrom::Start);
-    let (mut seen, _) = events(&mut items, 2).await;
-    let server = tokio::task::spawn_blocking(move || {
-        server.restart();
-        server
-    });
-    let _server = server.await.unwrap();
-    sent.extend(say(&service, &identity, 2).await);
-    seen.extend(events(&mut items, 2).await.0);
-    assert_eq!(seen, sent);
 }
 
 #[tokio::test]

@@ -53,44 +53,6 @@ function problem(response: ServerResponse, status: number, fields: object, heade
 }
 
 describe("a lost answer", () => {
-  it("to an append is replayed: the event is there once", async () => {
-    const lines: string[] = [];
-    const sessions = plain({ url: proxy.url, log: (line) => lines.push(line) });
-    closing.push(() => sessions.close());
-    const key = { appName: randomUUID(), userId: "ada", sessionId: "s" };
-    const session = await sessions.create(key.appName, "ada", {}, "s");
-    proxy.lost = 2;
-    await sessions.append(session, event({ n: 1 }));
-    assert.equal(proxy.lost, 0);
-    assert.equal(lines.length, 2);
-    assert.match(
-      lines[0] ?? "",
-      /^POST http.*\/events: attempt 1 failed, trying again in 0\.\d s: sessiond cannot be reached/,
-    );
-    const read = await direct.get(key);
-    assert.deepEqual([read?.events.length, session.events.length, sessions.revision(session)], [1, 1, 1]);
-  });
-
-  it("to operators counts once", async () => {
-    const sessions = plain(proxy.url);
-    closing.push(() => sessions.close());
-    const session = await sessions.create(randomUUID(), "ada", {}, "s");
-    proxy.lost = 1;
-    assert.deepEqual({ ...(await sessions.apply(session, [{ op: "increment", key: "n", value: 2 }])) }, { n: 2 });
-    assert.equal((await direct.get({ ...session, sessionId: "s" }))?.state["n"], 2);
-  });
-
-  it("to a creation is no conflict, with an id and without", async () => {
-    const sessions = plain(proxy.url);
-    closing.push(() => sessions.close());
-    const app = randomUUID();
-    proxy.lost = 1;
-    assert.equal((await sessions.create(app, "ada", {}, "s")).id, "s");
-    proxy.lost = 1;
-    await sessions.create(app, "ada");
-    assert.equal((await direct.list(app, "ada", "asc", false)).length, 2);
-  });
-
   it("with concurrency `session` is no stale session", async () => {
     const sessions = plain({ url: proxy.url, concurrency: "session" });
     closing.push(() => sessions.close());

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { FaultyProxy } from "../../support/proxy.js";
 import { Server } from "../../support/server.js";
 import { PositionGoneError, SessiondInputError, SessionNotFoundError, type WatchItem } from "../src/core/index.js";
 import { event, type Plain, type PlainEvent, type PlainSession, plain } from "./support/plain.js";
@@ -111,47 +110,6 @@ describe("a watch", () => {
       assert.equal(more.at(-1)?.type, "state");
     }
     await watch.return();
-  });
-
-  it("loses and doubles nothing when its connection is cut, again and again", async (test) => {
-    const own = await session();
-    const proxy = await FaultyProxy.start(server.port);
-    test.after(() => proxy.close());
-    const lines: string[] = [];
-    const through = plain({ url: proxy.url, log: (line) => lines.push(line) });
-    const watch = through.watch(at(own));
-    test.after(() => watch.return());
-    const sent: string[] = [];
-    const seen: string[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      const events = Array.from({ length: 10 }, () => event());
-      for (const one of events) sent.push((await sessions.append(own, one)).id);
-      // In the middle of what is there, and at its end.
-      for (const stop of [events[4], events[9]]) {
-        seen.push(...ids(await until(watch, (item) => item.type === "event" && item.event.id === stop?.id)));
-        proxy.cut();
-      }
-    }
-    assert.deepEqual(seen, sent);
-    assert.ok(proxy.connections >= 3);
-    assert.match(lines[0] ?? "", /^Watch of http.*\/watch: coming back in \d+\.\d s: /);
-  });
-
-  it("comes back when the server does", async () => {
-    const own = await Server.start();
-    const there = plain(own.url);
-    const other = await there.create("app", "ada", {}, "s");
-    const watch = there.watch({ appName: "app", userId: "ada", sessionId: "s" });
-    await until(watch, (item) => item.type === "caughtUp");
-    const next = until(watch, (item) => item.type === "event");
-    await own.stop();
-    await own.start();
-    const late = event();
-    await there.append(other, late);
-    assert.deepEqual(ids(await next), [late.id]);
-    await watch.return();
-    await there.close();
-    await own.remove();
   });
 
   it("ends when the session is gone", async () => {

@@ -25,6 +25,9 @@ import org.junit.jupiter.api.Test;
 class RequestsTest {
   private static final int PACE = 20;
 
+  // Also a slow machine connects in it.
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
   @BeforeAll
   static void shorten() {
     Http.pace = PACE;
@@ -38,7 +41,7 @@ class RequestsTest {
   @Test
   void eachAnswerIsMetAsTheDataSays() throws Exception {
     // Most cases wait. All at once would take one another's time on a slow machine.
-    ExecutorService places = Executors.newFixedThreadPool(16);
+    ExecutorService places = Executors.newFixedThreadPool(8);
     try (FakeServer fake = new FakeServer()) {
       Map<String, Callable<String>> calls = new LinkedHashMap<>();
       FakeServer.cases()
@@ -75,7 +78,7 @@ class RequestsTest {
       this.said = said;
       url = (said.containsKey("away") ? fake.away : fake.url) + "/java/" + name;
       event.actions().stateDelta().put("k", "hunter2");
-      var builder = SessiondSessionService.builder().url(url + "/");
+      var builder = SessiondSessionService.builder().url(url + "/").connectTimeout(PATIENCE);
       List<?> tokens = Json.list(said.get("tokens"));
       if (said.containsKey("tokens")) {
         builder.tokenSupplier(() -> given(tokens.get(asked.getAndIncrement())));

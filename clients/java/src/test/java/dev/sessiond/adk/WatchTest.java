@@ -9,13 +9,10 @@ import com.google.adk.sessions.Session;
 import com.google.adk.sessions.SessionNotFoundException;
 import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.subscribers.TestSubscriber;
-import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -120,32 +117,6 @@ class WatchTest {
     assertEquals(Optional.empty(), metadata.get(0).displayName());
     assertEquals(Optional.of("Tea"), metadata.get(1).displayName());
     assertEquals(Map.of("a", "b"), metadata.get(1).labels());
-  }
-
-  @Test
-  void noneIsMissingAndNoneComesTwiceWhenConnectionsBreak() throws IOException {
-    try (Proxy proxy = new Proxy(server.port())) {
-      Session session = create(Map.of());
-      append(session, 1, 5);
-      // Within the head, within a frame, between frames; then it holds for a while.
-      proxy.cutAfter = () -> ThreadLocalRandom.current().nextInt(100, 1500);
-      var through = SessiondSessionService.builder().url(proxy.url()).token("").build();
-      TestSubscriber<WatchItem> watch = through.watch(app, "ada", "s").test();
-      append(session, 6, 5);
-      long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-      while (ids(watch.values()).size() < 10 && System.nanoTime() < deadline) {
-        watch.awaitCount(watch.values().size() + 1);
-        if (proxy.connections.get() > 3) {
-          proxy.cutAfter = null;
-        }
-      }
-      watch.cancel();
-      assertEquals(
-          List.of("e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8", "e9", "e10"),
-          ids(watch.values()));
-      assertTrue(proxy.connections.get() > 1);
-      watch.assertNoErrors();
-    }
   }
 
   @Test
