@@ -31,7 +31,9 @@ type client struct {
 	timeout    time.Duration
 	tries      int
 	retryFor   time.Duration
-	logger     *slog.Logger
+	// The pauses before the second attempt, and before later ones at most.
+	firstPause, longestPause time.Duration
+	logger                   *slog.Logger
 }
 
 type request struct {
@@ -77,13 +79,15 @@ func newClient(base string, c *config) (*client, error) {
 		sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	return &client{
-		base:       strings.TrimRight(base, "/"),
-		http:       &sender,
-		credential: credential,
-		timeout:    c.timeout,
-		tries:      c.tries,
-		retryFor:   c.retryFor,
-		logger:     c.logger,
+		base:         strings.TrimRight(base, "/"),
+		http:         &sender,
+		credential:   credential,
+		timeout:      c.timeout,
+		tries:        c.tries,
+		retryFor:     c.retryFor,
+		firstPause:   firstPause,
+		longestPause: longestPause,
+		logger:       c.logger,
 	}, nil
 }
 
@@ -108,7 +112,7 @@ func (c *client) send(ctx context.Context, r request) (*reply, error) {
 		if again {
 			inDoubt = inDoubt || (failure.Outcome != "not_applied" && !notSent(failure.Err))
 		}
-		pause := min(firstPause<<(2*min(attempt-1, 3)), longestPause)
+		pause := min(c.firstPause<<(2*min(attempt-1, 3)), c.longestPause)
 		pause = max(pause, retryAfter(answer)) + rand.N(pause/2)
 		elapsed := time.Since(began)
 		if !again || ctx.Err() != nil || attempt >= c.tries || elapsed+pause > c.retryFor+r.patience {
@@ -256,7 +260,7 @@ func tryAgain(failure *Error) bool {
 	switch failure.Status {
 	case 0:
 		return !errors.Is(failure.Err, ErrDenied)
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
 	return failure.Outcome == "unknown"

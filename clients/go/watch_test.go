@@ -3,8 +3,6 @@ package sessiond
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -110,83 +108,6 @@ func TestAWatchYieldsStateAndMetadataAndTheEnd(t *testing.T) {
 	}
 }
 
-func TestAWatchComesBackBehindTheLastEvent(t *testing.T) {
-	p := newProxy(t)
-	direct, s := service(t), serviceAt(t, p.url())
-	s.comeback = 5 * time.Millisecond
-	one := create(t, direct, app(), "u", "s", nil)
-	const all = 60
-	pull := follow(t, s, watchOf(one))
-	next[CaughtUp](t, pull)
-	// Each cut is in another moment: before, between and after the events.
-	for i := range all {
-		add(t, direct, one, fmt.Sprint(i), map[string]any{"n": i})
-		switch i % 3 {
-		case 0:
-			p.cut()
-		case 1:
-			equal(t, next[EventItem](t, pull).Event.ID, fmt.Sprint(i-1))
-			p.cut()
-			equal(t, next[EventItem](t, pull).Event.ID, fmt.Sprint(i))
-		case 2:
-			equal(t, next[EventItem](t, pull).Event.ID, fmt.Sprint(i))
-		}
-	}
-	equal(t, next[CaughtUp](t, follow(t, s, &WatchRequest{one.AppName(), "u", "s", "now", false})).Revision, int64(all))
-}
-
-func TestAWatchOutlivesTheServer(t *testing.T) {
-	server := ownServer(t)
-	s := serviceAt(t, server.url(), WithRetry(100, time.Minute))
-	s.comeback = 5 * time.Millisecond
-	one := create(t, s, app(), "u", "s", nil)
-	pull := follow(t, s, watchOf(one))
-	for i, signal := range []string{"TERM", "KILL"} {
-		add(t, s, one, signal, nil)
-		equal(t, next[EventItem](t, pull).Event.ID, signal)
-		server.signal(signal)
-		if err := server.start(); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, next[CaughtUp](t, pull).Revision, int64(i+1))
-	}
-}
-
-func TestASilentConnectionIsGivenUp(t *testing.T) {
-	var after []string
-	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
-		after = append(after, r.URL.Query().Get("afterSequence"))
-		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		switch len(after) {
-		case 1:
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-			return
-		case 2:
-			_, _ = io.WriteString(w, ": a comment\nretry: 7\nid: 1-x-y\nevent: event\ndata: {\"id\":\"a\",\ndata: \"sequence\":1}\n\nid: 2-x-y\nevent: event\ndata: {}\n")
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-			return
-		}
-		_, _ = io.WriteString(w, "event: unknown\ndata: x\n\nid: 2-x-y\r\nevent: event\r\ndata: {\"id\":\"b\",\"sequence\":2}\r\n\r\nevent: deleted\ndata: {\"reason\":\"erased\"}\n\n")
-	}))
-	s.silence, s.comeback = 50*time.Millisecond, time.Millisecond
-	var seen []string
-	for item, err := range s.Watch(t.Context(), &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch item := item.(type) {
-		case EventItem:
-			seen = append(seen, item.Event.ID)
-		case Deleted:
-			seen = append(seen, item.Reason+" "+item.Cursor())
-		}
-	}
-	equal(t, seen, []string{"a", "b", "erased 2-x-y"})
-	equal(t, after, []string{"", "", "1-x-y"})
-}
-
 func TestWhatEndsAWatch(t *testing.T) {
 	s := service(t)
 	one := create(t, s, app(), "u", "s", nil)
@@ -231,52 +152,4 @@ func TestWhatEndsAWatch(t *testing.T) {
 	if item, err, ok := pull(); !ok || item != nil || !errors.Is(err, context.Canceled) {
 		t.Fatal(item, err)
 	}
-	for _, answer := range []string{"data: {", "event: event\ndata: []\n\n"} {
-		kind := "text/event-stream"
-		if answer == "data: {" {
-			kind = "text/html"
-		}
-		s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", kind)
-			_, _ = io.WriteString(w, answer)
-		}))
-		for item, err := range s.Watch(t.Context(), watchOf(one)) {
-			if item != nil || err == nil || !strings.Contains(err.Error(), "not sessiond's") {
-				t.Fatal(item, err)
-			}
-		}
-	}
-}
-
-func TestAWatchComesBackWhenTheServerSays(t *testing.T) {
-	asked := 0
-	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		w.Header().Set("Content-Type", "text/event-stream")
-		if asked == 1 {
-			_, _ = io.WriteString(w, "retry: 1\n\nevent: bye\ndata: {\"reason\":\"drain\"}\n\n")
-			return
-		}
-		_, _ = io.WriteString(w, "event: deleted\ndata: {\"reason\":\"deleted\"}\n\n")
-	}))
-	s.comeback = 1000 * time.Hour
-	next[Deleted](t, follow(t, s, &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"}))
-}
-
-func TestAWatchThatIsRefusedForNowComesBack(t *testing.T) {
-	asked := 0
-	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) {
-		if asked++; asked < 3 {
-			w.Header().Set("Retry-After", "0")
-			w.WriteHeader([]int{0, 429, 503}[asked])
-			_, _ = io.WriteString(w, `{"code":"rate_limited"}`)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "event: deleted\ndata: {\"reason\":\"deleted\"}\n\n")
-	}))
-	s.comeback = time.Millisecond
-	pull := follow(t, s, &WatchRequest{AppName: "a", UserID: "u", SessionID: "s"})
-	next[Deleted](t, pull)
-	equal(t, asked, 3)
 }

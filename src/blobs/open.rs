@@ -40,7 +40,7 @@ impl FromStr for ArtifactStore {
 pub struct BlobSettings {
     /// The first takes what is new; the others are read.
     pub stores: Vec<ArtifactStore>,
-    /// Up to so many bytes stay in the database, whatever the store.
+    /// Up to so many bytes stay in the database, whatever the store; 0: none, not even an empty file.
     pub inline_max: u64,
     /// How long one step of a store may take, with its repetitions.
     pub patience: Duration,

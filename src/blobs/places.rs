@@ -37,7 +37,7 @@ pub struct Places {
     rows: Arc<dyn Store>,
     /// By the names under which the database knows them.
     stores: Named,
-    /// The database takes what is new up to this size, and the first of them what is larger.
+    /// The database takes what is new up to this size, and the first of them what is larger; 0: it takes nothing, not even an empty file.
     inline_max: u64,
     /// The database's own folder in each.
     folder: String,
@@ -89,7 +89,7 @@ impl Blobs for Places {
     }
 
     fn saves_with_version(&self, size: u64) -> bool {
-        size <= self.inline_max
+        self.inline_max > 0 && size <= self.inline_max
     }
 
     async fn begin(&self, place: &Place, blob: &Blob, now: Micros) -> Result<Box<dyn Writing>> {

@@ -2,6 +2,7 @@
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
+use chrono::{DateTime, Utc};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
     Client as Connections, Method, Response, StatusCode, Url,
@@ -170,12 +171,23 @@ impl Http {
             let left = (self.limits.total + call.patience).saturating_sub(began.elapsed());
             let limit = (self.limits.attempt + call.patience).min(left);
             let (error, at_least) = match self.attempt(&call, limit).await {
-                Ok((status, headers, body)) if status.is_success() => return Ok((headers, body)),
+                Ok((status, headers, body)) if status.is_success() => {
+                    if call.is_download || status == StatusCode::NO_CONTENT || body.starts_with(b"{") {
+                        return Ok((headers, body));
+                    }
+                    let error = Error::new(ErrorKind::Internal, "The answer is not sessiond's.");
+                    return Err(Error { status: Some(status.as_u16()), ..error });
+                }
                 Ok((status, headers, body)) => {
                     let error = Error::answered(status.as_u16(), &body);
                     let unknown = error.outcome == Some(Outcome::Unknown);
+                    if matches!(status.as_u16(), 401 | 403) {
+                        // It speaks of this attempt; those before may have been applied.
+                        return Err(self.of_write(&call, self.hinted(error), in_doubt));
+                    }
                     if !unknown && !RETRIED.contains(&status.as_u16()) {
-                        return Err(self.of_write(&call, error, in_doubt));
+                        // What the server says holds for all attempts: it looks for the id of the event first.
+                        return Err(error);
                     }
                     in_doubt |= error.outcome != Some(Outcome::NotApplied);
                     (error, retry_after(&headers))
@@ -298,6 +310,14 @@ impl Http {
         request.send().await
     }
 
+    /// Says what to do if there is no credential.
+    fn hinted(&self, mut error: Error) -> Error {
+        if error.status == Some(401) && self.bearer.is_none() {
+            error.message.push_str(" No token was sent: give one to the builder, or set SESSIOND_TOKEN.");
+        }
+        error
+    }
+
     /// An error of a write says whether it may have been applied, by any of its attempts.
     fn of_write(&self, call: &Call, mut error: Error, in_doubt: bool) -> Error {
         error.outcome = match call.method {
@@ -381,10 +401,17 @@ pub(crate) fn why(error: &reqwest::Error) -> String {
     innermost.to_string()
 }
 
-/// What the answer asks to wait for, which proxies may say as a date: then it is not known.
+/// What the answer asks to wait for, which proxies may say as a date.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Duration {
-    let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse::<u32>().ok());
-    seconds.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds.into()))
+    let Some(said) = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()) else { return Duration::ZERO };
+    if let Ok(seconds) = said.trim().parse::<u32>() {
+        return Duration::from_secs(seconds.into());
+    }
+    // A date that is past, or none, asks for nothing.
+    DateTime::parse_from_rfc2822(said)
+        .ok()
+        .and_then(|date| date.signed_duration_since(Utc::now()).to_std().ok())
+        .unwrap_or_default()
 }
 
 /// The duration, times a random number from 0.5 to 1.5.

@@ -88,6 +88,11 @@ impl Bearer {
         Ok(Self { callback, last: Mutex::new(last), limit })
     }
 
+    /// Whether there is no credential, and can be none.
+    pub(crate) fn is_none(&self) -> bool {
+        self.callback.is_none() && self.last.try_lock().is_ok_and(|last| last.1.is_none())
+    }
+
     /// The number and the header of a credential that is later than number `seen`; what there is, if there can be no
     /// other.
     pub(crate) async fn later_than(&self, seen: u64) -> Result<(u64, Option<HeaderValue>), Error> {
@@ -99,7 +104,8 @@ impl Bearer {
             let asked = timeout(self.limit, callback()).await;
             let asked = asked.map_err(|_| failed(format!("it took longer than {:?}", self.limit)))?;
             let token = asked.map_err(|failure| failed(failure.to_string()))?;
-            *last = (last.0 + 1, Some(header(&token)?));
+            let header = header(&token).map_err(|error| failed(error.message.trim_end_matches('.').to_owned()))?;
+            *last = (last.0 + 1, Some(header));
         }
         Ok(last.clone())
     }

@@ -7,12 +7,10 @@ from sessiond_adk import SessiondSessionService
 
 from ..support.process import Server
 
-PAUSES = _times.PAUSES
-
 
 @pytest.fixture(autouse=True)
 def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests are tried again soon: the tests that say how soon take back their pauses."""
+    """Requests are tried again soon."""
     monkeypatch.setattr(_times, "PAUSES", (0.01, 0.02, 0.04, 0.08))
 
 

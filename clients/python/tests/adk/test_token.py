@@ -19,9 +19,7 @@ from sessiond_adk import MintedToken, SessiondAccessError, SessiondError, Sessio
 from ..support.guard import Guard, guard
 from ..support.process import free_port
 from ..support.proxy import answering
-from .test_faults import SESSION
 
-REFUSED = '401\n{"code": "unauthenticated", "detail": "no", "outcome": "not_applied", "requestId": "r1"}'
 FORBIDDEN = '403\n{"code": "permission_denied", "detail": "not yours", "outcome": "not_applied", "requestId": "r1"}'
 
 
@@ -58,33 +56,6 @@ def shown(guarded: Guard) -> list[str]:
 
 # Where it comes from
 
-
-async def test_the_argument_wins_over_the_variable(guarded: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
-    guarded.taken = {"", "argument", "variable"}
-    async with SessiondSessionService(guarded.url) as service:
-        await state(service)
-    monkeypatch.setenv("SESSIOND_TOKEN", " variable\n")
-    async with (
-        SessiondSessionService(guarded.url) as from_variable,
-        SessiondSessionService(guarded.url, token="argument") as from_argument,
-        SessiondSessionService(guarded.url, token="") as none,
-    ):
-        monkeypatch.delenv("SESSIOND_TOKEN")
-        await state(from_variable)
-        await state(from_argument)
-        await state(none)
-    assert shown(guarded) == ["", "variable", "argument", ""]
-
-
-async def test_a_header_takes_the_place_of_the_token(guarded: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SESSIOND_TOKEN", "variable")
-    async with SessiondSessionService(guarded.url, headers={"authorization": "Bearer good"}) as service:
-        await state(service)
-    assert shown(guarded) == ["good"]
-    with pytest.raises(ValueError, match="two credentials"):
-        SessiondSessionService(guarded.url, token="good", headers={"authorization": "Bearer good"})
-
-
 TOKEN = contextvars.ContextVar[str]("TOKEN")
 
 
@@ -116,15 +87,6 @@ async def test_callbacks_are_plain_or_async(guarded: Guard, callback: Callable[[
     assert shown(guarded) == ["good"]
 
 
-async def test_a_callback_is_asked_when_a_token_is_needed_and_its_token_is_kept(guarded: Guard) -> None:
-    tokens = Tokens("good")
-    async with SessiondSessionService(guarded.url, token=tokens) as service:
-        assert tokens.asked == 0
-        for _ in range(3):
-            await state(service)
-    assert (tokens.asked, shown(guarded)) == (1, ["good"] * 3)
-
-
 async def test_a_callback_that_blocks_holds_up_nothing_else(guarded: Guard) -> None:
     called, released = threading.Event(), threading.Event()
 
@@ -138,87 +100,6 @@ async def test_a_callback_that_blocks_holds_up_nothing_else(guarded: Guard) -> N
         await waiting([request], until=called.is_set)
         released.set()
         assert await request == {}
-
-
-# When it is refused
-
-
-async def test_a_refused_token_is_replaced_and_the_same_request_sent_again(guarded: Guard) -> None:
-    tokens = Tokens("old", "good")
-    async with SessiondSessionService(guarded.url, token=tokens) as service:
-        with pytest.raises(AttributeError):  # `{}` is no session.
-            await service.create_session(app_name="a", user_id="u", session_id="s", state={"k": 1})
-        await state(service)
-    body = '{"sessionId":"s","state":{"k":1}}'
-    assert guarded.requests == [("old", body), ("good", body), ("good", "")]
-    assert tokens.asked == 2
-
-
-async def test_a_request_keeps_its_key_when_it_is_sent_again() -> None:
-    async with answering(REFUSED, f"201\n{SESSION}") as server:
-        async with SessiondSessionService(server.url, token=Tokens("old", "new")) as service:
-            await service.create_session(app_name="a", user_id="u", session_id="s")
-    first, second = server.requests
-    assert "idempotency-key: " in first.lower()
-    assert second == first.replace("Bearer old", "Bearer new") != first
-
-
-async def test_a_second_refusal_is_an_error(guarded: Guard) -> None:
-    tokens = Tokens("old", "older", "good")
-    async with SessiondSessionService(guarded.url, token=tokens) as service:
-        with pytest.raises(SessiondAccessError, match="401 unauthenticated: no valid token") as refused:
-            await state(service)
-        assert (refused.value.status, refused.value.code, refused.value.request_id) == (401, "unauthenticated", "r1")
-        assert (tokens.asked, shown(guarded)) == (2, ["old", "older"])
-        # The next request starts with what there is.
-        await state(service)
-    assert (tokens.asked, shown(guarded)) == (3, ["old", "older", "older", "good"])
-
-
-async def test_a_callback_may_give_the_same_token_again(guarded: Guard) -> None:
-    async with SessiondSessionService(guarded.url, token=lambda: "old") as service:
-        with pytest.raises(SessiondAccessError):
-            await state(service)
-    assert shown(guarded) == ["old", "old"]
-
-
-async def test_a_fixed_token_that_is_refused_is_an_error_at_once(guarded: Guard) -> None:
-    async with SessiondSessionService(guarded.url, token="old") as service:
-        with pytest.raises(SessiondAccessError, match="no valid token") as refused:
-            await state(service)
-    assert (refused.value.status, shown(guarded)) == (401, ["old"])
-    assert "No token was sent" not in str(refused.value)
-
-
-async def test_no_token_is_said_to_be_missing(guarded: Guard) -> None:
-    async with SessiondSessionService(guarded.url) as service:
-        with pytest.raises(SessiondAccessError, match="No token was sent: give `token`, or set SESSIOND_TOKEN"):
-            await state(service)
-    assert shown(guarded) == [""]
-
-
-async def test_what_is_not_allowed_is_not_asked_again() -> None:
-    tokens = Tokens("good")
-    async with answering(FORBIDDEN) as server, SessiondSessionService(server.url, token=tokens) as service:
-        with pytest.raises(SessiondAccessError, match="403 permission_denied: not yours") as refused:
-            await service.create_session(app_name="a", user_id="u")
-    assert (refused.value.status, refused.value.code, refused.value.request_id) == (403, "permission_denied", "r1")
-    assert (refused.value.outcome, tokens.asked) == ("not_applied", 1)
-
-
-@pytest.mark.parametrize(
-    ("before", "outcome"),
-    [
-        ("502\n", "unknown"),
-        ('503\n{"code": "overloaded", "outcome": "not_applied"}', "not_applied"),
-    ],
-)
-@pytest.mark.parametrize("refusal", [REFUSED, FORBIDDEN])
-async def test_a_refusal_does_not_speak_of_the_attempt_before_it(before: str, outcome: str, refusal: str) -> None:
-    async with answering(before, refusal) as server, SessiondSessionService(server.url, token="t") as service:
-        with pytest.raises(SessiondAccessError) as refused:
-            await service.create_session(app_name="a", user_id="u")
-    assert refused.value.outcome == outcome
 
 
 # When the callback fails
@@ -239,15 +120,6 @@ async def test_a_callback_that_fails_is_said_to_and_is_asked_by_the_next_request
         assert "hunter2" not in str(failed.value) + caplog.text
         await state(service)
     assert tokens.asked == 2
-
-
-async def test_a_callback_that_fails_after_a_refusal(guarded: Guard) -> None:
-    tokens = Tokens("old", RuntimeError("down"), "good")
-    async with SessiondSessionService(guarded.url, token=tokens) as service:
-        with pytest.raises(SessiondAccessError, match="callback for the token failed: RuntimeError"):
-            await state(service)
-        await state(service)
-    assert (tokens.asked, shown(guarded)) == (3, ["old", "old", "good"])
 
 
 @pytest.mark.parametrize(

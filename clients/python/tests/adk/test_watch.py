@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-import signal
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -23,7 +22,6 @@ from sessiond_adk import (
     EventItem,
     MetadataChange,
     PositionGoneError,
-    SessiondAccessError,
     SessiondError,
     SessiondInputError,
     SessiondSessionService,
@@ -32,7 +30,7 @@ from sessiond_adk import (
 )
 
 from ..support.process import Server
-from ..support.proxy import proxy, scripted, stream
+from ..support.proxy import scripted, stream
 from .test_service import event, get
 
 Watch = AsyncGenerator[WatchItem, None]
@@ -158,46 +156,6 @@ async def test_a_watch_begins_where_it_is_told(
         assert [item.event for item in await events(items, 1)] == [new]
 
 
-@pytest.mark.both_databases
-async def test_nothing_is_lost_nor_doubled_by_a_network_that_breaks(
-    server: Server, service: SessiondSessionService, app: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_times, "FIRST_WAIT", 0.01)
-    chance = random.Random(15)
-    session = await service.create_session(app_name=app, user_id="u")
-    before = await appended(service, session, 30)
-    async with proxy(server.address) as network, SessiondSessionService(network.url) as far:
-        # Somewhere within the head, a frame, a character.
-        network.cut_after = lambda: chance.randrange(4000)
-        async with aclosing(watch(far, session)) as items:
-            writer = asyncio.create_task(appended(service, session, 30))
-            found = await events(items, 60)
-        before += await writer
-        assert network.connections > 4
-    assert [item.event for item in found] == before
-    assert [item.sequence for item in found] == [*range(1, 61)]
-    assert len({item.cursor for item in found}) == 60
-
-
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-async def test_a_restart_of_the_server_only_pauses_a_watch(
-    own_server: Server, app: str, how: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_times, "FIRST_WAIT", 0.1)
-    async with SessiondSessionService(own_server.url) as service:
-        session = await service.create_session(app_name=app, user_id="u")
-        async with aclosing(watch(service, session)) as items:
-            for _ in range(2):
-                new = await appended(service, session, 2)
-                assert [item.event for item in await events(items, 2)] == new
-                await asyncio.to_thread(own_server.stop, how)
-                next_ones = asyncio.create_task(events(items, 2))
-                await asyncio.sleep(0.3)
-                await asyncio.to_thread(own_server.start)
-                new = await appended(service, session, 2)
-                assert [item.event for item in await next_ones] == new
-
-
 async def test_a_session_that_is_not_there_is_an_error(service: SessiondSessionService, app: str) -> None:
     with pytest.raises(SessionNotFoundError) as missing:
         await anext(service.watch(app_name=app, user_id="u", session_id="s"))
@@ -268,21 +226,8 @@ async def read(url: str, count: int, **settings: Any) -> list[int]:
 BYE = ("retry: 3000", "event: bye", 'data: {"reason":"lifetime"}', "")
 
 
-async def test_the_watch_goes_on_behind_the_last_event_that_was_whole(pauses: list[float]) -> None:
-    answers = [
-        stream(*frame(1), *frame(2), *frame(3)[:-1]),
-        stream(": nothing yet"),
-        stream(*frame(3), "event: news", "data: of a later version", ""),
-        stream(*frame(4)),
-    ]
-    async with scripted(*answers) as server:
-        assert await read(server.url, 4) == [1, 2, 3, 4]
-    assert places(server.requests) == ["", "2-a-b", "2-a-b", "3-a-b"]
-    # Doubled while nothing comes, and anew after something did.
-    assert pauses == [1.0, 2.0, 1.0]
-
-
 async def test_pauses_grow_to_half_a_minute(pauses: list[float]) -> None:
+    assert _times.SILENCE == 45.0
     async with scripted(*[b""] * 8, stream(*frame(1))) as server:
         assert await read(server.url, 1) == [1]
     assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
@@ -306,62 +251,3 @@ async def test_pauses_are_spread(monkeypatch: pytest.MonkeyPatch, pauses: list[f
         assert await read(server.url, 1) == [1]
     assert len(set(pauses)) == 8
     assert all(0 <= pause <= limit for pause, limit in zip(pauses, [1, 2, 4, 8, 16, 30, 30, 30], strict=True))
-
-
-async def test_a_connection_that_is_silent_is_given_up(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _times.SILENCE == 45.0
-    monkeypatch.setattr(_times, "SILENCE", 1)
-    async with scripted(stream(*frame(1)), stream(*frame(2)), hang=True) as server:
-        assert await read(server.url, 2, timeout=0.1) == [1, 2]
-    assert places(server.requests) == ["", "1-a-b"]
-
-
-async def test_a_credential_that_ended_is_asked_for_once(pauses: list[float]) -> None:
-    tokens = iter(["one", "two", "three"])
-    ended = stream(*frame(1), "retry: 1000", "event: bye", 'data: {"reason":"credential_expired"}', "")
-    async with scripted(ended, status(401), stream(*frame(2)), status(401), status(401)) as server:
-        async with SessiondSessionService(server.url, token=lambda: next(tokens)) as service:
-            items = service.watch(app_name="a", user_id="u", session_id="s")
-            assert [item.sequence for item in await events(items, 2)] == [1, 2]
-            with pytest.raises(SessiondAccessError) as refused:
-                await anext(items)
-            assert refused.value.status == 401
-    shown = [line for request in server.requests for line in request.splitlines() if line.startswith("Authorization")]
-    assert shown == [f"Authorization: Bearer {token}" for token in ("one", "one", "two", "two", "three")]
-    assert places(server.requests) == ["", "1-a-b", "1-a-b", "2-a-b", "2-a-b"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "error", "code"),
-    [
-        (status(401), SessiondAccessError, 401),
-        (status(403, body='{"code":"permission_denied"}'), SessiondAccessError, 403),
-        (status(404, body="<h1>"), SessiondError, 404),
-        (status(406), SessiondError, 406),
-        (status(422), SessiondInputError, 422),
-        (status(500), SessiondError, 500),
-        (status(302), SessiondError, 302),
-        (status(200, "Content-Type: text/html", body="<h1>"), SessiondError, 200),
-        (stream("event: event", "data: <h1>", ""), SessiondError, None),
-    ],
-)
-async def test_what_would_be_the_same_again_is_raised(
-    pauses: list[float], answer: bytes, error: type[SessiondError], code: int | None
-) -> None:
-    async with scripted(answer) as server:
-        with pytest.raises(error) as refused:
-            await read(server.url, 1, token="secret")
-    assert (refused.value.status, pauses) == (code, [])
-    assert "secret" not in str(refused.value)
-
-
-async def test_the_log_says_why_a_watch_comes_back(pauses: list[float], caplog: pytest.LogCaptureFixture) -> None:
-    async with scripted(status(503), stream(*frame(1), *BYE), stream(*frame(2))) as server:
-        with caplog.at_level("INFO", logger="sessiond"):
-            assert await read(server.url, 2, token="secret") == [1, 2]
-    logged = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "sessiond"]
-    name = f"Watch of {server.url}/v1/apps/a/users/u/sessions/s/watch: coming back in"
-    assert [level for level, _ in logged] == ["WARNING", "INFO"]
-    assert logged[0][1].startswith(f"{name} 1.0 s: sessiond answered 503")
-    assert logged[1][1] == f"{name} 3.0 s: sessiond ended the stream: lifetime"
-    assert "secret" not in caplog.text

@@ -1,12 +1,9 @@
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
 
 from sessiond import AsyncClient, AsyncSession, _times
-from sessiond._async import io as async_io
-from sessiond._sync import io as sync_io
 
 from ..support.process import Server
 from ..support.proxy import Proxy, proxy
@@ -19,21 +16,6 @@ PAUSES = _times.PAUSES
 def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests are tried again soon: the tests that say how soon take back their pauses."""
     monkeypatch.setattr(_times, "PAUSES", (0.01, 0.02, 0.04, 0.08))
-
-
-@pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses between attempts, which are not waited for."""
-    pauses: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-        await asyncio.sleep(0)
-
-    monkeypatch.setattr(_times, "PAUSES", PAUSES)
-    monkeypatch.setattr(async_io, "sleep", sleep)
-    monkeypatch.setattr(sync_io, "sleep", pauses.append)
-    return pauses
 
 
 @pytest.fixture(params=["sync", "async"])

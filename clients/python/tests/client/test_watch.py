@@ -23,7 +23,7 @@ from sessiond import (
 )
 
 from ..support.process import Server
-from ..support.proxy import Proxy, scripted, stream
+from ..support.proxy import Proxy
 from .both import Connect
 
 
@@ -111,25 +111,6 @@ async def test_a_restart_only_pauses_a_watch(
         await asyncio.to_thread(own_server.start)
         await s.append(author="a")
         assert [item.sequence for item in await until(items, Event) if isinstance(item, Event)] == [1]
-
-
-async def test_a_silent_connection_is_given_up(client: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_times, "SILENCE", 1)
-    monkeypatch.setattr(_times, "FIRST_WAIT", 0.01)
-    caught = stream(
-        "id: 0-ab-00000000", "event: caught_up", 'data: {"revision":0}', "", "event: unknown", "data: ?", ""
-    )
-    async with scripted(caught, caught, hang=True) as server:
-        async with aclosing(client(server.url, timeout=0.2).session("a", "u", "s").watch()) as items:
-            assert len(await until(items, CaughtUp)) == len(await until(items, CaughtUp)) == 1
-    assert "afterSequence=0-ab-00000000" in server.requests[1]
-
-
-async def test_another_server_has_no_sessions_to_follow(client: Connect) -> None:
-    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<h1>"
-    async with scripted(page) as server:
-        with pytest.raises(SessiondError, match="is not sessiond's"):
-            await anext(aiter(client(server.url).session("a", "u", "s").watch()))
 
 
 async def test_a_watch_needs_a_session(db: AsyncClient, app: str) -> None:

@@ -10,18 +10,10 @@ use tokio::net::TcpListener;
 
 use crate::support::{
     Proxy, Script, Server, answer, app, append, create, event, get_request, identity, ids, new_session, sessions,
-    shared, source,
+    shared,
 };
 
 const STORED: &str = r#"{"id":"e","timestamp":1,"sequence":1,"commitTime":1}"#;
-
-fn unknown() -> String {
-    answer(
-        503,
-        "",
-        r#"{"status":503,"code":"storage_unavailable","detail":"Lost","outcome":"unknown","requestId":"r1"}"#,
-    )
-}
 
 fn quickly(url: &str) -> SessiondSessionService {
     let (attempt, total) = (Duration::from_millis(300), Duration::from_secs(2));
@@ -62,46 +54,15 @@ async fn a_lost_answer_loses_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn the_same_request_is_sent_again() {
-    let script = Script::of([&unknown(), &answer(502, "", "busy"), &answer(200, "", STORED)]).await;
-    let service = SessiondSessionService::builder(&script.url).token(Token::none()).build().unwrap();
-    append(&service, &identity("a", "u", "s"), event("i", json!({"k": 1}))).await.unwrap();
-    let requests = script.requests();
-    assert_eq!(requests.len(), 3);
-    let body = |request: &String| request.split_once("\r\n\r\n").unwrap().1.to_owned();
-    assert!(requests.iter().all(|request| body(request) == body(&requests[0])));
-    assert!(requests[0].starts_with("POST /v1/apps/a/users/u/sessions/s/events?answer=minimal HTTP/1.1\r\n"));
-    assert!(requests[0].contains("\r\nuser-agent: sessiond-rust/0.1.0\r\n"), "{}", requests[0]);
-    assert!(!requests[0].contains("authorization"));
-}
-
-#[tokio::test]
-async fn a_server_that_is_away_is_named() {
+async fn a_server_that_is_away_is_unavailable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let error = append(&quickly(&url), &identity("a", "u", "s"), event("i", json!({}))).await.err().unwrap();
     assert_eq!((error.category, error.code), (ErrorCategory::Unavailable, "session.unavailable"));
     assert!(error.is_retryable());
-    assert_eq!(source(&error).outcome, Some(Outcome::NotApplied));
-    let tried = format!("Gave up POST {url}/v1/apps/a/users/u/sessions/s/events after ");
-    assert!(error.message.contains(&tried) && error.message.contains(" attempts in "), "{error}");
-    assert!(error.message.contains("refused"), "{error}");
     let error = quickly(&url).health_check().await.err().unwrap();
     assert!(error.message.contains(&url), "{error}");
-}
-
-#[tokio::test]
-async fn a_silent_server_is_given_up() {
-    let script = Script::of([]).await;
-    let error = append(&quickly(&script.url), &identity("a", "u", "s"), event("i", json!({}))).await.err().unwrap();
-    assert_eq!(error.category, ErrorCategory::Unavailable);
-    assert!(error.message.contains("no answer in time"), "{error}");
-    assert_eq!(source(&error).outcome, Some(Outcome::Unknown));
-    assert!((1..=5).contains(&script.requests().len()));
-    // Of a read, nothing is to be told.
-    let error = quickly(&script.url).get(get_request(&identity("a", "u", "s"))).await.err().unwrap();
-    assert_eq!(source(&error).outcome, None);
 }
 
 #[tokio::test]
@@ -113,41 +74,6 @@ async fn a_server_without_tls_is_not_talked_to_by_https() {
     assert_eq!(error.category, ErrorCategory::Unavailable);
     assert!(error.message.contains(&url), "{error}");
     assert!(script.requests().iter().all(|request| !request.contains("secret")));
-}
-
-#[tokio::test]
-async fn the_number_of_attempts_is_limited() {
-    let failures = [(); 7].map(|()| unknown());
-    let script = Script::of(failures.each_ref().map(String::as_str)).await;
-    let service = SessiondSessionService::builder(&script.url).attempts(3).token(Token::none()).build().unwrap();
-    let error = append(&service, &identity("a", "u", "s"), event("i", json!({}))).await.err().unwrap();
-    assert_eq!(script.requests().len(), 3);
-    assert!(error.message.contains("after 3 attempts"), "{error}");
-    let source = source(&error);
-    assert_eq!((source.status, source.code.as_deref()), (Some(503), Some("storage_unavailable")));
-    assert_eq!((source.request_id.as_deref(), source.outcome), (Some("r1"), Some(Outcome::Unknown)));
-    assert_eq!((error.details.upstream_status_code, error.details.request_id.as_deref()), (Some(503), Some("r1")));
-    assert_eq!(error.details.metadata["code"], "storage_unavailable");
-    assert_eq!(error.details.metadata["outcome"], "unknown");
-}
-
-#[tokio::test]
-async fn a_longer_retry_after_ends_the_attempts() {
-    let refusal = r#"{"status":503,"code":"overloaded","detail":"Busy","outcome":"not_applied"}"#;
-    let script = Script::of([&answer(503, "Retry-After: 60\r\n", refusal)]).await;
-    let error = append(&quickly(&script.url), &identity("a", "u", "s"), event("i", json!({}))).await.err().unwrap();
-    assert_eq!(script.requests().len(), 1);
-    assert_eq!(source(&error).outcome, Some(Outcome::NotApplied));
-}
-
-#[tokio::test]
-async fn answers_that_are_not_sessionds_are_errors() {
-    for (status, body) in [(200, "hello"), (200, "[]"), (302, ""), (404, "no such page"), (500, "{}")] {
-        let script = Script::of([&answer(status, "Location: http://127.0.0.1:1/\r\n", body)]).await;
-        let error = quickly(&script.url).get(get_request(&identity("a", "u", "s"))).await.err().unwrap();
-        assert_eq!(error.category, ErrorCategory::Internal, "{status}: {error}");
-        assert_eq!(script.requests().len(), 1, "{status}");
-    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod contract;
 mod faults;
 mod history;
 mod programs;
+mod requests;
 mod runner;
 mod service;
 mod support;

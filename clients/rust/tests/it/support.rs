@@ -183,8 +183,6 @@ pub struct Proxy {
     pub connections: Arc<AtomicUsize>,
     /// So many of the next answers get lost, each with its connection, after the server has done what was asked.
     pub lose_answers: Arc<AtomicUsize>,
-    /// After how many bytes of answers each of the next connections breaks.
-    pub cut_after: Arc<Mutex<Vec<usize>>>,
 }
 
 impl Proxy {
@@ -195,23 +193,20 @@ impl Proxy {
             url: format!("http://{}", listener.local_addr().unwrap()),
             connections: Arc::default(),
             lose_answers: Arc::default(),
-            cut_after: Arc::default(),
         };
-        let (connections, lose, cuts) =
-            (proxy.connections.clone(), proxy.lose_answers.clone(), proxy.cut_after.clone());
+        let (connections, lose) = (proxy.connections.clone(), proxy.lose_answers.clone());
         tokio::spawn(async move {
             loop {
                 let (client, _) = listener.accept().await.unwrap();
                 connections.fetch_add(1, Ordering::SeqCst);
-                let cut = cuts.lock().unwrap().pop();
-                tokio::spawn(pass(client, target.clone(), lose.clone(), cut));
+                tokio::spawn(pass(client, target.clone(), lose.clone()));
             }
         });
         proxy
     }
 }
 
-async fn pass(client: TcpStream, target: String, lose: Arc<AtomicUsize>, cut: Option<usize>) {
+async fn pass(client: TcpStream, target: String, lose: Arc<AtomicUsize>) {
     let Ok(server) = TcpStream::connect(target).await else { return };
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
@@ -219,18 +214,13 @@ async fn pass(client: TcpStream, target: String, lose: Arc<AtomicUsize>, cut: Op
         let _ = tokio::io::copy(&mut from_client, &mut to_server).await;
     };
     let answers = async move {
-        let (mut buffer, mut left) = (vec![0; 65536], cut);
+        let mut buffer = vec![0; 65536];
         while let Ok(read @ 1..) = from_server.read(&mut buffer).await {
             let is_lost = |lose: usize| lose.checked_sub(1);
             if lose.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_lost).is_ok() {
                 return;
             }
-            let shown = left.map_or(read, |left| left.min(read));
-            if to_client.write_all(&buffer[..shown]).await.is_err() {
-                return;
-            }
-            left = left.map(|left| left - shown);
-            if left == Some(0) {
+            if to_client.write_all(&buffer[..read]).await.is_err() {
                 return;
             }
         }

@@ -1,6 +1,6 @@
 //! Following a session.
 
-use std::{pin::Pin, time::Duration};
+use std::pin::Pin;
 
 use adk_core::identity::AdkIdentity;
 use adk_session::SessionService;
@@ -9,9 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sessiond_adk::{Error, ErrorKind, SessiondSessionService, WatchFrom, WatchItem};
 
-use crate::support::{
-    Proxy, Script, Server, answer, app, append, event, identity, new_session, plain, sessions, shared,
-};
+use crate::support::{app, append, event, identity, new_session, plain, sessions, shared};
 
 type Items = Pin<Box<dyn Stream<Item = Result<WatchItem, Error>> + Send>>;
 
@@ -127,86 +125,6 @@ async fn the_state_and_the_metadata_are_yielded() {
 }
 
 #[tokio::test]
-async fn a_cut_connection_loses_and_doubles_nothing() {
-    let (service, app) = (sessions(), app());
-    let identity = new_session(&service, &app).await;
-    let proxy = Proxy::to(shared()).await;
-    let mut sent = say(&service, &identity, 4).await;
-    // In the head of the answer, in the first event, between two, and later.
-    *proxy.cut_after.lock().unwrap() = vec![2000, 1100, 800, 350, 20];
-    let mut items = watch(&SessiondSessionService::new(&proxy.url).unwrap(), &identity, WatchFrom::Start);
-    let (mut seen, _) = events(&mut items, 4).await;
-    sent.extend(say(&service, &identity, 4).await);
-    seen.extend(events(&mut items, 4).await.0);
-    assert_eq!(seen, sent);
-    assert!(proxy.connections.load(std::sync::atomic::Ordering::SeqCst) > 2);
-}
-
-#[tokio::test]
-async fn a_restart_loses_and_doubles_nothing() {
-    let mut server = Server::start(&[]);
-    let service = SessiondSessionService::new(&server.url).unwrap();
-    let identity = new_session(&service, &app()).await;
-    let mut sent = say(&service, &identity, 2).await;
-    let mut items = watch(&service, &identity, WatchFrom::Start);
-    let (mut seen, _) = events(&mut items, 2).await;
-    let server = tokio::task::spawn_blocking(move || {
-        server.restart();
-        server
-    });
-    let _server = server.await.unwrap();
-    sent.extend(say(&service, &identity, 2).await);
-    seen.extend(events(&mut items, 2).await.0);
-    assert_eq!(seen, sent);
-}
-
-#[tokio::test]
-async fn a_silent_connection_is_given_up() {
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nretry: 1\n\n";
-    let frame = "event: event\nid: 1-A-x\ndata: {\"id\":\"e1\",\"timestamp\":1,\"sequence\":1,\"commitTime\":1}\n\n";
-    let gone = answer(404, "", r#"{"status":404,"code":"session_not_found","detail":"Gone"}"#);
-    // Holds its connections open: the script answers, and says nothing more.
-    let script = HoldingScript::of(vec![format!("{head}{frame}"), gone]).await;
-    let service = SessiondSessionService::builder(&script.url).watch_silence(Duration::from_millis(300));
-    let service = service.build().unwrap();
-    let mut items = watch(&service, &identity("a", "u", "s"), WatchFrom::Start);
-    assert_eq!(events(&mut items, 1).await.0, ["e1"]);
-    assert_eq!(ended(&mut items).await.kind, ErrorKind::NotFound);
-    let requests = script.requests.lock().unwrap().clone();
-    assert!(requests[0].starts_with("GET /v1/apps/a/users/u/sessions/s/watch HTTP/1.1"), "{}", requests[0]);
-    assert!(requests[1].starts_with("GET /v1/apps/a/users/u/sessions/s/watch?afterSequence=1-A-x "), "{}", requests[1]);
-}
-
-/// A server that answers, and keeps the connection open.
-struct HoldingScript {
-    url: String,
-    requests: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
-}
-
-impl HoldingScript {
-    async fn of(answers: Vec<String>) -> Self {
-        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let requests = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-        let seen = requests.clone();
-        tokio::spawn(async move {
-            let mut held = Vec::new();
-            for answer in answers {
-                let (mut client, _) = listener.accept().await.unwrap();
-                let mut request = vec![0; 65536];
-                let read = client.read(&mut request).await.unwrap();
-                seen.lock().unwrap().push(String::from_utf8_lossy(&request[..read]).into_owned());
-                client.write_all(answer.as_bytes()).await.unwrap();
-                held.push(client);
-            }
-            std::future::pending::<()>().await;
-        });
-        Self { url, requests }
-    }
-}
-
-#[tokio::test]
 async fn a_watch_ends_with_a_typed_error() {
     let (service, app) = (sessions(), app());
     let missing = identity(&app, "ada", "none");
@@ -227,15 +145,4 @@ async fn a_watch_ends_with_a_typed_error() {
     say(&service, &session, 1).await;
     let error = ended(&mut watch(&service, &session, WatchFrom::Cursor(cursor))).await;
     assert_eq!(error.kind, ErrorKind::PositionGone);
-}
-
-#[tokio::test]
-async fn a_server_that_refuses_for_now_is_asked_again() {
-    let busy = answer(503, "Retry-After: 1\r\n", r#"{"status":503,"code":"overloaded"}"#);
-    let gone = answer(403, "", r#"{"status":403,"code":"permission_denied","detail":"No"}"#);
-    let script = Script::of([&busy, &gone]).await;
-    let service = SessiondSessionService::new(&script.url).unwrap();
-    let error = ended(&mut watch(&service, &identity("a", "u", "s"), WatchFrom::Start)).await;
-    assert_eq!(error.kind, ErrorKind::Forbidden);
-    assert_eq!(script.requests().len(), 2);
 }

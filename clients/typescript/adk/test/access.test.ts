@@ -42,11 +42,6 @@ async function user(app: string, name: string): Promise<string> {
   return minted.token;
 }
 
-it("is a text, without the white space of a file", async () => {
-  const session = await sessions(`${ADMIN}\n`).create(randomUUID(), "ada");
-  assert.ok(session.id);
-});
-
 it("is that of SESSIOND_TOKEN, unless it is given", async () => {
   process.env["SESSIOND_TOKEN"] = ADMIN;
   try {
@@ -57,15 +52,6 @@ it("is that of SESSIOND_TOKEN, unless it is given", async () => {
   } finally {
     delete process.env["SESSIOND_TOKEN"];
   }
-});
-
-it("is asked for when there is none", async () => {
-  await assert.rejects(sessions().create("a", "ada", {}, "s"), (error: SessiondAccessError) => {
-    assert.ok(error instanceof SessiondAccessError);
-    assert.deepEqual([error.status, error.code, error.outcome], [401, "unauthenticated", "not_applied"]);
-    assert.match(error.message, /No token was sent: give `token`, or set SESSIOND_TOKEN\.$/);
-    return true;
-  });
 });
 
 it("is in no error", async () => {
@@ -82,52 +68,6 @@ it("is in no error", async () => {
   }
 });
 
-it("of a function is asked for once, and again once for all requests when it is refused", async () => {
-  let asked = 0;
-  let token = ADMIN;
-  const service = sessions(async () => {
-    asked += 1;
-    return token;
-  });
-  const app = randomUUID();
-  await Promise.all(Array.from({ length: 10 }, () => service.create(app, "ada")));
-  assert.equal(asked, 1);
-
-  const renewed = sessions(() => {
-    asked += 1;
-    return asked === 2 ? "expired" : token;
-  });
-  await Promise.all(Array.from({ length: 10 }, () => renewed.create(app, "ada")));
-  assert.equal(asked, 3);
-
-  token = "expired-too";
-  asked = 10;
-  const refused = sessions(() => {
-    asked += 1;
-    return token;
-  });
-  await assert.rejects(refused.create(app, "ada"), (error: SessiondAccessError) => error.status === 401);
-  assert.equal(asked, 12);
-});
-
-it("of a function that fails is an error that has the failure, and is asked for again by the next request", async () => {
-  let asked = 0;
-  const service = sessions(() => {
-    asked += 1;
-    if (asked === 1) throw new RangeError("secret");
-    if (asked === 2) return "not a token";
-    return ADMIN;
-  });
-  await assert.rejects(service.create("a", "ada"), (error: SessiondAccessError) => {
-    assert.ok(error instanceof SessiondAccessError && error.cause instanceof RangeError);
-    assert.equal(error.message, "The callback for the token failed: RangeError.");
-    assert.equal(error.status, undefined);
-    return true;
-  });
-  await assert.rejects(service.create("a", "ada"), /The callback for the token failed: TypeError/);
-  await service.create(randomUUID(), "ada");
-});
-
 it("that does not allow a request is told of; what it may not read is not there", async () => {
   const app = randomUUID();
   const [ada, admin] = [sessions(await user(app, "ada")), sessions(ADMIN)];
@@ -139,18 +79,4 @@ it("that does not allow a request is told of; what it may not read is not there"
     assert.deepEqual([error.status, error.code, error.outcome], [403, "permission_denied", "not_applied"]);
     return error instanceof SessiondAccessError;
   });
-});
-
-it("is asked for again by a watch, once", async () => {
-  const app = randomUUID();
-  await sessions(ADMIN).create(app, "ada", {}, "s");
-  const key = { appName: app, userId: "ada", sessionId: "s" };
-  let asked = 0;
-  const renewed = sessions(() => {
-    asked += 1;
-    return asked === 1 ? "expired" : ADMIN;
-  });
-  for await (const item of renewed.watch(key)) if (item.type === "caughtUp") break;
-  assert.equal(asked, 2);
-  await assert.rejects(sessions("wrong").watch(key).next(), SessiondAccessError);
 });

@@ -6,8 +6,8 @@ import { createServer as listen } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { inspect } from "node:util";
 import { FaultyProxy } from "../../support/proxy.js";
-import { freePort, Server } from "../../support/server.js";
-import { SessiondError, SessiondInputError } from "../src/core/index.js";
+import { Server } from "../../support/server.js";
+import type { SessiondError } from "../src/core/index.js";
 import { event, type Plain, plain } from "./support/plain.js";
 
 let server: Server;
@@ -53,44 +53,6 @@ function problem(response: ServerResponse, status: number, fields: object, heade
 }
 
 describe("a lost answer", () => {
-  it("to an append is replayed: the event is there once", async () => {
-    const lines: string[] = [];
-    const sessions = plain({ url: proxy.url, log: (line) => lines.push(line) });
-    closing.push(() => sessions.close());
-    const key = { appName: randomUUID(), userId: "ada", sessionId: "s" };
-    const session = await sessions.create(key.appName, "ada", {}, "s");
-    proxy.lost = 2;
-    await sessions.append(session, event({ n: 1 }));
-    assert.equal(proxy.lost, 0);
-    assert.equal(lines.length, 2);
-    assert.match(
-      lines[0] ?? "",
-      /^POST http.*\/events: attempt 1 failed, trying again in 0\.\d s: sessiond cannot be reached/,
-    );
-    const read = await direct.get(key);
-    assert.deepEqual([read?.events.length, session.events.length, sessions.revision(session)], [1, 1, 1]);
-  });
-
-  it("to operators counts once", async () => {
-    const sessions = plain(proxy.url);
-    closing.push(() => sessions.close());
-    const session = await sessions.create(randomUUID(), "ada", {}, "s");
-    proxy.lost = 1;
-    assert.deepEqual({ ...(await sessions.apply(session, [{ op: "increment", key: "n", value: 2 }])) }, { n: 2 });
-    assert.equal((await direct.get({ ...session, sessionId: "s" }))?.state["n"], 2);
-  });
-
-  it("to a creation is no conflict, with an id and without", async () => {
-    const sessions = plain(proxy.url);
-    closing.push(() => sessions.close());
-    const app = randomUUID();
-    proxy.lost = 1;
-    assert.equal((await sessions.create(app, "ada", {}, "s")).id, "s");
-    proxy.lost = 1;
-    await sessions.create(app, "ada");
-    assert.equal((await direct.list(app, "ada", "asc", false)).length, 2);
-  });
-
   it("with concurrency `session` is no stale session", async () => {
     const sessions = plain({ url: proxy.url, concurrency: "session" });
     closing.push(() => sessions.close());
@@ -124,22 +86,6 @@ describe("a lost answer", () => {
 
 // At once, for the sake of time: each has a server of its own.
 describe("a server", { concurrency: true }, () => {
-  it("that is away is told of: URL, attempts, time, and that nothing happened", async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const sessions = plain({ url, retryForMs: 800 });
-    await assert.rejects(sessions.create("app", "ada", {}, "s"), (error: SessiondError) => {
-      assert.equal(error.constructor, SessiondError);
-      assert.match(error.message, /ECONNREFUSED/);
-      const [, tries] =
-        /Gave up POST (?:\S+)\/v1\/apps\/app\/users\/ada\/sessions after (\d+) attempts in/.exec(error.message) ?? [];
-      // The pauses get shorter towards the end, so that all of the time is used.
-      assert.ok(Number(tries) >= 3 && error.message.includes(url), error.message);
-      assert.equal(error.outcome, "not_applied");
-      assert.ok(error.cause instanceof Error);
-      return true;
-    });
-  });
-
   it("that comes back is found again, with connections that it has cut", async () => {
     const own = await Server.start();
     closing.push(() => own.remove());
@@ -151,25 +97,6 @@ describe("a server", { concurrency: true }, () => {
     await own.start();
     await appended;
     assert.equal((await sessions.get({ ...session, sessionId: "s" }))?.events.length, 1);
-  });
-
-  it("that does not answer is given up", async () => {
-    const url = await stub(() => {});
-    const sessions = plain({ url, timeoutMs: 150, retryForMs: 100 });
-    await assert.rejects(sessions.get({ appName: "a", userId: "u", sessionId: "s" }), (error: SessiondError) => {
-      assert.match(error.message, /ETIMEDOUT: nothing came within 0\.15 s\. Gave up GET .* after 1 attempt/);
-      assert.equal(error.outcome, undefined);
-      return true;
-    });
-  });
-
-  it("that begins an answer and does not end it is given up", async () => {
-    const url = await stub((_, response) => {
-      response.writeHead(200, { "content-type": "application/json" });
-      response.write("{");
-    });
-    const sessions = plain({ url, timeoutMs: 150, retryForMs: 0 });
-    await assert.rejects(sessions.get({ appName: "a", userId: "u", sessionId: "s" }), /Gave up GET .* after 1 attempt/);
   });
 
   it("that does not let one connect is given up sooner", async () => {
@@ -184,56 +111,6 @@ describe("a server", { concurrency: true }, () => {
       assert.equal(error.outcome, "not_applied");
       return true;
     });
-  });
-
-  it("that is busy is asked again when it says so, until the time is used up", async () => {
-    const times: number[] = [];
-    const url = await stub((_, response) => {
-      times.push(performance.now());
-      problem(
-        response,
-        503,
-        { code: "overloaded", outcome: "not_applied", detail: "Too much." },
-        { "retry-after": "0.3" },
-      );
-    });
-    const sessions = plain({ url, retryForMs: 3_000 });
-    await assert.rejects(sessions.create("a", "u", {}, "s"), (error: SessiondError) => {
-      assert.deepEqual(
-        [error.status, error.code, error.outcome, error.requestId],
-        [503, "overloaded", "not_applied", "r1"],
-      );
-      assert.match(error.message, /^sessiond answered 503 overloaded: Too much\. Gave up POST .* after \d+ attempts/);
-      return true;
-    });
-    assert.ok(times.length >= 4);
-    assert.ok(times.slice(1).every((time, n) => time - (times[n] ?? 0) >= 299));
-  });
-
-  it("that wants more patience than there is gets none", async () => {
-    const url = await stub((_, response) => problem(response, 429, { code: "rate_limited" }, { "retry-after": "100" }));
-    await assert.rejects(plain(url).create("a", "u", {}, "s"), /rate_limited.* after 1 attempt/);
-  });
-
-  it("that does not know what came of a write is asked again", async () => {
-    const url = await stub((_, response, n) => {
-      if (n === 1) problem(response, 500, { code: "internal", outcome: "unknown" });
-      else problem(response, 422, { code: "invalid_argument", outcome: "not_applied", detail: "No." });
-    });
-    await assert.rejects(plain(url).create("a", "u", {}, "s"), SessiondInputError);
-  });
-
-  it("that is another one is told of", async () => {
-    const url = await stub((_, response) => response.end("<html>"));
-    await assert.rejects(plain(url).create("a", "u", {}, "s"), /The answer with status 200 is not sessiond's/);
-    const gone = await stub((_, response) => {
-      response.statusCode = 404;
-      response.end("<html>");
-    });
-    await assert.rejects(
-      plain(gone).get({ appName: "a", userId: "u", sessionId: "s" }),
-      /404: the answer is not sessiond's/,
-    );
   });
 });
 

@@ -1,18 +1,9 @@
 // Following a session.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { createServer, type ServerResponse } from "node:http";
 import { after, before, describe, it } from "node:test";
-import { FaultyProxy } from "../../support/proxy.js";
 import { Server } from "../../support/server.js";
-import {
-  PositionGoneError,
-  SessiondAccessError,
-  SessiondError,
-  SessiondInputError,
-  SessionNotFoundError,
-  type WatchItem,
-} from "../src/core/index.js";
+import { PositionGoneError, SessiondInputError, SessionNotFoundError, type WatchItem } from "../src/core/index.js";
 import { event, type Plain, type PlainEvent, type PlainSession, plain } from "./support/plain.js";
 
 type Item = WatchItem<PlainEvent>;
@@ -121,47 +112,6 @@ describe("a watch", () => {
     await watch.return();
   });
 
-  it("loses and doubles nothing when its connection is cut, again and again", async (test) => {
-    const own = await session();
-    const proxy = await FaultyProxy.start(server.port);
-    test.after(() => proxy.close());
-    const lines: string[] = [];
-    const through = plain({ url: proxy.url, log: (line) => lines.push(line) });
-    const watch = through.watch(at(own));
-    test.after(() => watch.return());
-    const sent: string[] = [];
-    const seen: string[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      const events = Array.from({ length: 10 }, () => event());
-      for (const one of events) sent.push((await sessions.append(own, one)).id);
-      // In the middle of what is there, and at its end.
-      for (const stop of [events[4], events[9]]) {
-        seen.push(...ids(await until(watch, (item) => item.type === "event" && item.event.id === stop?.id)));
-        proxy.cut();
-      }
-    }
-    assert.deepEqual(seen, sent);
-    assert.ok(proxy.connections >= 3);
-    assert.match(lines[0] ?? "", /^Watch of http.*\/watch: coming back in \d+\.\d s: /);
-  });
-
-  it("comes back when the server does", async () => {
-    const own = await Server.start();
-    const there = plain(own.url);
-    const other = await there.create("app", "ada", {}, "s");
-    const watch = there.watch({ appName: "app", userId: "ada", sessionId: "s" });
-    await until(watch, (item) => item.type === "caughtUp");
-    const next = until(watch, (item) => item.type === "event");
-    await own.stop();
-    await own.start();
-    const late = event();
-    await there.append(other, late);
-    assert.deepEqual(ids(await next), [late.id]);
-    await watch.return();
-    await there.close();
-    await own.remove();
-  });
-
   it("ends when the session is gone", async () => {
     const own = await session();
     const watch = sessions.watch(at(own));
@@ -210,88 +160,5 @@ describe("a watch", () => {
     const away = plain({ url: "http://127.0.0.1:1", log: () => setImmediate(() => pausing.abort()) });
     const waiting = away.watch({ ...at(own), signal: pausing.signal });
     await assert.rejects(waiting.next(), { name: "AbortError" });
-  });
-});
-
-describe("a stream", () => {
-  /** Watches a server that answers each connection with what the function writes. */
-  async function stubbed(
-    answer: (response: ServerResponse, n: number, url: string) => void,
-    count: number,
-  ): Promise<{ items: Item[]; urls: string[] }> {
-    const urls: string[] = [];
-    const http = createServer((request, response) => {
-      urls.push(request.url ?? "");
-      response.setHeader("content-type", "text/event-stream");
-      answer(response, urls.length, request.url ?? "");
-    });
-    await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
-    const url = `http://127.0.0.1:${(http.address() as { port: number }).port}`;
-    const watch = plain({ url, watchSilenceMs: 200 }).watch({ appName: "a", userId: "u", sessionId: "s" });
-    try {
-      let left = count;
-      const items = await until(watch, () => {
-        left -= 1;
-        return left === 0;
-      });
-      return { items, urls };
-    } finally {
-      await watch.return();
-      http.closeAllConnections();
-      http.close();
-    }
-  }
-  const frame = (n: number): string =>
-    `event: event\nid: ${n}-i-d\ndata: {"id":"e${n}","sequence":${n},"commitTime":1,"timestamp":1}\n\n`;
-
-  it("that is silent is given up, and taken up behind its last event", async () => {
-    const { items, urls } = await stubbed((response, n) => {
-      response.write(`retry: 10\n${frame(n)}`);
-    }, 3);
-    assert.deepEqual(ids(items), ["e1", "e2", "e3"]);
-    assert.deepEqual(
-      urls.map((url) => url.split("?")[1]),
-      [undefined, "afterSequence=1-i-d", "afterSequence=2-i-d"],
-    );
-  });
-
-  it("that is cut within a frame loses it, and the next one brings it", async () => {
-    const { items } = await stubbed((response, n) => {
-      if (n === 1) response.end(`retry: 10\n\n${frame(1)}${frame(2).slice(0, -1)}`);
-      else response.write(frame(2));
-    }, 2);
-    assert.deepEqual(ids(items), ["e1", "e2"]);
-  });
-
-  it("that the server ends is taken up when it says so; frames that nobody knows are skipped", async () => {
-    const { items, urls } = await stubbed((response, n) => {
-      if (n === 1)
-        response.end(`event: news\ndata: x\n\n${frame(1)}retry: 20\n\nevent: bye\ndata: {"reason":"drain"}\n\n`);
-      else response.write(`: heartbeat\n\n${frame(2)}`);
-    }, 2);
-    assert.deepEqual([ids(items), urls.length], [["e1", "e2"], 2]);
-  });
-
-  it("that a busy server refuses is tried again", async () => {
-    const { items, urls } = await stubbed((response, n) => {
-      if (n === 1) response.writeHead(429, { "content-type": "application/json", "retry-after": "0" }).end("{}");
-      else response.write(frame(1));
-    }, 1);
-    assert.deepEqual([ids(items), urls.length], [["e1"], 2]);
-  });
-
-  it("that is none of sessiond's is an error", async () => {
-    await assert.rejects(
-      stubbed((response) => response.setHeader("content-type", "text/html").end(), 1),
-      SessiondError,
-    );
-    await assert.rejects(
-      stubbed((response) => response.end("event: event\ndata: 1\n\n"), 1),
-      SessiondError,
-    );
-    await assert.rejects(
-      stubbed((response) => response.writeHead(403).end("{}"), 1),
-      SessiondAccessError,
-    );
   });
 });

@@ -192,6 +192,10 @@ export class Http {
         asked = retryAfterMs(reply.headers);
       } catch (error) {
         signal?.throwIfAborted();
+        if (error instanceof AccessError && error.status === undefined && method !== "GET") {
+          // There is no token. It speaks of this attempt; those before may have been applied.
+          throw new AccessError(error.message, { outcome: inDoubt ? "unknown" : "not_applied", cause: error.cause });
+        }
         if (error instanceof SessiondError) throw error;
         inDoubt ||= !(error instanceof NoConnection);
         cause = error instanceof NoConnection ? error.cause : error;

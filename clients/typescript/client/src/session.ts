@@ -186,6 +186,7 @@ export class Session extends Operators<ApplyOptions> {
     const reply = existOk
       ? await this.#send("PUT", "", { ...call, body })
       : success_(
+          "POST",
           await this.#http.send("POST", sessionsPath(this.app, this.user), {
             ...call,
             body: { sessionId: this.id, ...body },
@@ -364,7 +365,7 @@ export class Session extends Operators<ApplyOptions> {
     if (id !== undefined) nameOf("id of the session", trimmedId(id));
     const headers = { "idempotency-key": randomUUID() };
     const body = { atRevision: at, sessionId: id };
-    const reply = success_(await this.#http.send("POST", `${this.#path}/fork`, { ...call, body, headers }));
+    const reply = success_("POST", await this.#http.send("POST", `${this.#path}/fork`, { ...call, body, headers }));
     const fork = new Session(this.#http, this.app, this.user, String((reply.body as JsonObject)["id"]));
     fork.#note(reply);
     return fork;
@@ -429,7 +430,7 @@ export class Session extends Operators<ApplyOptions> {
   }
 
   async #send(method: string, path: string, request: Request): Promise<Reply> {
-    const reply = success_(await this.#http.send(method, this.#path + path, request));
+    const reply = success_(method, await this.#http.send(method, this.#path + path, request));
     this.#note(reply);
     return reply;
   }
@@ -498,8 +499,9 @@ function isList(given: NewEvent | readonly NewEvent[]): given is readonly NewEve
   return Array.isArray(given);
 }
 
-/** Returns an answer that is a success, and throws what an error says. */
-function success_(reply: Reply): Reply {
-  if (!Array.isArray(reply.body)) success(reply);
+/** Returns an answer that is a success, and throws what an error says. Only what was sent as a list is answered by one. */
+function success_(method: string, reply: Reply): Reply {
+  const isBatch = method === "POST" && reply.status < 300 && Array.isArray(reply.body);
+  if (!isBatch) success(reply);
   return reply;
 }

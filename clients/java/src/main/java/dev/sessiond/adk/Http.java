@@ -60,6 +60,9 @@ final class Http {
   private static final Duration FIRST_WAIT = Duration.ofMillis(200);
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(8);
 
+  /** What these are divided by. A test makes them shorter. */
+  static volatile int pace = 1;
+
   private final String url;
   private final Bearer bearer;
   private final Duration callTimeout;
@@ -194,7 +197,8 @@ final class Http {
     String asked = call.method() + " " + url + call.path();
     boolean inDoubt = false;
     for (int attempt = 1; ; attempt++) {
-      Duration wait = jitter(min(FIRST_WAIT.multipliedBy(1L << 2 * (attempt - 1)), LONGEST_WAIT));
+      Duration pause = min(FIRST_WAIT.multipliedBy(1L << 2 * (attempt - 1)), LONGEST_WAIT);
+      Duration wait = jitter(pause.dividedBy(pace));
       Duration limit = callTimeout.plus(call.patience());
       if (attempt > 1) {
         limit = min(limit, budget.minus(since(began)));

@@ -8,13 +8,11 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.IntSupplier;
 
 /** A network that loses things: stands between a client and a server. */
 final class Proxy implements AutoCloseable {
   private final ServerSocket listener;
   private final int target;
-  final AtomicInteger connections = new AtomicInteger();
 
   /** So many of the next answers get lost, each with its connection, after the server has acted. */
   final AtomicInteger loseAnswers = new AtomicInteger();
@@ -23,9 +21,6 @@ final class Proxy implements AutoCloseable {
    * So many of the next requests get lost, each with its connection, before the server sees them.
    */
   final AtomicInteger loseRequests = new AtomicInteger();
-
-  /** After how many bytes of answers a new connection breaks; never, if null. */
-  volatile IntSupplier cutAfter;
 
   Proxy(int target) {
     this.target = target;
@@ -62,17 +57,14 @@ final class Proxy implements AutoCloseable {
   private void accept() throws IOException {
     while (true) {
       Socket client = listener.accept();
-      connections.incrementAndGet();
       Socket server = new Socket(InetAddress.getLoopbackAddress(), target);
-      int cut = cutAfter == null ? Integer.MAX_VALUE : cutAfter.getAsInt();
-      thread(() -> pump(client, server, loseRequests, Integer.MAX_VALUE));
-      thread(() -> pump(server, client, loseAnswers, cut));
+      thread(() -> pump(client, server, loseRequests));
+      thread(() -> pump(server, client, loseAnswers));
     }
   }
 
-  private static void pump(Socket from, Socket to, AtomicInteger lose, int cut) throws IOException {
+  private static void pump(Socket from, Socket to, AtomicInteger lose) throws IOException {
     byte[] buffer = new byte[65536];
-    int left = cut;
     try (from;
         to) {
       InputStream in = from.getInputStream();
@@ -81,12 +73,8 @@ final class Proxy implements AutoCloseable {
         if (lose.getAndUpdate(count -> Math.max(0, count - 1)) > 0) {
           return;
         }
-        out.write(buffer, 0, Math.min(length, left));
+        out.write(buffer, 0, length);
         out.flush();
-        left -= length;
-        if (left <= 0) {
-          return;
-        }
       }
     }
   }

@@ -51,13 +51,6 @@ final class Script implements AutoCloseable {
             body);
   }
 
-  /** The answer to a watch, with these lines, up to where the connection ends. */
-  static String stream(String... lines) {
-    return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-        + String.join("\n", lines)
-        + "\n";
-  }
-
   private void accept() {
     try {
       while (true) {
@@ -68,12 +61,8 @@ final class Script implements AutoCloseable {
         if (answer.isEmpty()) {
           continue;
         }
-        boolean hang = answer.endsWith("(hang)");
-        String sent = hang ? answer.substring(0, answer.length() - 6) : answer;
-        client.getOutputStream().write(sent.getBytes(StandardCharsets.UTF_8));
-        if (!hang) {
-          client.close();
-        }
+        client.getOutputStream().write(answer.getBytes(StandardCharsets.UTF_8));
+        client.close();
       }
     } catch (IOException closed) {
       // The test is over.

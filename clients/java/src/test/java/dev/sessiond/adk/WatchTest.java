@@ -9,13 +9,10 @@ import com.google.adk.sessions.Session;
 import com.google.adk.sessions.SessionNotFoundException;
 import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.subscribers.TestSubscriber;
-import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -120,66 +117,6 @@ class WatchTest {
     assertEquals(Optional.empty(), metadata.get(0).displayName());
     assertEquals(Optional.of("Tea"), metadata.get(1).displayName());
     assertEquals(Map.of("a", "b"), metadata.get(1).labels());
-  }
-
-  @Test
-  void noneIsMissingAndNoneComesTwiceWhenConnectionsBreak() throws IOException {
-    try (Proxy proxy = new Proxy(server.port())) {
-      Session session = create(Map.of());
-      append(session, 1, 5);
-      // Within the head, within a frame, between frames; then it holds for a while.
-      proxy.cutAfter = () -> ThreadLocalRandom.current().nextInt(100, 1500);
-      var through = SessiondSessionService.builder().url(proxy.url()).token("").build();
-      TestSubscriber<WatchItem> watch = through.watch(app, "ada", "s").test();
-      append(session, 6, 5);
-      long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-      while (ids(watch.values()).size() < 10 && System.nanoTime() < deadline) {
-        watch.awaitCount(watch.values().size() + 1);
-        if (proxy.connections.get() > 3) {
-          proxy.cutAfter = null;
-        }
-      }
-      watch.cancel();
-      assertEquals(
-          List.of("e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8", "e9", "e10"),
-          ids(watch.values()));
-      assertTrue(proxy.connections.get() > 1);
-      watch.assertNoErrors();
-    }
-  }
-
-  @Test
-  void aSilentConnectionIsGivenUp() throws IOException {
-    String head = "{\"id\": \"%s\", \"sequence\": %d, \"timestamp\": 1, \"commitTime\": 1}";
-    String first =
-        Script.stream(
-            "retry: 1", "id: 1-x-y", "event: event", "data: " + head.formatted("a", 1), "");
-    String second =
-        Script.stream("id: 2-x-y", "event: event", "data: " + head.formatted("b", 2), "");
-    try (Script script = new Script(first + "(hang)", second)) {
-      var service =
-          SessiondSessionService.builder()
-              .url(script.url())
-              .token("")
-              .watchSilence(Duration.ofMillis(200))
-              .build();
-      assertEquals(List.of("a", "b"), ids(first(service.watch("a", "u", "s"), 2)));
-      assertTrue(script.requests.get(1).contains("afterSequence=1-x-y"), script.requests.get(1));
-    }
-  }
-
-  @Test
-  void aByeIsFollowedByAReturn() throws IOException {
-    String bye = Script.stream("retry: 1", "", "event: bye", "data: {\"reason\": \"drain\"}", "");
-    String busy = Script.json(429, "{\"code\": \"rate_limited\"}", "Retry-After: 0");
-    String caught = Script.stream("id: 7-x-y", "event: caught_up", "data: {\"revision\": 7}", "");
-    try (Script script = new Script(bye, busy, caught + "(hang)")) {
-      var service = SessiondSessionService.builder().url(script.url()).token("").build();
-      WatchItem item = service.watch("a", "u", "s").timeout(60, TimeUnit.SECONDS).blockingFirst();
-      assertEquals(new WatchItem.CaughtUp("7-x-y", 7), item);
-      assertEquals(3, script.requests.size());
-      assertTrue(script.requests.get(0).contains("Accept: text/event-stream"));
-    }
   }
 
   @Test
