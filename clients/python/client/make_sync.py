@@ -24,13 +24,12 @@ WORDS = [
     # Lines for the synchronous client alone.
     (r"# sync: ", ""),
     (r" \| Awaitable\[str\]", ""),
-    (r"\bAsyncGenerator\[httpx\.Request, httpx\.Response\]", "Generator[httpx.Request, httpx.Response, None]"),
     (r"\bAsyncGenerator\[(\w+), None\]", r"Generator[\1, None, None]"),
     (r"\bAsync([A-Z]\w+)", r"\1"),
     (r"\basynccontextmanager\b", "contextmanager"),
-    (r"\basync_auth_flow\b", "sync_auth_flow"),
+    (r"\banext\b", "next"),
     (r"\b__a(enter|exit|iter)__\b", r"__\1__"),
-    (r"\ba(iter_bytes|iter_raw|read|close)\b", r"\1"),
+    (r"\ba(iter_raw|close)\b", r"\1"),
     # What is told of event loops.
     (r"by several event loops and threads; each loop has its own connections", "by several threads"),
     (r", plain or `async`\. It is", ". It is"),

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import httpx
-
 from sessiond import AsyncClient, Client
+from sessiond._async.pool import AsyncPool
+from sessiond._http1 import Origin, ReadError, Request, Times
+from sessiond._reply import Answer
+from sessiond._sync.pool import Pool
 
 C = TypeVar("C", AsyncClient, Client)
 
@@ -27,44 +29,37 @@ class Wire:
         """Counts from here on."""
         self.requests = self.bytes = 0
 
-    def passed(self, request: httpx.Request, response: httpx.Response) -> None:
+    def passed(self, request: Request, answer: Answer) -> Answer:
         self.requests += 1
-        self.bytes += int(request.headers.get("Content-Length", 0)) + len(response.content)
+        self.bytes += int(request.headers.get("Content-Length", 0)) + len(answer.content)
         if self._chance.random() < self.loss:
-            raise httpx.ReadError("lost")
+            raise ReadError("lost")
+        return answer
 
 
-class _Async(httpx.AsyncHTTPTransport):
-    def __init__(self, wire: Wire) -> None:
-        super().__init__()
+class _Async(AsyncPool):
+    def __init__(self, origin: Origin, wire: Wire) -> None:
+        super().__init__(origin)
         self._wire = wire
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        response = await super().handle_async_request(request)
-        await response.aread()
-        self._wire.passed(request, response)
-        return response
+    async def exchange(self, request: Request, times: Times) -> Answer:
+        return self._wire.passed(request, await super().exchange(request, times))
 
 
-class _Sync(httpx.HTTPTransport):
-    def __init__(self, wire: Wire) -> None:
-        super().__init__()
+class _Sync(Pool):
+    def __init__(self, origin: Origin, wire: Wire) -> None:
+        super().__init__(origin)
         self._wire = wire
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response = super().handle_request(request)
-        response.read()
-        self._wire.passed(request, response)
-        return response
+    def exchange(self, request: Request, times: Times) -> Answer:
+        return self._wire.passed(request, super().exchange(request, times))
 
 
 def wired(client: C, wire: Wire) -> C:
     """Returns the client, which sends by this wire from now on."""
     http: Any = client._http
-    if isinstance(client, AsyncClient):
-        http._open = lambda timeout, limits: httpx.AsyncClient(timeout=timeout, transport=_Async(wire))
-    else:
-        http._open = lambda timeout, limits: httpx.Client(timeout=timeout, transport=_Sync(wire))
+    kind: Any = _Async if isinstance(client, AsyncClient) else _Sync
+    http._open = http._pools._open = lambda: kind(http._origin, wire)
     return client
 
 

@@ -275,20 +275,30 @@ def test_an_event_loop_that_ends_leaves_the_others_alone(guarded: Guard) -> None
 # Nobody else sees it
 
 
-@pytest.mark.parametrize("where", ["refused", "unreachable", "broken"])
+@pytest.mark.parametrize("where", ["refused", "unreachable", "broken", "proxied"])
 @pytest.mark.parametrize("given", [("sdk_hunter2",), ("sdk_hunter2", "hunter2"), ("sdk_hunter2", "sdk hunter2")])
 async def test_the_token_is_in_no_log_no_error_and_no_repr(
-    guarded: Guard, where: str, given: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    guarded: Guard,
+    where: str,
+    given: tuple[str, ...],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, guarded.url)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
     async with answering("503\n", "200\n<h1>") as broken:
-        url = {"refused": guarded.url, "unreachable": f"http://127.0.0.1:{free_port()}", "broken": broken.url}[where]
+        urls = {"refused": guarded.url, "unreachable": f"http://127.0.0.1:{free_port()}", "broken": broken.url}
+        url = urls.get(where, "http://sessiond.example")
         token = given[0] if len(given) == 1 else Tokens(*given)
         async with SessiondSessionService(url, token=token, retry_for=0.3) as service:
             with pytest.raises(SessiondError) as failed:
                 await state(service)
             shown = [repr(part) for part in (service, service._http, service._http._auth, service._http._headers)]
-    assert any(record.name.startswith("httpcore.") for record in caplog.records)
+    # What httpx logs is looked at, too.
+    assert any(record.name.startswith("httpcore.") for record in caplog.records) == (where == "proxied")
     assert "hunter2" not in "".join([caplog.text, *shown, *traceback.format_exception(failed.value)])
 
 

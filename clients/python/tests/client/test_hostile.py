@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 
 import pytest
 
@@ -24,6 +25,36 @@ async def test_no_proxy_is_asked_for_this_machine(
         async for item in s.watch():
             if isinstance(item, CaughtUp):
                 break
+
+
+async def test_a_proxy_of_the_environment_is_asked_for_what_is_elsewhere(
+    client: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    refused = '401\n{"code": "unauthenticated", "detail": "no valid token"}'
+    tokens = iter(["one", "two"])
+    async with answering(refused, '200\n{"a": 1}', "200\nbytes", "502\n") as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("http_proxy", proxy.url)
+        far = client("http://sessiond.example/base", token=lambda: next(tokens), retry_for=0)
+        assert await far.app("a").state() == {"a": 1}
+        assert [piece async for piece in far.session("a", "u", "s").artifacts.get("f")] == [b"bytes"]
+        with pytest.raises(SessiondError, match="502"):
+            await far.app("a").increment("n")
+        asked = [request.splitlines()[0] for request in proxy.requests]
+        assert asked[:2] == ["GET http://sessiond.example/base/v1/apps/a/state HTTP/1.1"] * 2 and len(asked) == 4
+        assert "Bearer two" in proxy.requests[1] and "Bearer two" in proxy.requests[3]
+    with pytest.raises(SessiondError, match="ConnectError") as failed:
+        await far.app("a").increment("n")
+    assert failed.value.outcome == "not_applied"
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(ImportError, match=r"sessiond-client\[httpx\]"):
+        client("http://sessiond.example")
+    client("http://localhost")
+    monkeypatch.setenv("NO_PROXY", "sessiond.example")
+    monkeypatch.setenv("no_proxy", "sessiond.example")
+    client("http://sessiond.example")
 
 
 @pytest.mark.parametrize(

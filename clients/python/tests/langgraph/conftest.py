@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sessiond import AsyncSession, Event, _times
-from sessiond._async import io
+from sessiond._async.pool import AsyncPool
 from sessiond._reply import Answer
 from sessiond.langgraph import SessiondSaver
 
@@ -48,16 +48,16 @@ class Wire:
 
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
-    wire, exchange = Wire(), io.exchange
+    wire, exchange = Wire(), AsyncPool.exchange
 
-    async def exchanged(*args: Any, **kwargs: Any) -> Answer:
-        answer = await exchange(*args, **kwargs)
+    async def exchanged(*args: Any) -> Answer:
+        answer = await exchange(*args)
         wire.answers.append(answer)
         if wire.lose():
             raise TimeoutError
         return answer
 
-    monkeypatch.setattr(io, "exchange", exchanged)
+    monkeypatch.setattr(AsyncPool, "exchange", exchanged)
     return wire
 
 

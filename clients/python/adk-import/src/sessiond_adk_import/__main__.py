@@ -15,8 +15,8 @@ from typing import TextIO
 import httpx
 from google.adk.sessions.base_session_service import BaseSessionService
 
-from sessiond._async.token import AsyncBearer
 from sessiond._connect import is_loopback
+from sessiond._token import checked
 
 from . import __doc__ as about
 from ._databases import Database, NotAdk, is_database, open_database
@@ -49,10 +49,11 @@ async def _run(source: BaseSessionService | Database, given: argparse.Namespace)
     else:
         raise NotAdk("a session service does not list its apps: name one with --app")
     became: Counter[str] = Counter()
-    auth = AsyncBearer(token, {}) if (token := os.environ.get("SESSIOND_TOKEN")) else None
+    token = os.environ.get("SESSIOND_TOKEN")
+    headers = {"Authorization": f"Bearer {checked(token)}"} if token else {}
     is_file = given.to == "-"
     url = "" if is_file else given.to
-    async with httpx.AsyncClient(base_url=url, auth=auth, timeout=None, trust_env=not is_loopback(url)) as client:
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=None, trust_env=not is_loopback(url)) as client:
         for app in apps:
             told: list[dict[str, object]] = []
             async for export in _read(exports(source, app, given.user, told, replace=given.replace)):

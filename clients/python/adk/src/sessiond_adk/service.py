@@ -95,7 +95,7 @@ class SessiondSessionService(BaseSessionService):
           retry_for: Seconds in which a request that found no connection, got no answer, was refused for now (429, 503)
             or whose outcome the server does not know is tried again: after pauses that grow up to 8 s, never
             sooner than `Retry-After` says, and for the last time when it has passed. 0 tries once.
-          ssl_context: For `https:`; the default trusts the usual authorities.
+          ssl_context: For `https:`; the default trusts the authorities of the system.
           lease_wait: Seconds for which `"lease"` waits for others until it raises `SessionBusyError`; 0 waits for none.
           lease_ttl: Seconds, 1 to 900, after the last event of an invocation, in which none can take over from it. One
             that was superseded stores no event any more: `append_event` raises `StaleSessionError`.

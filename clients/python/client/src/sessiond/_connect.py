@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import ipaddress
 import os
 import socket
 from collections.abc import Mapping
 from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-import httpx
-
+from ._http1 import Headers, is_field
 from ._version import __version__
 
 # sessiond's default.
@@ -21,19 +22,17 @@ _URL = (
 )
 
 
-def sent_headers(headers: Mapping[str, str] | None) -> httpx.Headers:
+def sent_headers(headers: Mapping[str, str] | None) -> Headers:
     """Returns what is sent with every request. Raises ValueError, without the value, if one cannot be sent."""
     # sessiond packs no answer, and what others have packed may be of any size.
-    sent = httpx.Headers({"User-Agent": f"sessiond-python/{__version__}", "Accept-Encoding": "identity"})
-    sent.update(headers)
+    sent = Headers({"User-Agent": f"sessiond-python/{__version__}", "Accept-Encoding": "identity", **(headers or {})})
     for name, value in sent.items():
-        # The HTTP library shows the value in its error.
-        if not value.isprintable() or value != value.strip():
+        if not is_field(name, value):
             raise ValueError(f"The header {name} has a value that cannot be sent.")
     return sent
 
 
-def has_credential(headers: httpx.Headers, token: object) -> bool:
+def has_credential(headers: Headers, token: object) -> bool:
     """Whether the headers have a credential. Raises ValueError if there is a token, too."""
     if "Authorization" not in headers:
         return False
@@ -93,3 +92,20 @@ def is_loopback(url: str) -> bool:
     except ValueError:
         return False
     return (address.ipv4_mapped or address).is_loopback
+
+
+def uses_proxy(url: str) -> bool:
+    """Whether the environment names a proxy for a URL.
+
+    Raises:
+      ImportError: It does, and there is no httpx, which speaks with proxies.
+    """
+    parts, proxies = urlsplit(url), getproxies()
+    if is_loopback(url) or not (proxies.get(parts.scheme) or proxies.get("all")) or proxy_bypass(parts.netloc):
+        return False
+    if importlib.util.find_spec("httpx") is None:
+        raise ImportError(
+            f"The environment names a proxy for {url}, which needs httpx: install sessiond-client[httpx], or name the "
+            "host in NO_PROXY."
+        )
+    return True

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import httpx
-
 from ._errors import Kinds, SessiondError, error_of
+from ._http1 import ConnectError, ConnectTimeout, Headers, PoolTimeout
 from ._json import loads
 
 # Answers to send the request again after: refused for now (429, 503), or no word from the server (the others, of which
@@ -18,7 +17,7 @@ from ._json import loads
 RETRIED = frozenset({408, 429, 502, 503, 504})
 
 # The request never left this process, so it did not happen.
-NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+NOT_SENT = (ConnectError, ConnectTimeout, PoolTimeout)
 
 
 LARGEST = 512 << 20
@@ -29,7 +28,7 @@ class NoAnswer(Exception):
     """What came is no answer of sessiond: it is too large, or packed."""
 
 
-def unpacked(headers: httpx.Headers) -> None:
+def unpacked(headers: Headers) -> None:
     """Raises NoAnswer for an answer that is packed, which was not asked for, and whose bytes may be any number."""
     if headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
         raise NoAnswer("the answer is packed (Content-Encoding), which sessiond's are not")
@@ -46,7 +45,7 @@ class Answer:
     """What came back from one attempt."""
 
     status: int
-    headers: httpx.Headers
+    headers: Headers
     content: bytes
 
     def parsed(self) -> Any:
@@ -62,7 +61,7 @@ class Reply:
     """An answer that is final: a success, or an error that sending the request again would not change."""
 
     status: int
-    headers: httpx.Headers
+    headers: Headers
     body: Any
     """The JSON of the answer; None if it has none."""
     tried: str
@@ -147,7 +146,7 @@ def with_outcome(failure: SessiondError, method: str, in_doubt: bool) -> Session
     return failure
 
 
-def retry_after(headers: httpx.Headers) -> float:
+def retry_after(headers: Headers) -> float:
     """Returns the seconds that the answer asks to wait for, which proxies may say as a date; 0 if it does not."""
     value = headers.get("Retry-After", "0")
     try:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import httpx
-
+from .._http1 import TransportError
 from .._json import dumps
 from .._paths import given, name_of, new_id, params, segment
 from .._records import Version
@@ -49,15 +48,15 @@ class AsyncFile:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yields its bytes in pieces. Raises as `read` does."""
         try:
-            async with self._http.stream(self._path, params=self._query, headers={}, silence=0.0) as response:
-                if response.status_code != 200:
-                    raise (await self._http.read(response)).error
-                unpacked(response.headers)
-                async for piece in response.aiter_bytes():
+            async with self._http.stream(self._path, params=self._query, headers={}, silence=0.0) as answer:
+                if answer.status != 200:
+                    raise (await self._http.read(self._path, answer)).error
+                unpacked(answer.headers)
+                while piece := await answer.piece():
                     yield piece
         except NoAnswer as error:
             raise self._http.failed(f"{str(error).capitalize()}. (GET {self._http.url(self._path)})") from None
-        except httpx.TransportError as error:
+        except TransportError as error:
             raise self._http.failed(f"{not_reached(error)} (GET {self._http.url(self._path)})") from error
 
 

@@ -13,11 +13,10 @@ from contextlib import asynccontextmanager
 from itertools import chain, repeat
 from typing import Any, BinaryIO
 
-import httpx
-
 from .. import _times, _traces
-from .._connect import is_loopback
+from .._connect import uses_proxy
 from .._errors import AccessError, Kinds, SessiondError, error_of, refusal
+from .._http1 import Headers, LocalProtocolError, Origin, Request, Times, TransportError
 from .._json import dumps
 from .._reply import (
     NOT_SENT,
@@ -25,16 +24,15 @@ from .._reply import (
     Answer,
     NoAnswer,
     Reply,
-    held,
     not_reached,
     retry_after,
     said,
     text_of,
     tried,
-    unpacked,
     with_outcome,
 )
 from . import io
+from .pool import AsyncIncoming, AsyncPool
 from .token import AsyncBearer
 
 logger = logging.getLogger("sessiond")
@@ -54,7 +52,7 @@ class AsyncHttp:
         url: str,
         *,
         token: str | Callable[[], str | Awaitable[str]] | None,
-        headers: httpx.Headers,
+        headers: Headers,
         timeout: float,
         retry_for: float,
         ssl_context: ssl.SSLContext | None,
@@ -67,13 +65,9 @@ class AsyncHttp:
         self._timeout = timeout
         self._retry_for = retry_for
         self._kinds = kinds
-        # Proxies of the environment are for what is elsewhere.
-        self._uses_proxies = not is_loopback(url)
-        # Made once, since to load the certificates takes longer than a request.
-        self._tls = ssl_context or (httpx.create_ssl_context() if url.startswith("https:") else False)
-        # Kept for less than the 75 s after which sessiond closes a connection that nobody uses.
-        limits = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60.0)
-        self._pools = io.Pools(lambda: self._open(httpx.Timeout(None), limits))
+        self._origin = Origin(url, ssl_context)
+        self._uses_proxy = uses_proxy(url)
+        self._pools = io.Pools(self._open)
 
     async def send(
         self,
@@ -118,19 +112,20 @@ class AsyncHttp:
         retry_for = self._retry_for if retry_for is None else retry_for
         sent = dict(headers or {})
         written: bytes | _Pieces | None = None
+        size: int | None = None
         if content is not None:
             written = _Pieces(content, self._kinds)
-            sent["Content-Length"] = str(written.size)
+            size = written.size
         elif body is not None:
             written = dumps(body, self._kinds)
+            size = len(written)
             sent = {"Content-Type": "application/json", **sent}
-        _traces.inject(sent)
+        request = self._request(method, path, params, sent, written, size)
         url = self.url(path)
         began = time.monotonic()
+        # With a file, time is for each of its pieces, and not for the whole call.
         limit = math.inf if is_file or content is not None else timeout + patience
-        # The time for a whole call is measured around it; with a file in it there is one for each of its pieces.
         connect = min(_times.CONNECT, timeout)
-        times = httpx.Timeout(None if limit < math.inf else timeout, connect=connect)
         in_doubt = False
         for attempt, pause in enumerate(chain(_times.PAUSES, repeat(_times.LATER)), 1):
             status: int | None = None
@@ -138,18 +133,14 @@ class AsyncHttp:
             cause: Exception | None = None
             asked = 0.0
             try:
-                async with self._connections(patience) as client:
-                    answer = await io.exchange(
-                        client, limit, method, url, content=written, params=params, headers=sent, timeout=times
-                    )
-            except httpx.UnsupportedProtocol:
-                raise
+                times = Times.whole(connect, limit) if limit < math.inf else Times(connect, timeout)
+                answer = await self._exchange(request, times, patience > 0)
             except NoAnswer as error:
                 message = f"{str(error).capitalize()}. ({tried(method, url, attempt, began)})"
                 raise with_outcome(error_of(message, None, None, self._kinds), method, True) from None
             except AccessError as no_token:
                 raise with_outcome(no_token, method, in_doubt) from no_token.__cause__
-            except httpx.TransportError as error:
+            except TransportError as error:
                 cause, what = error, not_reached(error)
                 in_doubt = in_doubt or not isinstance(error, NOT_SENT)
             except TimeoutError as error:
@@ -181,7 +172,7 @@ class AsyncHttp:
     @asynccontextmanager
     async def stream(
         self, path: str, *, params: Mapping[str, str], headers: Mapping[str, str], silence: float
-    ) -> AsyncIterator[httpx.Response]:
+    ) -> AsyncIterator[AsyncIncoming]:
         """Opens a stream, once, with a connection of its own: streams take none from the pool of the requests.
 
         The body is the caller's to read. The connection is closed at the end of the block.
@@ -190,37 +181,38 @@ class AsyncHttp:
           path: The path, percent-encoded, see `segment`.
           params: The query.
           headers: Headers of this request.
-          silence: Seconds without a byte after which `httpx.ReadTimeout` is raised.
+          silence: Seconds without a byte after which `ReadTimeout` is raised.
 
         Raises:
           AccessError: There is no credential, for its callback failed.
-          httpx.TransportError: There is no connection, or it broke, also within the block.
+          TransportError: There is no connection, or it broke, also within the block.
         """
-        sent = dict(headers)
-        _traces.inject(sent)
-        connect = min(_times.CONNECT, self._timeout)
-        timeout = httpx.Timeout(self._timeout, connect=connect, read=max(silence, self._timeout))
-        async with (
-            self._open(timeout, httpx.Limits()) as client,
-            client.stream("GET", self.url(path), params=params, headers=sent) as response,
-        ):
-            yield response
-
-    async def read(self, response: httpx.Response) -> Reply:
-        """Reads an answer that is no stream. Raises `AccessError` if the credential was refused."""
-        asked = f"GET {response.url.copy_with(query=None)}"
-        content = bytearray()
+        request = self._request("GET", path, params, dict(headers), None, None)
+        times = Times(min(_times.CONNECT, self._timeout), max(silence, self._timeout))
+        pool = self._open()
         try:
-            unpacked(response.headers)
-            async for piece in response.aiter_bytes():
-                content += piece
-                held(len(content))
+            version = await self._show(request, 0, times)
+            async with pool.stream(request, times) as answer:
+                if not self._may_have_another(answer.status):
+                    yield answer
+                    return
+                await answer.whole()
+            await self._show(request, version, times)
+            async with pool.stream(request, times) as answer:
+                yield answer
+        finally:
+            await pool.close()
+
+    async def read(self, path: str, answer: AsyncIncoming) -> Reply:
+        """Reads an answer that is no stream. Raises `AccessError` if the credential was refused."""
+        asked = f"GET {self.url(path)}"
+        try:
+            whole = await answer.whole()
         except NoAnswer as error:
             raise self.failed(f"{str(error).capitalize()}. ({asked})") from None
-        answer = Answer(response.status_code, response.headers, bytes(content))
-        if answer.status in (401, 403):
-            raise self._denied(answer, asked)
-        return Reply(answer.status, answer.headers, answer.parsed(), asked, self._kinds)
+        if whole.status in (401, 403):
+            raise self._denied(whole, asked)
+        return Reply(whole.status, whole.headers, whole.parsed(), asked, self._kinds)
 
     async def pages(self, path: str, query: Mapping[str, str], limits: _times.Limits) -> AsyncIterator[Reply]:
         """Yields the pages of a list, which are asked for one by one. Raises what `Reply.success` raises."""
@@ -254,23 +246,57 @@ class AsyncHttp:
         """Closes the connections; the next request opens new ones."""
         await self._pools.close()
 
-    @asynccontextmanager
-    async def _connections(self, patience: float) -> AsyncIterator[httpx.AsyncClient]:
-        if not patience:
-            yield self._pools.get()
-            return
-        async with self._open(httpx.Timeout(None), httpx.Limits()) as client:
-            yield client
+    def _request(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None,
+        headers: dict[str, str],
+        content: Any,
+        size: int | None,
+    ) -> Request:
+        _traces.inject(headers)
+        sent = Headers({**self._headers, **Headers(headers)})
+        try:
+            return Request(method, self._origin.target(path, params), sent, content, size)
+        except ValueError as error:
+            raise self.refused(str(error)) from None
 
-    def _open(self, timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.AsyncClient:
-        return httpx.AsyncClient(
-            auth=self._auth,
-            headers=self._headers,
-            timeout=timeout,
-            verify=self._tls,
-            limits=limits,
-            trust_env=self._uses_proxies,
-        )
+    async def _exchange(self, request: Request, times: Times, alone: bool) -> Answer:
+        """Sends a request with the token; and once more, if that was refused and there can be another."""
+        pool = self._open() if alone else self._pools.get()
+        try:
+            version = await self._show(request, 0, times)
+            answer = await pool.exchange(request, times)
+            if self._may_have_another(answer.status):
+                await self._show(request, version, times)
+                answer = await pool.exchange(request, times)
+            return answer
+        finally:
+            if alone:
+                await pool.close()
+
+    def _may_have_another(self, status: int) -> bool:
+        """Whether there can be another token, as the one was refused."""
+        return status == 401 and self._auth is not None and self._auth.is_asked
+
+    async def _show(self, request: Request, version: int, times: Times) -> int:
+        """Puts a token later than `version` into a request, and returns its version."""
+        if self._auth is None:
+            return 0
+        known = self._auth.known_later_than(version)
+        if known is None:
+            known = await io.within(times.left(math.inf), self._auth.later_than(version))
+        version, token = known
+        request.headers["authorization"] = f"Bearer {token}"
+        return version
+
+    def _open(self) -> AsyncPool:
+        if not self._uses_proxy:
+            return AsyncPool(self._origin)
+        from .proxied import AsyncProxied
+
+        return AsyncProxied(self._origin)
 
     def _denied(self, answer: Answer, asked: str) -> SessiondError:
         body = answer.parsed()
@@ -296,3 +322,5 @@ class _Pieces:
         while left > 0 and (piece := await io.read_piece(self._file, min(left, _PIECE))):
             left -= len(piece)
             yield piece
+        if left:
+            raise LocalProtocolError("The file has become shorter.")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-
-import httpx
 
 from .._errors import AccessError, Kinds
 from .._token import checked
 from . import io
 
 
-class AsyncBearer(httpx.Auth):
+class AsyncBearer:
     """`Authorization: Bearer TOKEN`, with a fixed token or those of a callback.
 
     A callback is asked when the first request needs a token, and when the server refuses the one that it gave (401):
@@ -32,18 +30,21 @@ class AsyncBearer(httpx.Auth):
         # Done when the callback was asked: with its failure, if it failed.
         self._asking: Future[Exception | None] | None = None
 
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Sends a request with the token, and once more if that is refused and there can be another."""
-        version, token = await self._later_than(0)
-        request.headers["Authorization"] = f"Bearer {token}"
-        response = yield request
-        if response.status_code == 401 and self._callback is not None:
-            _, token = await self._later_than(version)
-            request.headers["Authorization"] = f"Bearer {token}"
-            yield request
+    @property
+    def is_asked(self) -> bool:
+        """Whether there can be another token after one that was refused."""
+        return self._callback is not None
 
-    async def _later_than(self, version: int) -> tuple[int, str]:
-        """Returns the token and its version, after the callback was asked if there is none later than `version`."""
+    def known_later_than(self, version: int) -> tuple[int, str] | None:
+        """Returns the token and its version; None if there is none later than `version` yet."""
+        with self._lock:
+            return (self._version, self._token) if self._version > version else None
+
+    async def later_than(self, version: int) -> tuple[int, str]:
+        """Returns the token and its version, after the callback was asked if there is none later than `version`.
+
+        Raises `AccessError` if the callback failed.
+        """
         while True:
             with self._lock:
                 if self._version > version:

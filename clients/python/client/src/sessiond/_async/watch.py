@@ -7,10 +7,9 @@ import random
 from collections.abc import AsyncGenerator
 from typing import Any
 
-import httpx
-
 from .. import _times
 from .._errors import SessiondError
+from .._http1 import TransportError
 from .._json import loads
 from .._records import FRAMES, Deleted, WatchItem, item
 from .._reply import RETRIED, NoAnswer, not_reached, retry_after, unpacked
@@ -34,17 +33,17 @@ async def watch(
         try:
             async with http.stream(
                 path, params=params, headers={"Accept": "text/event-stream"}, silence=_times.SILENCE
-            ) as response:
-                if response.status_code != 200:
-                    refusal = await http.read(response)
+            ) as answer:
+                if answer.status != 200:
+                    refusal = await http.read(path, answer)
                     if refusal.status not in RETRIED:
                         raise refusal.error
                     ended, at_least, warn = str(refusal.error), retry_after(refusal.headers), True
-                elif response.headers.get("Content-Type", "").partition(";")[0].strip() != "text/event-stream":
+                elif answer.headers.get("Content-Type", "").partition(";")[0].strip() != "text/event-stream":
                     raise SessiondError(f"The answer to a watch is not sessiond's. (GET {http.url(path)})", status=200)
                 else:
-                    unpacked(response.headers)
-                    async for chunk in response.aiter_bytes():
+                    unpacked(answer.headers)
+                    while chunk := await answer.piece():
                         for frame in parser.feed(chunk):
                             if frame.name == "bye":
                                 ended = f"sessiond ended the stream: {_object(frame).get('reason')}"
@@ -56,9 +55,7 @@ async def watch(
                                     return
         except NoAnswer as error:
             raise http.failed(f"{str(error).capitalize()}. (GET {http.url(path)})") from None
-        except httpx.UnsupportedProtocol:
-            raise
-        except httpx.TransportError as error:
+        except TransportError as error:
             ended, warn = not_reached(error), True
         if parser.retry is not None:
             wait, asked = parser.retry / 1000, True

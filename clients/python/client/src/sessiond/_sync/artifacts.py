@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import httpx
-
+from .._http1 import TransportError
 from .._json import dumps
 from .._paths import given, name_of, new_id, params, segment
 from .._records import Version
@@ -50,14 +49,15 @@ class File:
     def __iter__(self) -> Iterator[bytes]:
         """Yields its bytes in pieces. Raises as `read` does."""
         try:
-            with self._http.stream(self._path, params=self._query, headers={}, silence=0.0) as response:
-                if response.status_code != 200:
-                    raise (self._http.read(response)).error
-                unpacked(response.headers)
-                yield from response.iter_bytes()
+            with self._http.stream(self._path, params=self._query, headers={}, silence=0.0) as answer:
+                if answer.status != 200:
+                    raise (self._http.read(self._path, answer)).error
+                unpacked(answer.headers)
+                while piece := answer.piece():
+                    yield piece
         except NoAnswer as error:
             raise self._http.failed(f"{str(error).capitalize()}. (GET {self._http.url(self._path)})") from None
-        except httpx.TransportError as error:
+        except TransportError as error:
             raise self._http.failed(f"{not_reached(error)} (GET {self._http.url(self._path)})") from error
 
 

@@ -55,11 +55,12 @@ class Client:
           retry_for: Seconds in which a request that found no connection, got no answer, was refused for now (429, 503)
             or whose outcome the server does not know is tried again, after pauses that grow up to 8 s, never sooner
             than `Retry-After` says, and for the last time when it has passed. 0 tries once.
-          ssl_context: For `https:`; the default trusts the usual authorities.
+          ssl_context: For `https:`; the default trusts the authorities of the system.
 
         Raises:
           ValueError: The URL is not of that form or has a credential, the token or a header cannot be sent, or there
             are a token and a header `Authorization`.
+          ImportError: The environment names a proxy for the URL, which needs the extra `httpx`.
         """
         sent = sent_headers(headers)
         if not has_credential(sent, token):

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import inspect
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-import httpx
+from .._http1 import (
+    ConnectError,
+    ConnectTimeout,
+    Origin,
+    PoolTimeout,
+    ReadError,
+    ReadTimeout,
+    Times,
+    WriteError,
+    WriteTimeout,
+    is_readable,
+)
 
-from .._reply import Answer, held, unpacked
+if TYPE_CHECKING:
+    from .pool import Pool
 
 T = TypeVar("T")
 
@@ -23,13 +36,13 @@ sleep = time.sleep
 class Pools:
     """A connection pool that all threads share, and another one after a fork: connections belong to a process."""
 
-    def __init__(self, open: Callable[[], httpx.Client]) -> None:
+    def __init__(self, open: Callable[[], Pool]) -> None:
         """Takes what makes a pool."""
         self._open = open
         self._lock = threading.Lock()
-        self._pools: dict[int, httpx.Client] = {}
+        self._pools: dict[int, Pool] = {}
 
-    def get(self) -> httpx.Client:
+    def get(self) -> Pool:
         """Returns that of this process."""
         pool = self._pools.get(os.getpid())
         if pool is None:
@@ -46,29 +59,83 @@ class Pools:
             pool.close()
 
 
-def exchange(client: httpx.Client, limit: float, method: str, url: str, **request: Any) -> Answer:
-    """Sends a request once. Raises TimeoutError if the answer has not ended within `limit` seconds.
+class Slots:
+    """So many at a time; all others wait for their turn."""
 
-    That is looked at when bytes come, and none may be missing for `limit` seconds: so it takes at most twice the time.
-    """
-    ends = time.monotonic() + limit
-    timeout: httpx.Timeout = request.pop("timeout")
-    if timeout.read is None:
-        timeout = httpx.Timeout(limit, connect=timeout.connect)
-    content = bytearray()
-    try:
-        with client.stream(method, url, timeout=timeout, **request) as response:
-            unpacked(response.headers)
-            for piece in response.iter_bytes():
-                content += piece
-                held(len(content))
-                if time.monotonic() > ends:
-                    raise TimeoutError
-    except (httpx.ReadTimeout, httpx.WriteTimeout) as late:
-        if limit < float("inf"):
-            raise TimeoutError from late
-        raise
-    return Answer(response.status_code, response.headers, bytes(content))
+    def __init__(self, count: int) -> None:
+        """Takes how many."""
+        self._free = threading.Semaphore(count)
+
+    def take(self, times: Times) -> None:
+        """Waits for a turn. Raises `PoolTimeout`."""
+        if not self._free.acquire(blocking=False) and not self._free.acquire(timeout=times.left()):
+            raise PoolTimeout
+
+    def give(self) -> None:
+        """Ends a turn."""
+        self._free.release()
+
+
+class Wire:
+    """A connection."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        """Takes one that is there; see `open`."""
+        self._socket = connected
+
+    @classmethod
+    def open(cls, origin: Origin, times: Times) -> Wire:
+        """Opens a connection. Raises `ConnectError` or `ConnectTimeout`."""
+        try:
+            connected = socket.create_connection((origin.name, origin.port), times.left(times.connect))
+            try:
+                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if origin.tls is not None:
+                    connected = origin.tls.wrap_socket(connected, server_hostname=origin.name)
+            except BaseException:
+                connected.close()
+                raise
+        except TimeoutError as late:
+            raise ConnectTimeout(str(late)) from late
+        except (OSError, UnicodeError) as error:
+            raise ConnectError(str(error)) from error
+        return cls(connected)
+
+    def send(self, data: bytes, times: Times) -> None:
+        """Sends bytes. Raises `WriteError` or `WriteTimeout`."""
+        rest = memoryview(data)
+        try:
+            # `sendall` would have one time for all.
+            while rest:
+                self._socket.settimeout(times.left())
+                rest = rest[self._socket.send(rest) :]
+        except TimeoutError as late:
+            raise WriteTimeout(str(late)) from late
+        except OSError as error:
+            raise WriteError(str(error)) from error
+
+    def receive(self, times: Times) -> bytes:
+        """Returns bytes that came; none at the end of the connection. Raises `ReadError` or `ReadTimeout`."""
+        try:
+            self._socket.settimeout(times.left())
+            return self._socket.recv(1 << 16)
+        except TimeoutError as late:
+            raise ReadTimeout(str(late)) from late
+        except OSError as error:
+            raise ReadError(str(error)) from error
+
+    def is_stale(self) -> bool:
+        """Whether it has ended, or something came that nobody asked for."""
+        return is_readable(self._socket.fileno())
+
+    def close(self) -> None:
+        """Closes it."""
+        self._socket.close()
+
+
+def within(limit: float | None, done: T) -> T:
+    """Returns what was done: here that looks at the time itself."""
+    return done
 
 
 def read_piece(file: BinaryIO, size: int) -> bytes:

@@ -1,0 +1,82 @@
+# Made by make_sync.py, of _async/proxied.py.
+"""Requests through a proxy that the environment names, which httpx knows how to ask."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from .. import _http1
+from .._http1 import Headers, Origin, Request, Times
+from .._reply import Answer
+from . import io
+from .pool import Incoming, Pool
+
+_KINDS = {
+    kind.__name__: kind
+    for kind in (
+        _http1.ConnectError,
+        _http1.ConnectTimeout,
+        _http1.PoolTimeout,
+        _http1.ReadError,
+        _http1.ReadTimeout,
+        _http1.WriteError,
+        _http1.WriteTimeout,
+        _http1.RemoteProtocolError,
+    )
+}
+
+
+class _Incoming(Incoming):
+    def __init__(self, response: httpx.Response, times: Times) -> None:
+        self._response = response
+        self._headers = Headers(response.headers)
+        self._raw = response.iter_raw()
+        self._times = times
+
+    @property
+    def status(self) -> int:
+        return self._response.status_code
+
+    @property
+    def headers(self) -> Headers:
+        return self._headers
+
+    def piece(self) -> bytes:
+        self._times.left()
+        return next(self._raw, b"")
+
+
+class Proxied(Pool):
+    """A pool whose requests go through the proxy. It raises what a pool raises."""
+
+    def __init__(self, origin: Origin) -> None:
+        """Opens no connection yet."""
+        super().__init__(origin)
+        limits = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60.0)
+        self._client = httpx.Client(verify=origin.tls or False, limits=limits)
+
+    def exchange(self, request: Request, times: Times) -> Answer:
+        """Sends a request once, and returns the whole answer."""
+        return io.within(times.left(math.inf), super().exchange(request, times))
+
+    @contextmanager
+    def stream(self, request: Request, times: Times) -> Iterator[Incoming]:
+        """Sends a request once, and gives the answer when its head has come."""
+        sent: dict[str, Any] = {"headers": request.headers, "content": request.content}
+        timeout = httpx.Timeout(times.left(), connect=times.left(times.connect))
+        try:
+            with self._client.stream(
+                request.method, self._origin.url + request.target, timeout=timeout, **sent
+            ) as response:
+                yield _Incoming(response, times)
+        except httpx.TransportError as error:
+            raise _KINDS.get(type(error).__name__, _http1.TransportError)(str(error)) from error
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._client.close()
