@@ -177,12 +177,12 @@ async def test_an_answer_that_is_given_up_is_of_no_other_request() -> None:
             server.answers = (FULL,)
             assert await db.app("a").state() == {} and server.connections == 2
             found = db._http._pools.get()
-            assert found._slots._free == pool._MOST
+            assert found._slots._free == pool.MOST
 
 
 async def test_all_wait_for_a_connection_in_turn(client: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_async", "_sync"):
-        monkeypatch.setattr(f"sessiond.{name}.pool._MOST", 2)
+        monkeypatch.setattr(f"sessiond.{name}.pool.MOST", 2)
     async with peer(*[FULL] * 20) as server:
         app = client(server.url, retry_for=0).app("a")
         assert await asyncio.gather(*(app.state() for _ in range(10))) == [{}] * 10

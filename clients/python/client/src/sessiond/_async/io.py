@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar, cast
 
 from .._http1 import (
     ConnectError,
@@ -27,23 +27,26 @@ from .._http1 import (
     is_readable,
 )
 
-if TYPE_CHECKING:
-    from .pool import AsyncPool
+
+class _Closes(Protocol):
+    async def close(self) -> None: ...
+
 
 T = TypeVar("T")
+P = TypeVar("P", bound=_Closes)
 
 sleep = asyncio.sleep
 
 
-class Pools:
+class Pools(Generic[P]):
     """A connection pool for each event loop, since connections belong to the loop that opened them."""
 
-    def __init__(self, open: Callable[[], AsyncPool]) -> None:
+    def __init__(self, open: Callable[[], P]) -> None:
         """Takes what makes a pool."""
         self._open = open
-        self._pools: dict[asyncio.AbstractEventLoop, AsyncPool] = {}
+        self._pools: dict[asyncio.AbstractEventLoop, P] = {}
 
-    def get(self) -> AsyncPool:
+    def get(self) -> P:
         """Returns that of the running event loop."""
         loop = asyncio.get_running_loop()
         pool = self._pools.get(loop)

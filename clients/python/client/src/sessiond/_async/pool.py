@@ -13,9 +13,9 @@ from . import io
 
 # Connections at once, those that are kept while nobody uses them, and for how many seconds: for less than the 75 after
 # which sessiond closes them.
-_MOST = 100
-_KEPT = 20
-_KEPT_FOR = 60.0
+MOST = 100
+KEPT = 20
+KEPT_FOR = 60.0
 
 
 class AsyncIncoming:
@@ -62,7 +62,7 @@ class AsyncPool:
     def __init__(self, origin: Origin) -> None:
         """Opens no connection yet."""
         self._origin = origin
-        self._slots = io.Slots(_MOST)
+        self._slots = io.Slots(MOST)
         # Those that are not in use, and since when.
         self._idle: deque[tuple[io.Wire, float]] = deque()
         self._closed = False
@@ -135,14 +135,14 @@ class AsyncPool:
             except IndexError:
                 # Another thread was faster.
                 break
-            if time.monotonic() - since < _KEPT_FOR and not wire.is_stale():
+            if time.monotonic() - since < KEPT_FOR and not wire.is_stale():
                 return wire
             wire.close()
         return None
 
     def _keep(self, wire: io.Wire) -> None:
         self._idle.append((wire, time.monotonic()))
-        self._close_idle(0 if self._closed else _KEPT)
+        self._close_idle(0 if self._closed else KEPT)
 
     def _close_idle(self, most: int) -> None:
         """Closes those that have been unused for longest, but for so many."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import BinaryIO, Generic, Protocol, TypeVar
 
 from .._http1 import (
     ConnectError,
@@ -25,24 +25,27 @@ from .._http1 import (
     is_readable,
 )
 
-if TYPE_CHECKING:
-    from .pool import Pool
+
+class _Closes(Protocol):
+    def close(self) -> None: ...
+
 
 T = TypeVar("T")
+P = TypeVar("P", bound=_Closes)
 
 sleep = time.sleep
 
 
-class Pools:
+class Pools(Generic[P]):
     """A connection pool that all threads share, and another one after a fork: connections belong to a process."""
 
-    def __init__(self, open: Callable[[], Pool]) -> None:
+    def __init__(self, open: Callable[[], P]) -> None:
         """Takes what makes a pool."""
         self._open = open
         self._lock = threading.Lock()
-        self._pools: dict[int, Pool] = {}
+        self._pools: dict[int, P] = {}
 
-    def get(self) -> Pool:
+    def get(self) -> P:
         """Returns that of this process."""
         pool = self._pools.get(os.getpid())
         if pool is None:

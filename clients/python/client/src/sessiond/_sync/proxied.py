@@ -14,7 +14,7 @@ from .. import _http1
 from .._http1 import Headers, Origin, Request, Times
 from .._reply import Answer
 from . import io
-from .pool import Incoming, Pool
+from .pool import KEPT, KEPT_FOR, MOST, Incoming, Pool
 
 _KINDS = {
     kind.__name__: kind
@@ -57,7 +57,7 @@ class Proxied(Pool):
     def __init__(self, origin: Origin) -> None:
         """Opens no connection yet."""
         super().__init__(origin)
-        limits = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=60.0)
+        limits = httpx.Limits(max_connections=MOST, max_keepalive_connections=KEPT, keepalive_expiry=KEPT_FOR)
         self._client = httpx.Client(verify=origin.tls or False, limits=limits)
 
     def exchange(self, request: Request, times: Times) -> Answer:
