@@ -58,7 +58,7 @@ pub fn places(
 ) -> Result<Arc<dyn Blobs>, String> {
     let stores = stores(settings)?;
     let takes_new = matches!(settings.stores.first(), Some(ArtifactStore::Objects(_)));
-    let inline_max = if takes_new { settings.inline_max } else { u64::MAX };
+    let inline_max = takes_new.then_some(settings.inline_max);
     Ok(Arc::new(Places::new(rows, stores, inline_max, instance(salt), metrics)))
 }
 

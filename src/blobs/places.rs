@@ -38,14 +38,21 @@ pub struct Places {
     /// By the names under which the database knows them.
     stores: Named,
     /// The database takes what is new up to this size, and the first of them what is larger; 0: it takes nothing, not even an empty file.
-    inline_max: u64,
+    /// `None`: the database takes all that is new.
+    inline_max: Option<u64>,
     /// The database's own folder in each.
     folder: String,
     metrics: Arc<Metrics>,
 }
 
 impl Places {
-    pub fn new(rows: Arc<dyn Store>, stores: Named, inline_max: u64, folder: String, metrics: Arc<Metrics>) -> Self {
+    pub fn new(
+        rows: Arc<dyn Store>,
+        stores: Named,
+        inline_max: Option<u64>,
+        folder: String,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self { database: Database::new(rows.clone()), rows, stores, inline_max, folder, metrics }
     }
 
@@ -81,7 +88,8 @@ impl From<ObjectError> for StoreFault {
 #[async_trait]
 impl Blobs for Places {
     fn object(&self, id: &str) -> Option<(String, String)> {
-        let (name, _) = self.stores.first().filter(|_| self.inline_max < u64::MAX)?;
+        self.inline_max?;
+        let (name, _) = self.stores.first()?;
         let digits = id.replace('-', "");
         // The first digits of an id tell its time, and would put all on one shelf.
         let shelf = digits.len().checked_sub(2).and_then(|end| digits.get(end..))?;
@@ -89,7 +97,7 @@ impl Blobs for Places {
     }
 
     fn saves_with_version(&self, size: u64) -> bool {
-        self.inline_max > 0 && size <= self.inline_max
+        self.inline_max.is_none_or(|most| most > 0 && size <= most)
     }
 
     async fn begin(&self, place: &Place, blob: &Blob, now: Micros) -> Result<Box<dyn Writing>> {

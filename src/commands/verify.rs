@@ -121,13 +121,13 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
             page = database.incarnations(table, last).await?;
         }
     }
-    let mut page = database.places(&ListEntry { bucket: i64::MIN, ..ListEntry::default() }).await?;
+    let mut page = database.list_entries(&ListEntry { bucket: i64::MIN, ..ListEntry::default() }).await?;
     while let Some(last) = page.last() {
-        for ListEntry { name, .. } in page.iter().filter(|place| !place.right) {
+        for ListEntry { name, .. } in page.iter().filter(|entry| !entry.right) {
             summary.differences += 1;
             report(&format!("{}: the list by last update has it at a time that is not its own", session(name)));
         }
-        page = database.places(last).await?;
+        page = database.list_entries(last).await?;
     }
     files(database, &mut summary, report).await?;
     Ok(summary)

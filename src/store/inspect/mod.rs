@@ -222,11 +222,11 @@ impl Inspector {
         Ok(found)
     }
 
-    /// The next places in the list by last update, in key order.
+    /// The next entries of the list by last update, in key order.
     ///
     /// # Errors
     /// The database fails.
-    pub async fn places(&self, after: &ListEntry) -> Result<Vec<ListEntry>> {
+    pub async fn list_entries(&self, after: &ListEntry) -> Result<Vec<ListEntry>> {
         let query = Query::new(
             "select o.app_name, o.user_id, o.bucket, o.id, cast(case \
                when exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
@@ -242,12 +242,12 @@ impl Inspector {
         .sql(", ")
         .arg(&after.name.session)
         .sql(") order by o.app_name, o.user_id, o.bucket, o.id");
-        let place = |(app, user, bucket, session, right): (_, _, _, _, i64)| ListEntry {
+        let entry = |(app, user, bucket, session, right): (_, _, _, _, i64)| ListEntry {
             name: SessionName { app, user, session },
             bucket,
             right: right == 1,
         };
-        self.page(query, place).await
+        self.page(query, entry).await
     }
 }
 

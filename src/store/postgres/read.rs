@@ -242,7 +242,7 @@ impl ReadRow {
         let state = query.state.is_some().then(|| scope::join(parts.iter().map(Option::as_deref)));
         let mut events = Vec::new();
         if let (Some(asked), Some(shown)) = (&query.events, shown) {
-            for (sequence, event) in (head.first_of(asked)..).zip(shown.split(EVENT)) {
+            for (sequence, event) in (head.first_event(asked)..).zip(shown.split(EVENT)) {
                 let read = event.split_once(BODY).and_then(|(time, body)| Some((Micros(time.parse().ok()?), body)));
                 let (commit_time, body) =
                     read.ok_or_else(|| StoreError::new(Cause::Internal, "an event has no commit time"))?;

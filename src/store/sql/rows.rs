@@ -40,10 +40,10 @@ row! {
 }
 
 impl HeadRow {
-    /// The sequence of the first event that is asked for. The log has no gaps.
-    pub fn first_of(&self, events: &EventQuery) -> i64 {
-        let last = events.last.map_or(i64::MIN, |last| self.revision.saturating_sub(last));
-        events.after.max(self.base_revision).max(last) + 1
+    /// The first sequence that a range can have: sequences are dense.
+    pub fn first_event(&self, events: &EventQuery) -> i64 {
+        let before_last = events.last.map_or(0, |last| self.revision.saturating_sub(last));
+        events.after.max(self.base_revision).max(before_last) + 1
     }
 
     /// The answer to a [plain](SessionQuery::is_plain) query, given state and events; `None` if it asks for another incarnation.
@@ -102,14 +102,6 @@ row! {
     pub struct ViewRow {
         pub head: HeadRow,
         pub state: StateRow,
-    }
-}
-
-impl ViewRow {
-    /// The first sequence that a range can have: sequences are dense.
-    pub fn first_event(&self, events: &EventQuery) -> i64 {
-        let before_last = events.last.map_or(0, |last| self.head.revision.saturating_sub(last));
-        events.after.max(self.head.base_revision).max(before_last) + 1
     }
 }
 

@@ -123,7 +123,7 @@ impl SqliteTx {
             .await?;
         let Some(row) = row else { return Ok(None) };
         let view = ViewRow::from_row(&row)?;
-        let first = view.first_event(events);
+        let first = view.head.first_event(events);
         let texts: Option<&str> = row.try_get("events")?;
         let events = read_events(first, texts.unwrap_or_default())?;
         view.head.with_events(query, Some(view.state.merged()), events)
