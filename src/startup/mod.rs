@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt as _};
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -87,6 +87,8 @@ pub struct Prepared {
     authenticator: Arc<Authenticator>,
     audit: Option<Arc<Audit>>,
     traces: Option<Arc<Traces>>,
+    /// From before it listens: whoever sees that it listens may send one.
+    hangups: io::Result<Signal>,
     listener: TcpListener,
 }
 
@@ -142,8 +144,9 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let traces = config.traces().map_err(StartError::Access)?;
     let traces = traces.map(|settings| Traces::start(settings, metrics.clone())).transpose();
     let traces = traces.map_err(|error| StartError::Access(format!("--otlp-endpoint: {error}")))?.map(Arc::new);
+    let hangups = signal(SignalKind::hangup());
     let listener = bind(&config, &addresses).await?;
-    Ok(Prepared { config, store, blobs, metrics, authenticator, audit, traces, listener })
+    Ok(Prepared { config, store, blobs, metrics, authenticator, audit, traces, hangups, listener })
 }
 
 /// Migrates the database, and does nothing else.
@@ -248,7 +251,7 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
 /// # Errors
 /// The explicitly configured metrics address cannot be bound.
 pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Unpin) -> io::Result<()> {
-    let Prepared { config, store, blobs, metrics, authenticator, audit, traces, listener } = prepared;
+    let Prepared { config, store, blobs, metrics, authenticator, audit, traces, hangups, listener } = prepared;
     let clock = Arc::new(SystemClock);
     if !authenticator.is_on() && !listener.local_addr()?.ip().to_canonical().is_loopback() {
         tracing::warn!("no authentication: everyone who can reach this address can read and change every session");
@@ -286,7 +289,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     beside.spawn(async move { service.tick_forever().await });
     let measured = metrics.clone();
     beside.spawn(async move { authenticator.watch(&measured).await });
-    beside.spawn(reopen_at_hangup(audit.clone()));
+    beside.spawn(reopen_at(hangups, audit.clone()));
     if let Some(audit) = audit.clone() {
         beside.spawn(async move { audit.report(&SystemClock).await });
     }
@@ -340,8 +343,8 @@ fn welcome(address: &SocketAddr, settings: &HttpSettings, database: &str) {
 }
 
 /// Reopens the access log at each SIGHUP. Without an access log, SIGHUP does nothing.
-async fn reopen_at_hangup(audit: Option<Arc<Audit>>) {
-    match signal(SignalKind::hangup()) {
+async fn reopen_at(hangups: io::Result<Signal>, audit: Option<Arc<Audit>>) {
+    match hangups {
         Ok(mut hangups) => {
             while hangups.recv().await.is_some() {
                 match &audit {
