@@ -1409,6 +1409,65 @@ select subject from blocked_users where app_name = $1 and subject in ($2, $3, $4
 -- bounds
 select sessions_per_user, events_per_session, artifact_bytes_per_user from policies where app_name = $1;
 
+-- search
+select search from policies where app_name = $1;
+
+-- indexed_apps
+select app_name, search from policies where app_name > $1 and search <> 0 order by app_name limit 0 + $2;
+
+-- end_index
+update policies set search = 0 where app_name = $1 and search = 2;
+
+-- places
+select s.id, s.incarnation, s.revision, s.base_revision, s.create_time, s.forked_from, s.forked_revision,
+    s.display_name, cast(case when s.expire_time is null or s.expire_time > ((extract(epoch from
+    statement_timestamp()) * 1000000)::bigint + 0 * $3::bigint) then 1 else 0 end as bigint) as live,
+    coalesce((select max(w.sequence) from event_words w where w.app_name = $1 and w.user_id = s.user_id and
+    w.session_id = s.id and w.incarnation = s.incarnation), 0) as indexed from sessions s where s.app_name = $1
+    and s.user_id = $2;
+
+-- removed
+select id, forked_from from removed_forks where app_name = $1 and user_id = $2;
+
+-- rewinds
+select incarnation, sequence, effect from events where app_name = $1 and user_id = $2 and effect >= 0 and
+    incarnation = any($3::bigint[]) order by incarnation, sequence;
+
+-- with_word
+select w.incarnation, w.sequence, w.commit_time, w.author from event_words w where w.words @> array[$3::bigint]
+    and w.app_name = $1 and w.user_id = $2 limit 0 + $4;
+
+-- that_have_word
+select l.incarnation, l.sequence from unnest($3::bigint[], $4::bigint[]) as k(incarnation, sequence) cross join
+    lateral (select * from event_words l where l.app_name = $1 and l.user_id = $2 and l.incarnation =
+    k.incarnation and l.sequence = k.sequence offset 0) as l where l.words @> array[$5::bigint];
+
+-- hits
+select l.incarnation, l.sequence, l.commit_time, l.body from unnest($3::bigint[], $4::bigint[]) as
+    k(incarnation, sequence) cross join lateral (select * from events l where l.app_name = $1 and l.user_id =
+    $2 and l.incarnation = k.incarnation and l.sequence = k.sequence offset 0) as l;
+
+-- indexed
+select coalesce((select max(w.sequence) from event_words w where w.app_name = $1 and w.user_id = s.user_id and
+    w.session_id = s.id and w.incarnation = s.incarnation), 0) as indexed from sessions s where s.app_name = $1
+    and s.user_id = $2 and s.id = $3;
+
+-- walk
+select s.user_id, s.id, s.create_time, s.revision, s.base_revision, coalesce((select max(w.sequence) from
+    event_words w where w.app_name = $1 and w.user_id = s.user_id and w.session_id = s.id and w.incarnation =
+    s.incarnation), 0) as indexed from sessions s where s.app_name = $1 and (s.create_time, s.user_id, s.id) >
+    ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5;
+
+-- purge
+delete from event_words where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence >= (select sequence from ( select sequence from event_words where app_name = $1 and user_id = $2
+    and session_id = $3 and incarnation = $4 order by sequence desc limit 0 + $5) as page order by sequence
+    limit 1);
+
+-- forget
+delete from event_words where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    sequence > $5 and sequence <= $6;
+
 -- policy
 select revision, policy from policies where app_name = $1;
 
@@ -1417,10 +1476,11 @@ select app_name, policy from policies where app_name > $1 and policy is not null
 
 -- set_policy
 insert into policies (app_name, revision, policy, sessions_per_user, events_per_session,
-    artifact_bytes_per_user) values ($1, $2, $3, $4, $5, $6) on conflict (app_name) do update set revision =
-    excluded.revision, policy = excluded.policy, sessions_per_user = excluded.sessions_per_user,
+    artifact_bytes_per_user, search) values ($1, $2, $3, $4, $5, $6, $7) on conflict (app_name) do update set
+    revision = excluded.revision, policy = excluded.policy, sessions_per_user = excluded.sessions_per_user,
     events_per_session = excluded.events_per_session, artifact_bytes_per_user =
-    excluded.artifact_bytes_per_user where policies.revision = excluded.revision - 1;
+    excluded.artifact_bytes_per_user, search = case when excluded.search = 0 and policies.search <> 0 then 2
+    else excluded.search end where policies.revision = excluded.revision - 1;
 
 -- walk
 select s.user_id, s.id, s.create_time, s.active_day, s.expire_time, s.revision, s.base_revision, case when $7

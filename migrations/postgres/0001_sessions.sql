@@ -281,6 +281,21 @@ create table effective_ids (
 );
 create index effective_ids_by_id on effective_ids (id, incarnation, user_id, app_name);
 
+-- The words of what was said, for the apps whose policy says so: of each event that has some, its words as numbers (domain/search.rs).
+-- The last row of a session says how far it is indexed. Derived from the events, and removed with them.
+create table event_words (
+    app_name    text collate "C" not null,
+    user_id     text collate "C" not null,
+    session_id  text collate "C" not null,
+    incarnation bigint not null,
+    sequence    bigint not null,
+    commit_time bigint not null,
+    author      text not null,
+    words       bigint[] not null,
+    constraint event_words_pkey primary key (incarnation, sequence, user_id, app_name)
+);
+create index event_words_by_word on event_words using gin (words);
+
 -- Requests that changed shared state on its own under an Idempotency-Key, so that a retry changes nothing twice: a digest of
 -- what each asked, and when it came. The sweep forgets them after a day.
 create table user_patches (
@@ -515,6 +530,8 @@ create table policies (
     sessions_per_user  bigint,
     events_per_session bigint,
     artifact_bytes_per_user bigint,
+    -- What is said is indexed: 1; it was, and the index is there still: 2.
+    search bigint not null default 0,
     constraint policies_pkey primary key (app_name)
 );
 
@@ -609,6 +626,7 @@ alter table user_log alter column value set statistics 0;
 alter table app_state alter column value set statistics 0;
 alter table app_log alter column value set statistics 0;
 alter table effective_views alter column view set statistics 0;
+alter table event_words alter column words set statistics 0;
 alter table artifacts
     alter column metadata set statistics 0, alter column display_name set statistics 0, alter column file_uri set statistics 0;
 alter table blob_chunks alter column bytes set statistics 0;

@@ -278,6 +278,35 @@ create table effective_ids (
 ) without rowid;
 create index effective_ids_by_id on effective_ids (id, incarnation, user_id, app_name);
 
+-- The words of what was said, for the apps whose policy says so: of each event that has some, its words as numbers (domain/search.rs), an
+-- array of JSON. The last row of a session says how far it is indexed. Derived from the events, and removed with them.
+create table event_words (
+    app_name    text not null,
+    user_id     text not null,
+    session_id  text not null,
+    incarnation integer not null,
+    sequence    integer not null,
+    commit_time integer not null,
+    author      text not null,
+    words       text not null,
+    constraint event_words_pkey primary key (incarnation, sequence, user_id, app_name)
+);
+-- What an index of arrays would be. A word stands for that of one user, so no name is needed.
+create table event_words_by_word (
+    word        integer not null,
+    incarnation integer not null,
+    sequence    integer not null,
+    constraint event_words_by_word_pkey primary key (word, incarnation, sequence)
+) without rowid;
+create trigger event_words_added after insert on event_words begin
+    insert into event_words_by_word (word, incarnation, sequence)
+    select value, new.incarnation, new.sequence from json_each(new.words);
+end;
+create trigger event_words_removed after delete on event_words begin
+    delete from event_words_by_word where incarnation = old.incarnation and sequence = old.sequence
+      and word in (select value from json_each(old.words));
+end;
+
 -- Requests that changed shared state on its own under an Idempotency-Key, so that a retry changes nothing twice: a digest of
 -- what each asked, and when it came. The sweep forgets them after a day.
 create table user_patches (
@@ -555,6 +584,8 @@ create table policies (
     sessions_per_user  integer,
     events_per_session integer,
     artifact_bytes_per_user integer,
+    -- What is said is indexed: 1; it was, and the index is there still: 2.
+    search integer not null default 0,
     constraint policies_pkey primary key (app_name)
 ) without rowid;
 

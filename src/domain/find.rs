@@ -102,7 +102,7 @@ fn texts(body: &str) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 /// What is compared of a text.
-fn fold(text: &str) -> String {
+pub(super) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }

@@ -30,6 +30,7 @@
 //! - [`find`]: whether a text holds words
 //! - [`fold`]: a map whose past is kept; [`history`]: the index of its past; [`key_history`]: pages of the past of a key
 //! - [`trim`]: where a session begins; [`policy`]: how long the data of an app is kept
+//! - [`search`]: the words of events, and the order of hits
 //! - [`receipt`]: proves an erasure
 //! - [`rewind`]: taking events back; [`redact`]: what of an event must not be read again
 //! - [`scope_write`]: changes of app or user state on their own
@@ -71,6 +72,7 @@ pub mod resolve;
 pub mod rewind;
 pub mod scope;
 pub mod scope_write;
+pub mod search;
 pub mod session;
 pub mod shape;
 pub mod shown;

@@ -79,6 +79,8 @@ pub struct Policy {
     /// Of each artifact, so many of the last versions stay.
     pub keep_versions: Option<i64>,
     pub bounds: Bounds,
+    /// Whether what was said can be searched.
+    pub index: Option<bool>,
 }
 
 impl Policy {
@@ -109,6 +111,11 @@ impl Policy {
         if let Some(limits) = fields.take("limits") {
             let pointer = fields.pointer("limits");
             let read = policy.take_limits(limits, &pointer);
+            fields.absorb(read)?;
+        }
+        if let Some(search) = fields.take("search") {
+            let pointer = fields.pointer("search");
+            let read = policy.take_search(search, &pointer);
             fields.absorb(read)?;
         }
         fields.finish()?;
@@ -159,6 +166,23 @@ impl Policy {
         fields.finish()
     }
 
+    fn take_search(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
+        let mut fields = Fields::of(json, pointer)?;
+        if let Some(index) = fields.take("index") {
+            match index.text() {
+                "true" => self.index = Some(true),
+                "false" => self.index = Some(false),
+                _ => fields.refuse("index", "must be a boolean"),
+            }
+        }
+        fields.finish()
+    }
+
+    /// Whether what was said can be searched.
+    pub fn indexes(&self) -> bool {
+        self.index == Some(true)
+    }
+
     /// As it is shown and stored: camelCase, without absent fields, durations as they were given.
     pub fn to_json(&self) -> String {
         let mut policy = ObjectText::default();
@@ -185,6 +209,7 @@ impl Policy {
                     (Bound::ArtifactBytesPerUser.name(), numbers(self.bounds.artifact_bytes_per_user)),
                 ],
             ),
+            ("search", vec![("index", self.index.map(|is_on| is_on.to_string()))]),
         ];
         for (name, fields) in groups {
             let mut group = ObjectText::default();

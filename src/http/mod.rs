@@ -23,8 +23,8 @@ use axum::Router;
 use axum::http::Method;
 use pages::{console, docs, home};
 use resources::{
-    access, artifacts, erasure, events, feed, key_history, lease, names, past, policy, redact, render, sessions, state,
-    system, transfer, trim, watch,
+    access, artifacts, erasure, events, feed, key_history, lease, names, past, policy, redact, render, search,
+    sessions, state, system, transfer, trim, watch,
 };
 use way::pipeline;
 use way::routes::{Endpoint, resources};
@@ -69,6 +69,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     GET "/v1/apps/{app}/policy" => policy::get, GET;
     PUT "/v1/apps/{app}/policy" => policy::put, PUT;
     DELETE "/v1/apps/{app}/policy" => policy::delete, DELETE;
+    GET "/v1/apps/{app}/users/{user}/search" => search::search, SEARCH;
     GET "/v1/apps/{app}/users/{user}/state" => state::get_scope, GET_USER;
     PATCH "/v1/apps/{app}/users/{user}/state" => state::patch_scope, PATCH_USER;
     GET "/v1/apps/{app}/users/{user}/state/{key}" => state::get_scope_key, GET_USER_KEY;

@@ -13,7 +13,7 @@
 //! - `artifacts`: files of sessions and users
 //! - `past`: fork, rewind, the state as it was; `trim`: where the log begins; `redact`: what of an event must not be read again
 //! - `files`: artifacts as lines of an export; `export`, `import`: sessions as lines, and back
-//! - `policy`: how long the data of an app is kept
+//! - `policy`: how long the data of an app is kept; `search`: what was said
 //! - `news`: news and the last read of a session; `live`: subscriptions to changes of sessions; `follow`: the items of a watch, in
 //!   their order; `poll`: commits of other processes; `feed`: the change feed
 //! - `receipts`: receipts of erasures are signed; `erasure`: users are erased
@@ -37,6 +37,7 @@ mod poll;
 pub mod receipts;
 mod redact;
 mod retry;
+mod search;
 mod sessions;
 mod silence;
 mod state;
@@ -86,6 +87,7 @@ pub use lease::{Granted, Taken};
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;
+pub use search::Search;
 use silence::Silence;
 pub use state::{StateChange, StoredValue};
 
@@ -118,6 +120,8 @@ pub enum Error {
     ErasureNotFound,
     #[error("the log has no such position")]
     PositionGone { base: i64, revision: i64 },
+    #[error("what was said is not indexed")]
+    SearchOff,
     #[error("there is no change feed")]
     FeedDisabled,
     #[error("the feed has no such position")]
@@ -208,6 +212,8 @@ pub struct Reader {
     blobs: Arc<dyn Blobs>,
     /// The sessions of which a view is to be kept.
     behind: Behind,
+    /// Those of which the index of what was said is behind.
+    unindexed: Behind,
     /// Of readers of the change feed.
     silence: Silence,
 }
@@ -220,6 +226,8 @@ pub struct Service {
     to_sweep: Notify,
     /// There may be bytes that no version holds.
     has_loose: Notify,
+    /// Wakes the walk that indexes what was said.
+    to_index: Notify,
     /// Signs receipts; the same for every process.
     signer: OnceCell<Signer>,
     /// Waits for a reader of the file.
@@ -270,11 +278,11 @@ impl Service {
         store.watch_commits(Box::new(move |committed| live.committed(committed)));
         let now = reader.clock.clone();
         store.set_clock(Arc::new(move || now.now()));
-        let (to_sweep, has_loose) = (Notify::new(), Notify::new());
+        let (to_sweep, has_loose, to_index) = (Notify::new(), Notify::new(), Notify::new());
         let signer = OnceCell::new();
         let (erasures_wait, occupied) = (AtomicBool::new(false), AtomicUsize::new(0));
         let ahead = Arc::new(Semaphore::new(AHEAD));
-        Self { reader, store, to_sweep, has_loose, signer, erasures_wait, occupied, ahead }
+        Self { reader, store, to_sweep, has_loose, to_index, signer, erasures_wait, occupied, ahead }
     }
 
     /// Closes the database when nothing uses it any more.
@@ -292,8 +300,8 @@ impl Reader {
         blobs: Arc<dyn Blobs>,
     ) -> Self {
         let live = Arc::new(Live::new(reads.shape().is_shared()));
-        let (behind, silence) = (Behind::default(), Silence::default());
-        Self { reads, clock, limits, metrics, live, blobs, behind, silence }
+        let (behind, unindexed, silence) = (Behind::default(), Behind::default(), Silence::default());
+        Self { reads, clock, limits, metrics, live, blobs, behind, unindexed, silence }
     }
 
     /// A reader over an empty store.

@@ -26,7 +26,9 @@ impl Service {
     /// `RevisionMismatch`.
     pub async fn set_policy(&self, write: PolicyWrite, deadline: Instant) -> Result<StoredPolicy> {
         let write = |_| self.store.set_policy(&write, deadline);
-        Ok(self.transact(Repeat::UnlessUnclear, deadline, write).await?.value)
+        let stored = self.transact(Repeat::UnlessUnclear, deadline, write).await?.value;
+        self.to_index.notify_one();
+        Ok(stored)
     }
 
     /// Counts what a sweep would remove now under this policy: sessions, events and, if it says something of them, versions of

@@ -28,7 +28,8 @@ impl Service {
         tokio::join!(
             self.remove_forever(&agrees, interval, limit),
             self.remove_blobs_forever(interval, limit),
-            self.apply_forever(&agrees, interval, limit)
+            self.apply_forever(&agrees, interval, limit),
+            self.index_forever(interval, limit)
         );
     }
 
@@ -113,7 +114,7 @@ impl Service {
     }
 
     /// Logs and counts a failure of a sweep; the pause before it is tried again.
-    fn failed(&self, error: &StoreError) -> Duration {
+    pub(super) fn failed(&self, error: &StoreError) -> Duration {
         self.metrics.failed("sweep");
         tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
         PAUSE

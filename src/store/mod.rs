@@ -9,7 +9,7 @@
 //!   resources are over
 //! - `access`: keys and tokens; `load`: what a decision needs; `blocked`: whether anything may be made for a user
 //! - the resources, each with its traits (its reads and its writes), its transactions, written once over [`backend::Tx`], its
-//!   statements and its rows: `sessions`, `appends`, `leases`, [`artifacts`], `effective` (what a model reads), `feed`, `erasures`,
+//!   statements and its rows: `sessions`, `appends`, `leases`, [`artifacts`], `effective` (what a model reads), `search` (the index of what was said), `feed`, `erasures`,
 //!   `trim`, `policies`, `transfer` (export and import), `shared` (app and user state), `past` (forks, rewinds, moments), `redact`,
 //!   `upkeep`
 //! - `migrations`: what both databases share of them; `postgres`, `sqlite`: the two databases
@@ -42,6 +42,7 @@ pub(crate) mod pool;
 mod postgres;
 mod redact;
 pub mod run;
+mod search;
 mod sessions;
 pub mod shape;
 mod shared;
@@ -70,12 +71,12 @@ sum! {
     ///
     /// `deadline` bounds the whole call.
     Reads: sessions::Reads, shared::Reads, leases::Reads, past::Reads, redact::Reads, artifacts::Reads, transfer::Reads, access::Reads,
-    policies::Reads, erasures::Reads, feed::Reads, upkeep::Reads,
+    policies::Reads, search::Reads, erasures::Reads, feed::Reads, upkeep::Reads,
 }
 
 sum! {
     /// A database of sessions. Every write is one transaction. One that returns `Ok` is durable; one that is refused wrote nothing;
     /// one that fails says in its error whether it may have happened all the same.
     Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, redact::Writes,
-    effective::Writes, artifacts::Writes, transfer::Writes, access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,
+    effective::Writes, search::Writes, artifacts::Writes, transfer::Writes, access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,
 }

@@ -1,5 +1,7 @@
 //! A store that holds nothing: what lies outside of a client's grant looks exactly like a database without any row.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use tokio::time::Instant;
 
@@ -17,11 +19,12 @@ use crate::domain::json::RawJson;
 use crate::domain::key_history::{KeyHistory, KeyHistoryQuery};
 use crate::domain::lease::LeaseView;
 use crate::domain::loaded::Revisions;
-use crate::domain::policy::{Policy, StoredPolicy};
+use crate::domain::policy::{Policy, StoredPolicy, Walked};
 use crate::domain::query::{
     ListQuery, Moment, MomentQuery, Page, RedactedQuery, ScopePart, ScopeView, SessionQuery, SessionView,
 };
 use crate::domain::scope::{Scope, join};
+use crate::domain::search::{Corpus, Hit, IndexWalk, Indexing};
 use crate::domain::session::SessionInfo;
 use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
@@ -34,7 +37,7 @@ use crate::store::error::StoreError;
 use crate::store::pool::{Nodes, PoolUse};
 use crate::store::shape::Shape;
 use crate::store::{
-    access, artifacts, erasures, feed, leases, past, policies, redact, sessions, shared, transfer, upkeep,
+    access, artifacts, erasures, feed, leases, past, policies, redact, search, sessions, shared, transfer, upkeep,
 };
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -276,6 +279,30 @@ impl policies::Reads for Nowhere {
 
     async fn policies(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(AppName, Policy)>> {
         Ok(Vec::new())
+    }
+}
+
+#[async_trait]
+impl search::Reads for Nowhere {
+    /// Where nothing is seen, it is not seen either whether it could be searched.
+    async fn corpus(&self, _: &UserKey, _: &[i64], _: Micros, _: Instant) -> Result<Option<Corpus>> {
+        Ok(Some(Corpus::default()))
+    }
+
+    async fn hits(&self, _: &UserKey, _: &[Hit], _: Instant) -> Result<HashMap<(i64, i64), StoredEvent>> {
+        Ok(HashMap::new())
+    }
+
+    async fn indexed_apps(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(AppName, Indexing)>> {
+        Ok(Vec::new())
+    }
+
+    async fn to_index(&self, _: &IndexWalk, _: Indexing, _: Instant) -> Result<(Vec<SessionKey>, Option<Walked>)> {
+        Ok((Vec::new(), None))
+    }
+
+    async fn indexed(&self, _: &SessionKey, _: Instant) -> Result<i64> {
+        Ok(0)
     }
 }
 

@@ -19,7 +19,6 @@ use crate::domain::time::Micros;
 use crate::domain::transfer::Lost;
 use crate::domain::writes::{Committed, SessionChange, Writes as Rows};
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
-use crate::store::effective;
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::load::{load, values};
 use crate::store::run::{End, apply};
@@ -34,6 +33,7 @@ use crate::store::sql::rows::LostRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
+use crate::store::{effective, search};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -521,6 +521,7 @@ async fn empty<X: Tx>(tx: &mut X, target: &Target<'_>) -> Result<()> {
         Query::of(&statements.empty, key, incarnation).bind(event.sequence).bind(&**body).bind(*metadata_revision);
     tx.execute(empty.bind(&REDACTED[..])).await?;
     effective::forget(tx, key, incarnation, event.sequence).await?;
+    search::forget(tx, key, incarnation, event.sequence - 1, event.sequence).await?;
     let raise = Query::of(&statements.raise, key, incarnation).bind(*metadata_revision).bind(&REDACTED[..]);
     tx.execute(raise).await.map(drop)
 }

@@ -12,7 +12,6 @@ use crate::domain::time::Micros;
 use crate::domain::trim::{Cut, Trim, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::{Backend, Tx};
-use crate::store::effective;
 use crate::store::error::{Decided, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
@@ -24,6 +23,7 @@ use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
+use crate::store::{effective, search};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -165,6 +165,7 @@ async fn next_trim(db: &mut impl Sql) -> Result<Option<(SessionKey, i64, i64)>> 
 /// Makes stubs of the events after one sequence, up to another.
 async fn empty_events(db: &mut impl Sql, key: &SessionKey, incarnation: i64, after: i64, through: i64) -> Result<()> {
     makers::release(db, (key, incarnation), (after, through), Events::Leave).await?;
+    search::forget(db, key, incarnation, after, through).await?;
     let statements = Statements::of(db);
     db.execute(Query::of(&statements.empty_events, key, incarnation).bind(after).bind(through)).await?;
     db.execute(Query::of(&statements.set_emptied, key, incarnation).bind(through)).await.map(drop)
@@ -184,6 +185,7 @@ pub async fn purge_stubs(db: &mut impl Sql, session: &SessionInfo, time: Micros,
     let Some((last, _)) = old.clone().last() else { return Ok(0) };
     // Perhaps not emptied yet.
     makers::release(db, (&session.key, session.incarnation), (-1, *last), Events::Leave).await?;
+    search::forget(db, &session.key, session.incarnation, -1, *last).await?;
     db.execute(of(&statements.purge_stubs).bind(*last)).await?;
     Ok(old.count())
 }

@@ -18,7 +18,7 @@ use crate::store::shape::Shape;
 use crate::store::sql::makers::Events;
 use crate::store::sql::shared::forget_patches;
 use crate::store::transactions::Transactions;
-use crate::store::{effective, erasures, transfer, trim};
+use crate::store::{effective, erasures, search, transfer, trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -168,7 +168,9 @@ pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(boo
         let mut purged = bury::purge(tx, (&key, incarnation), events, SWEEP_ROWS).await?;
         let (artifacts, more) = purge_artifacts(tx, &key, incarnation, SWEEP_ROWS).await?;
         purged.artifacts = artifacts;
-        let more = more || effective::purge(tx, &key, incarnation, SWEEP_ROWS).await? == SWEEP_ROWS;
+        let more = more
+            || effective::purge(tx, &key, incarnation, SWEEP_ROWS).await? == SWEEP_ROWS
+            || search::purge(tx, &key, incarnation, SWEEP_ROWS).await? == SWEEP_ROWS;
         if let Some(erasure) = erasure.filter(|_| purged != Removed::default()) {
             erasures::count(tx, key.app(), &erasure, &purged).await?;
         }

@@ -25,6 +25,7 @@ const FEATURES: &[&str] = &[
     "policies",
     "render",
     "rewind",
+    "search",
     "timeTravel",
     "tokens",
     "trim",

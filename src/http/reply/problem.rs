@@ -50,6 +50,7 @@ codes! {
     EventNotFound, "event_not_found", NOT_FOUND, "The session has no such event";
     StateKeyNotFound, "state_key_not_found", NOT_FOUND, "The state has no such key";
     ArtifactNotFound, "artifact_not_found", NOT_FOUND, "There is no such artifact";
+    SearchOff, "search_off", CONFLICT, "What was said is not indexed";
     FeedDisabled, "feed_disabled", NOT_FOUND, "There is no change feed";
     NotFound, "not_found", NOT_FOUND, "There is nothing at this path";
     NotAcceptable, "not_acceptable", NOT_ACCEPTABLE, "The answer has no such type";
@@ -502,6 +503,10 @@ impl From<Error> for Problem {
                     "what user and app state were then is no longer kept; `scope=session` shows the state of the session alone",
                 )
             },
+            Error::SearchOff => Self::new(
+                Code::SearchOff,
+                "what was said is not indexed; PUT /v1/apps/{app}/policy with `\"search\": {\"index\": true}` in the policy switches it on",
+            ),
             Error::FeedDisabled => Self::new(
                 Code::FeedDisabled,
                 "there is no feed: the server keeps none (--feed-retention), or the credential is not for these names",

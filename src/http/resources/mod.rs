@@ -13,6 +13,7 @@ pub mod past;
 pub mod policy;
 pub mod redact;
 pub mod render;
+pub mod search;
 pub mod sessions;
 pub mod state;
 pub mod system;

@@ -70,7 +70,7 @@ pub struct ListEntry {
 }
 
 /// The tables whose rows belong to an incarnation of a session, and what to call such rows.
-pub const BELONGINGS: [(&str, &str); 7] = [
+pub const BELONGINGS: [(&str, &str); 8] = [
     ("events", "events"),
     ("session_state", "state"),
     ("session_spans", "spans of past values"),
@@ -78,6 +78,7 @@ pub const BELONGINGS: [(&str, &str); 7] = [
     ("artifact_spans", "spans of versions that events named"),
     ("effective_views", "views of effective histories"),
     ("effective_ids", "mentions of function calls"),
+    ("event_words", "words of events"),
 ];
 
 /// A read-only view of a database to which others may be writing.

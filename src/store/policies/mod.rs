@@ -129,6 +129,7 @@ pub async fn set_policy<X: Tx>(tx: &mut X, write: &PolicyWrite) -> Decided<(Stor
             Query::new(&Statements::of(tx).set_policy).app(&write.app).bind(next.revision).bind(text.as_deref());
         let query = query.bind(bounds.sessions_per_user).bind(bounds.events_per_session);
         let query = query.bind(bounds.artifact_bytes_per_user);
+        let query = query.bind(i64::from(next.policy.as_ref().is_some_and(Policy::indexes)));
         // None if another write came between: it is read, and this one decided anew.
         if tx.execute(query).await? > 0 {
             return Ok((next, End::UNTOLD));
@@ -245,11 +246,12 @@ statements! { words,
     policies: "select app_name, policy from policies where app_name > $1 and policy is not null \
                order by app_name limit 0 + $2",
     /// Affects no row, if the revision before `$2` is not the present one.
-    set_policy: "insert into policies (app_name, revision, policy, sessions_per_user, events_per_session, artifact_bytes_per_user) \
-                 values ($1, $2, $3, $4, $5, $6) \
+    set_policy: "insert into policies (app_name, revision, policy, sessions_per_user, events_per_session, artifact_bytes_per_user, search) \
+                 values ($1, $2, $3, $4, $5, $6, $7) \
                  on conflict (app_name) do update set revision = excluded.revision, policy = excluded.policy, \
                    sessions_per_user = excluded.sessions_per_user, events_per_session = excluded.events_per_session, \
-                   artifact_bytes_per_user = excluded.artifact_bytes_per_user \
+                   artifact_bytes_per_user = excluded.artifact_bytes_per_user, \
+                   search = case when excluded.search = 0 and policies.search <> 0 then 2 else excluded.search end \
                  where policies.revision = excluded.revision - 1",
     /// What a policy judges the sessions of an app by: of those after `$2, $3, $4`, up to `$5`. `$6` is now, where the database
     /// has no clock; `$7` and `$8` say whether the first event of the log and the first stub count.

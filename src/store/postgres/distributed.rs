@@ -18,7 +18,7 @@ macro_rules! tables {
     () => {
         "app_log app_patches app_scopes app_spans app_state artifact_names artifact_places artifact_spans artifact_state \
          artifacts blob_chunks blobs blocked_users buried_sessions effective_ids effective_views erased_revisions \
-         erasure_counts erasures events imports policies removed_forks scrubs session_spans session_state session_updates \
+         erasure_counts erasures event_words events imports policies removed_forks scrubs session_spans session_state session_updates \
          token_epochs trims user_log user_patches user_scopes user_spans user_state sessions"
     };
 }

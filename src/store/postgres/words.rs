@@ -104,6 +104,8 @@ const WORDS_OF_SERVER: Words = Words {
     later: "greatest",
     number_of,
     ttl_clock: clock!(),
+    with_word: "event_words w where w.words @> array[$3::bigint]",
+    has_word: |word| format!("l.words @> array[{word}::bigint]"),
     feed: FeedWords {
         ticks: "tick, time, snapshot::text as snapshot from ticks",
         valid: valid_ticks!(),

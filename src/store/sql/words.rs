@@ -56,6 +56,10 @@ pub struct Words {
     pub number_of: fn(time: &str) -> String,
     /// The clock to compare with the time from which a time to live was counted.
     pub ttl_clock: &'static str,
+    /// Entries `w` of the index that have the word `$3`.
+    pub with_word: &'static str,
+    /// Whether the entry `l` of the index has a word.
+    pub has_word: fn(word: &str) -> String,
     /// The change feed.
     pub feed: FeedWords,
     /// A label's value, given the placeholder of its name.

@@ -55,6 +55,9 @@ pub static WORDS: Words = Words {
     number_of: |time| format!("printf('%d.%06d', ({time}) / 1000000, ({time}) % 1000000)"),
     // The clock of its one process is never wrong by its own.
     ttl_clock: "$10",
+    with_word: "event_words_by_word p cross join event_words w on w.incarnation = p.incarnation and w.sequence = p.sequence \
+                where p.word = $3",
+    has_word: |word| format!("{word} in (select value from json_each(l.words))"),
     feed: FeedWords {
         ticks: "id as tick, time, '' as snapshot from changes",
         valid: "where id >= coalesce((select max(l.id) from changes l where l.app_name = ''), 0)",

@@ -16,7 +16,7 @@ use crate::store::sql::view;
 use crate::store::sql::words::Words;
 use crate::store::{
     access, artifacts, blocked, effective, erasures, feed, leases, load, migrations, named, past, policies, postgres,
-    redact, sessions, sql, sqlite, transfer, trim,
+    redact, search, sessions, sql, sqlite, transfer, trim,
 };
 
 type Named = (String, String);
@@ -106,6 +106,7 @@ fn fixed(words: &'static Words) -> Vec<Named> {
         access::Statements::named(words),
         blocked::Statements::named(words),
         sessions::bounds::Statements::named(words),
+        search::Statements::named(words),
         policies::Statements::named(words),
         policies::forget::Statements::named(words),
         policies::forget::ScopeStatements::named(words),

@@ -38,6 +38,7 @@ mod rewind;
 mod safety;
 mod scope_state;
 mod scopes;
+mod search;
 mod sessions;
 mod snapshots;
 mod spoken;

@@ -1,0 +1,103 @@
+//! `/v1/apps/{app}/users/{user}/search`: what was said.
+
+use axum::http::StatusCode;
+use tokio::task::spawn_blocking;
+
+use crate::domain::access::Role;
+use crate::domain::ids::SessionId;
+use crate::domain::json::ObjectText;
+use crate::domain::search::Filter;
+use crate::http::call::Call;
+use crate::http::describe::{Access, Kind, Operation, Param, Reply, Serving};
+use crate::http::reply::{Answer, Code, Problem};
+
+const TEXT: Param = Param {
+    name: "text",
+    kind: Kind::Text,
+    about: "Required. An event is a hit if it has one of its first 32 distinct words whole, whatever their case and accents.",
+};
+const LIMIT: Param = Param {
+    name: "limit",
+    kind: Kind::Integer { min: 1, max: 100 },
+    about: "How many hits there are at most; 10 by default.",
+};
+const FROM: Param =
+    Param { name: "from", kind: Kind::Time, about: "Only events that were committed at this time or later." };
+const TO: Param = Param { name: "to", kind: Kind::Time, about: "Only events that were committed before this time." };
+const AUTHOR: Param = Param { name: "author", kind: Kind::Text, about: "Only events of this author." };
+const SESSION: Param = Param { name: "session", kind: Kind::Id, about: "Only events of this session." };
+const EXCEPT: Param = Param { name: "exceptSession", kind: Kind::Id, about: "No events of this session." };
+
+pub const SEARCH: Operation = Operation {
+    id: "searchUser",
+    tag: "Search",
+    serving: Serving::NATIVE,
+    access: Access::Read(Role::Reader),
+    summary: "Search what was said",
+    description: "In all sessions of a user, the best hits first. Words are letters, digits and their marks; of scripts without spaces \
+                  (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar) every two neighbours are one. They are those of the parts' \
+                  `text`, without thoughts. The score is the sum over the words that an event has of `ln(1 + N/n)`: N events of this \
+                  user have any of the words, n have this one. Equal scores: the newer first. What was rewound, redacted or trimmed is \
+                  not found, nor what has expired; an event that a fork took over is found once. An event is found from the answer on \
+                  that stored it. `complete` is false while events from before the index are taken in, and if more than 10,000 events \
+                  have one of the words.",
+    query: &[TEXT, LIMIT, FROM, TO, AUTHOR, SESSION, EXCEPT],
+    headers: &[],
+    body: None,
+    answers: &[Reply { status: StatusCode::OK, about: "The hits.", schema: Some("SearchAnswer"), headers: &[] }],
+    errors: &[Code::SearchOff],
+};
+
+/// Of which the first, and each further, cost 1.
+const EVENTS: usize = 1000;
+
+pub async fn search(mut call: Call) -> Result<Answer, Problem> {
+    let query = call.take_query();
+    let user = call.names.user()?;
+    let id = |param: &Param| query.text(param).map(SessionId::parse).transpose();
+    let id = |param: &Param| id(param).map_err(|message| Problem::field(param.name, message));
+    let filter = Filter {
+        from: query.time(&FROM),
+        to: query.time(&TO),
+        author: query.text(&AUTHOR).map(str::to_owned),
+        session: id(&SESSION)?,
+        except: id(&EXCEPT)?,
+        limit: query.integer(&LIMIT).map_or(10, |limit| limit as usize),
+    };
+    let (service, deadline) = (call.service.clone(), call.deadline);
+    let mut search = service.search(&user, query.text(&TEXT).unwrap_or_default(), deadline).await?;
+    let mut looked = search.looked();
+    loop {
+        // Who cannot pay for more gets what was found.
+        let cost = u32::try_from(looked.div_ceil(EVENTS).max(1)).unwrap_or(u32::MAX);
+        if call.spend(cost).is_err() {
+            search.cut();
+        }
+        let turn = call.turn().await?;
+        let Some(page) = service.next_to_search(&mut search, deadline).await? else { break };
+        looked += page.events.events.len();
+        let taken = spawn_blocking(move || {
+            let _turn = turn;
+            search.take(&page);
+            search
+        });
+        search = taken.await.map_err(|_| Problem::panicked())?;
+    }
+    let hits = service.found(&search, &filter, deadline).await?;
+    let shown = hits.iter().map(|shown| {
+        let mut hit = ObjectText::default();
+        hit.push_str("sessionId", shown.hit.session.as_str());
+        if let Some(name) = &shown.display_name {
+            hit.push("displayName", name.text());
+        }
+        hit.push("score", &shown.hit.score.to_string());
+        let mut event = String::new();
+        shown.event.write_json(&mut event);
+        hit.push("event", &event);
+        hit.close()
+    });
+    let mut answer = ObjectText::default();
+    answer.push("hits", &format!("[{}]", shown.collect::<Vec<_>>().join(",")));
+    answer.push("complete", if search.is_complete() { "true" } else { "false" });
+    Ok(Answer::ok().json(answer.close()))
+}
