@@ -150,7 +150,7 @@ class _Said:
             if isinstance(part, str):
                 texts.append(part)
             elif part.result is None:
-                lines.append(f"[called {part.name}: {_json(part.args)}]")
+                lines.append(f"[called {part.name}: {json_text(part.args)}]")
             else:
                 calls.append(Call(id=part.id, name=part.name, args=part.args, result=part.result))
         text = "\n".join(filter(None, ("".join(texts), *lines)))
@@ -203,7 +203,12 @@ class _Said:
 def result_text(result: Mapping[str, Any]) -> str:
     """Returns the result of a call for who wants a text: itself, if it is one, else JSON."""
     only = result.get("result") if result.keys() == {"result"} else None
-    return only if isinstance(only, str) else _json(result)
+    return only if isinstance(only, str) else json_text(result)
+
+
+def json_text(value: Any) -> str:
+    """Returns a value as JSON."""
+    return dumps(value).decode()
 
 
 def _is_inner(event: Mapping[str, Any]) -> bool:
@@ -220,10 +225,6 @@ def _is_adk(part: Mapping[str, Any]) -> bool:
 
 def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {} if value is None else {"result": value}
-
-
-def _json(value: Any) -> str:
-    return dumps(value).decode()
 
 
 def _attachment(file: Mapping[str, Any]) -> Attachment:
