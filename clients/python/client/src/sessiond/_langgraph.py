@@ -24,6 +24,9 @@ DROP = "langgraph.drop"
 
 ALL_KEYS = "lg/"
 
+OTHERS = "sessiond:"
+"""What the ids of messages begin with that others have said, which the log has already."""
+
 # Bytes of JSON: a larger value is a file, and so is what makes an event larger than the second. Servers take events of
 # 4 MiB by default.
 _LARGE = 1 << 20
@@ -286,6 +289,8 @@ def content_of(messages: Any) -> dict[str, Any] | None:
     """
     last = messages[-1] if isinstance(messages, list) and messages else None
     get: Callable[[str], Any] = last.get if isinstance(last, dict) else lambda name: getattr(last, name, None)
+    if str(get("id")).startswith(OTHERS):
+        return None
     kind = get("type") or get("role")
     said = get("content")
     blocks = said if isinstance(said, list) else [said]

@@ -87,18 +87,19 @@ def tied(calls: Sequence[Collection[str]], results: Sequence[Collection[str]]) -
       calls: The ids of the calls in each object.
       results: The ids of the results in each.
     """
-    answered = {id for each in results for id in each}
-    ties, open_ids = list[bool](), set[str]()
-    for made, given in zip(calls, results, strict=True):
-        ties.append(bool(open_ids))
-        open_ids = (open_ids - set(given)) | (set(made) & answered)
-    ends_open = bool(calls) and any(id not in answered for id in calls[-1])
+    ties, opened = [False] * len(calls), dict[str, int]()
+    for at, (made, given) in enumerate(zip(calls, results, strict=True)):
+        for id in given:
+            since = opened.pop(id, at)
+            ties[since + 1 : at + 1] = [True] * (at - since)
+        opened.update(dict.fromkeys(made, at))
     at = len(calls) - 1
-    while ends_open and at > 0 and calls[at - 1] and not results[at - 1]:
+    ends_open = at in opened.values()
+    while at > 0 and {at, at - 1} <= set(opened.values()):
         # Calls of one answer of a model.
         ties[at] = True
         at -= 1
-    return [*ties, ends_open or bool(open_ids)]
+    return [*ties, ends_open]
 
 
 def merged(own: Sequence[tuple[int, T]], others: Sequence[tuple[int, T]], ties: Sequence[bool]) -> list[T]:
