@@ -59,8 +59,8 @@ async def test_what_others_said(saver: SessiondSaver, server: Server, app: str, 
         assert texts(state["messages"])[:5] == [*OTHERS, "And a cake."]
         checkpoints = [event.id async for event in handle.events(author="langgraph.checkpoint")]
 
-        await handle.append(order("coffee"))
-        await handle.rewind(to_revision=handle.revision - 1)
+        stored = await handle.append(order("coffee"))
+        await handle.rewind(to_revision=stored[2].sequence)
         new = await saver.aothers(at)
         # The call has no result any more, and is text.
         assert texts(new)[0] == "A coffee, please." and not any(getattr(each, "tool_calls", None) for each in new)
