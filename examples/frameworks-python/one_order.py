@@ -5,6 +5,7 @@ claude, strands and pydantic-ai. The models are scripts, so no key is needed.
 """
 
 import asyncio
+import os
 import re
 import sys
 import uuid
@@ -40,7 +41,7 @@ async def adk(session_id: str, message: str) -> str:
             yield LlmResponse(content=types.ModelContent(answer(heard)))
 
     said = ""
-    async with SessiondSessionService() as sessions:
+    async with SessiondSessionService(os.environ.get("SESSIOND_URL", "http://127.0.0.1:8080")) as sessions:
         agent = LlmAgent(name="waiter", model=Script(model="script"))
         runner = Runner(app_name="cafe", agent=agent, session_service=sessions, auto_create_session=True)
         async for event in runner.run_async(
