@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,11 +16,13 @@ from sessiond import Client
 from ..support.process import Server
 from .test_documents import EXAMPLES
 
+Say = Callable[[str, str, str], str]
+
 FRAMEWORKS = ["adk", "langgraph", "openai", "claude", "strands", "pydantic-ai"]
 
 
 @pytest.fixture
-def say(own_server: Server) -> Iterator[object]:
+def say(own_server: Server) -> Say:
     def run(framework: str, session_id: str, message: str) -> str:
         python = sys.executable if framework == "adk" else Path(os.environ["ADAPTERS"], framework, "bin/python")
         ran = subprocess.run(
@@ -34,11 +36,11 @@ def say(own_server: Server) -> Iterator[object]:
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
-    yield run
+    return run
 
 
 @pytest.mark.parametrize("turns", [0, 3], ids=["forwards", "from the middle on"])
-def test_each_goes_on_from_what_the_one_before_said(say, own_server: Server, turns: int) -> None:  # type: ignore[no-untyped-def]
+def test_each_goes_on_from_what_the_one_before_said(say: Say, own_server: Server, turns: int) -> None:
     session_id = str(uuid.uuid4())
     order = FRAMEWORKS[turns:] + FRAMEWORKS[:turns]
     # Each a second time reads what was said since, but Claude, which reads what was said before it began.
@@ -65,7 +67,7 @@ def test_each_goes_on_from_what_the_one_before_said(say, own_server: Server, tur
     }
 
 
-def test_as_the_example_says(say) -> None:  # type: ignore[no-untyped-def]
+def test_as_the_example_says(say: Say) -> None:
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     printed = re.findall(r"^\$ \S+/bin/python one_order\.py (\S+) (\S+) '(.*)'\n(.*\n)", readme, re.MULTILINE)
     assert [framework for framework, *_ in printed] == FRAMEWORKS

@@ -130,8 +130,11 @@ def test_code_is_text() -> None:
 
 
 def test_a_summary_stands_where_it_ended() -> None:
-    summary = {"compactedContent": {"role": "model", "parts": [{"text": "They had tea."}]}}
-    compacted = {"author": "user", "actions": {"compaction": {**summary, "startTimestamp": 0, "endTimestamp": 1.5}}}
+    summary: Any = {"compactedContent": {"role": "model", "parts": [{"text": "They had tea."}]}}
+    compacted: Any = {
+        "author": "user",
+        "actions": {"compaction": {**summary, "startTimestamp": 0, "endTimestamp": 1.5}},
+    }
     messages = told(said("user", "Hello", timestamp=1.0), said("user", "A cake?"), said("barista", "Yes."), compacted)
     assert [(each.author, each.role, each.text) for each in messages] == [
         ("user", "user", "Hello"),
@@ -140,7 +143,7 @@ def test_a_summary_stands_where_it_ended() -> None:
         ("barista", "model", "Yes."),
     ]
     # Java's count in milliseconds.
-    compacted["actions"]["compaction"].update(endTimestamp=1_900_000_000_000)
+    summary["endTimestamp"] = 1_900_000_000_000
     late, first = told(said("user", "A cake?", timestamp=1_900_000_001.0), compacted)[::-1]
     assert (first.text, late.text) == ("They had tea.", "A cake?")
 
@@ -165,13 +168,16 @@ def test_a_graph_is_told_once() -> None:
         ("langgraph.checkpoint", "Coming up."),
         ("user", "A tea, please."),
     ]
+    # Its tools are no users.
+    (called_tool,) = told(checkpoint({"role": "user", "parts": [answered("x", {"result": "tea"})]}))
+    assert (called_tool.role, called_tool.text) == ("model", "[brew answered: tea]")
     # Only LangGraph tells what users say.
     (other,) = told(said("system", "Be kind.", role="user"))
     assert (other.author, other.role) == ("system", "model")
 
 
 def test_what_is_no_talk() -> None:
-    inner = {"customMetadata": {"claude": {"entry": {}}}, "branch": "subagents/a"}
+    inner: Any = {"customMetadata": {"claude": {"entry": {}}}, "branch": "subagents/a"}
     assert (
         told(
             said("claude", "Looking it up.", **inner),

@@ -94,3 +94,18 @@ def test_a_message_of_others_is_not_told_again(last: Any) -> None:
     from sessiond._langgraph import content_of
 
     assert content_of([last]) is None and json.dumps(content_of([{"type": "human", "content": "x", "id": "1"}]))
+
+
+async def test_results_of_tools_at_once_are_told(saver: SessiondSaver, server: Server, app: str, thread: str) -> None:
+    calls: Any = [{"name": "brew", "args": {"n": n}, "id": f"c{n}"} for n in range(2)]
+    results = [ToolMessage(f"tea {n}", tool_call_id=f"c{n}", name="brew") for n in range(2)]
+    tools = graph(saver, AIMessage("", tool_calls=calls), lambda _: {"messages": results}, AIMessage("Both."))
+    await tools.ainvoke({"messages": [HumanMessage("Two teas")]}, config(thread))
+    async with AsyncClient(server.url) as db:
+        told = await db.session(app, "langgraph", thread).conversation()
+    assert texts(results) == [call.result["result"] for message in told for call in message.calls]
+    assert [(message.author, message.text) for message in told] == [
+        ("user", "Two teas"),
+        ("langgraph.checkpoint", ""),
+        ("langgraph.checkpoint", "Both."),
+    ]

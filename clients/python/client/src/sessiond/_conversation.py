@@ -132,13 +132,13 @@ class _Said:
             end = float(compaction.get("endTimestamp") or 0)
             self.is_summary, self.time = True, end / 1000 if end >= _YEAR_10000 else end
         role, parts = (content.get("role"), content.get("parts")) if isinstance(content, Mapping) else (None, None)
-        if self.author == CHECKPOINT and role == "user":
+        parts = [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+        if self.author == CHECKPOINT and role == "user" and not any("functionResponse" in part for part in parts):
             # The input of a graph.
             self.author = "user"
-        for part in parts if isinstance(parts, list) else ():
-            # What a user can have said: docs/access.md, Roles.
-            if isinstance(part, Mapping) and (self.author != "user" or role in (None, "user")):
-                self._take(part, is_users=self.author == "user" and event.get("author") == "user")
+        # What a user can have said: docs/access.md, Roles.
+        for part in parts if self.author != "user" or role in (None, "user") else ():
+            self._take(part, is_users=self.author == "user")
         for name, version in (actions.get("artifactDelta") or {}).items():
             if not name.startswith(_OWN_FILES):
                 self._files.append(Attachment(name=name, version=version))
