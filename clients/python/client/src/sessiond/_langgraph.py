@@ -288,7 +288,8 @@ def content_of(messages: Any) -> dict[str, Any] | None:
     None if that says nothing, is what others have said, or more than goes into an event beside the values.
     """
     last: list[tuple[Callable[[str], Any], Any]] = []
-    for message in reversed(messages if isinstance(messages, list) else ()):
+    given: list[Any] = messages if isinstance(messages, list) else []
+    for message in reversed(given):
         get = _getter(message)
         kind = get("type") or get("role")
         if str(get("id")).startswith(OTHERS) or (last and kind != "tool"):
