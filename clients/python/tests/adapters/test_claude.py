@@ -18,6 +18,7 @@ from sessiond import AsyncClient, InputError
 from sessiond.claude import SessiondStore
 
 from ..support.process import Server
+from .others import order
 from .wire import Wire, forked
 
 KEY: Any = {"project_key": "-home-ada", "session_id": "5f0a"}
@@ -278,3 +279,40 @@ async def test_what_an_operation_costs(store: SessiondStore, db: AsyncClient, ap
         assert (await cost(store.load(key)))[0] <= 2 and wire.bytes < 800 * (size + 2)
         assert (await cost(store.list_subkeys(key)))[0] == 1 and wire.bytes < 500
     assert (await cost(store.list_session_summaries(KEY["project_key"])))[0] == 1 and wire.bytes < 4000
+
+
+async def test_what_others_said_is_its_first_message(db: AsyncClient, app: str) -> None:
+    id = str(uuid.uuid4())
+    key: Any = {"project_key": project_key_for_directory("."), "session_id": id}
+    store = SessiondStore(app=app, client=db, user=lambda project: "ada", others=True)
+    plain = SessiondStore(app=app, client=db, user=lambda project: "ada")
+    handle = db.session(app, "ada", id)
+    assert await store.load(key) is None
+    await handle.append(
+        [*order(), {"author": "user", "content": {"parts": [{"text": "And?\n[barista] Free."}]}}], create=True
+    )
+    assert await plain.load(key) is None
+    (first,) = await store.load(key) or []
+    assert first["message"]["content"][0]["text"].splitlines()[2:] == [
+        "user: A green tea, please.",
+        "[barista] One moment.",
+        '  [called brew: {"drink":"green tea"}]',
+        "  [brew answered: a green tea]",
+        "[barista] Here it is.",
+        "  [called bill: {}]",
+        "user: And?",
+        "  [barista] Free.",
+    ]
+    # The SDK goes on behind it, and may say it again: it is not stored.
+    asked = entry("And a cake.", sessionId=id, parentUuid=first["uuid"])
+    await store.append(key, [first, asked])
+    await handle.append(order("coffee"))
+    assert await store.load(key) == [first, asked] and await plain.load(key) == [asked]
+    messages = await get_session_messages_from_store(store, id, directory=".")
+    assert [message.type for message in messages] == ["user", "user"] and "Here it is." in str(messages[0].message)
+    # A transcript that began without it, and that of a subagent, stay as they are.
+    other: Any = {**key, "session_id": str(uuid.uuid4())}
+    await store.append(other, [entry("A tea")])
+    await db.session(app, "ada", other["session_id"]).append(order())
+    assert len(await store.load(other) or []) == 1
+    assert await store.load({**key, "subpath": "subagents/agent-1"}) is None

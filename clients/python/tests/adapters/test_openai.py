@@ -20,6 +20,7 @@ from sessiond import AsyncClient, Client, ConflictError, InputError, NotFoundErr
 from sessiond.openai import SessiondSession
 
 from ..support.process import Server
+from .others import AS_TEXT, LAST, order
 from .wire import Wire, forked
 
 UNTRACED = RunConfig(tracing_disabled=True)
@@ -506,3 +507,82 @@ def test_the_sdks_tests_of_its_own_store(server: Server) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     # None is skipped.
     assert "skipped" not in ran.stdout and int(ran.stdout.rpartition(" passed")[0].split()[-1]) >= 50
+
+
+@pytest.fixture
+def with_others(db: AsyncClient, app: str) -> Callable[..., SessiondSession]:
+    return lambda others=True, **more: SessiondSession("s", app=app, user="ada", client=db, others=others, **more)
+
+
+async def test_what_others_said(with_others: Callable[..., SessiondSession], db: AsyncClient, app: str) -> None:
+    handle = db.session(app, "ada", "s")
+    s = with_others()
+    assert await s.get_items() == []
+    await handle.append(order(), create=True)
+    asked, moment, call, output, last = await s.get_items()
+    assert asked == user("A green tea, please.")
+    assert moment == {"role": "assistant", "content": "[barista] One moment."}
+    assert (call["name"], json.loads(call["arguments"])) == ("brew", {"drink": "green tea"})
+    assert output == {"type": "function_call_output", "call_id": call["call_id"], "output": "a green tea"}
+    assert last == {"role": "assistant", "content": LAST}
+    # Of tools that the agent does not have.
+    as_text = await with_others({"bake"}.__contains__).get_items()
+    assert as_text == [asked, {"role": "assistant", "content": AS_TEXT}, last]
+    # An agent of that name is this one.
+    assert (await with_others(author="barista").get_items())[1]["content"] == "One moment."
+    assert await with_others(others=False).get_items() == []
+    # Ids that come again are not those of the same call.
+    await handle.append(order("coffee"))
+    ids = [item["call_id"] for item in await s.get_items() if item.get("type") == "function_call"]
+    assert len(set(ids)) == 2
+
+
+async def test_what_others_said_is_not_stored_again(
+    with_others: Callable[..., SessiondSession], db: AsyncClient, app: str
+) -> None:
+    handle, s = db.session(app, "ada", "s"), with_others()
+
+    async def run(message: str, answer: str) -> str:
+        model = ScriptedModel()
+        model.enqueue([says(answer)])
+        await Runner.run(Agent(name="host", model=model), message, session=s, run_config=UNTRACED)
+        return json.dumps(model.calls[-1].input)
+
+    await handle.append(order(), create=True)
+    assert "Here it is." in await run("And a cake.", "With cream?")
+    await handle.append(order("coffee"))
+    seen = await run("Yes.", "Coming up.")
+    places = [seen.index(words) for words in ("A green tea", "And a cake.", "With cream?", "A coffee", "Yes.")]
+    assert places == sorted(places) and "free" not in seen
+    own = await with_others(others=False).get_items()
+    assert [event async for event in handle.events()][-1].sequence == 10 + len(own) == 14
+    # A limit of the session's settings is of all, and begins with no half of a pair; another one of its own items.
+    assert len(await s.get_items()) == 14 and await s.get_items(4) == own
+    few = with_others(session_settings={"limit": 4})
+    assert [item.get("type") for item in await few.get_items()] == [None, None, "message"]
+    # What is taken back, is its own.
+    taken = await s.pop_item()
+    assert taken == own[-1] and len(await s.get_items()) == 13
+    snapshot = await s._get_compaction_snapshot(10)
+    assert snapshot is not None and len(snapshot.items) == 3
+
+
+async def test_others_do_not_come_between_what_belongs_together(
+    with_others: Callable[..., SessiondSession], db: AsyncClient, app: str
+) -> None:
+    handle, s = db.session(app, "ada", "s"), with_others()
+    thought: Any = {"type": "reasoning", "id": "r", "summary": []}
+    call: Any = {"type": "function_call", "call_id": "c1", "name": "brew", "arguments": "{}"}
+    output: Any = {"type": "function_call_output", "call_id": "c1", "output": "tea"}
+    await s.add_items([user("A tea")])
+    await s.add_items([thought, call])
+    await handle.append(author="user", content=text("user", "Are you there?"))
+    assert await s.get_items() == [user("A tea"), user("Are you there?"), thought, call]
+    await s.add_items([output])
+    await handle.append(author="user", content=text("user", "Thanks."))
+    assert await s.get_items() == [user("A tea"), user("Are you there?"), thought, call, output, user("Thanks.")]
+    # A call that never got a result, of an id that comes again.
+    await s.add_items([call])
+    await s.add_items([user("Hello?")])
+    await handle.append(author="user", content=text("user", "Nobody."))
+    assert (await s.get_items())[-3:] == [call, user("Hello?"), user("Nobody.")]

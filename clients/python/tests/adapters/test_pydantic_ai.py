@@ -39,6 +39,7 @@ from sessiond import AsyncClient, InputError, text
 from sessiond.pydantic_ai import SessiondStore
 
 from ..support.process import Server
+from .others import AS_TEXT, LAST, order
 from .wire import Wire, forked
 
 NOON = datetime(2026, 11, 26, 12, tzinfo=timezone.utc)
@@ -410,3 +411,84 @@ async def test_an_entry_of_nowhere_is_no_head(any_store: ConversationStore) -> N
     record = ConversationRecord(conversation_id="s", head_id=entry.id)
     await any_store.write_record(record, new_entries=[entry], expected_revision=None)
     assert await any_store.read_entry(entry.id) == entry
+
+
+def texts(found: Any) -> list[str]:
+    """What each message says, calls and results by their names."""
+    return [
+        " ".join(
+            str(getattr(part, "content", ""))
+            if not hasattr(part, "tool_name")
+            else f"{part.part_kind} {part.tool_name}"
+            for part in message.parts
+        )
+        for message in found.messages
+    ]
+
+
+OTHERS = ["A green tea, please.", "[barista] One moment. tool-call brew", "tool-return brew", LAST]
+
+
+async def test_what_others_said(store: SessiondStore, db: AsyncClient, app: str) -> None:
+    handle = db.session(app, "ada", "s")
+    reading = SessiondStore(app=app, user="ada", client=db, others=True)
+    assert await reading.load("s") is None
+    await handle.append(order(), create=True)
+    begun = await reading.load("s")
+    assert begun is not None and texts(begun) == OTHERS and begun.revision is None
+    _, call, output, _ = begun.messages
+    assert call.parts[1].tool_call_id == output.parts[0].tool_call_id and output.parts[0].content == {
+        "result": "a green tea"
+    }
+    few = await reading.load("s", limit=1)
+    assert few is not None and texts(few) == [LAST] and await store.load("s") is None
+    as_text = await SessiondStore(app=app, user="ada", client=db, others=lambda tool: tool == "bake").load("s")
+    assert as_text is not None and texts(as_text) == [OTHERS[0], AS_TEXT, LAST]
+    # Of all that is saved, what others said is in the log already.
+    agent = Agent(TestModel(custom_output_text="With cream?"))
+    await reading.save(await agent.run("And a cake.", conversation=begun))
+    own = await store.load("s")
+    assert own is not None and texts(own) == ["And a cake.", "With cream?"]
+    await handle.append(order("coffee"))
+    loaded = await reading.load("s")
+    assert loaded is not None
+    coffee = [words.replace("green tea", "coffee") for words in OTHERS]
+    assert texts(loaded) == [*OTHERS, *texts(own), *coffee]
+    result = await agent.run("Yes.", conversation=loaded)
+    entries = await reading.save(result)
+    assert len(entries) == 2 and (await handle.get(last=0)).revision == 14
+    own = await store.load("s")
+    assert own is not None and texts(own) == ["And a cake.", "With cream?", "Yes.", "With cream?"]
+    loaded = await reading.load("s")
+    assert loaded is not None and texts(loaded)[-2:] == ["Yes.", "With cream?"]
+    # A result of others is not there without its call.
+    few = await reading.load("s", limit=4)
+    assert few is not None and texts(few) == [LAST, "Yes.", "With cream?"]
+    # A branch is one of its own messages.
+    branched = await reading.branch("s", at=2, expected_revision=own.revision)
+    assert texts(branched) == ["And a cake.", "With cream?"]
+    loaded = await reading.load("s")
+    assert loaded is not None and texts(loaded) == [*OTHERS, *texts(branched), *coffee]
+
+
+async def test_others_do_not_come_between_what_belongs_together(db: AsyncClient, app: str) -> None:
+    handle = db.session(app, "ada", "s")
+    reading = SessiondStore(app=app, user="ada", client=db, others=True)
+    call = ModelResponse(parts=[ToolCallPart("brew", {}, tool_call_id="c1")], timestamp=NOON)
+    conversation = await saved(reading, user("A tea"), call)
+    await handle.append(author="user", content=text("user", "Are you there?"))
+    # A run that was stopped goes on with the calls at its end.
+    loaded = await reading.load("s")
+    assert loaded is not None and texts(loaded) == ["A tea", "Are you there?", "tool-call brew"]
+    conversation.messages.append(ModelRequest(parts=[ToolReturnPart("brew", "tea", tool_call_id="c1", timestamp=NOON)]))
+    await reading.save(conversation)
+    loaded = await reading.load("s")
+    assert loaded is not None and texts(loaded)[1:] == ["Are you there?", "tool-call brew", "tool-return brew"]
+
+
+async def test_a_prompt_with_instructions_is_its_own(db: AsyncClient, app: str) -> None:
+    reading = SessiondStore(app=app, user="ada", client=db, others=True)
+    agent = Agent(TestModel(custom_output_text="Coming up."), instructions="Be kind.")
+    await reading.save(await agent.run("A tea", conversation=Conversation(conversation_id="s")))
+    loaded = await reading.load("s")
+    assert loaded is not None and texts(loaded) == ["A tea", "Coming up."]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from strands import Agent, tool
+from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.models import Model
 from strands.session.repository_session_manager import RepositorySessionManager
 from strands.types.exceptions import SessionException
@@ -17,6 +18,7 @@ from sessiond import Client, InputError, StaleError
 from sessiond.strands import SessiondRepository
 
 from ..support.process import Server
+from .others import AS_TEXT, LAST, order
 from .wire import Wire, forked
 
 
@@ -350,3 +352,102 @@ def test_what_an_operation_costs(made: SessiondRepository, wire: Wire) -> None:
         assert cost(made.update_agent, state) < (1, 2000)
         assert cost(made.list_messages, id, offset=size - 5) < (2, 7000)
         assert cost(made.list_messages, id) < (2, 800 * (size + 2))
+
+
+def texts(messages: Any) -> list[tuple[str, str]]:
+    """Who says what, calls and results by their names."""
+
+    def words(block: Any) -> str:
+        call, result = block.get("toolUse"), block.get("toolResult")
+        return block.get("text") or (call and f"call {call['name']}") or f"result {result['content'][0]['text']}"
+
+    return [(each["role"], " ".join(map(words, each["content"]))) for each in messages]
+
+
+OTHERS = [
+    ("user", "A green tea, please."),
+    ("assistant", "[barista] One moment. call brew"),
+    ("user", "result a green tea"),
+    ("assistant", LAST),
+]
+
+
+def test_what_others_said(plain_db: Client, app: str) -> None:
+    handle = plain_db.session(app, "ada", "s")
+    handle.append(order(), create=True)
+
+    def reading(**more: Any) -> SessiondRepository:
+        return SessiondRepository(app=app, user="ada", client=plain_db, **{"others": True, **more})
+
+    def run(said: str, answer: str, repository: SessiondRepository) -> Any:
+        model = Script(answer)
+        manager = RepositorySessionManager(session_id="s", session_repository=repository)
+        begun = repository.others("s", "host") if repository._others else []
+        host = Agent(model=model, agent_id="host", session_manager=manager, messages=begun, callback_handler=None)
+        host(said)
+        return texts(model.seen)
+
+    cake = [("user", "And a cake."), ("assistant", "With cream?")]
+    assert run("And a cake.", "With cream?", reading()) == [*OTHERS, cake[0]]
+    handle.append(order("coffee"))
+    coffee = [(role, words.replace("green tea", "coffee")) for role, words in OTHERS]
+    assert run("Yes.", "Coming up.", reading()) == [*OTHERS, *cake, *coffee, ("user", "Yes.")]
+    # Nothing of it is stored again, and without `others` it is what Strands has stored.
+    said = [event for event in handle.events() if event.content]
+    assert len(said) == 14 and [event.author for event in said[12:]] == ["user", "host"]
+    own = [*cake, ("user", "Yes."), ("assistant", "Coming up.")]
+    assert run("Thanks.", "Welcome.", reading(others=False)) == [*own, ("user", "Thanks.")]
+    as_text = reading(others={"bake"}.__contains__).others("s", "other")
+    assert texts(as_text)[:2] == [OTHERS[0], ("assistant", f"{AS_TEXT} {LAST}")]
+    # An agent of that name is this one. A model does not begin.
+    handle.rewind(to_revision=0)
+    handle.append(author="barista", content={"role": "model", "parts": [{"text": "Hello."}]})
+    handle.append(author="user", content={"role": "user", "parts": [{"text": "Hi."}]})
+    assert texts(reading().others("s", "barista")) == [("user", "Hello. Hi.")]
+
+
+def test_what_was_removed_stays_so(plain_db: Client, app: str) -> None:
+    handle = plain_db.session(app, "ada", "s")
+    handle.append(order(), create=True)
+
+    def run(said: str, window: int) -> Any:
+        repository = SessiondRepository(app=app, user="ada", client=plain_db, others=True)
+        manager = RepositorySessionManager(session_id="s", session_repository=repository)
+        model = Script("Yes.")
+        host = Agent(
+            model=model,
+            agent_id="host",
+            session_manager=manager,
+            messages=repository.others("s", "host"),
+            conversation_manager=SlidingWindowConversationManager(window_size=window),
+            callback_handler=None,
+        )
+        host(said)
+        return texts(model.seen)
+
+    run("one", 40)
+    handle.append(author="user", content={"role": "user", "parts": [{"text": "meanwhile"}]})
+    run("two", 2)
+    assert run("three", 40) == [("user", "two"), ("assistant", "Yes."), ("user", "three")]
+    handle.append(order("coffee"))
+    seen = run("four", 40)
+    assert seen[:3] == [("user", "two"), ("assistant", "Yes."), ("user", "three")]
+    assert ("user", "A coffee, please.") in seen and seen[-1] == ("user", "four")
+    assert [event.invocation_id for event in handle.events() if event.branch == "host" and event.content][-2:] == [
+        "m:host:10",
+        "m:host:11",
+    ]
+
+
+def test_others_do_not_come_between_what_belongs_together(made: SessiondRepository, plain_db: Client, app: str) -> None:
+    call = {"toolUse": {"toolUseId": "t", "name": "brew", "input": {}}}
+    result = {"toolResult": {"toolUseId": "t", "status": "success", "content": [{"text": "tea"}]}}
+    made.create_message("s", "host", message("A tea", 0))
+    made.create_message("s", "host", message("Yes.", 1, "assistant", blocks=[call]))
+    plain_db.session(app, "ada", "s").append(author="user", content={"parts": [{"text": "Are you there?"}]})
+    made.create_message("s", "host", message("", 2, blocks=[result]))
+    reading = SessiondRepository(app=app, user="ada", client=plain_db, others=True)
+    found = reading.list_messages("s", "host")
+    assert [each.message["content"][0].get("text") for each in found] == ["A tea", "Are you there?", "Yes.", ""]
+    # The number of each is that of the last one of its own.
+    assert [each.message_id for each in found] == [0, 0, 1, 2]

@@ -15,6 +15,7 @@ from ._async.artifacts import AsyncArtifacts, AsyncFile
 from ._async.client import AsyncClient
 from ._async.session import AsyncSession, AsyncTurn
 from ._async.state import AsyncScope, AsyncState, AsyncUser
+from ._conversation import Attachment, Call, Message, conversation
 from ._errors import (
     AccessError,
     BusyError,
@@ -59,7 +60,9 @@ __all__ = [
     "AsyncState",
     "AsyncTurn",
     "AsyncUser",
+    "Attachment",
     "BusyError",
+    "Call",
     "CaughtUp",
     "Change",
     "Client",
@@ -73,6 +76,7 @@ __all__ = [
     "InputError",
     "KeyChange",
     "Limits",
+    "Message",
     "MetadataChange",
     "NotFoundError",
     "Number",
@@ -93,6 +97,7 @@ __all__ = [
     "WatchItem",
     "__version__",
     "absent",
+    "conversation",
     "equals",
     "exists",
     "text",

@@ -24,6 +24,9 @@ DROP = "langgraph.drop"
 
 ALL_KEYS = "lg/"
 
+OTHERS = "sessiond:"
+"""What the ids of messages begin with that others have said, which the log has already."""
+
 # Bytes of JSON: a larger value is a file, and so is what makes an event larger than the second. Servers take events of
 # 4 MiB by default.
 _LARGE = 1 << 20
@@ -280,25 +283,41 @@ def files_in(value: Any) -> set[str]:
 
 
 def content_of(messages: Any) -> dict[str, Any] | None:
-    """Returns the content of an event that says the last of LangChain's messages.
+    """Returns the content of an event that says the last of LangChain's messages; of tools, all that answer at the end.
 
-    None if that says nothing, or more than goes into an event beside the values.
+    None if that says nothing, is what others have said, or more than goes into an event beside the values.
     """
-    last = messages[-1] if isinstance(messages, list) and messages else None
-    get: Callable[[str], Any] = last.get if isinstance(last, dict) else lambda name: getattr(last, name, None)
-    kind = get("type") or get("role")
+    last: list[tuple[Callable[[str], Any], Any]] = []
+    given: list[Any] = messages if isinstance(messages, list) else []
+    for message in reversed(given):
+        get = _getter(message)
+        kind = get("type") or get("role")
+        if str(get("id")).startswith(OTHERS) or (last and kind != "tool"):
+            break
+        last.insert(0, (get, kind))
+        if kind != "tool":
+            break
+    parts = [part for get, kind in last for part in _parts(get, kind)]
+    content = {"role": "model" if last and last[0][1] in ("ai", "assistant") else "user", "parts": parts}
+    return content if parts and is_plain(content) and len(dumps(content)) <= _LARGE else None
+
+
+def _getter(message: Any) -> Callable[[str], Any]:
+    return message.get if isinstance(message, dict) else lambda name: getattr(message, name, None)
+
+
+def _parts(get: Callable[[str], Any], kind: Any) -> list[dict[str, Any]]:
     said = get("content")
     blocks = said if isinstance(said, list) else [said]
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
     parts: list[dict[str, Any]] = [{"text": text} for text in texts if isinstance(text, str) and text]
     if kind == "tool":
         answer = {"result": "".join(part["text"] for part in parts)}
-        parts = [{"functionResponse": {"id": get("tool_call_id"), "name": get("name") or "", "response": answer}}]
+        return [{"functionResponse": {"id": get("tool_call_id"), "name": get("name") or "", "response": answer}}]
     for call in get("tool_calls") or () if kind in ("ai", "assistant") else ():
         if isinstance(call, dict) and "args" in call:
             parts.append({"functionCall": {"id": call.get("id"), "name": call.get("name"), "args": call["args"]}})
-    content = {"role": "model" if kind in ("ai", "assistant") else "user", "parts": parts}
-    return content if parts and is_plain(content) and len(dumps(content)) <= _LARGE else None
+    return parts
 
 
 def check_channels(channels: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 from . import _frameworks
 from ._async import kept
+from ._claude_others import first_entry, first_id
 from ._errors import ConflictError, InputError, NotFoundError, StaleError
 from ._frameworks import Kept, call_part, content, digest, readable, response_part, seen_through, text_part
 from ._paths import new_id, whole_id
@@ -65,6 +66,7 @@ class SessiondStore(SessionStore):
         app: str,
         client: AsyncClient | None = None,
         user: Callable[[str], str] = lambda project_key: project_key,
+        others: bool = False,
     ) -> None:
         """Sends nothing.
 
@@ -72,10 +74,13 @@ class SessiondStore(SessionStore):
           app: The app that the sessions are in.
           client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
           user: Returns whose the sessions of a project are; by default a user that is named like the project.
+          others: Whether a transcript that is empty begins with what agents of other frameworks and their users have
+            said in the session by then, as one message. What they say later is not told.
         """
         self._app = app
         self._client = _frameworks.asynchronous(client)
         self._user = user
+        self._others = others
         # The last summary of a session that this process has written, and the revision that it was written at.
         self._summaries: OrderedDict[tuple[str, str], tuple[Any, int] | None] = OrderedDict()
         # Entries are stored in the order of the calls.
@@ -89,6 +94,7 @@ class SessiondStore(SessionStore):
         Raises:
           InputError: Entries were refused: it says which. All others are stored.
         """
+        entries = [entry for entry in entries if entry.get("uuid") != first_id(key["session_id"])]
         if not entries:
             return
         name = (asyncio.get_running_loop(), key["project_key"], key["session_id"])
@@ -99,6 +105,7 @@ class SessiondStore(SessionStore):
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Returns the entries of a transcript in order; None if there is none."""
         entries: list[Any] = []
+        before: int | None = None
         session = self._session(key)
         try:
             async for event in session.events(branch=_branch(key), page_size=1000):
@@ -107,6 +114,12 @@ class SessiondStore(SessionStore):
                     entries = []
                 elif (entry := await kept.said(session, event, "claude", "entry", _may_say)) is not None:
                     entries.append(entry)
+                    before = before or event.sequence
+            begins = not entries or entries[0].get("parentUuid") == first_id(session.id)
+            if self._others and begins and key.get("subpath") is None:
+                events = [event async for event in session.events(effective=True, before=before, page_size=1000)]
+                first = first_entry(session.id, events)
+                entries[:0] = [] if first is None else [first]
         except NotFoundError:
             return None
         return entries or None

@@ -33,17 +33,26 @@ except ImportError as error:
 from . import _langgraph as lg
 from ._async.client import AsyncClient
 from ._async.langgraph import AsyncThread
+from ._async.others import said_since as asaid_since
+from ._langgraph_others import messages_of
 from ._paths import whole_id
 from ._sync.client import Client
 from ._sync.langgraph import Thread
+from ._sync.others import said_since
 
 if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import DeltaChannelHistory
     from langgraph.checkpoint.serde.base import SerializerProtocol
     from typing_extensions import Self
 
+    from ._others import Said
+
 __all__ = ["SessiondSaver"]
+
+# The saver has a method of that name.
+_List = list
 
 
 class SessiondSaver(BaseCheckpointSaver[str]):
@@ -280,6 +289,36 @@ class SessiondSaver(BaseCheckpointSaver[str]):
         thread, ns, id = _names(config)
         found = await self._athread(thread, config).history(ns, id, channels) if channels else {}
         return cast("Mapping[str, DeltaChannelHistory]", found)
+
+    def others(self, config: RunnableConfig, *, tools: Callable[[str], bool] | None = None) -> _List[AnyMessage]:
+        """Returns what others have said in the session since the last run of the graph began, for the next input.
+
+            graph.invoke({"messages": [*saver.others(config), HumanMessage("And a cake.")]}, config)
+
+        Their ids are made of those of the events: `add_messages` adds each once, however often it is given. What the
+        checkpoint has in its channel of messages is left out. Nothing is stored.
+
+        Args:
+          config: The thread; with a `checkpoint_id`, the run is that of this checkpoint.
+          tools: Whether the graph has a tool of this name: calls of others are told as text. By default it has all.
+        """
+        thread, ns, id = _names(config)
+        session = self._thread(thread, config)._session
+        said = said_since(session, self._codec(), ns, id, tools or True)
+        return self._new(said, self.get_tuple(config) if said else None)
+
+    async def aothers(self, config: RunnableConfig, *, tools: Callable[[str], bool] | None = None) -> _List[AnyMessage]:
+        """Returns what others have said, see `others`."""
+        thread, ns, id = _names(config)
+        session = self._athread(thread, config)._session
+        said = await asaid_since(session, self._codec(), ns, id, tools or True)
+        return self._new(said, await self.aget_tuple(config) if said else None)
+
+    def _new(self, said: Sequence[Said], found: CheckpointTuple | None) -> _List[AnyMessage]:
+        values = found.checkpoint["channel_values"] if found else {}
+        messages = values.get(self._messages or "messages")
+        known = {getattr(each, "id", None) for each in messages} if isinstance(messages, _List) else ()
+        return messages_of(said, known)
 
     def get_next_version(self, current: str | float | None, channel: None = None) -> str:
         """Returns a version that is larger than the current one, and that no other writer draws."""

@@ -31,6 +31,8 @@ from ._frameworks import (
     seen_through,
     text_part,
 )
+from ._openai_others import with_others
+from ._others import Others
 from ._paths import new_id, whole_id
 
 try:
@@ -81,6 +83,7 @@ class SessiondSession(SessionABC):
         clear: Literal["rewind", "trim", "delete"] = "rewind",
         session_settings: SessionSettings | dict[str, Any] | None = None,
         split: bool = False,
+        others: Others = False,
     ) -> None:
         """Sends nothing.
 
@@ -95,6 +98,8 @@ class SessiondSession(SessionABC):
           session_settings: Those of the SDK: `limit`, how many items a run reads.
           split: Whether `add_items` may take several transactions, for more than 1,000 items: then a process that dies
             has added the first of them, and others may write in between.
+          others: Whether `get_items` also has what agents of other frameworks and their users have said in the session,
+            in its place. Or a function that says whether the agent has a tool of this name: calls of others are text.
         """
         self.session_id = whole_id(session_id)
         self.session_settings: SessionSettings | None = (
@@ -104,6 +109,7 @@ class SessiondSession(SessionABC):
         self._app, self._user, self._author = app, user, _frameworks.agent(author)
         self._clears: Literal["rewind", "trim", "delete"] = clear
         self._split = split
+        self._others = others
         # What the calls of tools are named, which their outputs do not say.
         self._names: dict[str, str] = {}
         self._turn: str | None = None
@@ -114,14 +120,19 @@ class SessiondSession(SessionABC):
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Returns the items in order; the last `limit` if it is given, or set by `session_settings`.
 
-        0 is none, a negative number all.
+        0 is none, a negative number all. With `others`, a limit that is not the one of `session_settings` is of the
+        items of this adapter alone: by it the SDK looks for what it has added itself.
         """
         self._check()
-        limit = resolve_session_limit(limit, self.session_settings)
+        settings = self.session_settings
+        is_whole = limit is None or (settings is not None and limit == settings.limit)
+        limit = resolve_session_limit(limit, settings)
         if limit == 0:
             return []
         count = limit if limit and limit > 0 else None
         hidden = self._turn and _group_of(self._turn)
+        if self._others and is_whole:
+            return await self._with_others(count, hidden)
         items: list[Any] = []
         handle = self._handle()
         try:
@@ -137,6 +148,19 @@ class SessiondSession(SessionABC):
             items.reverse()
         self._learn(items)
         return items
+
+    async def _with_others(self, count: int | None, hidden: str | None) -> list[Any]:
+        own: list[tuple[int, Any]] = []
+        handle = self._handle()
+        try:
+            async for event in handle.events(rewound=False, page_size=_BATCH):
+                if event.invocation_id != hidden and (item := await _item(handle, event)) is not None:
+                    own.append((event.sequence, item))
+            events = [event async for event in handle.events(effective=True, page_size=_BATCH)]
+        except NotFoundError:
+            return []
+        self._learn([item for _, item in own])
+        return with_others(own, events, self._author, self._others, count)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Appends items, up to 1,000, all or none; with `split`, any number in parts.
@@ -207,6 +231,7 @@ class SessiondSession(SessionABC):
             clear=self._clears,
             session_settings=self.session_settings,
             split=self._split,
+            others=self._others,
         )
 
     async def list_branches(self) -> list[dict[str, Any]]:

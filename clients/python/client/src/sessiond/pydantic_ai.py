@@ -22,10 +22,12 @@ from ._async import kept
 from ._errors import ConflictError, NotFoundError, StaleError
 from ._events import absent, equals
 from ._frameworks import Kept, call_part, content, parsed, response_part, seen_through, text_part
+from ._others import Others
 from ._paths import new_id, whole_id
 
 try:
     from pydantic import ConfigDict, TypeAdapter
+    from pydantic_ai.conversation import Conversation
     from pydantic_ai.conversation_store import (
         ConversationConflict,
         ConversationEntry,
@@ -33,6 +35,8 @@ try:
         ConversationStore,
     )
     from pydantic_core import PydanticSerializationError
+
+    from ._pydantic_others import WithOthers, entries_of, without_others
 except ImportError as error:
     raise _frameworks.missing("pydantic-ai", error) from error
 
@@ -63,7 +67,15 @@ class SessiondStore(ConversationStore):
     saves what another one has saved meanwhile gets `ConversationConflict`. Other errors are those of `sessiond`.
     """
 
-    def __init__(self, *, app: str, user: str, client: AsyncClient | None = None, author: str = "assistant") -> None:
+    def __init__(
+        self,
+        *,
+        app: str,
+        user: str,
+        client: AsyncClient | None = None,
+        author: str = "assistant",
+        others: Others = False,
+    ) -> None:
         """Sends nothing.
 
         Args:
@@ -71,11 +83,44 @@ class SessiondStore(ConversationStore):
           user: Whose they are. A `scope` is kept, and is no user.
           client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
           author: Who says what the model says. An ADK agent of this name takes it for its own words.
+          others: Whether `load` also has what agents of other frameworks and their users have said in the session, in
+            its place. Or a function that says whether the agent has a tool of this name: calls of others are text.
         """
         self._client = _frameworks.asynchronous(client)
         self._app, self._user, self._author = app, user, _frameworks.agent(author)
+        self._others = others
         # A call of the interface that reads an entry names no conversation.
         self._places: OrderedDict[str, str] = OrderedDict()
+
+    async def load(
+        self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
+    ) -> Conversation | None:
+        """Returns a conversation; None if there is none, or it has another scope.
+
+        With `others`, a session in which only others have spoken is one that is not saved yet. What they said is not
+        stored again when the conversation is saved.
+        """
+        while True:
+            record = await self.read_record(conversation_id) if self._others else None
+            if not self._others or (record is not None and scope not in (None, record.scope)):
+                return await super().load(conversation_id, limit=limit, scope=scope)
+            handle = self._handle(conversation_id)
+            try:
+                events = [event async for event in handle.events(effective=True, page_size=1000)]
+            except NotFoundError:
+                return None
+            others = entries_of(events, self._author, self._others)
+            if record is None:
+                messages = [entry.message for _, entry in others]
+                kept = messages if limit is None else messages[-limit:] if limit > 0 else []
+                return Conversation(messages=kept, conversation_id=conversation_id) if kept else None
+            try:
+                return await WithOthers(record, self._history, others).load(conversation_id, limit=limit)
+            except LookupError:
+                # Unless somebody has saved or deleted it meanwhile, an entry is gone.
+                current = await self.read_record(conversation_id)
+                if current is not None and current.revision == record.revision:
+                    raise
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Returns the record of a conversation; None if there is none."""
@@ -112,6 +157,7 @@ class SessiondStore(ConversationStore):
         Raises:
           ConversationConflict: The record in the store has another revision, or lacks the entry that this one is of.
         """
+        record, new_entries = without_others(record, new_entries)
         await seen_through(self._write(record, new_entries, expected_revision))
         self._learn(record.conversation_id, record.head_id, *(entry.id for entry in new_entries))
 
@@ -139,7 +185,11 @@ class SessiondStore(ConversationStore):
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         """Returns the entries up to this one, or the last `limit` of them; it reads the log from its end."""
-        entries: list[ConversationEntry] = []
+        return [entry for _, entry in await self._history(head_id, limit)]
+
+    async def _history(self, head_id: str | None, limit: int | None) -> list[tuple[int, ConversationEntry]]:
+        """Returns them, with the numbers of their events."""
+        entries: list[tuple[int, ConversationEntry]] = []
         if head_id is None or limit == 0:
             return entries
         if head_id not in self._places:
@@ -156,10 +206,10 @@ class SessiondStore(ConversationStore):
                 found = await kept.said(handle, event, "pydantic", "entry", _may_say)
                 if found is not None:
                     entry = _read(_ENTRIES, found)
-                    entries.append(entry)
+                    entries.append((event.sequence, entry))
                     wanted = entry.parent_id
                     if wanted is None or len(entries) == limit:
-                        self._learn(place, *(entry.id for entry in entries))
+                        self._learn(place, *(entry.id for _, entry in entries))
                         return entries[::-1]
         except NotFoundError:
             pass

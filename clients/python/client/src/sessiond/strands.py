@@ -19,6 +19,7 @@ from . import _frameworks
 from ._errors import ConflictError, NotFoundError, StaleError
 from ._events import absent, exists
 from ._frameworks import Kept, call_part, content, response_part, text_part
+from ._others import Others
 from ._paths import whole_id
 from ._sync import kept
 
@@ -26,11 +27,14 @@ try:
     from strands.session.session_repository import SessionRepository
     from strands.types.exceptions import SessionException
     from strands.types.session import Session, SessionAgent, SessionMessage
+
+    from ._strands_others import Held, joined, messages_of, place_of, with_others
 except ImportError as error:
     raise _frameworks.missing("strands", error) from error
 
 if TYPE_CHECKING:
     from strands.multiagent import MultiAgentBase
+    from strands.types.content import Message
 
     from ._records import Event
     from ._sync.client import Client
@@ -42,6 +46,9 @@ _FILES = "strands/"
 _SESSION = "strands/session"
 _AGENT = "strands/agent/"
 _MULTI_AGENT = "strands/multi-agent/"
+
+# Beside what Strands knows of an agent: behind which place it has what others have said.
+_BEHIND = "sessiond_behind"
 
 # What a prompt has beside texts.
 _MEDIA = ("image", "document", "video", "audio")
@@ -55,7 +62,9 @@ class SessiondRepository(SessionRepository):
     `sessiond`, and `SessionException` of what is not there.
     """
 
-    def __init__(self, *, app: str, user: str, client: Client | None = None, redact: bool = False) -> None:
+    def __init__(
+        self, *, app: str, user: str, client: Client | None = None, redact: bool = False, others: Others = False
+    ) -> None:
         """Sends nothing.
 
         Args:
@@ -64,11 +73,17 @@ class SessiondRepository(SessionRepository):
           client: By default one that all share, of SESSIOND_URL and SESSIOND_TOKEN. Its role is `agent` or above.
           redact: A message that a guardrail redacts is removed from the log for good. It takes the role `operator`. By
             default its first text stays there, as in the stores of Strands.
+          others: Whether `list_messages` also has what agents of other frameworks and their users have said in the
+            session, in its place; for an agent that is new in the session see `others`. Or a function that says whether
+            the agent has a tool of this name: calls of others are text.
         """
         self._client = _frameworks.synchronous(client)
         self._app, self._user, self._redact = app, user, redact
         # When agents were made, which an update keeps.
         self._made: dict[tuple[str, str], str] = {}
+        self._others = others
+        # What agents hold, with the messages of others.
+        self._held: dict[tuple[str, str], Held] = {}
 
     def create_session(self, session: Session, **kwargs: Any) -> Session:
         """Makes a session; returns the one that is there, if there is one."""
@@ -92,6 +107,8 @@ class SessiondRepository(SessionRepository):
     def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
         """Stores an agent."""
         self._made[session_id, session_agent.agent_id] = session_agent.created_at
+        if self._others:
+            self._held[session_id, session_agent.agent_id] = Held(0, 0, [])
         self._set(session_id, _AGENT, session_agent.agent_id, session_agent.to_dict())
 
     def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
@@ -100,6 +117,9 @@ class SessiondRepository(SessionRepository):
         if found is None:
             return None
         agent = SessionAgent.from_dict(found)
+        if self._others:
+            removed = agent.conversation_manager_state.get("removed_message_count", 0)
+            self._held[session_id, agent_id] = Held(removed, found.get(_BEHIND, 0), [])
         self._made[session_id, agent_id] = agent.created_at
         return agent
 
@@ -109,7 +129,12 @@ class SessiondRepository(SessionRepository):
         if name not in self._made and self.read_agent(*name) is None:
             raise SessionException(f"There is no agent {session_agent.agent_id} in the session {session_id}.")
         session_agent.created_at = self._made[name]
-        self._set(session_id, _AGENT, session_agent.agent_id, session_agent.to_dict(), is_new=False)
+        value = session_agent.to_dict()
+        if name in self._held:
+            value["conversation_manager_state"], value[_BEHIND] = self._held[name].stored(
+                session_agent.conversation_manager_state
+            )
+        self._set(session_id, _AGENT, session_agent.agent_id, value, is_new=False)
 
     def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
         """Appends a message.
@@ -117,6 +142,13 @@ class SessiondRepository(SessionRepository):
         Raises:
           StaleError: There is another message of this number, of another process that runs this agent.
         """
+        held = self._held.setdefault((session_id, agent_id), Held(0, 0, [])) if self._others else None
+        if held is not None:
+            place = place_of(session_message.message)
+            held.messages.append((place is not None, session_message.message_id if place is None else place))
+            if place is not None:
+                # The log has it.
+                return
         try:
             self._append(session_id, agent_id, session_message, {"id": _id(agent_id, session_message.message_id)})
         except ConflictError as error:
@@ -159,10 +191,34 @@ class SessiondRepository(SessionRepository):
             try:
                 after = self._handle(session_id).event(_id(agent_id, offset)).sequence - 1
             except NotFoundError:
-                return []
-        found = self._messages(session_id, branch=agent_id, after=after)
-        numbers = sorted(number for number in found if number >= offset)
-        return [found[number] for number in (numbers if limit is None else numbers[:limit])]
+                if not self._others:
+                    return []
+        found = self._numbered(session_id, branch=agent_id, after=after)
+        own = [found[number] for number in sorted(found) if number >= offset]
+        if not self._others:
+            messages = [message for _, message in own]
+        else:
+            held = self._held.setdefault((session_id, agent_id), Held(offset, 0, []))
+            others = [each for each in self._of_others(session_id, agent_id) if each[0] > held.behind]
+            messages = with_others(own, others, offset)
+            places = [(place_of(each.message), each.message_id) for each in messages]
+            held.messages = [(False, number) if place is None else (True, place) for place, number in places]
+        return messages if limit is None else messages[:limit]
+
+    def others(self, session_id: str, agent_id: str) -> list[Message]:
+        """Returns what others have said, for an agent that begins: `Agent(messages=...)`, with `others=True`.
+
+        They are not stored again. Of an agent that is in the session already, Strands takes the messages of
+        `list_messages` in the place of these.
+        """
+        return joined(message for _, message in self._of_others(session_id, agent_id))
+
+    def _of_others(self, session_id: str, agent_id: str) -> list[tuple[int, Message]]:
+        try:
+            events = self._handle(session_id).events(effective=True, page_size=1000)
+            return messages_of(events, agent_id, self._others)
+        except NotFoundError:
+            return []
 
     def create_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
         """Stores the state of a graph or swarm."""
@@ -217,13 +273,19 @@ class SessiondRepository(SessionRepository):
 
     def _messages(self, session_id: str, **which: Any) -> dict[int, SessionMessage]:
         """Returns messages by their numbers, as they were last updated."""
-        found: dict[int, SessionMessage] = {}
+        return {number: message for number, (_, message) in self._numbered(session_id, **which).items()}
+
+    def _numbered(self, session_id: str, **which: Any) -> dict[int, tuple[int, SessionMessage]]:
+        """Returns them with the numbers of their first events."""
+        found: dict[int, tuple[int, SessionMessage]] = {}
         handle = self._handle(session_id)
         try:
             for event in handle.events(page_size=1000, **which):
                 data = kept.said(handle, event, "strands", "message", partial(_is_users, event))
                 if data is not None:
-                    found[data["message_id"]] = SessionMessage.from_dict(data)
+                    number = data["message_id"]
+                    first = found[number][0] if number in found else event.sequence
+                    found[number] = first, SessionMessage.from_dict(data)
         except NotFoundError:
             return {}
         return found

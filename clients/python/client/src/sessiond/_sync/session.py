@@ -12,6 +12,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .. import _times
+from .._conversation import Message, conversation
 from .._errors import ConflictError, NotFoundError, SessiondError, StaleError
 from .._events import Condition, EventFields, Op, event_of, is_one, keyed, named, split_limits
 from .._json import dumps, loads
@@ -378,6 +379,18 @@ class Session(State):
                 break
         for event in reversed(held):
             yield event
+
+    def conversation(self, *, after: int | None = None, **limits: Unpack[Limits]) -> list[Message]:
+        """Returns what people and models said and did, without a framework, whatever has written it.
+
+        That is of the effective history, without what was rewound, and with summaries in the place of what they cover.
+        See `sessiond.conversation`, which makes it of events.
+
+        Args:
+          after: Only what events behind this number say: a result of an earlier call is told as text.
+          **limits: See `Limits`, of each page.
+        """
+        return conversation([each for each in self.events(after=after, effective=True, page_size=1000, **limits)])
 
     def watch(self, *, after: str | int | None = None, include_state: bool = False) -> Generator[WatchItem, None, None]:
         """Follows the session: yields what is there, and then each event as it is committed, by whichever process.
