@@ -26,8 +26,8 @@ class AsyncItems:
         """Returns at least the items that are wanted of each root, by one request each; None is for all of all."""
         items: dict[Name, Stored] = {}
         if None in wanted:
-            async for root, state in self._all():
-                items.update(_store.items_in(root, state))
+            async for each, state in self._all():
+                items.update(_store.items_in(each, state))
             return items
         for root, what in wanted.items():
             assert root is not None
