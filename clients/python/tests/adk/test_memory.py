@@ -7,12 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
-from google.adk.cli.service_registry import get_service_registry
 from google.adk.agents.llm_agent import LlmAgent
+from google.adk.cli.service_registry import get_service_registry
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.memory.base_memory_service import BaseMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
@@ -66,7 +67,7 @@ def texts(entries: list[MemoryEntry]) -> list[str]:
 
 
 async def talk(service: SessiondSessionService, app: str, *events: Event, session_id: str = "s", **who: Any) -> Session:
-    names = {"app_name": app, **USER, **who}
+    names: dict[str, Any] = {"app_name": app, **USER, **who}
     session = await service.get_session(**names, session_id=session_id)
     session = session or await service.create_session(**names, session_id=session_id)
     for event in events:
@@ -114,7 +115,7 @@ async def test_scripts_and_accents(service: SessiondSessionService, search: Sear
 async def test_the_best_first_and_not_all(server: Server, service: SessiondSessionService, indexed: str) -> None:
     await talk(service, indexed, *(said(f"tea number {n}") for n in range(15)), said("green tea with milk"))
     async with SessiondMemoryService(server.url) as memory:
-        names = {"app_name": indexed, **USER}
+        names: dict[str, Any] = {"app_name": indexed, **USER}
         found = (await memory.search_memory(**names, query="green tea milk")).memories
         assert len(found) == 10 and text(found[0].content) == "green tea with milk"
         assert texts(found[1:3]) == ["tea number 14", "tea number 13"]
@@ -145,7 +146,7 @@ async def test_only_text_is_remembered(service: SessiondSessionService, search: 
 async def test_what_is_taken_back_is_forgotten(
     service: SessiondSessionService, memory: SessiondMemoryService, search: Search, indexed: str, plain: httpx.Client
 ) -> None:
-    names = {"app_name": indexed, **USER, "session_id": "s"}
+    names: dict[str, Any] = {"app_name": indexed, **USER, "session_id": "s"}
     await talk(service, indexed, said("password one"))
     session = await talk(service, indexed, said("password two"))
     await memory.add_session_to_memory(session)
@@ -170,7 +171,7 @@ async def test_a_session_that_is_here_is_only_looked_at(
     session = await talk(service, indexed, *events)
     for _ in range(2):
         await memory.add_session_to_memory(session)
-        names = {"app_name": indexed, **USER}
+        names: dict[str, Any] = {"app_name": indexed, **USER}
         await memory.add_events_to_memory(**names, events=events[:1], session_id="s")
         # As another session service would have loaded it.
         copy = Session(app_name=indexed, user_id="ada", id="s", events=session.events)
@@ -186,7 +187,7 @@ async def test_a_session_that_is_here_is_only_looked_at(
 async def test_sessions_of_elsewhere_are_kept_once(
     memory: SessiondMemoryService, search: Search, indexed: str, plain: httpx.Client
 ) -> None:
-    elsewhere = InMemorySessionService()  # type: ignore[no-untyped-call]
+    elsewhere = InMemorySessionService()
     session = await elsewhere.create_session(app_name=indexed, user_id="ada", session_id="far")
     first = said("oolong tea", actions=EventActions(state_delta={"user:x": 1}))
     await elsewhere.append_event(session, first)
@@ -200,7 +201,7 @@ async def test_sessions_of_elsewhere_are_kept_once(
     assert kept["revision"] == 2 and kept["state"] == {}
     assert kept["events"][0]["timestamp"] == first.timestamp and kept["events"][0]["id"] == first.id
     # An event that was changed there is what it was; the others are kept all the same.
-    names = {"app_name": indexed, **USER}
+    names: dict[str, Any] = {"app_name": indexed, **USER}
     changed = [said("other tea", id=first.id), said("mint tea")]
     await memory.add_events_to_memory(**names, events=changed, session_id="far", custom_metadata={"source": "crm"})
     assert sorted(texts(await search("tea"))) == ["assam tea", "mint tea", "oolong tea"]
@@ -214,7 +215,7 @@ async def test_sessions_of_elsewhere_are_kept_once(
 
 
 async def test_memories_of_ones_own(memory: SessiondMemoryService, search: Search, indexed: str) -> None:
-    names = {"app_name": indexed, **USER}
+    names: dict[str, Any] = {"app_name": indexed, **USER}
 
     def entry(words: str, **fields: Any) -> MemoryEntry:
         return MemoryEntry(content=types.Content(parts=[types.Part(text=words)]), **fields)
@@ -275,9 +276,10 @@ def runner_of(
 
 @pytest.mark.both_databases
 async def test_agents_look_it_up(service: SessiondSessionService, memory: SessiondMemoryService, indexed: str) -> None:
-    model = ScriptedModel(
-        script=["Sencha it is.", call("load_memory", query="favourite tea"), lambda request: str(request.contents[-1])]
-    )
+    def repeat(request: LlmRequest) -> str:
+        return str(request.contents[-1].model_dump())
+
+    model = ScriptedModel(script=["Sencha it is.", call("load_memory", query="favourite tea"), repeat])
     runner = runner_of(indexed, model, [load_memory_tool], service, memory)
     await ask(runner, indexed, "monday", "My favourite tea is sencha.")
     *_, answer = await ask(runner, indexed, "tuesday", "What do I drink?")
