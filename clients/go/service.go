@@ -388,8 +388,10 @@ const pageSize = 1000
 func (s *stored) path() string { return sessionPath(s.appName, s.userID, s.id) }
 
 func sessionsPath(app, user string) string {
-	return "/v1/apps" + segments(app) + "/users" + segments(user) + "/sessions"
+	return userPath(app, user) + "/sessions"
 }
+
+func userPath(app, user string) string { return "/v1/apps" + segments(app) + "/users" + segments(user) }
 
 func sessionPath(app, user, id string) string { return sessionsPath(app, user) + segments(id) }
 

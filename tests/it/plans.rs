@@ -50,8 +50,9 @@ const ON_TABLES_OF_NO_APP: [(&str, &str); 26] = [
 ];
 
 /// Statements on tables of apps that are of all apps, and why. Of a distributed database they go to all shards.
-const OF_ALL_APPS: [(&str, &str); 16] = [
+const OF_ALL_APPS: [(&str, &str); 17] = [
     ("policies", "the sweep goes through all"),
+    ("indexed_apps", "the sweep goes through all"),
     ("apps", "lists them"),
     ("expired", "the sweep goes through all"),
     ("next_buried", "the sweep goes through all"),

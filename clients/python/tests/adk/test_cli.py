@@ -50,7 +50,11 @@ def adk(
 ) -> Iterator[httpx.Client]:
     url = f"http://127.0.0.1:{free_port()}"
     uri = own_server.url.replace("http://", "sessiond://")
-    uris = [f"--session_service_uri={uri}", f"--artifact_service_uri={uri}?timeout=10"]
+    uris = [
+        f"--session_service_uri={uri}",
+        f"--artifact_service_uri={uri}?timeout=10",
+        f"--memory_service_uri={uri}?limit=5",
+    ]
     command = [*ADK, request.param, *uris, "--port", url.rpartition(":")[2], str(agents)]
     with running(*command, url=f"{url}/list-apps", env=env), httpx.Client(base_url=url, timeout=60) as client:
         yield client
@@ -60,6 +64,7 @@ def test_servers_of_adk_keep_all_in_sessiond(adk: httpx.Client, plain: httpx.Cli
     # One server for both: it takes seconds to start.
     keep_sessions(adk, plain, app)
     keep_artifacts(adk, plain, app)
+    keep_memory(adk, plain, app)
 
 
 def keep_sessions(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
@@ -118,6 +123,14 @@ def keep_artifacts(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
     assert refused.status_code == 400
     assert adk.delete(f"{files}/a/b").status_code == 200
     assert adk.get(files).json() == ["user:c"]
+
+
+def keep_memory(adk: httpx.Client, plain: httpx.Client, app: str) -> None:
+    # ADK's own path asks the memory service to take in a session, which is here.
+    taken = adk.patch(f"/apps/{app}/users/user/memory", json={"session_id": "s"})
+    assert taken.status_code == 200, taken.text
+    sessions = plain.get(f"/apps/{app}/users/user/sessions").json()["sessions"]
+    assert "memories" not in {session["id"] for session in sessions}
 
 
 def test_adk_run_keeps_its_session_in_sessiond(

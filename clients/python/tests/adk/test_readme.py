@@ -5,16 +5,23 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from google.adk.errors import StaleSessionError
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from sessiond_adk import SessiondArtifactService, SessiondInputError, SessiondSessionService, ops
+from sessiond_adk import (
+    SessiondArtifactService,
+    SessiondInputError,
+    SessiondMemoryService,
+    SessiondSessionService,
+    ops,
+)
 
 from ..support.process import Server
 from . import test_artifacts_runner as files
-from .model import call, text
+from .model import ScriptedModel, call, text
 from .test_ops import responses
 from .test_runner import Talk, agent
 from .test_service import event
@@ -90,3 +97,20 @@ async def test_files(service: SessiondSessionService, server: Server, app: str) 
         await talk.say("Write the report.")
         page = types.Part.from_bytes(data=b"Quiet.", mime_type="text/html")
         assert await talk.load("reports/today.html") == page
+
+
+async def test_memory(service: SessiondSessionService, server: Server, plain: httpx.Client, app: str) -> None:
+    (block,) = code("Memory")
+    plain.put(f"/apps/{app}/policy", json={"search": {"index": True}}).raise_for_status()
+    for session_id in ("monday", "tuesday"):
+        session = await service.create_session(app_name=app, user_id="ada", session_id=session_id)
+        if session_id == "monday":
+            await service.append_event(session, event({}, content=types.UserContent("Sencha, please.")))
+    model = ScriptedModel(script=["Coming up."])
+    async with SessiondMemoryService(server.url) as memory:
+        names = {"session_service": service, "memory_service": memory, "model": model}
+        known = await run(block.replace('"cafe"', repr(app)), names)
+        message = types.UserContent("One more sencha.")
+        asked = known["runner"].run_async(user_id="ada", session_id="tuesday", new_message=message)
+        assert [text(event.content) async for event in asked] == ["Coming up."]
+    assert "Sencha, please." in str(model.requests[0].model_dump())

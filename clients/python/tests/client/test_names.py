@@ -41,6 +41,7 @@ async def test_names_are_texts(client: Connect, wrong: Any) -> None:
         lambda: db.sessions(wrong),
         lambda: db.users(wrong),
         lambda: db.sessions("a", labels={"tea": wrong}),
+        lambda: db.search("a", "u", wrong),
         lambda: db.mint_token(wrong, "u"),
         lambda: db.mint_token("a", wrong),
         lambda: s.event(wrong),

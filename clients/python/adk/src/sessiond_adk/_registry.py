@@ -1,4 +1,4 @@
-"""`sessiond://` and `sessiond+https://` as URIs of ADK's command line, for its session and its artifact service."""
+"""`sessiond://` and `sessiond+https://` as URIs of ADK's command line, for sessions, artifacts and memory."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from google.adk.cli.service_registry import get_service_registry
 from sessiond._connect import split_url
 
 from .artifacts import SessiondArtifactService
+from .memory import SessiondMemoryService
 from .service import SessiondSessionService
 
 _Options = Mapping[str, Callable[[str], Any]]
 
-_OF_BOTH: _Options = {"timeout": float, "retry_for": float}
+_OF_ALL: _Options = {"timeout": float, "retry_for": float}
 _OF_SESSIONS: _Options = {
     "concurrency": {word: word for word in ("none", "session", "lease")}.__getitem__,
     "history": {word: word for word in ("full", "effective")}.__getitem__,
     "lease_wait": float,
     "lease_ttl": float,
-    **_OF_BOTH,
+    **_OF_ALL,
 }
+_OF_MEMORY: _Options = {"limit": int, **_OF_ALL}
 
 
 def register() -> None:
@@ -31,6 +33,7 @@ def register() -> None:
     for scheme in ("sessiond", "sessiond+https"):
         registry.register_session_service(scheme, from_uri)
         registry.register_artifact_service(scheme, artifacts_from_uri)
+        registry.register_memory_service(scheme, memory_from_uri)
 
 
 def from_uri(uri: str, **options: Any) -> SessiondSessionService:
@@ -59,8 +62,20 @@ def artifacts_from_uri(uri: str, **options: Any) -> SessiondArtifactService:
     Raises:
       ValueError: An option is unknown or has a wrong value, or the URI is not of that form, or has a credential.
     """
-    url, given = _read(uri, _OF_BOTH, "for artifacts, in seconds, timeout and retry_for")
+    url, given = _read(uri, _OF_ALL, "for artifacts, in seconds, timeout and retry_for")
     return SessiondArtifactService(url, **given)
+
+
+def memory_from_uri(uri: str, **options: Any) -> SessiondMemoryService:
+    """Returns the memory service for `sessiond://HOST:PORT?limit=10&timeout=15`, all options optional.
+
+    The token is in `SESSIOND_TOKEN`. `options` are what ADK passes, of no use here.
+
+    Raises:
+      ValueError: An option is unknown or has a wrong value, or the URI is not of that form, or has a credential.
+    """
+    url, given = _read(uri, _OF_MEMORY, "for memory limit, and in seconds timeout and retry_for")
+    return SessiondMemoryService(url, **given)
 
 
 def _read(uri: str, known: _Options, takes: str) -> tuple[str, dict[str, Any]]:

@@ -48,7 +48,8 @@ class ConflictError(SessiondError):
     """What is to be made is there already, and is another one (status 409); it is left as it is.
 
     A session or a version of a file of that name (`session_already_exists`, `artifact_version_exists`), another event
-    of that id (`event_id_conflict`), or as many as a policy allows (`limit_reached`).
+    of that id (`event_id_conflict`), or as many as a policy allows (`limit_reached`). Or the policy of the app has no
+    index to be searched (`search_off`).
     """
 
 

@@ -85,7 +85,8 @@ def session_path(app: str, user: str, id: str) -> str:
 
 # What are names in a query; all else are numbers and words of this package.
 _NAMES = frozenset(
-    "author branch displayName forkedFrom idPrefix invocationId keys pageToken prefix text title userPrefix".split()
+    "author branch displayName exceptSession forkedFrom idPrefix invocationId keys pageToken prefix session text title "
+    "userPrefix".split()
 )
 
 

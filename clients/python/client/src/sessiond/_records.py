@@ -115,6 +115,28 @@ class Snapshot(Record):
     """A mark of this session: one that is deleted and made anew has another. Empty in lists."""
 
 
+class Hit(Record):
+    """An event that a search has found."""
+
+    session_id = Field[str]("sessionId")
+    """The session that it is in."""
+    display_name = Field[str | None]("displayName", None)
+    """That of the session."""
+    score = Field[float]("score")
+    """The larger, the better: it counts the words that the event has, rare ones more."""
+    event = Field[Event]("event")
+
+
+class Hits(Record):
+    """What a search has found."""
+
+    hits = Field[list[Hit]]("hits")
+    """The best first."""
+    complete = Field[bool]("complete")
+    """Whether all was looked at: what was said before the index was switched on is taken in by and by, and of very many
+    events only those with the rarest words are looked at."""
+
+
 class KeyChange(Record):
     """A change of a key of state."""
 
@@ -237,6 +259,12 @@ class Deleted(_Item):
 
 WatchItem = Event | CaughtUp | StateChange | MetadataChange | Redacted | Trimmed | Deleted
 """What a watch yields; each has a `cursor`."""
+
+
+def hits(said: dict[str, Any]) -> Hits:
+    """Returns what a search has found."""
+    found = [Hit({**each, "event": Event(each["event"])}) for each in said["hits"]]
+    return Hits({**said, "hits": found})
 
 
 def snapshot(said: dict[str, Any], etag: str = "") -> Snapshot:

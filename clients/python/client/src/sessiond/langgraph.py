@@ -1,8 +1,9 @@
-"""LangGraph's checkpoints in sessiond: a thread is a session.
+"""LangGraph's checkpoints in sessiond: a thread is a session. And its store, of what agents remember across threads.
 
-    from sessiond.langgraph import SessiondSaver
+    from sessiond.langgraph import SessiondSaver, SessiondStore
 
-    graph = builder.compile(checkpointer=SessiondSaver("http://127.0.0.1:8080", app="cafe"))
+    url = "http://127.0.0.1:8080"
+    graph = builder.compile(checkpointer=SessiondSaver(url, app="cafe"), store=SessiondStore(url, app="cafe"))
     graph.invoke({"messages": [...]}, {"configurable": {"thread_id": "s1"}})
 
 It needs the extra `sessiond-client[langgraph]`.
@@ -27,6 +28,8 @@ try:
         get_checkpoint_metadata,
     )
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    from ._langgraph_store import SessiondStore
 except ImportError as error:
     raise ImportError("sessiond.langgraph needs LangGraph: install `sessiond-client[langgraph]`.") from error
 
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
 
     from ._others import Said
 
-__all__ = ["SessiondSaver"]
+__all__ = ["SessiondSaver", "SessiondStore"]
 
 # The saver has a method of that name.
 _List = list

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .._connect import has_credential, http_url, sent_headers
 from .._errors import Kinds
-from .._paths import given, label_params, name_of, params, user_path
-from .._records import Snapshot, Token, snapshot
+from .._paths import given, label_params, name_of, params, text_of, user_path
+from .._records import Hits, Snapshot, Token, hits, snapshot
 from .._times import Limits
 from .http import Http
 from .session import Session
@@ -149,6 +149,51 @@ class Client:
         for page in self._http.pages(user_path(app) + "/users", {}, limits):
             for each in page.body["users"]:
                 yield each["userId"]
+
+    def search(
+        self,
+        app: str,
+        user: str,
+        text: str,
+        *,
+        limit: int | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        author: str | None = None,
+        session: str | None = None,
+        except_session: str | None = None,
+        **limits: Unpack[Limits],
+    ) -> Hits:
+        """Finds what was said in the sessions of a user: events that have one of the words, those with most first.
+
+        Nothing is found that was rewound, redacted, trimmed or deleted. An event is found as soon as it is stored.
+
+        Args:
+          app: The app, whose policy must have `"search": {"index": true}`.
+          user: The user.
+          text: The words, whole ones, of which the first 32 count; case and accents do not.
+          limit: How many events at most, up to 100; by default 10.
+          since: Only what was stored at this time or later, in Unix seconds.
+          until: Only what was stored before this time.
+          author: Only what this author said.
+          session: Only this session.
+          except_session: Not this session.
+          **limits: See `Limits`.
+
+        Raises:
+          ConflictError: The app has no index (`search_off`); the error says how an operator switches it on.
+          InputError: There is no word in the text.
+        """
+        query = params(
+            text=text_of(text, "text to search for"),
+            limit=limit,
+            to=until,
+            author=author,
+            session=session,
+            exceptSession=except_session,
+            **{"from": since},
+        )
+        return hits((self._http.send("GET", user_path(app, user) + "/search", params=query, **limits)).success())
 
     def mint_token(
         self, app: str, user: str, *, role: str | None = None, ttl: float | None = None, **limits: Unpack[Limits]
