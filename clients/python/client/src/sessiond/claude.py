@@ -147,7 +147,7 @@ class SessiondStore(SessionStore):
             "actions": gone,
         }
         try:
-            await session.append(mark)
+            await session.append(mark, answer="minimal")
         except NotFoundError:
             return
 
@@ -189,7 +189,7 @@ class SessiondStore(SessionStore):
                 await self._with_summary(session, key, entries, events)
             elif events:
                 try:
-                    await session.append(events, create=True)
+                    await session.append(events, create=True, answer="minimal")
                 except ConflictError as error:
                     await _store_each(session, events, error)
         except InputError as error:
@@ -212,7 +212,7 @@ class SessiondStore(SessionStore):
             # An event of its own: those of the entries are the same whenever they are appended.
             summary = {"id": new_id(), "author": "claude", "actions": {"stateDelta": {_SUMMARY: data}}}
             try:
-                stored = await session.append([*events, summary], create=True, if_revision=revision)
+                stored = await session.append([*events, summary], create=True, if_revision=revision, answer="minimal")
             except StaleError:
                 continue
             except ConflictError as error:
@@ -245,7 +245,7 @@ async def _store_each(session: AsyncSession, events: list[dict[str, Any]], error
         raise error
     for event in events:
         try:
-            await session.append(event, create=True)
+            await session.append(event, create=True, answer="minimal")
         except ConflictError as conflict:
             if conflict.code != "event_id_conflict":
                 raise

@@ -285,7 +285,7 @@ class SessiondSession(SessionABC):
     async def _append(self, batches: Iterable[list[dict[str, Any]]]) -> None:
         handle = self._handle()
         for batch in batches:
-            await handle.append(await kept.stored(handle, batch, _FILES), create=True)
+            await handle.append(await kept.stored(handle, batch, _FILES), create=True, answer="minimal")
 
     async def _pop(self) -> Any:
         while True:
@@ -340,7 +340,7 @@ class SessiondSession(SessionABC):
                     changed = {} if item is None else {"invocationId": f"oai-{new_id()}"}
                     batch.append(again(event, **changed))
             batch += await kept.stored(handle, self._events(output, None), _FILES, create=False)
-            await handle.append(batch, if_revision=revision)
+            await handle.append(batch, if_revision=revision, answer="minimal")
         except (StaleError, NotFoundError):
             return False
         self._group = None
@@ -362,7 +362,7 @@ class SessiondSession(SessionABC):
                 return
             async for event in handle.events(rewound=False, page_size=1):
                 if await _item(handle, event) is not None:
-                    await handle.append([rewind(event.invocation_id)])
+                    await handle.append([rewind(event.invocation_id)], answer="minimal")
                     return
         except NotFoundError:
             return

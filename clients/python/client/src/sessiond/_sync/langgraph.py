@@ -462,7 +462,7 @@ class Thread:
                 actions = {"stateDelta": {lg.key(ns): head}, "preconditions": when}
             events.append(self._event(DROP, ns, id, new_id(), {"ns": ns, "id": id}, actions))
         for some in lg.chunks(events, 500):
-            self._session.append(some)
+            self._session.append(some, answer="minimal")
 
     def _event(
         self, author: str, ns: str, id: str, event_id: str, said: dict[str, Any], actions: dict[str, Any] | None = None
@@ -482,7 +482,7 @@ class Thread:
             saved = {name: self._save(name, data) for name, data in packing.files.items()}
             # By this, a copy of the session has the files, too.
             event = {**event, "actions": {**event.get("actions", {}), "artifactDelta": saved}}
-        return self._session.append(event, create=True)
+        return self._session.append(event, create=True, answer="minimal")
 
     def _save(self, name: str, data: bytes) -> int:
         """Saves a file, if there is none of that name that has these bytes; and returns its version."""
