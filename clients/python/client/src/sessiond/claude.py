@@ -21,7 +21,7 @@ from . import _frameworks
 from ._async import kept
 from ._errors import ConflictError, InputError, NotFoundError, StaleError
 from ._frameworks import Kept, call_part, content, digest, readable, response_part, seen_through, text_part
-from ._paths import new_id, whole_id
+from ._paths import new_id, params, whole_id
 
 try:
     from claude_agent_sdk import SessionStore, fold_session_summary
@@ -101,12 +101,14 @@ class SessiondStore(SessionStore):
         entries: list[Any] = []
         session = self._session(key)
         try:
-            async for event in session.events(branch=_branch(key), page_size=1000):
-                said = event.metadata.get("claude") if isinstance(event.metadata, dict) else None
-                if event.author != "user" and isinstance(said, dict) and said.get("deleted"):
-                    entries = []
-                elif (entry := await kept.said(session, event, "claude", "entry", _may_say)) is not None:
-                    entries.append(entry)
+            async for page in session._pages(params(branch=_branch(key), pageSize=1000), {}):
+                for event in page:
+                    metadata = event.get("customMetadata")
+                    said = metadata.get("claude") if isinstance(metadata, dict) else None
+                    if event.get("author") != "user" and isinstance(said, dict) and said.get("deleted"):
+                        entries = []
+                    elif (entry := await kept.said(session, event, "claude", "entry", _may_say)) is not None:
+                        entries.append(entry)
         except NotFoundError:
             return None
         return entries or None
