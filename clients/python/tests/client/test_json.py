@@ -3,12 +3,13 @@
 import copy
 import json
 import pickle
+import random
 from typing import Any
 
 import httpx
 import pytest
 
-from sessiond import AsyncSession, InputError, Number
+from sessiond import AsyncSession, InputError, Number, _json
 from sessiond._json import dumps, loads
 
 EXACT = [
@@ -23,6 +24,68 @@ def test_a_value_is_written_as_it_was_read(text: str) -> None:
     assert json.loads(dumps(value)) == json.loads(f'{{"k":[{text}]}}')
     if not text.startswith('"'):
         assert dumps(value).decode() == f'{{"k":[{text}]}}'
+        assert dumps(loads(text)).decode() == text
+
+
+# And what parsers differ in.
+ODD = [
+    "1e16", "-1e16", "1.5e16", "1e-5", "-1e-5", "1.5e-5", "1e-7", "-1e-7", "2.5e-7", "0.00001", "-0.00001", "0.0001",
+    "1e-100", "1e308", "5e-324", "123456789012345680.0", "18446744073709551616", "18446744073709551615",
+    "-9223372036854775809", "NaN", "-Infinity", '"\\ud800"', '"\\u00e9"', '{"a":1,"a":2}', "[1, 2]",
+    "1700000000.500000", "1700000000.123450", '"1700000000.123450,"', "[" * 300 + "]" * 300, '".8e7,"', '":1e5"',
+]  # fmt: skip
+
+
+def shape(value: Any) -> Any:
+    """A value with the types of what is in it, and the texts of its numbers."""
+    if isinstance(value, dict):
+        return [(name, shape(member)) for name, member in value.items()]
+    if isinstance(value, list):
+        return [shape(member) for member in value]
+    return type(value), value.text if isinstance(value, Number) else repr(value)
+
+
+def read(text: str) -> Any:
+    try:
+        return shape(loads(text.encode()))
+    except (ValueError, RecursionError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("text", [*EXACT, *ODD])
+@pytest.mark.parametrize(
+    "where", ["[%s]", "[0,%s]", '{"events":[{"timestamp":1700000000.123450,"k":%s}]}', '{"events":%s}']
+)
+def test_a_faster_parser_reads_the_same(text: str, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = where % text
+    monkeypatch.setattr(_json, "_LARGE", 0)
+    fast = read(text)
+    monkeypatch.setattr(_json, "orjson", None)
+    assert read(text) == fast
+
+
+def test_a_faster_parser_reads_what_servers_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = '{"id":"2e5-1e9","author":"ä","k":[1,-1.5,0.25,true,null],"timestamp":%s,"sequence":7,"commitTime":%s}'
+    times = [
+        ("1700000000.123456", "1700000000.123450"),
+        ("1700000000.500000", "1700000000.000000"),
+        ("1.5", "1700000001"),
+    ]
+    text = '{"events":[' + ",".join(event % each for each in times * 200) + '],"revision":600}\n'
+    assert len(text) > _json._LARGE
+    value = _json._proved(text.encode())
+    assert dumps(value).decode() == text.rstrip("\n")
+    monkeypatch.setattr(_json, "orjson", None)
+    assert shape(value) == shape(loads(text.encode()))
+
+
+def test_times_are_written_as_they_were_read() -> None:
+    dice = random.Random(59)
+    for _ in range(20_000):
+        text = f"{dice.randrange(-(10**9), 10**10)}.{dice.randrange(10**6):06}"
+        (value,) = loads(f"[{text}]")
+        assert dumps([value]).decode() == f"[{text}]"
+        assert float(value) == float(text)
 
 
 def test_numbers_are_floats() -> None:

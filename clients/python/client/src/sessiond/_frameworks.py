@@ -109,9 +109,10 @@ def is_kept(field: Any, name: str) -> TypeGuard[dict[str, Any]]:
     """Whether this is a field that `Kept` made, or looks so."""
     if not isinstance(field, dict):
         return False
+    if name in field or "json" in field:
+        return True
     file = field.get("file")
-    is_file = isinstance(file, dict) and file.keys() == {"name", "version", "sha256"}
-    return name in field or "json" in field or is_file
+    return isinstance(file, dict) and file.keys() == {"name", "version", "sha256"}
 
 
 def shown(name: str, field: Mapping[str, Any]) -> Any:

@@ -70,6 +70,8 @@ class Reply:
     """Classes of errors."""
     content: bytes = b""
     """The bytes of a success that was asked for as a file."""
+    size: int = 0
+    """How many bytes the answer has."""
 
     @property
     def code(self) -> str | None:

@@ -22,7 +22,7 @@ from ._async import kept
 from ._claude_others import first_entry, first_id
 from ._errors import ConflictError, InputError, NotFoundError, StaleError
 from ._frameworks import Kept, call_part, content, digest, readable, response_part, seen_through, text_part
-from ._paths import new_id, whole_id
+from ._paths import new_id, params, whole_id
 
 try:
     from claude_agent_sdk import SessionStore, fold_session_summary
@@ -108,13 +108,15 @@ class SessiondStore(SessionStore):
         before: int | None = None
         session = self._session(key)
         try:
-            async for event in session.events(branch=_branch(key), page_size=1000):
-                said = event.metadata.get("claude") if isinstance(event.metadata, dict) else None
-                if event.author != "user" and isinstance(said, dict) and said.get("deleted"):
-                    entries = []
-                elif (entry := await kept.said(session, event, "claude", "entry", _may_say)) is not None:
-                    entries.append(entry)
-                    before = before or event.sequence
+            async for page in session._pages(params(branch=_branch(key), pageSize=1000), {}):
+                for event in page:
+                    metadata = event.get("customMetadata")
+                    said = metadata.get("claude") if isinstance(metadata, dict) else None
+                    if event.get("author") != "user" and isinstance(said, dict) and said.get("deleted"):
+                        entries = []
+                    elif (entry := await kept.said(session, event, "claude", "entry", _may_say)) is not None:
+                        entries.append(entry)
+                        before = before or event["sequence"]
             begins = not entries or entries[0].get("parentUuid") == first_id(session.id)
             if self._others and begins and key.get("subpath") is None:
                 events = [event async for event in session.events(effective=True, before=before, page_size=1000)]
@@ -160,7 +162,7 @@ class SessiondStore(SessionStore):
             "actions": gone,
         }
         try:
-            await session.append(mark)
+            await session.append(mark, answer="minimal")
         except NotFoundError:
             return
 
@@ -202,7 +204,7 @@ class SessiondStore(SessionStore):
                 await self._with_summary(session, key, entries, events)
             elif events:
                 try:
-                    await session.append(events, create=True)
+                    await session.append(events, create=True, answer="minimal")
                 except ConflictError as error:
                     await _store_each(session, events, error)
         except InputError as error:
@@ -225,7 +227,7 @@ class SessiondStore(SessionStore):
             # An event of its own: those of the entries are the same whenever they are appended.
             summary = {"id": new_id(), "author": "claude", "actions": {"stateDelta": {_SUMMARY: data}}}
             try:
-                stored = await session.append([*events, summary], create=True, if_revision=revision)
+                stored = await session.append([*events, summary], create=True, if_revision=revision, answer="minimal")
             except StaleError:
                 continue
             except ConflictError as error:
@@ -258,7 +260,7 @@ async def _store_each(session: AsyncSession, events: list[dict[str, Any]], error
         raise error
     for event in events:
         try:
-            await session.append(event, create=True)
+            await session.append(event, create=True, answer="minimal")
         except ConflictError as conflict:
             if conflict.code != "event_id_conflict":
                 raise

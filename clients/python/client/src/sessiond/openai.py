@@ -33,7 +33,7 @@ from ._frameworks import (
 )
 from ._openai_others import with_others
 from ._others import Others
-from ._paths import new_id, whole_id
+from ._paths import new_id, params, whole_id
 
 try:
     from agents.memory import SessionABC, SessionSettings
@@ -137,11 +137,15 @@ class SessiondSession(SessionABC):
         handle = self._handle()
         try:
             size = min(count, _BATCH) if count else _BATCH
-            async for event in handle.events(rewound=False, reverse=count is not None, page_size=size):
-                if event.invocation_id != hidden and (item := await _item(handle, event)) is not None:
-                    items.append(item)
-                    if len(items) == count:
-                        break
+            query = params(excludeRewound="true", order="desc" if count else None, pageSize=size)
+            async for page in handle._pages(query, {}):
+                for event in page:
+                    if event.get("invocationId") != hidden and (item := await _item(handle, event)) is not None:
+                        items.append(item)
+                        if len(items) == count:
+                            break
+                if len(items) == count:
+                    break
         except NotFoundError:
             return []
         if count:
@@ -310,7 +314,7 @@ class SessiondSession(SessionABC):
     async def _append(self, batches: Iterable[list[dict[str, Any]]]) -> None:
         handle = self._handle()
         for batch in batches:
-            await handle.append(await kept.stored(handle, batch, _FILES), create=True)
+            await handle.append(await kept.stored(handle, batch, _FILES), create=True, answer="minimal")
 
     async def _pop(self) -> Any:
         while True:
@@ -365,7 +369,7 @@ class SessiondSession(SessionABC):
                     changed = {} if item is None else {"invocationId": f"oai-{new_id()}"}
                     batch.append(again(event, **changed))
             batch += await kept.stored(handle, self._events(output, None), _FILES, create=False)
-            await handle.append(batch, if_revision=revision)
+            await handle.append(batch, if_revision=revision, answer="minimal")
         except (StaleError, NotFoundError):
             return False
         self._group = None
@@ -387,7 +391,7 @@ class SessiondSession(SessionABC):
                 return
             async for event in handle.events(rewound=False, page_size=1):
                 if await _item(handle, event) is not None:
-                    await handle.append([rewind(event.invocation_id)])
+                    await handle.append([rewind(event.invocation_id)], answer="minimal")
                     return
         except NotFoundError:
             return
@@ -439,7 +443,7 @@ class SessiondSession(SessionABC):
     def _learn(self, items: Sequence[Any], known: dict[str, str] | None = None) -> None:
         names = self._names if known is None else known
         for item in items:
-            if isinstance(item, Mapping) and item.get("type") == "function_call":
+            if (type(item) is dict or isinstance(item, Mapping)) and item.get("type") == "function_call":
                 names[str(item.get("call_id"))] = str(item.get("name"))
 
     def _said(self, item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -486,9 +490,9 @@ def _from_item(backwards: list[_Place]) -> list[_Place]:
     return backwards[::-1]
 
 
-async def _item(handle: AsyncSession, event: Event) -> Any | None:
+async def _item(handle: AsyncSession, event: Mapping[str, Any]) -> Any | None:
     """Returns the item of an event; None if it has none, or one that is not of its author."""
-    if not event.invocation_id:
+    if not event.get("invocationId"):
         # No rewind would find it.
         return None
     return await kept.said(handle, event, "openai", "item", _is_prompt)

@@ -242,7 +242,7 @@ class SessiondStore(ConversationStore):
         events[-1]["actions"] = actions
         try:
             handle = self._handle(id)
-            await handle.append(await kept.stored(handle, events, _FILES), create=True)
+            await handle.append(await kept.stored(handle, events, _FILES), create=True, answer="minimal")
         except (StaleError, ConflictError) as error:
             if isinstance(error, ConflictError) and error.code != "event_id_conflict":
                 raise

@@ -90,7 +90,7 @@ class SessiondRepository(SessionRepository):
         handle = self._handle(session.session_id)
         delta = {_SESSION: session.to_dict()}
         try:
-            handle.append(author="strands", delta=delta, when=[absent(_SESSION)], create=True)
+            handle.append(author="strands", delta=delta, when=[absent(_SESSION)], create=True, answer="minimal")
         except StaleError:
             return self.read_session(session.session_id) or session
         return session
@@ -246,7 +246,7 @@ class SessiondRepository(SessionRepository):
         actions = {"stateDelta": {key: Kept("agent", value)}, "preconditions": [] if is_new else [exists(key)]}
         event = {"author": "strands", "branch": id, "actions": actions}
         try:
-            handle.append(kept.stored(handle, [event], _FILES, create=is_new)[0], create=is_new)
+            handle.append(kept.stored(handle, [event], _FILES, create=is_new)[0], create=is_new, answer="minimal")
         except (StaleError, NotFoundError) as error:
             raise SessionException(f"There is no {id} in the session {session_id}.") from error
 
@@ -269,7 +269,7 @@ class SessiondRepository(SessionRepository):
             },
         }
         handle, is_new = self._handle(session_id), "id" in how
-        handle.append(kept.stored(handle, [event], _FILES, create=is_new)[0], create=is_new)
+        handle.append(kept.stored(handle, [event], _FILES, create=is_new)[0], create=is_new, answer="minimal")
 
     def _messages(self, session_id: str, **which: Any) -> dict[int, SessionMessage]:
         """Returns messages by their numbers, as they were last updated."""

@@ -155,7 +155,8 @@ class AsyncHttp:
                     raise with_outcome(self._denied(answer, tried(method, url, attempt, began)), method, in_doubt)
                 outcome = text_of(body, "outcome")
                 if status not in RETRIED and outcome != "unknown":
-                    return Reply(status, answer.headers, body, tried(method, url, attempt, began), self._kinds, file)
+                    asked_for = tried(method, url, attempt, began)
+                    return Reply(status, answer.headers, body, asked_for, self._kinds, file, len(answer.content))
                 in_doubt = in_doubt or outcome != "not_applied"
                 what = said(status, body)
                 asked = retry_after(answer.headers)

@@ -9,7 +9,6 @@ from .. import _frameworks
 from .._errors import NotFoundError, SessiondError
 from .._json import dumps
 from .._paths import new_id, segment
-from .._records import Event
 from .session import AsyncSession
 
 
@@ -73,17 +72,18 @@ async def value(session: AsyncSession, name: str, field: Mapping[str, Any]) -> A
 
 
 async def said(
-    session: AsyncSession, event: Event, framework: str, name: str, may_say: Callable[[Any], bool]
+    session: AsyncSession, event: Mapping[str, Any], framework: str, name: str, may_say: Callable[[Any], bool]
 ) -> Any | None:
     """Returns the object of a framework in an event; None if there is none, or a user cannot have said that.
 
     The author `user` is free to whoever has a token of that role: so of it only what users say is believed.
     """
-    field = event.metadata.get(framework) if isinstance(event.metadata, dict) else None
+    metadata = event.get("customMetadata")
+    field = metadata.get(framework) if isinstance(metadata, dict) else None
     if not _frameworks.is_kept(field, name):
         return None
-    if event.author != "user":
-        return await value(session, name, field)
+    if event.get("author") != "user":
+        return await value(session, name, field) if "file" in field or name not in field else field[name]
     try:
         found = await value(session, name, field)
         return found if may_say(found) else None

@@ -12,12 +12,19 @@ from .._errors import AccessError, ConflictError, InputError, NotFoundError, Ses
 from .._events import equals
 from .._json import dumps
 from .._langgraph import CHECKPOINT, DROP, WRITES, Codec, Found, Memory, Packing
-from .._paths import given, new_id, whole_id
+from .._paths import given, new_id, params, whole_id
 from .._records import Event
 from .session import AsyncSession
 
 # Events that are asked for at a time, of which each may have values.
 _PAGE = 50
+
+# How many of the last events are read with the state, for the latest checkpoint and all that was written for it: as a
+# rule, and at most. What is in larger answers of others costs more than a second request; whether there still is so
+# much is looked at again after so many events.
+_FEW, _MOST = 3, 10
+_LARGE = 256 << 10
+_AGAIN = 100
 
 # Changes of a key that are looked through for what a checkpoint has stored.
 _CHANGES = 1000
@@ -68,22 +75,43 @@ class AsyncThread:
 
     async def _find(self, ns: str, id: str | None) -> tuple[Found | None, Mapping[str, Any]]:
         """Returns a checkpoint, and what is known of the state at it."""
-        asked, state, before = id, {}, None
+        asked, before = id, None
+        state: Mapping[str, Any] = {}
         while True:
+            found: Found | None = None
             if asked is None:
-                state = await self._state(lg.key(ns))
+                state, last, base = await self._now(ns)
                 id, is_own = lg.head_of(state, ns)
                 if not is_own:
                     state = {}
                 # One that was dropped meanwhile has given way to another.
                 if id is None or id == before:
                     return None, {}
+                found = lg.found_in(last, base, ns, id)
             assert id is not None
-            found = lg.folded([event async for event in self._session.events(invocation_id=lg.group(ns, id))])
+            if found is None:
+                found = lg.folded([event async for event in self._session.events(invocation_id=lg.group(ns, id))])
             self._saw(ns, id, self._session.revision)
+            if found and asked is None:
+                self._began(ns, lg.floor(found.event))
             if found or asked is not None:
                 return found, state
             before = id
+
+    async def _now(self, ns: str) -> tuple[Mapping[str, Any], Sequence[Event], int]:
+        """Returns the state, its last events as of the same moment, and how many of the first were trimmed.
+
+        It may be that of the namespace alone, without events, where the others are too many or too large.
+        """
+        count = self._width(ns)
+        if not count:
+            return await self._state(lg.key(ns)), (), 0
+        session = self._session
+        reply = await session._http.send("GET", session._path, params=params(numRecentEvents=count))
+        shown = session._shown(reply)
+        if reply.size > _LARGE:
+            self._memory.set((*self._names, "", "large", ""), shown.revision)
+        return shown.state, shown.events, shown.base_revision
 
     async def put(
         self,
@@ -104,11 +132,12 @@ class AsyncThread:
         """
         values, wanted = checkpoint["channel_values"], checkpoint["channel_versions"]
         lg.check_channels(wanted)
+        since = self._writes_since(ns, id)
         said = {
             "ns": ns,
             "id": id,
             "parent": parent,
-            "since": self._writes_since(ns, id),
+            "since": since,
             "checkpoint": self._codec.pack({name: checkpoint[name] for name in checkpoint if name != "channel_values"}),
             "metadata": self._codec.pack(metadata),
         }
@@ -141,6 +170,7 @@ class AsyncThread:
                 break
         self._memory.pop((*self._names, ns, id))
         self._saw(ns, id, stored.sequence)
+        self._began(ns, since)
         self._vouched(ns, id, wanted, digests)
 
     async def _is_latest(self, ns: str, id: str, event_id: str) -> bool:
@@ -462,7 +492,7 @@ class AsyncThread:
                 actions = {"stateDelta": {lg.key(ns): head}, "preconditions": when}
             events.append(self._event(DROP, ns, id, new_id(), {"ns": ns, "id": id}, actions))
         for some in lg.chunks(events, 500):
-            await self._session.append(some)
+            await self._session.append(some, answer="minimal")
 
     def _event(
         self, author: str, ns: str, id: str, event_id: str, said: dict[str, Any], actions: dict[str, Any] | None = None
@@ -482,7 +512,7 @@ class AsyncThread:
             saved = {name: await self._save(name, data) for name, data in packing.files.items()}
             # By this, a copy of the session has the files, too.
             event = {**event, "actions": {**event.get("actions", {}), "artifactDelta": saved}}
-        return await self._session.append(event, create=True)
+        return await self._session.append(event, create=True, answer="minimal")
 
     async def _save(self, name: str, data: bytes) -> int:
         """Saves a file, if there is none of that name that has these bytes; and returns its version."""
@@ -552,6 +582,20 @@ class AsyncThread:
     def _saw(self, ns: str, id: str, revision: int) -> None:
         self._memory.set(self._names, revision)
         self._memory.set((*self._names, ns), id)
+
+    def _began(self, ns: str, since: int) -> None:
+        """Remembers behind which number all is of the latest checkpoint."""
+        self._memory.set((*self._names, ns, "since", ""), since)
+
+    def _width(self, ns: str) -> int:
+        """Returns how many last events have all of the latest checkpoint; 0 if they are not to be read.
+
+        Others may have written meanwhile: the events themselves say whether they are enough.
+        """
+        seen = self._memory.get(self._names, 0)
+        large = self._memory.get((*self._names, "", "large", ""))
+        count = max(_FEW, seen - self._memory.get((*self._names, ns, "since", ""), seen))
+        return 0 if count > _MOST or (large is not None and large <= seen < large + _AGAIN) else count
 
     def _vouched(self, ns: str, id: str, wanted: Mapping[str, Any], digests: Mapping[str, str]) -> None:
         """Remembers the digests of the latest checkpoint, with the versions that they are of."""

@@ -361,11 +361,9 @@ class AsyncSession(AsyncState):
             excludeRewound=None if rewound else "true",
         )
         held: list[Event] = []
-        count, first = 0, True
-        async for page in self._http.pages(f"{self._path}/events", query, limits):
-            if first:
-                self.revision, first = page.body["revision"], False
-            for each in page.body["events"]:
+        count = 0
+        async for page in self._pages(query, limits):
+            for each in page:
                 count += 1
                 event = Event(each)
                 if backwards and not reverse:
@@ -390,6 +388,14 @@ class AsyncSession(AsyncState):
           **limits: See `Limits`, of each page.
         """
         return conversation([each async for each in self.events(after=after, effective=True, page_size=1000, **limits)])
+
+    async def _pages(self, query: Mapping[str, str], limits: Limits) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yields events page by page, as JSON has them; `revision` is that of the first page."""
+        first = True
+        async for page in self._http.pages(f"{self._path}/events", query, limits):
+            if first:
+                self.revision, first = page.body["revision"], False
+            yield page.body["events"]
 
     def watch(self, *, after: str | int | None = None, include_state: bool = False) -> AsyncGenerator[WatchItem, None]:
         """Follows the session: yields what is there, and then each event as it is committed, by whichever process.

@@ -362,11 +362,9 @@ class Session(State):
             excludeRewound=None if rewound else "true",
         )
         held: list[Event] = []
-        count, first = 0, True
-        for page in self._http.pages(f"{self._path}/events", query, limits):
-            if first:
-                self.revision, first = page.body["revision"], False
-            for each in page.body["events"]:
+        count = 0
+        for page in self._pages(query, limits):
+            for each in page:
                 count += 1
                 event = Event(each)
                 if backwards and not reverse:
@@ -391,6 +389,14 @@ class Session(State):
           **limits: See `Limits`, of each page.
         """
         return conversation([each for each in self.events(after=after, effective=True, page_size=1000, **limits)])
+
+    def _pages(self, query: Mapping[str, str], limits: Limits) -> Iterator[list[dict[str, Any]]]:
+        """Yields events page by page, as JSON has them; `revision` is that of the first page."""
+        first = True
+        for page in self._http.pages(f"{self._path}/events", query, limits):
+            if first:
+                self.revision, first = page.body["revision"], False
+            yield page.body["events"]
 
     def watch(self, *, after: str | int | None = None, include_state: bool = False) -> Generator[WatchItem, None, None]:
         """Follows the session: yields what is there, and then each event as it is committed, by whichever process.
