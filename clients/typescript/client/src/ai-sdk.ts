@@ -17,7 +17,7 @@ import { NotFoundError, StaleError } from "./errors.js";
 import type { NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject, toExtendedJson } from "./json.js";
 import { said, withFiles } from "./kept.js";
-import { OTHERS, type Words, wordsOf } from "./others.js";
+import { type Listener, OTHERS, type Words, wordsOf } from "./others.js";
 import { all, pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
@@ -56,6 +56,8 @@ export interface SessiondChatOptions {
    * changes or takes back words of others.
    */
   others?: boolean | "model" | undefined;
+  /** With `others`: whether the model has a tool of this name. Calls of all else are told as text. By default it has all. */
+  hasTool?: ((name: string) => boolean) | undefined;
 }
 
 /** A message, and the history that ends with it, as short texts: equal ones have the same. */
@@ -107,16 +109,18 @@ export class SessiondChat<Message extends object = any> {
   readonly #path: string;
   readonly #author: string;
   readonly #others: boolean | "model";
+  readonly #listener: Listener;
   #known: Known | undefined;
   #last: Promise<void> = Promise.resolve();
 
   /** Opens no connection yet. Throws `InputError` for a name that is no text, and for an id with white space at an end. */
-  constructor(id: string, { app, user, client, author, others = false }: SessiondChatOptions) {
+  constructor(id: string, { app, user, client, author, others = false, hasTool }: SessiondChatOptions) {
     this.#client = clientOf(client);
     this.#session = this.#client.session(app, user, idOf(id));
     this.#path = `${sessionPath(app, user, id)}/events`;
     this.#author = authorOf(author);
     this.#others = others;
+    this.#listener = { author: this.#author, hasTool };
     this.id = this.#session.id;
   }
 
@@ -140,7 +144,10 @@ export class SessiondChat<Message extends object = any> {
     });
     loaded.reverse();
     const others = this.#others === false ? [] : await this.#told(groups, revision);
+    if (others.length > 0) tie(loaded);
     const shown = [...loaded, ...others].sort((one, other) => one.at - other.at).slice(-limit);
+    // Results without their calls, which are not among the last ones.
+    while (shown[0] && isOfOthers(shown[0].value) && roleOf(shown[0].value) === "tool") shown.shift();
     const links = loaded.slice(loaded.length - shown.filter((one) => "history" in one).length);
     const before = links[0]?.after ?? loaded.at(-1)?.history ?? "";
     this.#known = { before, links, revision };
@@ -160,7 +167,7 @@ export class SessiondChat<Message extends object = any> {
     // A summary is before what follows it there.
     const places = messages.toReversed().map(({ sequence }) => (next = Math.min(next, sequence)));
     return messages.flatMap((message, n) => {
-      const words = wordsOf(message, this.#author);
+      const words = wordsOf(message, this.#listener);
       const told = this.#others === "model" ? forModel(words) : [forInterface(words)];
       return told.map((value) => ({ at: places.at(-1 - n) ?? 0, value: value as Message }));
     });
@@ -350,6 +357,30 @@ function forModel({ id, role, text, calls, files }: Words): object[] {
   }));
   const said = { role: role === "user" ? "user" : "assistant", content, providerOptions };
   return results.length === 0 ? [said] : [said, { role: "tool", content: results, providerOptions }];
+}
+
+/** Moves messages of the chat, so that words of others are before a call that waits for its result, or has got it later. */
+function tie(messages: { at: number; value: object }[]): void {
+  for (const [n, message] of messages.toReversed().entries()) {
+    const next = messages[messages.length - n];
+    if (next === undefined && isOpen(message.value)) message.at = Number.MAX_SAFE_INTEGER;
+    if (next !== undefined && roleOf(next.value) === "tool") message.at = next.at;
+  }
+}
+
+/** Whether a message has a call that waits for its result. */
+function isOpen(message: object): boolean {
+  const { parts, content } = message as JsonObject;
+  const given = (Array.isArray(parts) ? parts : Array.isArray(content) ? content : []).filter(isObject);
+  return given.some(({ type, toolCallId: id, state }) =>
+    typeof state === "string"
+      ? typeof id === "string" && !state.startsWith("output-")
+      : type === "tool-call" && !given.some((part) => part["type"] === "tool-result" && part["toolCallId"] === id),
+  );
+}
+
+function roleOf(message: object): unknown {
+  return (message as JsonObject)["role"];
 }
 
 /** Whether a message has words of others. */

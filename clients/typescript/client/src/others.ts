@@ -21,32 +21,45 @@ export interface File {
 export interface Words {
   id: string;
   role: "user" | "model";
-  /** With the name of an agent before it, unless it is that of the adapter. */
+  /** May be empty, if there are calls or files. */
   text: string;
   /** With ids that no other call has, also where frameworks count their own. */
   calls: (Call & { output: unknown })[];
   files: File[];
 }
 
-/** Returns words of others: what a model does not take is told as text. */
-export function wordsOf({ id, author, role, text, calls, files }: Message, self?: string): Words {
-  const taken = calls.filter(({ name }) => NAME.test(name));
-  const told = calls.filter(({ name }) => !NAME.test(name));
+/** To whom they are told. */
+export interface Listener {
+  /** The name of the agent, whose words are its own, whatever framework it spoke in. */
+  author?: string | undefined;
+  /** Whether the agent has a tool of this name. Calls of others are told as text. By default it has all. */
+  hasTool?: ((name: string) => boolean) | undefined;
+}
+
+/**
+ * Returns words of others: what a model does not take is told as text. Before what another agent says is its name, so that a user, whose
+ * words are a user's, cannot pass for it.
+ */
+export function wordsOf(message: Message, { author: self, hasTool = () => true }: Listener): Words {
+  const { id, author, role, files } = message;
+  const taken = message.calls.map(({ name }) => NAME.test(name) && hasTool(name));
   const urls = files.map(fileOf);
-  const lines = [
-    text,
-    ...told.flatMap(({ name, args, result }) => [
-      `[called ${name}: ${JSON.stringify(args)}]`,
-      `[${name} answered: ${resultText(result)}]`,
-    ]),
-    ...files.flatMap(({ name, mimeType, uri }, n) => (urls[n] ? [] : [`[${name ?? uri ?? mimeType ?? "file"}]`])),
-  ].filter((line) => line !== "");
-  const isNamed = role === "user" || author === self;
+  const lines = [message.text];
+  for (const [n, { name, args, result }] of message.calls.entries()) {
+    if (!taken[n]) lines.push(`[called ${name}: ${JSON.stringify(args)}]`, `[${name} answered: ${resultText(result)}]`);
+  }
+  for (const [n, { name, mimeType, uri }] of files.entries()) {
+    const known = [name, mimeType, uri].filter((each) => each !== undefined);
+    if (urls[n] === undefined) lines.push(`[file: ${known.join(" ")}]`);
+  }
+  const text = lines.filter((line) => line !== "").join("\n");
   return {
     id: OTHERS + id,
     role,
-    text: lines.length === 0 || isNamed ? lines.join("\n") : `${author}: ${lines.join("\n")}`,
-    calls: taken.map((call, n) => ({ ...call, id: digest(id, String(n)), output: outputOf(call) })),
+    text: text === "" || role === "user" || author === self ? text : `[${author}] ${text}`,
+    calls: message.calls.flatMap((call, n) =>
+      taken[n] ? [{ ...call, id: digest(id, String(n), call.id), output: outputOf(call) }] : [],
+    ),
     files: urls.filter((file) => file !== undefined),
   };
 }

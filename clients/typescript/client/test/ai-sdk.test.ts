@@ -242,8 +242,8 @@ it("tells words of others in order, and stores none of them", async () => {
   assert.deepEqual(textsOf(loaded), [
     "Tea, please.",
     "A cake for table 7. file",
-    "barista: Sure. dynamic-tool",
-    "barista: [called bill: {}]",
+    "[barista] Sure. dynamic-tool",
+    "[barista] [called bill: {}]",
   ]);
   assert.deepEqual(
     loaded.map(({ role }) => role),
@@ -301,6 +301,56 @@ it("tells words of others in order, and stores none of them", async () => {
   assert.equal(textsOf(await chat().loadMessages()).length, 1 + 3 * 3);
 });
 
+it("tells calls of tools that the model does not have as text, and nothing between a call and its result", async () => {
+  const id = randomUUID();
+  const chat = () =>
+    new SessiondChat<ModelMessage>(id, {
+      app: "cafe",
+      user: "ada",
+      client: db,
+      author: "barista",
+      others: "model",
+      hasTool: (name) => name === "brew",
+    });
+  const call: ModelMessage = {
+    role: "assistant",
+    content: [{ type: "tool-call", toolCallId: "c", toolName: "brew", input: {} }],
+  };
+  const result: ModelMessage = {
+    role: "tool",
+    content: [{ type: "tool-result", toolCallId: "c", toolName: "brew", output: { type: "text", value: "tea" } }],
+  };
+  const kinds = (messages: ModelMessage[]) =>
+    messages.map(
+      ({ role, content }) =>
+        `${role} ${typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : part.type)).join(" ")}`,
+    );
+  await chat().saveMessages([{ role: "user", content: "Tea." }, call]);
+  await saidElsewhere(id);
+  const told = [
+    "user A cake for table 7. file",
+    'assistant Sure.\n[called bake: {"table":7}]\n[bake answered: one cake]',
+    "assistant [called bill: {}]",
+  ];
+  const waits = chat();
+  const open = await waits.loadMessages();
+  assert.deepEqual(kinds(open), ["user Tea.", ...told, "assistant tool-call"]);
+  await waits.saveMessages([...open, result]);
+  assert.deepEqual(kinds(await chat().loadMessages()), [
+    "user Tea.",
+    ...told,
+    "assistant tool-call",
+    "tool tool-result",
+  ]);
+  // Of the last ones, no result without its call.
+  const all = () => new SessiondChat<ModelMessage>(id, { app: "cafe", user: "ada", client: db, others: "model" });
+  assert.deepEqual(kinds(await all().loadMessages(4)), [
+    "assistant [barista] [called bill: {}]",
+    "assistant tool-call",
+    "tool tool-result",
+  ]);
+});
+
 it("tells a summary in the place of others' words, and its own messages as they are", async () => {
   const id = randomUUID();
   await saidElsewhere(id);
@@ -315,7 +365,7 @@ it("tells a summary in the place of others' words, and its own messages as they 
   await session.append({ author: "user", actions: { compaction } });
   const chat = new SessiondChat<UIMessage>(id, { app: "cafe", user: "ada", client: db, others: true });
   const texts = textsOf(await chat.loadMessages());
-  assert.deepEqual(texts.toSorted(), ["Tea, please.", "Tea.", "model: A cake is in the oven."]);
+  assert.deepEqual(texts.toSorted(), ["Tea, please.", "Tea.", "[model] A cake is in the oven."]);
 });
 
 const VERSIONS = {
