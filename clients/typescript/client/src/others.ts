@@ -34,16 +34,21 @@ export interface Listener {
   author?: string | undefined;
   /** Whether the agent has a tool of this name. Calls of others are told as text. By default it has all. */
   hasTool?: ((name: string) => boolean) | undefined;
+  /** Which files of users the framework takes: by default all. */
+  takesFile?: ((file: File) => boolean) | undefined;
 }
 
 /**
  * Returns words of others: what a model does not take is told as text. Before what another agent says is its name, so that a user, whose
  * words are a user's, cannot pass for it.
  */
-export function wordsOf(message: Message, { author: self, hasTool = () => true }: Listener): Words {
+export function wordsOf(message: Message, listener: Listener): Words {
+  const { author: self, hasTool = () => true, takesFile = () => true } = listener;
   const { id, author, role, files } = message;
   const taken = message.calls.map(({ name }) => NAME.test(name) && hasTool(name));
-  const urls = files.map(fileOf);
+  // Models take files of users alone.
+  const given = files.map((each) => (role === "user" ? fileOf(each) : undefined));
+  const urls = given.map((file) => (file && takesFile(file) ? file : undefined));
   const lines = [message.text];
   for (const [n, { name, args, result }] of message.calls.entries()) {
     if (!taken[n]) lines.push(`[called ${name}: ${JSON.stringify(args)}]`, `[${name} answered: ${resultText(result)}]`);
