@@ -33,6 +33,8 @@ import { type Digests, Memory, Thread, type Whole } from "./langgraph-thread.js"
 import { type File, type Listener, type Words, wordsOf } from "./others.js";
 import { clientOf, idOf, type Where } from "./verbatim.js";
 
+export { SessiondStore, type SessiondStoreOptions } from "./langgraph-store.js";
+
 /** How checkpoints are kept. */
 export interface SessiondSaverOptions {
   /** The app in sessiond. */
