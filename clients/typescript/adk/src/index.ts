@@ -291,7 +291,7 @@ export class SessiondMemoryService implements BaseMemoryService {
    * Returns what the user and agents have said that has a word of the query, the best first: the text of each event, without thoughts.
    * What says just the query is left out, and a query without a word finds nothing.
    *
-   * @throws AlreadyExistsError if the app has no index (`search_off`): the error says how an operator switches it on.
+   * @throws SessiondError of the code `search_off` if the app has no index: the error says how an operator switches it on.
    */
   async searchMemory({ appName, userId, query }: SearchMemoryRequest): Promise<SearchMemoryResponse> {
     return { memories: await this.sessiond.search(appName, userId, query) };

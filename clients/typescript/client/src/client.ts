@@ -138,7 +138,7 @@ export class Sessiond {
    * first. Words are whole; case and accents do not count. Nothing is found that was rewound, redacted, trimmed or deleted; an event is
    * found as soon as it is stored.
    *
-   * @throws ConflictError if the policy of the app has no `search: { index: true }` (`search_off`): the error says how an operator sets it.
+   * @throws SessiondError of the code `search_off` if the policy of the app has no `search: { index: true }`: it says how an operator sets it.
    * @throws InputError if there is no word in the text.
    */
   async search(app: string, user: string, text: string, options: SearchOptions = {}): Promise<Hits> {

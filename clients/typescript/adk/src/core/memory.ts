@@ -61,7 +61,7 @@ export class Memories {
    * Returns what the user and agents have said that has a word of the query, the best first. What says just the query is left out: a runner
    * has stored the user's question before it is looked for. A query without a word finds nothing.
    *
-   * @throws AlreadyExistsError if the app has no index (`search_off`).
+   * @throws SessiondError of the code `search_off` if the app has no index.
    */
   async search(appName: string, userId: string, query: string): Promise<Memory[]> {
     const text = query.slice(0, QUERY).replace(/\p{Surrogate}/gu, "\ufffd");

@@ -7,7 +7,7 @@ import * as google from "@google/adk";
 import * as iqai from "@iqai/adk";
 import { Sessiond } from "@sessiond/client";
 import { Server } from "../../../support/server.js";
-import { AlreadyExistsError, type MemoryOptions, SessionNotFoundError } from "../../src/core/index.js";
+import { type MemoryOptions, SessiondError, SessionNotFoundError } from "../../src/core/index.js";
 import * as onGoogle from "../../src/index.js";
 import * as onIqai from "../../src/iqai.js";
 import { type AnyEvent, type AnySession, type Framework, load, type Service } from "../support/frameworks.js";
@@ -103,7 +103,7 @@ for (const name of ["google", "iqai"]) {
       assert.equal((await memory.search(app, "cafe")).length, 1);
       for (const query of ["Brem", "", " ", "?!", "\u00b2", "\ud800"])
         assert.deepEqual(await memory.search(app, query), [], query);
-      assert.equal((await memory.search(app, `bremen ${"tea\u{1f375}".repeat(10_000)}`)).length, 1);
+      assert.equal((await memory.search(app, `bremen ${"x\u{1f375}".repeat(10_000)}`)).length, 1);
       assert.deepEqual(await memory.search(app, "Bremen", "nobody"), []);
     });
 
@@ -171,7 +171,7 @@ for (const name of ["google", "iqai"]) {
 
     it("says how the index is switched on", async () => {
       await assert.rejects(memory.search(randomUUID(), "tea"), (error: unknown) => {
-        assert.ok(error instanceof AlreadyExistsError);
+        assert.ok(error instanceof SessiondError);
         assert.equal(error.code, "search_off");
         return true;
       });
@@ -192,6 +192,11 @@ it("a search is sent until it is answered, and with all that limits it", async (
   });
   await new Promise<void>((done) => stub.listen(0, "127.0.0.1", done));
   const client = new Sessiond(`http://127.0.0.1:${(stub.address() as { port: number }).port}`);
+  closing.push(() => {
+    client.close();
+    stub.closeAllConnections();
+    stub.close();
+  });
   const options = { limit: 3, since: 1.5, until: 2, author: "a b", session: "s", exceptSession: "t/1" };
   assert.deepEqual(await client.search("c/1", "u", "tea & cake", options), { hits: [], complete: false });
   assert.equal(asked[0], asked[1]);
@@ -206,9 +211,6 @@ it("a search is sent until it is answered, and with all that limits it", async (
     session: "s",
     exceptSession: "t/1",
   });
-  client.close();
-  stub.closeAllConnections();
-  stub.close();
 });
 
 it("the tools of @google/adk find it, in another session", async () => {
@@ -230,6 +232,10 @@ it("the tools of @google/adk find it, in another session", async () => {
   }
   const sessionService = new onGoogle.SessiondSessionService(server.url);
   const memoryService = new onGoogle.SessiondMemoryService(server.url);
+  closing.push(
+    () => memoryService.sessiond.close(),
+    () => void sessionService.sessiond.close(),
+  );
   const runner = new google.Runner({
     appName,
     sessionService,
@@ -250,8 +256,6 @@ it("the tools of @google/adk find it, in another session", async () => {
   assert.ok(!heard[0]?.includes("PAST_CONVERSATIONS"));
   assert.match(heard[1] ?? "", /PAST_CONVERSATIONS.*user: My usual is Sencha\./);
   assert.match(heard[2] ?? "", /functionResponse.*My usual is Sencha\./);
-  await sessionService.sessiond.close();
-  memoryService.sessiond.close();
 });
 
 it("the tool of @iqai/adk finds it", async () => {
@@ -260,10 +264,10 @@ it("the tool of @iqai/adk finds it", async () => {
     .session(app, "ada", "s")
     .append({ author: "user", content: { role: "user", parts: [{ text: "My usual is Sencha." }] } }, { create: true });
   const memoryService = new onIqai.SessiondMemoryService(server.url);
+  closing.push(() => memoryService.sessiond.close());
   const context = {
     searchMemory: (query: string) => memoryService.searchMemory({ appName: app, userId: "ada", query }),
   };
   const found = await new iqai.LoadMemoryTool().runAsync({ query: "usual" }, context as never);
   assert.match(JSON.stringify(found), /My usual is Sencha\./);
-  memoryService.sessiond.close();
 });
