@@ -1,5 +1,5 @@
 /**
- * Keeps the sessions and the files of `@iqai/adk` in sessiond.
+ * Keeps the sessions, the files and the memory of `@iqai/adk` in sessiond.
  *
  * ```ts
  * const url = "http://127.0.0.1:8080";
@@ -11,6 +11,7 @@
  * ```
  */
 import {
+  type BaseMemoryService,
   BaseSessionService,
   Event,
   EventActions,
@@ -20,6 +21,7 @@ import {
   type ListSessionsResponse,
   parseArtifactUri,
   type ReadonlyContext,
+  type SearchMemoryResponse,
   type Session,
 } from "@iqai/adk";
 import type { JsonObject } from "@sessiond/client";
@@ -27,6 +29,8 @@ import { nameOf, put } from "@sessiond/client/internal";
 import {
   Artifacts,
   type HttpOptions,
+  Memories,
+  type MemoryOptions,
   type Ops,
   opsOf,
   SessiondInputError,
@@ -253,5 +257,52 @@ export class SessiondArtifactService implements BaseArtifactService {
   /** Returns the numbers of the versions of a file, in ascending order. */
   async listVersions(key: FileKey): Promise<number[]> {
     return (await this.sessiond.versions(key)).map(({ version }) => version);
+  }
+}
+
+/**
+ * A memory service of `@iqai/adk` on sessiond: what agents remember of a user is what was said in the sessions of that user.
+ *
+ * Nothing is copied, so all that is stored is remembered at once, also if nobody calls `addSessionToMemory`; and what is rewound, redacted,
+ * trimmed, expired, deleted or erased is not, from then on. The policy of the app has to say `{"search": {"index": true}}`, which is for
+ * an operator to set. A memory is an event, found by the whole words of its text; case and accents do not count.
+ *
+ * What is refused rejects with a {@link SessiondError}.
+ */
+export class SessiondMemoryService implements BaseMemoryService {
+  /** The service without the framework; `close` closes its connections. */
+  readonly sessiond: Memories;
+
+  /** Opens no connection yet. Takes the URL of sessiond, or all options. Throws `TypeError` if one cannot be used. */
+  constructor(options: MemoryOptions | string = {}) {
+    this.sessiond = new Memories(1, options);
+  }
+
+  /**
+   * Sees that what was said in a session is remembered: if it is in sessiond, it is already. Of a session of another service, the events
+   * are appended to the session `memories` of the user, each once.
+   *
+   * @throws SessionNotFoundError if the session was loaded from sessiond, and is not there any more.
+   */
+  async addSessionToMemory(session: Session): Promise<void> {
+    await this.sessiond.add(session);
+  }
+
+  /**
+   * Returns what the user and agents have said that has a word of the query, the best first: the text of each event, without thoughts.
+   * What says just the query is left out, and a query without a word finds nothing.
+   *
+   * @throws SessiondError of the code `search_off` if the app has no index: the error says how an operator switches it on.
+   */
+  async searchMemory({
+    appName,
+    userId,
+    query,
+  }: {
+    appName: string;
+    userId: string;
+    query: string;
+  }): Promise<SearchMemoryResponse> {
+    return { memories: await this.sessiond.search(appName, userId, query) };
   }
 }

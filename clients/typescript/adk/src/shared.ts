@@ -3,6 +3,7 @@ export {
   AlreadyExistsError,
   type ApplyOptions,
   type HttpOptions,
+  type MemoryOptions,
   type MintedToken,
   type Operation,
   type Ops,

@@ -4,6 +4,7 @@ import { Server } from "../../support/server.js";
 import "./frameworks/artifacts.js";
 import "./frameworks/effective.js";
 import "./frameworks/google.js";
+import "./frameworks/memory.js";
 import "./frameworks/runner.js";
 import "./frameworks/service.js";
 import "./frameworks/wire.js";

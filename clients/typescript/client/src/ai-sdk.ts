@@ -12,11 +12,13 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Sessiond } from "./client.js";
+import { conversation } from "./conversation.js";
 import { NotFoundError, StaleError } from "./errors.js";
 import type { NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject, toExtendedJson } from "./json.js";
 import { said, withFiles } from "./kept.js";
-import { pages } from "./pages.js";
+import { type Listener, OTHERS, type Words, wordsOf } from "./others.js";
+import { all, pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
 import {
@@ -30,6 +32,7 @@ import {
   rewind,
   shown,
   textPart,
+  unlessAbsent,
   unpacked,
   type Where,
 } from "./verbatim.js";
@@ -47,6 +50,14 @@ export interface SessiondChatOptions {
    * another name quotes them as another agent's.
    */
   author?: string | undefined;
+  /**
+   * Whether the messages that are loaded have what others have said in the session, too: agents of other frameworks, and whom they
+   * answered. With true they are messages of the interface (`UIMessage`), with `model` such as models get (`ModelMessage`). No save stores,
+   * changes or takes back words of others.
+   */
+  others?: boolean | "model" | undefined;
+  /** With `others`: whether the model has a tool of this name. Calls of all else are told as text. By default it has all. */
+  hasTool?: ((name: string) => boolean) | undefined;
 }
 
 /** A message, and the history that ends with it, as short texts: equal ones have the same. */
@@ -97,33 +108,69 @@ export class SessiondChat<Message extends object = any> {
   readonly #session: Session;
   readonly #path: string;
   readonly #author: string;
+  readonly #others: boolean | "model";
+  readonly #listener: Listener;
   #known: Known | undefined;
   #last: Promise<void> = Promise.resolve();
 
   /** Opens no connection yet. Throws `InputError` for a name that is no text, and for an id with white space at an end. */
-  constructor(id: string, { app, user, client, author }: SessiondChatOptions) {
+  constructor(id: string, { app, user, client, author, others = false, hasTool }: SessiondChatOptions) {
     this.#client = clientOf(client);
     this.#session = this.#client.session(app, user, idOf(id));
     this.#path = `${sessionPath(app, user, id)}/events`;
     this.#author = authorOf(author);
+    this.#others = others;
+    this.#listener = { author: this.#author, hasTool };
     this.id = this.#session.id;
   }
 
-  /** Returns the messages in order, or the last `limit` of them. Who has loaded the last ones saves these, with what is new. */
+  /**
+   * Returns the messages in order, or the last `limit` of them. Who has loaded the last ones saves these, with what is new. Words of others
+   * (`others`) take a read of the whole effective history.
+   */
   async loadMessages(limit = Number.POSITIVE_INFINITY): Promise<Message[]> {
     if (limit <= 0) return [];
-    const loaded: (Link & { after: string; value: Message })[] = [];
+    const loaded: (Link & { after: string; at: number; value: Message })[] = [];
+    const groups = new Set<string>();
     const revision = await this.#read(Math.min(limit, 1000), async (event) => {
       const kept = await this.#kept(event);
       if (kept === undefined) return false;
       const value = kept.message as Message;
       const message = markOf(value);
-      loaded.push({ value, after: kept.after, message, history: digest(kept.after, message) });
+      const history = digest(kept.after, message);
+      loaded.push({ value, at: event.sequence, after: kept.after, message, history });
+      groups.add(event.invocationId ?? "");
       return loaded.length >= limit;
     });
     loaded.reverse();
-    this.#known = { before: loaded[0]?.after ?? "", links: loaded, revision };
-    return loaded.map(({ value }) => value);
+    const others = this.#others === false ? [] : await this.#told(groups, revision);
+    if (others.length > 0) tie(loaded);
+    const shown = [...loaded, ...others].sort((one, other) => one.at - other.at).slice(-limit);
+    // Results without their calls, which are not among the last ones.
+    while (shown[0] && isOfOthers(shown[0].value) && roleOf(shown[0].value) === "tool") shown.shift();
+    const links = loaded.slice(loaded.length - shown.filter((one) => "history" in one).length);
+    const before = links[0]?.after ?? loaded.at(-1)?.history ?? "";
+    this.#known = { before, links, revision };
+    return shown.map(({ value }) => value);
+  }
+
+  /** Returns the words of others up to a revision, and the numbers behind which they are; `groups` are those of messages of the chat. */
+  async #told(groups: Set<string>, revision: number): Promise<{ at: number; value: Message }[]> {
+    const events = (await unlessAbsent(all(this.#session.events({ effective: true })))) ?? [];
+    for (const { customMetadata, invocationId = "" } of events) {
+      if (isObject(customMetadata) && isObject(customMetadata["aiSdk"])) groups.add(invocationId);
+    }
+    const isOwn = ({ id, invocationId: group = "", customMetadata }: StoredEvent): boolean =>
+      groups.has(group) && String(customMetadata?.["rewindCopyOf"] ?? id).startsWith(`${group}:`);
+    const messages = conversation(events.filter((event) => event.sequence <= revision && !isOwn(event)));
+    let next = Number.POSITIVE_INFINITY;
+    // A summary is before what follows it there.
+    const places = messages.toReversed().map(({ sequence }) => (next = Math.min(next, sequence)));
+    return messages.flatMap((message, n) => {
+      const words = wordsOf(message, this.#listener);
+      const told = this.#others === "model" ? forModel(words) : [forInterface(words)];
+      return told.map((value) => ({ at: places.at(-1 - n) ?? 0, value: value as Message }));
+    });
   }
 
   /**
@@ -137,7 +184,8 @@ export class SessiondChat<Message extends object = any> {
    */
   async saveMessages(messages: readonly Message[], { replace = false }: { replace?: boolean } = {}): Promise<void> {
     // Of one object, one after the other.
-    const mine = this.#last.then(() => this.#save(messages, replace));
+    const own = this.#others === false ? messages : messages.filter((message) => !isOfOthers(message));
+    const mine = this.#last.then(() => this.#save(own, replace));
     this.#last = mine.catch(() => {});
     await mine;
   }
@@ -259,6 +307,86 @@ export class SessiondChat<Message extends object = any> {
 export function withMessage<Message extends { id: string }>(messages: readonly Message[], message: Message): Message[] {
   const at = messages.findIndex(({ id }) => id === message.id);
   return [...(at < 0 ? messages : messages.slice(0, at)), message];
+}
+
+/** Returns words of others as a message of the interface. */
+function forInterface({ id, role, text, calls, files }: Words): object {
+  const parts = [
+    ...(text === "" ? [] : [{ type: "text", text }]),
+    ...files.map(({ mimeType, url, name }) => ({
+      type: "file",
+      mediaType: mimeType,
+      url,
+      ...(name ? { filename: name } : {}),
+    })),
+    ...calls.map(({ id: toolCallId, name: toolName, args: input, output }) => ({
+      type: "dynamic-tool",
+      toolName,
+      toolCallId,
+      state: "output-available",
+      input,
+      output,
+    })),
+  ];
+  return { id, role: role === "user" ? "user" : "assistant", parts };
+}
+
+/** Returns words of others as messages for models: calls, and then their results. */
+function forModel({ id, role, text, calls, files }: Words): object[] {
+  const providerOptions = { sessiond: { id } };
+  const content = [
+    ...(text === "" ? [] : [{ type: "text", text }]),
+    ...files.map(({ mimeType, url, name }) => ({
+      type: "file",
+      mediaType: mimeType,
+      data: url,
+      ...(name ? { filename: name } : {}),
+    })),
+    ...calls.map(({ id: toolCallId, name: toolName, args: input }) => ({
+      type: "tool-call",
+      toolCallId,
+      toolName,
+      input,
+    })),
+  ];
+  const results = calls.map(({ id: toolCallId, name: toolName, output: value }) => ({
+    type: "tool-result",
+    toolCallId,
+    toolName,
+    output: { type: typeof value === "string" ? "text" : "json", value },
+  }));
+  const said = { role: role === "user" ? "user" : "assistant", content, providerOptions };
+  return results.length === 0 ? [said] : [said, { role: "tool", content: results, providerOptions }];
+}
+
+/** Moves messages of the chat, so that words of others are before a call that waits for its result, or has got it later. */
+function tie(messages: { at: number; value: object }[]): void {
+  for (const [n, message] of messages.toReversed().entries()) {
+    const next = messages[messages.length - n];
+    if (next === undefined && isOpen(message.value)) message.at = Number.MAX_SAFE_INTEGER;
+    if (next !== undefined && roleOf(next.value) === "tool") message.at = next.at;
+  }
+}
+
+/** Whether a message has a call that waits for its result. */
+function isOpen(message: object): boolean {
+  const { parts, content } = message as JsonObject;
+  const given = (Array.isArray(parts) ? parts : Array.isArray(content) ? content : []).filter(isObject);
+  return given.some(({ type, toolCallId: id, state }) =>
+    typeof state === "string"
+      ? typeof id === "string" && !state.startsWith("output-")
+      : type === "tool-call" && !given.some((part) => part["type"] === "tool-result" && part["toolCallId"] === id),
+  );
+}
+
+function roleOf(message: object): unknown {
+  return (message as JsonObject)["role"];
+}
+
+/** Whether a message has words of others. */
+function isOfOthers(message: object): boolean {
+  const { id, providerOptions } = message as JsonObject;
+  return String(id).startsWith(OTHERS) || (isObject(providerOptions) && "sessiond" in providerOptions);
 }
 
 /** Whether a user can have said a message. */

@@ -11,7 +11,7 @@ import type { Sessiond } from "./client.js";
 import { ConflictError, InputError, NotFoundError, StaleError } from "./errors.js";
 import type { Content, NewEvent, Part } from "./events.js";
 import { isObject, type JsonObject } from "./json.js";
-import { said, withFiles } from "./kept.js";
+import { batches, said, withFiles } from "./kept.js";
 import type { Session } from "./session.js";
 import { clientOf, digest, idOf, objectOf, packed, readable, shown, textPart, type Where } from "./verbatim.js";
 
@@ -67,8 +67,6 @@ const SUB = "claude/sub/";
 const MAIN = "main";
 // What the names of the files begin with that are entries which are too large for an event.
 const FILES = "claude/";
-const MOST_EVENTS = 500;
-const MOST_BYTES = 4 << 20;
 const MOST_KNOWN = 1000;
 
 /**
@@ -129,7 +127,8 @@ export class SessiondStore {
         refused.push([entry, error]);
       }
     }
-    for (const batch of batches(ready)) refused.push(...(await this.#store(name, session, key, batch)));
+    for (const batch of batches(ready, ([, event]) => event))
+      refused.push(...(await this.#store(name, session, key, batch)));
     const [first] = refused;
     if (first === undefined) return;
     // The SDK drops what it cannot store, and goes on: what it can is here by then.
@@ -309,22 +308,6 @@ async function read(session: Session): Promise<Known> {
     if (error instanceof NotFoundError) return { summary: undefined, revision: 0 };
     throw error;
   }
-}
-
-/** Yields entries and their events in parts that a request takes. */
-function* batches(ready: [SessionStoreEntry, NewEvent][]): Generator<[SessionStoreEntry, NewEvent][]> {
-  let batch: [SessionStoreEntry, NewEvent][] = [];
-  let bytes = 0;
-  for (const [entry, event] of ready) {
-    const size = Buffer.byteLength(JSON.stringify(event));
-    if (batch.length > 0 && (batch.length === MOST_EVENTS || bytes + size > MOST_BYTES)) {
-      yield batch;
-      [batch, bytes] = [[], 0];
-    }
-    batch.push([entry, event]);
-    bytes += size;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** Whether the user says an entry: a prompt. What a tool answers, the SDK has as an entry of the user, and others as one of the agent. */

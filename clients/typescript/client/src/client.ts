@@ -1,7 +1,8 @@
+import type { StoredEvent } from "./events.js";
 import { type CallOptions, Http, type HttpOptions, nameOf, refusal, success } from "./http.js";
 import { isObject } from "./json.js";
 import { items, type Query, texts } from "./pages.js";
-import { appPath, sessionsPath } from "./paths.js";
+import { appPath, sessionsPath, userPath } from "./paths.js";
 import { Session, type SessionInfo, type StoredSession } from "./session.js";
 import { App, User } from "./shared.js";
 
@@ -20,6 +21,42 @@ export interface SessionsOptions extends CallOptions {
   order?: "asc" | "desc" | undefined;
   /** Whether they come with their merged state; events never do. */
   includeState?: boolean | undefined;
+}
+
+/** What is searched. */
+export interface SearchOptions extends CallOptions {
+  /** How many events at most: 10 by default, up to 100. */
+  limit?: number | undefined;
+  /** Only what was stored at this time or later, in Unix seconds. */
+  since?: number | undefined;
+  /** Only what was stored before this time. */
+  until?: number | undefined;
+  author?: string | undefined;
+  /** Only this session. */
+  session?: string | undefined;
+  /** Not this session. */
+  exceptSession?: string | undefined;
+}
+
+/** An event that a search has found. */
+export interface Hit {
+  sessionId: string;
+  /** That of the session. */
+  displayName?: string;
+  /** The larger, the better: it counts the words that the event has, rare ones more. */
+  score: number;
+  event: StoredEvent;
+}
+
+/** What a search has found. */
+export interface Hits {
+  /** The best first. */
+  hits: Hit[];
+  /**
+   * Whether all was looked at: what was said before the index was switched on is taken in by and by, and of very many events only those
+   * with the rarest words are looked at.
+   */
+  complete: boolean;
 }
 
 /** A token for one user of one app. */
@@ -94,6 +131,28 @@ export class Sessiond {
   async *users(app: string, call?: CallOptions): AsyncGenerator<string, void, undefined> {
     const path = `${appPath(app)}/users`;
     for await (const { userId } of items<{ userId: string }>(this.http, path, "users", {}, call)) yield userId;
+  }
+
+  /**
+   * Finds what was said in the sessions of a user: events that have one of the words of `text`, of which the first 32 count, those with most
+   * first. Words are whole; case and accents do not count. Nothing is found that was rewound, redacted, trimmed or deleted; an event is
+   * found as soon as it is stored.
+   *
+   * @throws SessiondError of the code `search_off` if the policy of the app has no `search: { index: true }`: it says how an operator sets it.
+   * @throws InputError if there is no word in the text.
+   */
+  async search(app: string, user: string, text: string, options: SearchOptions = {}): Promise<Hits> {
+    const { limit, since, until, author, session, exceptSession, ...call } = options;
+    const query = texts({
+      text: nameOf("text to search for", text, true),
+      limit,
+      from: since,
+      to: until,
+      author,
+      session,
+      exceptSession,
+    });
+    return success(await this.http.send("GET", `${userPath(app, user)}/search`, { ...call, query })) as unknown as Hits;
   }
 
   /**

@@ -61,8 +61,8 @@ export interface Part {
   thought?: boolean;
   functionCall?: { id?: string; name?: string; args?: JsonObject };
   functionResponse?: { id?: string; name?: string; response?: JsonObject };
-  inlineData?: { mimeType?: string; data?: string };
-  fileData?: { fileUri?: string; mimeType?: string };
+  inlineData?: { mimeType?: string; data?: string; displayName?: string };
+  fileData?: { fileUri?: string; mimeType?: string; displayName?: string };
   [field: string]: unknown;
 }
 

@@ -7,7 +7,8 @@
  * ```
  */
 export type { Artifact, Artifacts, ArtifactVersion, FileAddress, SaveOptions, VersionOptions } from "./artifacts.js";
-export { type MintedToken, Sessiond, type SessionsOptions } from "./client.js";
+export { type Hit, type Hits, type MintedToken, type SearchOptions, Sessiond, type SessionsOptions } from "./client.js";
+export { type Attachment, type Call, conversation, type Message, type Told } from "./conversation.js";
 export * from "./errors.js";
 export * from "./events.js";
 export type { Bytes, CallOptions, HttpOptions } from "./http.js";
@@ -17,6 +18,7 @@ export type { OperatorOptions } from "./operators.js";
 export type {
   AppendOptions,
   ApplyOptions,
+  ConversationOptions,
   CreateOptions,
   EventsOptions,
   GetOptions,

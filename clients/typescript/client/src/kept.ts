@@ -13,6 +13,25 @@ import { digest, parsed, textOfPacked, unpacked } from "./verbatim.js";
 const LARGE = [20, 18, 16, 14, 12].map((bits) => 1 << bits);
 const TOGETHER = 6 << 20;
 
+// Of one request of several: half of what a server takes.
+const [MOST_EVENTS, MOST_BYTES] = [500, 4 << 20];
+
+/** Yields what has events in parts that a request takes, at least one at a time. */
+export function* batches<T>(items: Iterable<T>, eventOf: (item: T) => NewEvent): Generator<T[]> {
+  let batch: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const more = size(JSON.stringify(eventOf(item)));
+    if (batch.length > 0 && (batch.length === MOST_EVENTS || bytes + more > MOST_BYTES)) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(item);
+    bytes += more;
+  }
+  if (batch.length > 0) yield batch;
+}
+
 /**
  * Returns events that are to be appended at once; objects (`packed`) that are too large for that are files of the session, whose names begin
  * with `prefix`.

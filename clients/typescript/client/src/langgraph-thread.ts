@@ -383,6 +383,25 @@ export class Thread {
     return found === undefined ? [] : (await this.#whole(found, new Map(), new Map())).writes;
   }
 
+  /** Returns what others have appended since the end of the run before the last one; by what the last one was told, it may be known. */
+  async othersSince(): Promise<StoredEvent[]> {
+    return (await unlessNoThread(this.#othersSince())) ?? [];
+  }
+
+  async #othersSince(): Promise<StoredEvent[]> {
+    const events: StoredEvent[] = [];
+    let isBefore = false;
+    for await (const event of this.#session.events({ effective: true, order: "desc", pageSize: PAGE })) {
+      const said = saidBy(event);
+      if (event.author === CHECKPOINT && said?.ns === "") {
+        if (isBefore) break;
+        const { source } = await this.#codec.unpack<JsonObject>(said.metadata ?? {});
+        isBefore = source === "input";
+      } else if (![CHECKPOINT, WRITES, DROP].includes(event.author)) events.push(event);
+    }
+    return events.reverse();
+  }
+
   /** Deletes the session, if there is one. */
   async delete(): Promise<void> {
     this.#memory.set(this.#name, undefined);

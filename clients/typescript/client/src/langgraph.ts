@@ -8,6 +8,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   BaseCheckpointSaver,
@@ -25,10 +26,14 @@ import {
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
 import type { Sessiond } from "./client.js";
-import type { JsonObject } from "./json.js";
+import { conversation, resultText } from "./conversation.js";
+import { isObject, type JsonObject } from "./json.js";
 import { Codec, contentOf } from "./langgraph-format.js";
 import { type Digests, Memory, Thread, type Whole } from "./langgraph-thread.js";
+import { type File, type Listener, type Words, wordsOf } from "./others.js";
 import { clientOf, idOf, type Where } from "./verbatim.js";
+
+export { SessiondStore, type SessiondStoreOptions } from "./langgraph-store.js";
 
 /** How checkpoints are kept. */
 export interface SessiondSaverOptions {
@@ -158,6 +163,26 @@ export class SessiondSaver extends BaseCheckpointSaver {
     await this.#thread(thread, config).putWrites(ns, id, taskId, taskPath, indexed);
   }
 
+  /**
+   * Returns what others have said in the thread since its graph ran: messages for the next input, in order, with the name of an agent before
+   * what it says. They go before what is new: `{ messages: [...(await saver.others(config)), new HumanMessage(question)] }`.
+   *
+   * Their ids are made of those of the events, so a message that is given twice is there once (`addMessages`), and one that is among the
+   * values of the latest checkpoint is not returned. No checkpoint is changed. `hasTool` says whether the graph has a tool of this name:
+   * calls of all else are told as text. By default it has all.
+   */
+  async others(config: RunnableConfig, { hasTool }: Pick<Listener, "hasTool"> = {}): Promise<BaseMessage[]> {
+    const { thread_id: id } = config.configurable ?? {};
+    if (id === undefined) throw new TypeError("Words of others are those of a `thread_id` in `configurable`.");
+    const thread = this.#thread(id, config);
+    const messages = conversation(await thread.othersSince());
+    if (messages.length === 0) return [];
+    const values = (await thread.get("", undefined))?.values.values() ?? [];
+    const known = new Set([...values].flat().map((value) => (isObject(value) ? value["id"] : undefined)));
+    const told = messages.flatMap((message) => messagesOf(wordsOf(message, { hasTool, takesFile: isImage })));
+    return told.filter((message) => !known.has(message.id));
+  }
+
   /** Deletes the session of a thread, if there is one, with all that is in it. */
   async deleteThread(threadId: string): Promise<void> {
     await this.#thread(threadId).delete();
@@ -236,6 +261,24 @@ export class SessiondSaver extends BaseCheckpointSaver {
       ...(before === undefined ? {} : { parentConfig: configOf(threadId, ns, before) }),
     };
   }
+}
+
+function isImage({ mimeType }: File): boolean {
+  return mimeType.startsWith("image/");
+}
+
+/** Returns words of others as messages of LangChain: calls, and then their results. */
+function messagesOf({ id, role, text, calls, files }: Words): BaseMessage[] {
+  if (role === "user") {
+    const images = files.map(({ url }) => ({ type: "image_url", image_url: { url } }));
+    return [new HumanMessage({ id, content: images.length === 0 ? text : [{ type: "text", text }, ...images] })];
+  }
+  const called = calls.map(({ id: call, name, args }) => ({ id: call, name, args, type: "tool_call" as const }));
+  const answered = calls.map(
+    ({ id: call, name, result }, n) =>
+      new ToolMessage({ id: `${id}:${n}`, tool_call_id: call, name, content: resultText(result) }),
+  );
+  return [new AIMessage({ id, content: text, tool_calls: called }), ...answered];
 }
 
 function configOf(thread: string, ns: string, id: string): RunnableConfig {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { Artifacts } from "./artifacts.js";
+import { conversation, type Message } from "./conversation.js";
 import { ConflictError, InputError, type SessiondError } from "./errors.js";
 import {
   type Actions,
@@ -15,7 +16,7 @@ import { fromJson, isObject, type JsonObject, toJson } from "./json.js";
 import { type KeyChange, keyHistory, type StateHistoryOptions } from "./key-history.js";
 import { type Grant, newOwner, release, renew, shown, take } from "./lease.js";
 import { checkChange, type OperatorOptions, Operators } from "./operators.js";
-import { items, pages, texts } from "./pages.js";
+import { all, items, pages, texts } from "./pages.js";
 import { sessionPath, sessionsPath, trimmedId } from "./paths.js";
 import { type WatchItem, type WatchOptions, watch } from "./watch.js";
 
@@ -92,6 +93,12 @@ export interface EventsOptions extends GetOptions {
   order?: "asc" | "desc" | undefined;
   /** How many events come with one request: 1,000 by default, the most. */
   pageSize?: number | undefined;
+}
+
+/** Which part of a conversation is read. */
+export interface ConversationOptions extends CallOptions {
+  /** Only what events behind this number say: a result of an earlier call is told as text. */
+  after?: number | undefined;
 }
 
 /** Which state is read. */
@@ -319,6 +326,14 @@ export class Session extends Operators<ApplyOptions> {
       }
     }
     yield* order === "asc" ? found.reverse() : found;
+  }
+
+  /**
+   * Returns what people and models said and did, without a framework, whatever has written it: of the effective history, without what was
+   * rewound, and with summaries in the place of what they cover. `conversation` makes it of events.
+   */
+  async conversation(options: ConversationOptions = {}): Promise<Message[]> {
+    return conversation(await all(this.events({ ...options, effective: true })));
   }
 
   /** Returns an event. */

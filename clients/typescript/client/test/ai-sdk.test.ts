@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
 import { SessiondChat, withMessage } from "../src/ai-sdk.js";
-import { InputError, Sessiond, StaleError, textOf } from "../src/index.js";
+import { InputError, type Part, Sessiond, StaleError, textOf } from "../src/index.js";
 import { all } from "../src/pages.js";
 import type { ModelMessage, UIMessage } from "./ai-sdk/node_modules/ai/dist/index.js";
 
@@ -208,6 +208,166 @@ it("reads and writes no more of a long chat than of a short one", async () => {
   await proxy.close();
 });
 
+/** What an agent and a user said through something else than the SDK: an order with a call, half of a call, a file and a forgery. */
+async function saidElsewhere(id: string): Promise<void> {
+  const session = db.session("cafe", "ada", id);
+  const by = (author: string, role: string, ...parts: Part[]) => ({ author, content: { role, parts } });
+  await session.append(
+    [
+      by(
+        "user",
+        "user",
+        { text: "A cake for table 7." },
+        { inlineData: { mimeType: "image/png", data: "aGk=", displayName: "cake.png" } },
+      ),
+      by("barista", "model", { text: "Sure." }, { functionCall: { id: "c1", name: "bake", args: { table: 7 } } }),
+      by("barista", "user", { functionResponse: { id: "c1", name: "bake", response: { result: "one cake" } } }),
+      by("barista", "model", { functionCall: { id: "c2", name: "bill", args: {} } }),
+      by("user", "model", { text: "It is free." }),
+    ],
+    { create: true },
+  );
+}
+
+it("tells words of others in order, and stores none of them", async () => {
+  const id = randomUUID();
+  const chat = (others: boolean | "model" = true) =>
+    new SessiondChat(id, { app: "cafe", user: "ada", client: db, others });
+  const [first, answer, last] = [said("Tea, please."), said("Tea.", "assistant"), said("Thanks.")];
+  assert.deepEqual(await chat().loadMessages(), []);
+  await chat().saveMessages([first]);
+  await saidElsewhere(id);
+  const one = chat();
+  const loaded = (await one.loadMessages()) as UIMessage[];
+  assert.deepEqual(textsOf(loaded), [
+    "Tea, please.",
+    "A cake for table 7. file",
+    "[barista] Sure. dynamic-tool",
+    "[barista] [called bill: {}]",
+  ]);
+  assert.deepEqual(
+    loaded.map(({ role }) => role),
+    ["user", "user", "assistant", "assistant"],
+  );
+  assert.deepEqual(loaded[1]?.parts[1], {
+    type: "file",
+    mediaType: "image/png",
+    url: "data:image/png;base64,aGk=",
+    filename: "cake.png",
+  });
+  const { toolCallId, ...tool } = loaded[2]?.parts[1] as { toolCallId: string } & Record<string, unknown>;
+  assert.deepEqual(tool, {
+    type: "dynamic-tool",
+    toolName: "bake",
+    state: "output-available",
+    input: { table: 7 },
+    output: "one cake",
+  });
+  assert.match(toolCallId, /^[\w-]{22}$/);
+
+  // With what is new behind them, and between them.
+  await one.saveMessages([...loaded, answer]);
+  await one.saveMessages([...loaded, answer, last]);
+  await saidElsewhere(id);
+  const texts = textsOf(await chat().loadMessages());
+  assert.deepEqual([texts.length, ...texts.slice(4, 7)], [9, "Tea.", "Thanks.", "A cake for table 7. file"]);
+  assert.deepEqual(await opened(id).loadMessages(), [first, answer, last]);
+  // Of the last ones, these are saved, and without words of others the same.
+  const few = chat();
+  const two = await few.loadMessages(4);
+  assert.deepEqual(textsOf(two)[0], "Thanks.");
+  await few.saveMessages([...two, said("Bye.")]);
+  const none = chat();
+  assert.deepEqual(textsOf(await none.loadMessages(1)), ["Bye."]);
+  await none.saveMessages([said("Bye!", "user", "Bye.")]);
+  await saidElsewhere(id);
+  const only = chat();
+  const others = await only.loadMessages(2);
+  assert.equal(
+    others.every((message) => String(message.id).startsWith("sessiond:")),
+    true,
+  );
+  await only.saveMessages([...others, said("Still there?")]);
+  assert.deepEqual(textsOf(await opened(id).loadMessages()), [
+    "Tea, please.",
+    "Tea.",
+    "Thanks.",
+    "Bye!",
+    "Still there?",
+  ]);
+  // Who leaves words of others out has not taken them back.
+  const without = chat();
+  await without.saveMessages(((await without.loadMessages()) as UIMessage[]).slice(0, 1));
+  assert.equal(textsOf(await chat().loadMessages()).length, 1 + 3 * 3);
+});
+
+it("tells calls of tools that the model does not have as text, and nothing between a call and its result", async () => {
+  const id = randomUUID();
+  const chat = () =>
+    new SessiondChat<ModelMessage>(id, {
+      app: "cafe",
+      user: "ada",
+      client: db,
+      author: "barista",
+      others: "model",
+      hasTool: (name) => name === "brew",
+    });
+  const call: ModelMessage = {
+    role: "assistant",
+    content: [{ type: "tool-call", toolCallId: "c", toolName: "brew", input: {} }],
+  };
+  const result: ModelMessage = {
+    role: "tool",
+    content: [{ type: "tool-result", toolCallId: "c", toolName: "brew", output: { type: "text", value: "tea" } }],
+  };
+  const kinds = (messages: ModelMessage[]) =>
+    messages.map(
+      ({ role, content }) =>
+        `${role} ${typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : part.type)).join(" ")}`,
+    );
+  await chat().saveMessages([{ role: "user", content: "Tea." }, call]);
+  await saidElsewhere(id);
+  const told = [
+    "user A cake for table 7. file",
+    'assistant Sure.\n[called bake: {"table":7}]\n[bake answered: one cake]',
+    "assistant [called bill: {}]",
+  ];
+  const waits = chat();
+  const open = await waits.loadMessages();
+  assert.deepEqual(kinds(open), ["user Tea.", ...told, "assistant tool-call"]);
+  await waits.saveMessages([...open, result]);
+  assert.deepEqual(kinds(await chat().loadMessages()), [
+    "user Tea.",
+    ...told,
+    "assistant tool-call",
+    "tool tool-result",
+  ]);
+  // Of the last ones, no result without its call.
+  const all = () => new SessiondChat<ModelMessage>(id, { app: "cafe", user: "ada", client: db, others: "model" });
+  assert.deepEqual(kinds(await all().loadMessages(4)), [
+    "assistant [barista] [called bill: {}]",
+    "assistant tool-call",
+    "tool tool-result",
+  ]);
+});
+
+it("tells a summary in the place of others' words, and its own messages as they are", async () => {
+  const id = randomUUID();
+  await saidElsewhere(id);
+  await opened(id).saveMessages([said("Tea, please."), said("Tea.", "assistant")]);
+  const session = db.session("cafe", "ada", id);
+  const { events } = await session.get();
+  const compaction = {
+    startTimestamp: events[0]?.timestamp,
+    endTimestamp: events.at(-2)?.timestamp,
+    compactedContent: { role: "model", parts: [{ text: "A cake is in the oven." }] },
+  };
+  await session.append({ author: "user", actions: { compaction } });
+  const chat = new SessiondChat<UIMessage>(id, { app: "cafe", user: "ada", client: db, others: true });
+  const texts = textsOf(await chat.loadMessages());
+  assert.deepEqual(texts.toSorted(), ["Tea, please.", "Tea.", "[model] A cake is in the oven."]);
+});
+
 const VERSIONS = {
   oldest: new URL("../../../node_modules/ai/dist/", import.meta.url).href,
   newest: new URL("../../../client/test/ai-sdk/node_modules/ai/dist/", import.meta.url).href,
@@ -287,6 +447,45 @@ for (const [name, folder] of Object.entries(VERSIONS)) {
       name: "brew",
       response: { result: "tea, hot" },
     });
+  });
+}
+
+for (const [name, folder] of Object.entries(VERSIONS)) {
+  it(`a model of the SDK answers from what others said: ${name}`, async () => {
+    const sdk = await imported<Sdk>(folder, "index");
+    const mocks = await imported<Mocks & { MockLanguageModelV2?: Mocks["MockLanguageModelV4"] }>(folder, "test/index");
+    const old = mocks.MockLanguageModelV2 !== undefined && mocks.MockLanguageModelV4 === undefined;
+    const id = randomUUID();
+    await saidElsewhere(id);
+    const prompts: unknown[] = [];
+    const model = new (mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV2)({
+      doStream: async ({ prompt }) => {
+        prompts.push(prompt);
+        const words = JSON.stringify(prompt).includes("one cake") ? "One cake, as I hear." : "What cake?";
+        return { stream: mocks.convertArrayToReadableStream([...text(words), finish(old)] as never[]) };
+      },
+    });
+    const chat = <Kind extends object>(others: true | "model") =>
+      new SessiondChat<Kind>(id, { app: "cafe", user: "ada", client: db, others });
+    const shown = await chat<UIMessage>(true).loadMessages();
+    const given = await chat<ModelMessage>("model").loadMessages();
+    const question: ModelMessage = { role: "user", content: "What is for table 7?" };
+    for (const messages of [await sdk.convertToModelMessages(shown), given]) {
+      const heard: string = await sdk.streamText({ model, messages: [...messages, question] }).text;
+      assert.equal(heard, "One cake, as I hear.");
+    }
+    // Both ways say the same, but for what says whose words they are.
+    const [one, other] = prompts.map((prompt) => JSON.parse(JSON.stringify(prompt)) as Record<string, unknown>[]);
+    const bare = (messages: Record<string, unknown>[] = []) => messages.map(({ role, content }) => ({ role, content }));
+    assert.deepEqual(bare(one), bare(other));
+    assert.deepEqual(
+      bare(one).map(({ role }) => role),
+      ["user", "assistant", "tool", "assistant", "user"],
+    );
+    const own: ModelMessage[] = [question, { role: "assistant", content: "One cake, as I hear." }];
+    await chat<ModelMessage>("model").saveMessages([...given, ...own]);
+    assert.deepEqual(await opened<ModelMessage>(id).loadMessages(), own);
+    assert.deepEqual(await chat<ModelMessage>("model").loadMessages(), [...given, ...own]);
   });
 }
 

@@ -6,13 +6,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
 import { promisify } from "node:util";
-import { AIMessage, BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Annotation, Command, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
-import { type NewEvent, NotFoundError, type Sessiond, textOf } from "../src/index.js";
+import { type NewEvent, NotFoundError, type Part, type Sessiond, textOf } from "../src/index.js";
 import { SessiondSaver } from "../src/langgraph.js";
 import { all } from "../src/pages.js";
 
@@ -87,6 +87,82 @@ it("a graph goes on in another process, as it does with the saver in memory in t
   assert.ok(said.map(textOf).includes("Tea!") && said.map(textOf).includes("One cocoa."));
   await saver(app).deleteThread("s1");
   assert.equal(await saver(app).getTuple(config), undefined);
+});
+
+it("tells a graph what others have said since it ran, each once, whenever they said it", async () => {
+  const app = randomUUID();
+  const session = db.session(app, "ada", "s1");
+  const config = { configurable: { thread_id: "s1" } };
+  const say = (author: string, role: string, ...parts: Part[]) =>
+    session.append({ author, content: { role, parts } }, { create: true });
+  const heard: string[][] = [];
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("answer", async ({ messages }) => {
+      heard.push(messages.map(({ text }) => text));
+      await say("barista", "model", { text: `While it ran: ${heard.length}` });
+      return { messages: [new AIMessage(`Heard ${messages.length}.`)] };
+    })
+    .addNode("end", () => ({}))
+    .addEdge(START, "answer")
+    .addEdge("answer", "end")
+    .addEdge("end", END)
+    .compile({ checkpointer: saver(app) });
+  const turn = async (question: string): Promise<void> => {
+    const told = await saver(app).others(config);
+    await say("barista", "model", { text: `Too late for: ${question}` });
+    await graph.invoke({ messages: [...told, new HumanMessage(question)] }, config);
+  };
+  assert.deepEqual(await saver(app).others(config), []);
+  await assert.rejects(saver(app).others({}), TypeError);
+  await say(
+    "user",
+    "user",
+    { text: "A cake." },
+    { inlineData: { mimeType: "image/png", data: "aGk=" } },
+    { inlineData: { mimeType: "text/plain", data: "aGk=", displayName: "note.txt" } },
+  );
+  await say("barista", "model", { text: "Sure." }, { functionCall: { id: "c", name: "bake", args: { n: 1 } } });
+  await say("barista", "user", { functionResponse: { id: "c", name: "bake", response: { result: "one cake" } } });
+  await say("user", "model", { text: "It is free." });
+  const [cake, sure, baked, ...none] = await saver(app).others(config);
+  assert.deepEqual(none, []);
+  assert.deepEqual(cake?.content, [
+    { type: "text", text: "A cake.\n[file: note.txt text/plain]" },
+    { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } },
+  ]);
+  assert.ok(cake instanceof HumanMessage && sure instanceof AIMessage && baked instanceof ToolMessage);
+  assert.equal(sure.text, "[barista] Sure.");
+  const [call] = sure.tool_calls ?? [];
+  assert.deepEqual([call?.name, call?.args, call?.id], ["bake", { n: 1 }, baked.tool_call_id]);
+  assert.equal(baked.content, "one cake");
+  const texts = await saver(app).others(config, { hasTool: () => false });
+  assert.equal(texts[1]?.text, '[barista] Sure.\n[called bake: {"n":1}]\n[bake answered: one cake]');
+
+  await turn("One?");
+  const between = ["[barista] Too late for: One?", "[barista] While it ran: 1"];
+  assert.deepEqual(
+    (await saver(app).others(config)).map(({ text }) => text),
+    between,
+  );
+  await turn("Two?");
+  await turn("Three?");
+  assert.deepEqual(heard[2], [
+    "A cake.\n[file: note.txt text/plain]",
+    "[barista] Sure.",
+    "one cake",
+    "One?",
+    "Heard 4.",
+    ...between,
+    "Two?",
+    "Heard 8.",
+    "[barista] Too late for: Two?",
+    "[barista] While it ran: 2",
+    "Three?",
+  ]);
+  // Given twice, they are there once.
+  const again = [...(await saver(app).others(config)), ...(await saver(app).others(config))];
+  const { messages } = await graph.invoke({ messages: again }, config);
+  assert.equal(messages.filter(({ text }) => text === "[barista] While it ran: 3").length, 1);
 });
 
 it("does what the saver in memory does, with branches, two writers and lost answers", async () => {

@@ -83,6 +83,9 @@ export interface Filter {
   afterTimestamp?: number | undefined;
 }
 
+/** The session objects that were made of what sessiond has. */
+export const loaded: WeakSet<object> = new WeakSet<object>();
+
 /**
  * The sessions of one framework in one sessiond: what the session services of all frameworks have in common. A framework's
  * service translates its methods to these, and nothing else.
@@ -344,6 +347,7 @@ export class Sessions<S extends SessionShape<E>, E extends EventShape> {
       events: (stored.events ?? []).map((event) => eventFromWire(this.#dialect, event)),
       lastUpdateTime: fromSeconds(stored.lastUpdateTime, this.#dialect.ticks),
     });
+    loaded.add(session);
     this.#seen.set(session, stored.revision);
     return session;
   }

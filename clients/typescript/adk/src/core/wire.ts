@@ -111,7 +111,7 @@ function recoded(text: string, alphabet: "base64" | "base64url"): string | undef
 }
 
 /** Returns a content as it is stored: bytes in the alphabet for URLs, as ADK's own server writes them. */
-function contentToWire(content: unknown): unknown {
+export function contentToWire(content: unknown): unknown {
   if (!isObject(content) || !Array.isArray(content["parts"])) return content;
   const write = (text: string): string => recoded(text, "base64url") ?? text;
   return { ...content, parts: content["parts"].map((part) => (isObject(part) ? withBytes(part, write) : part)) };
