@@ -279,8 +279,8 @@ pub async fn forget(db: &mut impl Sql, key: &SessionKey, incarnation: i64, after
 }
 
 /// How far the session `s` is indexed.
-const INDEXED: &str = "coalesce((select max(w.sequence) from event_words w where w.app_name = $1 and w.user_id = s.user_id \
-     and w.session_id = s.id and w.incarnation = s.incarnation), 0) as indexed";
+const INDEXED: &str = "coalesce((select w.sequence from event_words w where w.app_name = $1 and w.user_id = s.user_id \
+     and w.session_id = s.id and w.incarnation = s.incarnation order by w.sequence desc limit 1), 0) as indexed";
 
 statements! { words,
     search: "select search from policies where app_name = $1",
