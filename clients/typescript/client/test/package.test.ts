@@ -50,7 +50,7 @@ it("has an entry for each framework, and loads none but that of its class", asyn
   assert.deepEqual(await run("node", "--input-type=module", "--eval", script), [
     "c",
     "s",
-    "Cannot find package '@langchain/langgraph-checkpoint'",
+    "Cannot find package '@langchain/core'",
   ]);
 });
 
