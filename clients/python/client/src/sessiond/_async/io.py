@@ -196,7 +196,8 @@ class Wire(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         """Is told that the connection has ended, and why."""
-        self._ended, self._error = True, error
+        # A transport that has ended can no longer be closed.
+        self._ended, self._error, self._transport = True, error, None
         self._wake()
 
     def pause_writing(self) -> None:
