@@ -110,6 +110,37 @@ public final class SessiondSessionService implements BaseSessionService, AutoClo
   }
 
   /**
+   * Returns the memory service of the same sessiond, with the same settings.
+   *
+   * <pre>{@code
+   * Runner.builder().agent(agent).sessionService(sessions).memoryService(sessions.memory());
+   * }</pre>
+   *
+   * @return the service
+   */
+  public SessiondMemoryService memory() {
+    return new SessiondMemoryService(http, reads);
+  }
+
+  /**
+   * Finds what was said in the sessions of a user: events that have one of the words, whole ones,
+   * those with most of them first, rare ones count more. Nothing is found that was rewound,
+   * redacted, trimmed or deleted.
+   *
+   * @param appName the app, whose policy must have {@code "search": {"index": true}}; else it fails
+   *     with the code {@code search_off}, and says how an operator switches it on
+   * @param userId the user
+   * @param text the words, of which the first 32 count; without one it fails with status 422
+   * @param limit how many events at most, 1 to 100
+   * @return the events
+   */
+  public Single<Hits> search(String appName, String userId, String text, int limit) {
+    String path = Paths.user(appName, userId) + "/search";
+    Map<String, String> query = Map.of("text", text, "limit", Integer.toString(limit));
+    return Blocking.io(() -> Hits.of(http.send(Http.Call.of("GET", path).query(query)).success()));
+  }
+
+  /**
    * Creates a session; see {@link #createSession(String, String, Map, String)}.
    *
    * @deprecated as in ADK, which asks for the one that takes a {@link Map}
