@@ -20,7 +20,10 @@ export function listen(pageKeys) {
 			return;
 		}
 		const isTyping = event.target.matches('input:not([type=range], [type=checkbox]), textarea, select');
-		if (isTyping && event.key === 'Escape') event.target.blur();
+		if (isTyping && event.key === 'Escape') {
+			if (event.target.type === 'search') event.preventDefault(); // what is typed stays, as what it shows does
+			event.target.blur();
+		}
 		if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog')) return;
 		if (event.key === 'g') { went = Date.now(); return; }
 		const isGoing = Date.now() - went < 1500;

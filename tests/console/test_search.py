@@ -63,7 +63,8 @@ def test_keys_go_through_hits_and_sessions(api, app, page):
     page.open(f"#/app/{app}/user/ada?search=coat")
     wait_marks(page, "coat", "coat")
     focus = "document.activeElement.textContent"
-    page.press("j")
+    page.press("/", Keys.ESCAPE, "j")
+    assert page.value("document.querySelector('[type=search]').value") == "coat"
     assert "Two coats" in page.value(focus)
     page.press("j")
     assert "One coat" in page.value(focus)
@@ -140,6 +141,9 @@ def test_more_of_many_hits(api, app, page):
     page.find(".found .count", "The best 100")
     assert page.value("document.activeElement.textContent").endswith("coat 109") and len(page.value(HITS)) == 100
     assert page.all(".found button.open") == []
+    page.resize(360, 720)
+    place = "document.querySelector(arguments[0]).getBoundingClientRect()"
+    assert page.value(f"{place}.bottom", ".plain > header") <= page.value(f"{place}.top", ".chooser")
 
 
 def test_an_app_without_the_index_says_how_to_switch_it_on(api, app, page):
