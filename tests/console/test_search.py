@@ -143,7 +143,7 @@ def test_more_of_many_hits(api, app, page):
     assert page.all(".found button.open") == []
     page.resize(360, 720)
     place = "document.querySelector(arguments[0]).getBoundingClientRect()"
-    assert page.value(f"{place}.bottom", ".plain > header") <= page.value(f"{place}.top", ".chooser")
+    assert page.value(f"{place}.bottom", ".plain > header > :last-child") <= page.value(f"{place}.top", ".chooser")
 
 
 def test_an_app_without_the_index_says_how_to_switch_it_on(api, app, page):
