@@ -11,7 +11,7 @@ import { userAddress } from './router.js';
 import { ScopeState } from './scopestate.js';
 import { createSession, SessionList } from './sessions.js';
 
-const EXAMPLE = '{"sessions":{"idleTtl":"30d"},"events":{"keepLast":50},"limits":{"sessionsPerUser":99}}';
+const EXAMPLE = '{"sessions":{"idleTtl":"30d"},"events":{"keepLast":50},"limits":{"sessionsPerUser":99},"search":{"index":true}}';
 
 export async function openApp({ root, names: [app], query, signal }) {
 	const only = who.users.length === 1 && !who.users[0].endsWith('*') ? who.users[0] : '';
@@ -42,7 +42,7 @@ export async function openApp({ root, names: [app], query, signal }) {
 	};
 }
 
-/** What the sweep removes. */
+/** What the sweep removes, what is refused, and whether there is a search. */
 class Policy {
 	constructor(app, signal) {
 		Object.assign(this, { path: path('apps', app, 'policy'), signal });
@@ -52,7 +52,7 @@ class Policy {
 	async load() {
 		const { json, tag } = await get(this.path, this.signal);
 		fill(this.element, h('h3', 'Policy'),
-			json.text === '{}' ? h('p.empty', 'Nothing is removed unless asked.') : tree(json),
+			json.text === '{}' ? h('p.empty', 'Nothing is removed unless asked. Search is off.') : tree(json),
 			h('div.bar', h('button', { click: () => this.#change(json.text, tag) }, 'Change policy…'), curlButton(this.path)));
 	}
 
@@ -74,7 +74,7 @@ class Policy {
 		};
 		ask({
 			title: 'Change policy', action: 'Set', danger: true, request,
-			about: 'What it names is removed for good, from the next sweep on.',
+			about: 'What it names is removed for good, from the next sweep on. Limits and search remove nothing.',
 			fields: [field('Policy, as JSON', policy, ['For example ', h('code', EXAMPLE)]), h('button', { click: dryRun }, 'Dry run'), outcome],
 			said: 'Policy set', done: () => this.load(),
 		});

@@ -122,7 +122,7 @@ function hueOf(author) {
 	return 1 + (agents.indexOf(author) % 3);
 }
 
-const author = ({ speaker }) => h(`bdi.author.hue${hueOf(speaker)}`, speaker || '–');
+export const author = ({ speaker }) => h(`bdi.author.hue${hueOf(speaker)}`, speaker || '–');
 
 /** Its number, who, and what. */
 export function eventLine(event) {

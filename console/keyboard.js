@@ -5,7 +5,7 @@ import { openPalette } from './palette.js';
 import { appAddress, go, parse, userAddress } from './router.js';
 
 const HELP = [
-	['Everywhere', [['?', 'this help'], ['Ctrl K', 'go to an app, a user or a session'], ['/', 'find or filter, or else go to'], ['g a', 'apps'], ['g l', 'sessions of this app'], ['g u', 'this user'], ['g f', 'feed'], ['g k', 'keys'], ['g s', 'server'], ['Esc', 'close']]],
+	['Everywhere', [['?', 'this help'], ['Ctrl K', 'go to an app, a user or a session'], ['/', 'search, find or filter, or else go to'], ['g a', 'apps'], ['g l', 'sessions of this app'], ['g u', 'this user'], ['g f', 'feed'], ['g k', 'keys'], ['g s', 'server'], ['Esc', 'close']]],
 	['In a list', [['j k', 'next, previous row'], ['Enter', 'open the row'], ['n', 'new session, new key'], ['e', 'edit state'], ['y', 'copy as curl']]],
 	['In a session', [['j k', 'next, previous event'], ['[ ]', 'slider one step back, ahead'], ['{ }', 'by invocation'], ['t', 'to the end, live'], ['e', 'edit state'], ['f', 'fork here'], ['c', 'compare'], ['y', 'copy as curl']]],
 ];
@@ -20,7 +20,10 @@ export function listen(pageKeys) {
 			return;
 		}
 		const isTyping = event.target.matches('input:not([type=range], [type=checkbox]), textarea, select');
-		if (isTyping && event.key === 'Escape') event.target.blur();
+		if (isTyping && event.key === 'Escape') {
+			if (event.target.type === 'search') event.preventDefault(); // what is typed stays, as what it shows does
+			event.target.blur();
+		}
 		if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog')) return;
 		if (event.key === 'g') { went = Date.now(); return; }
 		const isGoing = Date.now() - went < 1500;

@@ -18,9 +18,12 @@ const FIELDS = ['id', 'userId', 'displayName', 'labels', 'revision', 'createTime
 export class SessionList {
 	filters = {}; // by their names in the API, and the order, if it is another one
 
-	/** Without `user`, those of all users. `owner` is whose first session the example makes. `remove(id)` is the button of a row. */
-	constructor({ app, user, owner, signal, remove }) {
-		Object.assign(this, { app, user, owner, signal, remove });
+	/**
+	 * Without `user`, those of all users. `owner` is whose first session the example makes. `remove(id)` is the button of a row.
+	 * `beside()` is what the address of the page has besides the filters.
+	 */
+	constructor({ app, user, owner, signal, remove, beside = () => ({}) }) {
+		Object.assign(this, { app, user, owner, signal, remove, beside });
 		this.path = user === undefined ? path('apps', app, 'sessions') : path('apps', app, 'users', user, 'sessions');
 		this.inputs = Object.fromEntries([
 			['title', this.#filter('Title or id has')],
@@ -110,12 +113,24 @@ export class SessionList {
 		if (this.signal.aborted) return;
 		const typed = Object.entries(this.inputs).map(([name, input]) => [name, input.value]);
 		const filters = { ...this.filters, ...Object.fromEntries(typed), ...other };
-		note(this.#here(filters));
+		this.note(filters);
 		this.#apply(filters).catch(complain);
 	}
 
+	/** Writes into the address what the page shows. */
+	note(filters = this.filters) {
+		note(this.#here(filters));
+	}
+
 	#here(filters) {
-		return this.user === undefined ? href(['app', this.app], filters) : userAddress(this.app, this.user, filters);
+		const query = { ...filters, ...this.beside() };
+		return this.user === undefined ? href(['app', this.app], query) : userAddress(this.app, this.user, query);
+	}
+
+	/** To other filters; the rest of the address is that of the moment of the click. */
+	#link(filters, attributes, content) {
+		const click = ({ currentTarget }) => { currentTarget.href = this.#here(filters); };
+		return h('a', { href: this.#here(filters), click, ...attributes }, content);
 	}
 
 	#filter(label) {
@@ -150,14 +165,13 @@ export class SessionList {
 		const [id, user, title] = ['id', 'userId', 'displayName'].map((name) => session.string(name));
 		const fork = session.string('forkedFrom', 'sessionId');
 		const labels = (session.get('labels')?.members ?? []).map(({ key, value }) => [key.string(), value.string()]);
-		const filter = (name, value) => this.#here({ ...this.filters, [`label.${name}`]: value });
 		const address = sessionAddress(this.app, user, id);
 		return h('tr',
 			h('td', h('div.cell', h('a.open', { href: address, title: title ? `${title}\n${id}` : id }, h('bdi', title || id),
 				title && [' ', h('bdi.id', id)]), fork !== undefined && h('span.label', { title: `Fork of ${fork}` }, 'fork'))),
 			this.user === undefined && h('td.user', h('a', { href: userAddress(this.app, user), title: user }, h('bdi', user))),
 			h('td.labels', labels.map(([name, value]) =>
-				h('a.label', { href: filter(name, value), title: `Only sessions with ${name}=${value}` }, h('bdi', `${name}=${value}`)))),
+				this.#link({ ...this.filters, [`label.${name}`]: value }, { class: 'label', title: `Only sessions with ${name}=${value}` }, h('bdi', `${name}=${value}`)))),
 			h('td.number', session.get('revision').text),
 			h('td.span', duration(session)),
 			h('td.when.created', time(session.number('createTime'))),
@@ -167,7 +181,7 @@ export class SessionList {
 
 	#empty() {
 		if (Object.keys(this.filters).some((name) => !(name in ORDER))) {
-			return h('div.empty', h('p', 'No session fits these filters. ', h('a', { href: this.#here({}) }, 'Show all')),
+			return h('div.empty', h('p', 'No session fits these filters. ', this.#link({}, {}, 'Show all')),
 				h('pre.example', this.curl()));
 		}
 		return h('div.empty', h('p', 'There are no sessions here yet.', this.owner && ' The first one:'),

@@ -5,9 +5,11 @@ import { path, sessionPath } from './api.js';
 import { copyButton, h, sides } from './dom.js';
 import { eraseUser } from './erasures.js';
 import { Files } from './files.js';
+import { rowKeys } from './paged.js';
 import { ask, exportButton } from './request.js';
 import { appAddress } from './router.js';
 import { ScopeState } from './scopestate.js';
+import { UserSearch } from './search.js';
 import { createSession, SessionList } from './sessions.js';
 
 export async function openUser({ root, names: [app, user], query, signal }) {
@@ -17,11 +19,14 @@ export async function openUser({ root, names: [app, user], query, signal }) {
 		about: 'Its events and its own state go, for good. App and user state stay.',
 		said: 'Session deleted', done: () => list.table.load(),
 	});
-	const list = new SessionList({ app, user, owner: mayEdit && user, signal, remove: mayEdit && remove });
+	const search = new UserSearch({ app, user, signal, note: () => list.note() });
+	const list = new SessionList({ app, user, owner: mayEdit && user, signal, remove: mayEdit && remove, beside: () => ({ search: search.words }) });
+	const lists = h('div.lists', search.element, list.element);
+	const update = (changed) => Promise.all([search.update(changed), list.update(changed)]);
 	const state = new ScopeState({ path: path('apps', app, 'users', user, 'state'), title: 'User state', mayEdit, signal });
 	const files = new Files({ of: path('apps', app, 'users', user), title: 'User files', mayEdit, signal });
 	const create = mayEdit && (() => createSession({ app, user }));
-	await Promise.all([list.update(query), state.load(), files.show()]);
+	await Promise.all([update(query), state.load(), files.show()]);
 	sides(root, {
 		head: [
 			h('nav.crumbs', { 'aria-label': 'Where this is' },
@@ -31,11 +36,11 @@ export async function openUser({ root, names: [app, user], query, signal }) {
 			mayEdit && mayOperate(app, 'erasure') && h('button', { click: () => eraseUser(app, user) }, 'Erase…'),
 			create && h('button.primary', { title: 'Create a session (n)', click: create }, 'New session'),
 		],
-		main: ['Sessions', list.element],
+		main: ['Sessions', lists],
 		side: ['User state', state.element, files.element],
 	});
 	return {
-		update: (changed) => list.update(changed),
-		keys: () => ({ ...list.keys(), ...(create && { n: create, e: () => state.edit() }) }),
+		update,
+		keys: () => ({ ...list.keys(), ...rowKeys(lists), ...(create && { n: create, e: () => state.edit() }) }),
 	};
 }

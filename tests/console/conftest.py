@@ -44,7 +44,7 @@ def server(request):
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory):
-    """A server that asks for a credential, with the week of the demo and a file. It is only looked at. The first process fills one for all."""
+    """A server that asks for a credential, with the week of the demo and a file; the app warehouse is searched. It is only looked at. The first process fills one for all."""
     folder = tmp_path_factory.mktemp("shop")
     common = tmp_path_factory.getbasetemp()
     filled = (common if "PYTEST_XDIST_WORKER" not in os.environ else common.parent) / "shop"
@@ -52,6 +52,7 @@ def shop(tmp_path_factory):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not filled.exists():
             server = Server(folder, "--require-auth", "--feed-retention=1d")
+            server.api.ask("PUT", path("apps", "warehouse", "policy"), {"search": {"index": True}})
             demo.fill(server)
             server.api.save(path("apps", "shop", "users", "zoe", "sessions", "voucher-1093"), "voucher.txt", b"A voucher\n" * 99, "text/plain", event="none")
             filled.write_bytes(pickle.dumps(server.keyed()))

@@ -11,6 +11,7 @@ AXE = pathlib.Path(os.environ["AXE"]).read_text()
 WIDTHS = {1280: 800, 360: 720}
 REFUND = "#/app/shop/user/zoe/session/refund-1093"
 VOUCHER = "#/app/shop/user/zoe/session/voucher-1093"
+FOUND = "#/app/warehouse/user/night?search=aisle+report"
 
 
 def scenes(page):
@@ -36,6 +37,12 @@ def scenes(page):
     page.find("dialog[open]")
     yield "edit user state"
     page.press(Keys.ESCAPE)
+    page.go("#/app/shop/user/zoe?search=refund")
+    page.find(".found .empty", "switches it on")
+    yield "user, no search"
+    page.go(FOUND)
+    page.find(".hits mark")
+    yield "user, found"
     page.go(f"{REFUND}?at=9")
     page.find(".row[aria-current=true]", "refund")
     page.wait("document.querySelectorAll('.right .changes').length > 0")
@@ -213,7 +220,7 @@ def test_a_breach_would_be_found(browser, shop):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("route", ["#/", "#/app/shop", "#/app/shop/user/zoe", f"{REFUND}?at=9", "#/keys", "#/server"])
+@pytest.mark.parametrize("route", ["#/", "#/app/shop", "#/app/shop/user/zoe", FOUND, f"{REFUND}?at=9", "#/keys", "#/server"])
 def test_the_focus_is_seen(browser, shop, route, width):
     page = browser.page(shop, width=width, height=WIDTHS[width], credential=shop.key)
     page.open(route)
