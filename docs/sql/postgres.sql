@@ -1422,9 +1422,9 @@ update policies set search = 0 where app_name = $1 and search = 2;
 select s.id, s.incarnation, s.revision, s.base_revision, s.create_time, s.forked_from, s.forked_revision,
     s.display_name, cast(case when s.expire_time is null or s.expire_time > ((extract(epoch from
     statement_timestamp()) * 1000000)::bigint + 0 * $3::bigint) then 1 else 0 end as bigint) as live,
-    coalesce((select max(w.sequence) from event_words w where w.app_name = $1 and w.user_id = s.user_id and
-    w.session_id = s.id and w.incarnation = s.incarnation), 0) as indexed from sessions s where s.app_name = $1
-    and s.user_id = $2;
+    coalesce((select w.sequence from event_words w where w.app_name = $1 and w.user_id = s.user_id and
+    w.session_id = s.id and w.incarnation = s.incarnation order by w.sequence desc limit 1), 0) as indexed from
+    sessions s where s.app_name = $1 and s.user_id = $2;
 
 -- removed
 select id, forked_from from removed_forks where app_name = $1 and user_id = $2;
@@ -1448,15 +1448,15 @@ select l.incarnation, l.sequence, l.commit_time, l.body from unnest($3::bigint[]
     $2 and l.incarnation = k.incarnation and l.sequence = k.sequence offset 0) as l;
 
 -- indexed
-select coalesce((select max(w.sequence) from event_words w where w.app_name = $1 and w.user_id = s.user_id and
-    w.session_id = s.id and w.incarnation = s.incarnation), 0) as indexed from sessions s where s.app_name = $1
-    and s.user_id = $2 and s.id = $3;
+select coalesce((select w.sequence from event_words w where w.app_name = $1 and w.user_id = s.user_id and
+    w.session_id = s.id and w.incarnation = s.incarnation order by w.sequence desc limit 1), 0) as indexed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3;
 
 -- walk
-select s.user_id, s.id, s.create_time, s.revision, s.base_revision, coalesce((select max(w.sequence) from
+select s.user_id, s.id, s.create_time, s.revision, s.base_revision, coalesce((select w.sequence from
     event_words w where w.app_name = $1 and w.user_id = s.user_id and w.session_id = s.id and w.incarnation =
-    s.incarnation), 0) as indexed from sessions s where s.app_name = $1 and (s.create_time, s.user_id, s.id) >
-    ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5;
+    s.incarnation order by w.sequence desc limit 1), 0) as indexed from sessions s where s.app_name = $1 and
+    (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5;
 
 -- purge
 delete from event_words where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and

@@ -1376,9 +1376,9 @@ update policies set search = 0 where app_name = $1 and search = 2;
 -- places
 select s.id, s.incarnation, s.revision, s.base_revision, s.create_time, s.forked_from, s.forked_revision,
     s.display_name, cast(case when s.expire_time is null or s.expire_time > $3 then 1 else 0 end as bigint) as
-    live, coalesce((select max(w.sequence) from event_words w where w.app_name = $1 and w.user_id = s.user_id
-    and w.session_id = s.id and w.incarnation = s.incarnation), 0) as indexed from sessions s where s.app_name
-    = $1 and s.user_id = $2;
+    live, coalesce((select w.sequence from event_words w where w.app_name = $1 and w.user_id = s.user_id and
+    w.session_id = s.id and w.incarnation = s.incarnation order by w.sequence desc limit 1), 0) as indexed from
+    sessions s where s.app_name = $1 and s.user_id = $2;
 
 -- removed
 select id, forked_from from removed_forks where app_name = $1 and user_id = $2;
@@ -1403,15 +1403,15 @@ select l.incarnation, l.sequence, l.commit_time, l.body from (select value ->> 0
     l.incarnation = k.incarnation and l.sequence = k.sequence;
 
 -- indexed
-select coalesce((select max(w.sequence) from event_words w where w.app_name = $1 and w.user_id = s.user_id and
-    w.session_id = s.id and w.incarnation = s.incarnation), 0) as indexed from sessions s where s.app_name = $1
-    and s.user_id = $2 and s.id = $3;
+select coalesce((select w.sequence from event_words w where w.app_name = $1 and w.user_id = s.user_id and
+    w.session_id = s.id and w.incarnation = s.incarnation order by w.sequence desc limit 1), 0) as indexed from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3;
 
 -- walk
-select s.user_id, s.id, s.create_time, s.revision, s.base_revision, coalesce((select max(w.sequence) from
+select s.user_id, s.id, s.create_time, s.revision, s.base_revision, coalesce((select w.sequence from
     event_words w where w.app_name = $1 and w.user_id = s.user_id and w.session_id = s.id and w.incarnation =
-    s.incarnation), 0) as indexed from sessions s where s.app_name = $1 and (s.create_time, s.user_id, s.id) >
-    ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5;
+    s.incarnation order by w.sequence desc limit 1), 0) as indexed from sessions s where s.app_name = $1 and
+    (s.create_time, s.user_id, s.id) > ($2, $3, $4) order by s.create_time, s.user_id, s.id limit 0 + $5;
 
 -- purge
 delete from event_words where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and

@@ -1,5 +1,6 @@
 //! The process: how it starts, what it says, how it stops.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -1062,6 +1063,30 @@ async fn a_hangup_without_an_access_log_changes_nothing() {
     assert!(std::process::Command::new("sh").args(["-c", &hangup]).status().expect("run sh").success());
     log_says(&server.process, "SIGHUP: no access log is written").await;
     server.get("/readyz").await.expect(200);
+    drop(server);
+    place.finish().await;
+}
+
+/// A transaction of the sweep that is cut off is closed before the end, so that one file is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_while_the_sweep_writes_leaves_one_file() {
+    let place = Place::sqlite();
+    let mut server = Server::start(&place.url(), &[]).await;
+    let event =
+        r#"{"author":"user","content":{"parts":[{"text":"one two three four five six seven eight nine ten"}]}}"#;
+    let events = format!("[{}]", vec![event; 1000].join(","));
+    for session in 0..4 {
+        let path = format!("/v1/apps/app/users/user/sessions/s{session}/events?create=true&answer=minimal");
+        server.post(path).json(events.as_str()).await.expect(201);
+    }
+    server.put("/v1/apps/app/policy").json(r#"{"search":{"index":true}}"#).await.expect(200);
+    let indexed = async { while place.number("select count(*) from event_words").await == 0 {} };
+    timeout(PATIENCE, indexed).await.expect("the index");
+    server.process.sigterm();
+    assert!(server.process.wait().await.success());
+    let url = place.url();
+    let log = format!("{}-wal", url.trim_start_matches("sqlite://"));
+    assert!(!Path::new(&log).exists(), "{}", server.process.log());
     drop(server);
     place.finish().await;
 }

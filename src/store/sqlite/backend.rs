@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+use tokio::time::{Instant, sleep};
 
 use super::file::{OpenFile, Opener, lock, missing, real_path, warn_of_readers};
 use super::ours::{Found, applied, look};
@@ -19,7 +20,7 @@ use crate::store::backend::{Backend, Database, DatabaseClock, Durable, Now, Scru
 use crate::store::error::StoreError;
 use crate::store::limits::StoreLimits;
 use crate::store::migrations::{SQLITE, TABLE, all_applied, pending};
-use crate::store::pool::{Lease, Pool, PoolUse};
+use crate::store::pool::{Connect as _, Lease, Pool, PoolUse};
 use crate::store::shape::Shape;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -29,12 +30,18 @@ type Result<T> = std::result::Result<T, StoreError>;
 const WRITER_CACHE: &str = "-16384";
 const READER_CACHE: &str = "-2048";
 
+/// How often, and after which pause, a database that is closed looks whether all of its connections are.
+const CLOSING: u32 = 50;
+const CLOSING_PAUSE: Duration = Duration::from_millis(20);
+
 /// A file of up to so many bytes is written anew to be scrubbed: it takes memory, and the time of everybody who writes.
 const REWRITTEN_BYTES: u64 = 64 << 20;
 
 pub struct Sqlite {
     writer: Pool<Opener>,
     readers: Pool<Opener>,
+    /// Opens the file as one that writes.
+    opener: Opener,
     limits: StoreLimits,
     clock: Arc<OnceLock<Now>>,
     file: OpenFile,
@@ -94,10 +101,12 @@ impl Sqlite {
         // Makes the file, without which there is nothing to read.
         writer.acquire().await?.release();
         warn_of_readers(&path);
-        let readers = options.create_if_missing(false).pragma("query_only", "on").pragma("cache_size", READER_CACHE);
+        let options = options.create_if_missing(false);
+        let opener = Opener(options.clone());
+        let readers = options.pragma("query_only", "on").pragma("cache_size", READER_CACHE);
         let readers = pool(readers, limits.connections);
         let (clock, settled) = (Arc::default(), Mutex::default());
-        Ok(Self { writer, readers, limits, clock, file: OpenFile::at(path)?, settled, lock })
+        Ok(Self { writer, readers, opener, limits, clock, file: OpenFile::at(path)?, settled, lock })
     }
 
     /// Moves the log into the file and cuts it off. Readers of an older state are waited for a moment, as writers wait meanwhile; false if one
@@ -227,6 +236,17 @@ impl Database for Sqlite {
         // The writer last: the last connection that closes moves the log into the file.
         self.readers.close().await;
         self.writer.close().await;
+        // One that was dropped in a transaction is closed by a thread of its own, perhaps after these: the log is there until then.
+        for _ in 0..CLOSING {
+            if self.file.log().is_none() || self.file.check().is_err() {
+                break;
+            }
+            sleep(CLOSING_PAUSE).await;
+            if let Ok((last, _)) = self.opener.connect(Instant::now() + CLOSING_PAUSE).await {
+                // A failure leaves the log, which is part of the database.
+                let _ = last.close().await;
+            }
+        }
     }
 }
 
