@@ -218,7 +218,9 @@ async fn no_statement_reaches_the_database_for_a_read_outside_of_a_grant() {
                 }
                 // The same within the grant is seen to reach it.
                 let (status, reached) = ask(credential, method, template, ["a", "u", "s"]).await;
-                assert_eq!(status, 200, "{method} {template}");
+                // Search is off, as who makes its index would be in the log at any time.
+                let expected = if template.ends_with("/search") { 409 } else { 200 };
+                assert_eq!(status, expected, "{method} {template}");
                 assert!(!reached.is_empty(), "{method} {template}");
             }
         }
