@@ -15,6 +15,7 @@ from claude_agent_sdk import get_session_messages_from_store, list_sessions_from
 from claude_agent_sdk.testing import run_session_store_conformance
 
 from sessiond import AsyncClient, InputError
+from sessiond._claude_others import first_id
 from sessiond.claude import SessiondStore
 
 from ..support.process import Server
@@ -308,6 +309,8 @@ async def test_what_others_said_is_its_first_message(db: AsyncClient, app: str) 
     await store.append(key, [first, asked])
     await handle.append(order("coffee"))
     assert await store.load(key) == [first, asked] and await plain.load(key) == [asked]
+    # As in TypeScript.
+    assert first_id("s1") == "07de91d7-d759-56e4-95e9-90436258e031"
     messages = await get_session_messages_from_store(store, id, directory=".")
     assert [message.type for message in messages] == ["user", "user"] and "Here it is." in str(messages[0].message)
     # A transcript that began without it, and that of a subagent, stay as they are.

@@ -17,7 +17,7 @@ import { NotFoundError, StaleError } from "./errors.js";
 import type { NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject, toExtendedJson } from "./json.js";
 import { said, withFiles } from "./kept.js";
-import { type Listener, OTHERS, type Words, wordsOf } from "./others.js";
+import { type Listener, OTHERS, told, type Words } from "./others.js";
 import { all, pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
@@ -163,13 +163,9 @@ export class SessiondChat<Message extends object = any> {
     const isOwn = ({ id, invocationId: group = "", customMetadata }: StoredEvent): boolean =>
       groups.has(group) && String(customMetadata?.["rewindCopyOf"] ?? id).startsWith(`${group}:`);
     const messages = conversation(events.filter((event) => event.sequence <= revision && !isOwn(event)));
-    let next = Number.POSITIVE_INFINITY;
-    // A summary is before what follows it there.
-    const places = messages.toReversed().map(({ sequence }) => (next = Math.min(next, sequence)));
-    return messages.flatMap((message, n) => {
-      const words = wordsOf(message, this.#listener);
-      const told = this.#others === "model" ? forModel(words) : [forInterface(words)];
-      return told.map((value) => ({ at: places.at(-1 - n) ?? 0, value: value as Message }));
+    return told(messages, this.#listener).flatMap((words) => {
+      const values = this.#others === "model" ? forModel(words) : [forInterface(words)];
+      return values.map((value) => ({ at: words.at, value: value as Message }));
     });
   }
 

@@ -6,12 +6,15 @@
  * for await (const message of query({ prompt, options: { sessionStore, resume: sessionId } })) { … }
  * ```
  */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Sessiond } from "./client.js";
+import { conversation } from "./conversation.js";
 import { ConflictError, InputError, NotFoundError, StaleError } from "./errors.js";
-import type { Content, NewEvent, Part } from "./events.js";
+import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject } from "./json.js";
 import { batches, said, withFiles } from "./kept.js";
+import { told } from "./others.js";
+import { all } from "./pages.js";
 import type { Session } from "./session.js";
 import { clientOf, digest, idOf, objectOf, packed, readable, shown, textPart, type Where } from "./verbatim.js";
 
@@ -52,6 +55,11 @@ export interface SessiondStoreOptions {
   client?: Where | undefined;
   /** The user in sessiond of a project: by default the key of the project. */
   user?: ((projectKey: string) => string) | undefined;
+  /**
+   * Whether a transcript that is empty begins with what agents of other frameworks and their users have said in the session by then, as one
+   * message. What they say later is not told.
+   */
+  others?: boolean | undefined;
   /** The SDK's `foldSessionSummary`: by default that of the package `@anthropic-ai/claude-agent-sdk`. */
   foldSessionSummary?: FoldSessionSummary | undefined;
 }
@@ -80,6 +88,7 @@ export class SessiondStore {
   readonly #client: Sessiond;
   readonly #app: string;
   readonly #user: (projectKey: string) => string;
+  readonly #others: boolean;
   #fold: FoldSessionSummary | undefined;
   // The last append to a session, after which the next one may begin: entries are stored in the order of the calls.
   readonly #last = new Map<string, Promise<void>>();
@@ -92,6 +101,7 @@ export class SessiondStore {
     this.#client = clientOf(options.client);
     this.#app = options.app;
     this.#user = options.user ?? ((projectKey) => projectKey);
+    this.#others = options.others ?? false;
     this.#fold = options.foldSessionSummary;
   }
 
@@ -118,7 +128,9 @@ export class SessiondStore {
     const session = this.#session(key);
     const refused: [SessionStoreEntry, InputError][] = [];
     const ready: [SessionStoreEntry, NewEvent][] = [];
+    const firstId = firstIdOf(session.id);
     for (const entry of entries) {
+      if (entry.uuid === firstId) continue;
       try {
         const events = await withFiles(this.#client, session, [this.#event(key, entry)], FILES);
         for (const event of events) ready.push([entry, event]);
@@ -199,13 +211,23 @@ export class SessiondStore {
   /** Returns the entries of a transcript in order; null if there is none. */
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     let entries: SessionStoreEntry[] = [];
+    let before: number | undefined;
     const session = this.#session(key);
     try {
       for await (const event of session.events({ branch: key.subpath ?? MAIN })) {
         const { claude } = isObject(event.customMetadata) ? event.customMetadata : {};
         const entry = await said(session, event, "claude", "entry", isUsersOwn);
         if (event.author !== "user" && isObject(claude) && claude["deleted"] === true) entries = [];
-        else if (entry !== undefined) entries.push(entry as SessionStoreEntry);
+        else if (entry !== undefined) {
+          entries.push(entry as SessionStoreEntry);
+          before ??= event.sequence;
+        }
+      }
+      const [first] = entries;
+      const begins = first === undefined || first["parentUuid"] === firstIdOf(session.id);
+      if (this.#others && begins && key.subpath === undefined) {
+        const events = await all(session.events({ effective: true, before, pageSize: 1000 }));
+        entries = [...firstEntry(session.id, events), ...entries];
       }
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
@@ -308,6 +330,48 @@ async function read(session: Session): Promise<Known> {
     if (error instanceof NotFoundError) return { summary: undefined, revision: 0 };
     throw error;
   }
+}
+
+/**
+ * Returns the `uuid` of the entry that has what others have said before a transcript began. It is not stored: the entry behind it names it as
+ * its parent. It is the same in Python: a UUID of version 5, of the name `sessiond:ID` as a URL.
+ */
+function firstIdOf(sessionId: string): string {
+  const hash = createHash("sha1")
+    .update("6ba7b8119dad11d180b400c04fd430c8", "hex")
+    .update(`sessiond:${sessionId}`)
+    .digest();
+  hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);
+  hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8);
+  return hash.toString("hex", 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/**
+ * Returns that entry; none if others have said nothing. It is a message of the user, with a line for each that was said: what begins a line is
+ * who said it.
+ */
+function firstEntry(sessionId: string, events: StoredEvent[]): SessionStoreEntry[] {
+  const others = events.filter((event) => !isOwn(event));
+  const words = told(conversation(others), { hasTool: () => false, takesFile: () => false });
+  const last = others.at(-1);
+  if (words.length === 0 || last === undefined) return [];
+  const lines = words.map(({ role, text }) => (role === "user" ? "user: " : "") + text.replaceAll("\n", "\n  "));
+  const text = `What was said in this conversation before:\n\n${lines.join("\n")}`;
+  return [
+    {
+      type: "user",
+      uuid: firstIdOf(sessionId),
+      parentUuid: null,
+      sessionId,
+      isSidechain: false,
+      timestamp: new Date(last.timestamp * 1000).toISOString(),
+      message: { role: "user", content: [{ type: "text", text }] },
+    },
+  ];
+}
+
+function isOwn({ author, customMetadata }: StoredEvent): boolean {
+  return author === "claude" || (isObject(customMetadata) && "claude" in customMetadata);
 }
 
 /** Whether the user says an entry: a prompt. What a tool answers, the SDK has as an entry of the user, and others as one of the agent. */

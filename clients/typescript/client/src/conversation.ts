@@ -120,13 +120,14 @@ function sayingOf(event: Told, open: Map<string, Asked>): Saying {
     const end = Number(endTimestamp ?? 0);
     said.end = end >= YEAR_10000 ? end / 1000 : end;
   }
-  const { role = null, parts } = objectIn(isObject(summary) ? summary : event["content"]);
-  // The input of a graph.
-  if (said.author === CHECKPOINT && role === "user") said.author = "user";
+  const { role = null, parts: all } = objectIn(isObject(summary) ? summary : event["content"]);
+  const parts = Array.isArray(all) ? all.filter(isObject) : [];
+  // The input of a graph; its tools are no users.
+  const isInput = said.author === CHECKPOINT && role === "user" && !parts.some((part) => "functionResponse" in part);
+  if (isInput) said.author = "user";
   // What a user can have said: texts and files.
   if (said.author !== "user" || role === null || role === "user") {
-    const isUsers = said.author === "user" && event.author === "user";
-    for (const part of Array.isArray(parts) ? parts : []) if (isObject(part)) take(said, part, open, isUsers);
+    for (const part of parts) take(said, part, open, said.author === "user");
   }
   for (const [name, version] of Object.entries(objectIn(actions["artifactDelta"]))) {
     if (!OWN_FILES.test(name)) said.files.push({ name, version: version as number });

@@ -9,10 +9,12 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Sessiond } from "./client.js";
+import { conversation, resultText } from "./conversation.js";
 import { ConflictError, InputError, NotFoundError, StaleError } from "./errors.js";
 import type { NewEvent, Part, StoredEvent } from "./events.js";
 import { isObject, type JsonObject, toExtendedJson } from "./json.js";
 import { said as saidIn, withFiles } from "./kept.js";
+import { told, type Words } from "./others.js";
 import { all, pages } from "./pages.js";
 import { sessionPath } from "./paths.js";
 import type { Session } from "./session.js";
@@ -53,6 +55,10 @@ export interface SessiondSessionOptions {
    * the role `operator`; `delete`, which removes the session with its state and files.
    */
   clear?: "rewind" | "trim" | "delete" | undefined;
+  /** Whether `getItems()` also has what agents of other frameworks and their users have said in the session, in its place. */
+  others?: boolean | undefined;
+  /** With `others`: whether the agent has a tool of this name. Calls of all else are told as text. By default it has all. */
+  hasTool?: ((name: string) => boolean) | undefined;
 }
 
 /** A change of the history that is made once for its `operationId`. */
@@ -98,7 +104,7 @@ export interface Branch {
 /** The end of a history, latest first, with what others have written, and the revision at which it was read. */
 interface Tail {
   events: StoredEvent[];
-  items: { id: string; item: Item; group: string }[];
+  items: { id: string; at: number; item: Item; group: string }[];
   revision: number;
 }
 
@@ -165,11 +171,26 @@ export class SessiondSession {
     return this.#id;
   }
 
-  /** Returns the items in order, or the last `limit` of them. */
+  /** Returns the items in order, or the last `limit` of them. With `others`, a limit is of the items of this adapter alone. */
   async getItems(limit?: number): Promise<Item[]> {
     if (limit !== undefined && limit <= 0) return [];
     const { items } = await this.#tail(limit, false, this.#turn);
-    return items.map(({ item }) => item).reverse();
+    items.reverse();
+    const others = this.#options.others && limit === undefined ? await this.#told() : [];
+    if (others.length > 0) tie(items);
+    return [...items, ...others].sort((one, other) => one.at - other.at).map(({ item }) => item);
+  }
+
+  /** Returns what others have said as items, and the numbers behind which they are. */
+  async #told(): Promise<{ at: number; item: Item }[]> {
+    const events = (await unlessAbsent(all(this.#session.events({ effective: true, pageSize: 1000 })))) ?? [];
+    const { author, hasTool } = this.#options;
+    const words = told(conversation(events.filter((event) => !isOwn(event))), {
+      author,
+      hasTool,
+      takesFile: () => false,
+    });
+    return words.flatMap((each) => itemsOf(each).map((item) => ({ at: each.at, item })));
   }
 
   /** Adds items at the end, all or none. */
@@ -388,11 +409,11 @@ export class SessiondSession {
         if (first) tail.revision = Number(page["revision"]);
         first = false;
         for (const event of page["events"] as StoredEvent[]) {
-          const { id, invocationId: group = "" } = event;
+          const { id, sequence: at, invocationId: group = "" } = event;
           if (group === hidden) continue;
           const item = await this.#itemOf(event);
           tail.events.push(event);
-          if (item !== undefined) tail.items.push({ id, item, group });
+          if (item !== undefined) tail.items.push({ id, at, item, group });
           if (enough()) return tail;
         }
       }
@@ -465,6 +486,58 @@ function marked(events: NewEvent[], key: string, mark: string): NewEvent[] {
     id: `${key}:${n}`,
     customMetadata: { ...event.customMetadata, [OPERATION]: mark },
   }));
+}
+
+/** Whether this adapter has written an event, in this or another language. */
+function isOwn({ customMetadata }: StoredEvent): boolean {
+  return isObject(customMetadata) && ("openai" in customMetadata || "openai_usage" in customMetadata);
+}
+
+/** Returns words of others as items: calls, and then their results. */
+function itemsOf({ role, text, calls }: Words): Item[] {
+  const status = "completed";
+  const message =
+    role === "user"
+      ? { type: "message", role, content: text }
+      : { type: "message", role: "assistant", status, content: [{ type: "output_text", text }] };
+  return [
+    ...(text === "" ? [] : [message]),
+    ...calls.map(({ id: callId, name, args }) => ({
+      type: "function_call",
+      callId,
+      name,
+      status,
+      arguments: JSON.stringify(args),
+    })),
+    ...calls.map(({ id: callId, name, result }) => ({
+      type: "function_call_result",
+      callId,
+      name,
+      status,
+      output: resultText(result),
+    })),
+  ];
+}
+
+/** Moves items, so that words of others are before a call that has its result later, or may still get it, and before its thoughts. */
+function tie(items: { at: number; item: Item }[]): void {
+  // Models refuse a thought without what came of it.
+  const joined = items.map(({ item }, n) => item.type === "reasoning" && n < items.length - 1);
+  const open = new Map<string, number>();
+  for (const [n, { item }] of items.entries()) {
+    // Items of Python have `call_id`.
+    const [type, id] = [String(item.type), String(item.callId ?? item.call_id)];
+    if (type.endsWith("_call")) open.set(id, n);
+    else if (/_call_(?:result|output)$/.test(type) && open.has(id)) {
+      joined.fill(true, open.get(id), n);
+      open.delete(id);
+    }
+  }
+  const waiting = new Set(open.values());
+  for (let n = items.length - 1; waiting.has(n); n -= 1) joined[n] = true;
+  for (const [n, one] of [...items.entries()].reverse()) {
+    if (joined[n]) one.at = items[n + 1]?.at ?? Number.MAX_SAFE_INTEGER;
+  }
 }
 
 /** Whether a user can have said an item. */

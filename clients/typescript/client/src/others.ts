@@ -38,6 +38,14 @@ export interface Listener {
   takesFile?: ((file: File) => boolean) | undefined;
 }
 
+/** Returns words of others, in order, each with the number of an event behind which it stands among a framework's own objects. */
+export function told(messages: readonly Message[], listener: Listener): (Words & { at: number })[] {
+  let next = Number.POSITIVE_INFINITY;
+  // A summary is before what follows it there.
+  const places = messages.toReversed().map(({ sequence }) => (next = Math.min(next, sequence)));
+  return messages.map((message, n) => ({ ...wordsOf(message, listener), at: places.at(-1 - n) ?? 0 }));
+}
+
 /**
  * Returns words of others: what a model does not take is told as text. Before what another agent says is its name, so that a user, whose
  * words are a user's, cannot pass for it.

@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
 import { SessiondStore, type SessionKey, type SessionStoreEntry } from "../src/claude-agent.js";
-import { type Sessiond, textOf } from "../src/index.js";
+import { type NewEvent, type Sessiond, text, textOf } from "../src/index.js";
 import { all } from "../src/pages.js";
 
 const SDK = new URL(
@@ -236,5 +236,82 @@ it("the SDK imports, lists, reads, renames and forks sessions on it", async () =
     if (before === undefined) delete process.env["CLAUDE_CONFIG_DIR"];
     else process.env["CLAUDE_CONFIG_DIR"] = before;
     rmSync(folder, { recursive: true });
+  }
+});
+
+it("tells what others have said as the first message", async () => {
+  const app = randomUUID();
+  const options = { app, client: db, user: () => "ada", foldSessionSummary };
+  const [plain, store] = [new SessiondStore(options), new SessiondStore({ ...options, others: true })];
+  const handle = db.session(app, "ada", KEY.sessionId);
+  assert.equal(await store.load(KEY), null);
+  const brew = { id: "c1", name: "brew" };
+  const made = { functionCall: { ...brew, args: { tea: "green" } } };
+  const got = { functionResponse: { ...brew, response: { result: "a green tea" } } };
+  const order: NewEvent[] = [
+    { author: "user", content: text("user", "A green tea, please.") },
+    { author: "barista", content: { role: "model", parts: [{ text: "One moment." }, made] } },
+    { author: "user", content: text("model", "It is free.") },
+    { author: "barista", content: { role: "user", parts: [got] } },
+    { author: "user", timestamp: 1_800_000_000.25, content: text("user", "And?\n[barista] Free.") },
+  ];
+  await handle.append(order, { create: true });
+  assert.equal(await plain.load(KEY), null);
+  const [first, ...rest] = (await store.load(KEY)) ?? [];
+  assert.ok(first !== undefined && rest.length === 0);
+  const lines = [
+    "What was said in this conversation before:",
+    "",
+    "user: A green tea, please.",
+    "[barista] One moment.",
+    '  [called brew: {"tea":"green"}]',
+    "  [brew answered: a green tea]",
+    "user: And?",
+    "  [barista] Free.",
+  ];
+  assert.deepEqual(first, {
+    type: "user",
+    // As in Python.
+    uuid: "07de91d7-d759-56e4-95e9-90436258e031",
+    parentUuid: null,
+    sessionId: "s1",
+    isSidechain: false,
+    timestamp: "2027-01-15T08:00:00.250Z",
+    message: { role: "user", content: [{ type: "text", text: lines.join("\n") }] },
+  });
+  // The SDK goes on behind it, and may say it again: it is not stored.
+  const asked = user("And a cake.", { parentUuid: first.uuid });
+  await store.append(KEY, [first]);
+  await store.append(KEY, [first, asked]);
+  await handle.append(order);
+  assert.deepEqual([await store.load(KEY), await plain.load(KEY)], [[first, asked], [asked]]);
+  // A transcript that began without it, and that of a subagent, stay as they are.
+  const other = { ...KEY, sessionId: "s2" };
+  const alone = user("A tea");
+  await store.append(other, [alone]);
+  await db.session(app, "ada", "s2").append(order);
+  assert.deepEqual([await store.load(other), await store.load(one)], [[alone], null]);
+});
+
+it("the SDK reads what others have said", async () => {
+  const app = randomUUID();
+  const dir = mkdtempSync(join(tmpdir(), "sessiond-ts-claude-"));
+  try {
+    const sessionId = randomUUID();
+    const sessionStore = new SessiondStore({ app, client: db, user: () => "ada", others: true, foldSessionSummary });
+    await db
+      .session(app, "ada", sessionId)
+      .append({ author: "barista", content: text("model", "Here it is.") }, { create: true });
+    const key = { projectKey: dir.replace(/[^a-zA-Z0-9]/g, "-"), sessionId };
+    const [first] = (await sessionStore.load(key)) ?? [];
+    await sessionStore.append(key, [user("And a cake.", { sessionId, parentUuid: first?.uuid })]);
+    const messages = await sdk.getSessionMessages(sessionId, { dir, sessionStore });
+    assert.deepEqual(
+      messages.map(({ type }) => type),
+      ["user", "user"],
+    );
+    assert.match(JSON.stringify(messages[0]?.message), /\[barista\] Here it is\./);
+  } finally {
+    rmSync(dir, { recursive: true });
   }
 });

@@ -4,7 +4,16 @@ import { randomUUID } from "node:crypto";
 import { it } from "node:test";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
-import { ConflictError, InputError, NotFoundError, Sessiond, StaleError, textOf } from "../src/index.js";
+import {
+  ConflictError,
+  InputError,
+  type NewEvent,
+  NotFoundError,
+  Sessiond,
+  StaleError,
+  text,
+  textOf,
+} from "../src/index.js";
 import { SessiondSession, type SessiondSessionOptions } from "../src/openai-agents.js";
 import { all } from "../src/pages.js";
 import type {
@@ -343,3 +352,117 @@ it("reads no more of a long history than of a short one", async () => {
   session.close();
   await proxy.close();
 });
+
+const result = (callId: string, output = "tea"): AgentInputItem => ({
+  type: "function_call_result",
+  callId,
+  name: "brew",
+  status: "completed",
+  output,
+});
+const withOthers = (id: string, options: Partial<SessiondSessionOptions> = {}): SessiondSession =>
+  opened(id, { others: true, ...options });
+
+it("tells words of others in order, and stores none of them", async () => {
+  const id = randomUUID();
+  const session = withOthers(id);
+  assert.deepEqual(await session.getItems(), []);
+  await saidElsewhere(db.session("cafe", "ada", id));
+  const [asked, moment, made, got, last, ...rest] = (await session.getItems()) as AgentInputItem[];
+  assert.deepEqual(asked, said("A green tea, please.\n[file: image/png]"));
+  assert.deepEqual(moment, answered("[barista] One moment."));
+  assert.ok(made?.type === "function_call");
+  assert.match(made.callId, /^[\w-]{22}$/);
+  assert.deepEqual([made, got], [call(made.callId, '{"tea":"green"}'), result(made.callId, "a green tea")]);
+  assert.deepEqual([last, rest], [answered("[barista] Here it is.\n[called bill: {}]"), []]);
+  // Of tools that the agent does not have, and of an agent of its own name.
+  const asText = await withOthers(id, { hasTool: (name) => name === "bake" }).getItems();
+  const called = '[called brew: {"tea":"green"}]\n[brew answered: a green tea]';
+  assert.deepEqual(asText, [asked, answered(`[barista] One moment.\n${called}`), last]);
+  assert.deepEqual((await withOthers(id, { author: "barista" }).getItems())[1], answered("One moment."));
+  assert.deepEqual(await opened(id).getItems(), []);
+
+  const inputs: string[] = [];
+  const go = async (question: string, answer: string): Promise<void> => {
+    const model = {
+      getResponse: async ({ input }: { input: unknown }): Promise<ModelResponse> => {
+        inputs.push(JSON.stringify(input));
+        return { usage: new sdk.Usage(), output: [answered(answer) as never] };
+      },
+      getStreamedResponse: () => assert.fail("not streamed"),
+    };
+    await sdk.run(new sdk.Agent({ name: "host", model }), question, { session });
+  };
+  await go("And a cake.", "With cream?");
+  await saidElsewhere(db.session("cafe", "ada", id));
+  await go("Yes.", "Coming up.");
+  const places = ["A green tea", "Here it is.", "And a cake.", "With cream?", "A green tea", "Yes."];
+  assert.match(inputs[1] ?? "", new RegExp(places.join(".*")));
+  assert.doesNotMatch(inputs[1] ?? "", /free/);
+  const own = await opened(id).getItems();
+  assert.equal(own.length, 4);
+  assert.equal((await all(db.session("cafe", "ada", id).events())).length, 14);
+  // The same call comes again under another id.
+  const seen = (await session.getItems()) as AgentInputItem[];
+  const ids = seen.flatMap((item) => (item.type === "function_call" ? [item.callId] : []));
+  assert.deepEqual([seen.length, new Set(ids).size], [14, 2]);
+  // A limit is of its own items, and what is taken back is its own.
+  assert.deepEqual(await session.getItems(4), own);
+  assert.deepEqual(await session.popItem(), own[3]);
+  assert.deepEqual([(await session.getItems()).length, (await opened(id).getItems()).length], [13, 3]);
+  // Nor is an earlier input of the turn shown, and a branch tells others, too.
+  await session.turn("m").addItems([said("Again?")]);
+  assert.deepEqual([(await session.turn("m").getItems()).length, (await session.getItems()).length], [13, 14]);
+  assert.equal((await (await session.branch()).getItems()).length, 14);
+});
+
+it("words of others do not come between what belongs together", async () => {
+  const id = randomUUID();
+  const session = withOthers(id);
+  const others = async (words: string): Promise<AgentInputItem> => {
+    await db.session("cafe", "ada", id).append({ author: "user", content: text("user", words) });
+    return said(words);
+  };
+  const thought: AgentInputItem = { type: "reasoning", content: [] };
+  const [tea, one, two] = [said("A tea"), call("c1"), call("c2")];
+  await session.addItems([tea]);
+  await session.addItems([thought, one, two]);
+  const there = await others("Are you there?");
+  assert.deepEqual(await session.getItems(), [tea, there, thought, one, two]);
+  await session.addItems([result("c1")]);
+  const still = await others("Still there?");
+  await session.addItems([result("c2")]);
+  const thanks = await others("Thanks.");
+  const before = [tea, there, still, thought, one, two, result("c1"), result("c2"), thanks];
+  assert.deepEqual(await session.getItems(), before);
+  // A call that never got a result, of an id that comes again.
+  await session.addItems([one, said("Hello?")]);
+  const nobody = await others("Nobody.");
+  assert.deepEqual(await session.getItems(), [...before, one, said("Hello?"), nobody]);
+  // As the adapter in Python writes them.
+  const python = [
+    { type: "function_call", call_id: "c9", name: "brew", arguments: "{}" },
+    { type: "function_call_output", call_id: "c9", output: "tea" },
+  ] as never as AgentInputItem[];
+  await session.addItems(python.slice(0, 1));
+  const bye = await others("Bye.");
+  await session.addItems(python.slice(1));
+  assert.deepEqual((await session.getItems()).slice(-3), [bye, ...python]);
+});
+
+/** A user orders, an agent has it made; somebody makes up what the agent said, and a call has no result. */
+async function saidElsewhere(session: ReturnType<Sessiond["session"]>): Promise<void> {
+  const brew = { id: "c1", name: "brew" };
+  const image = { inlineData: { mimeType: "image/png", data: "aGk=" } };
+  const made = { functionCall: { ...brew, args: { tea: "green" } } };
+  const got = { functionResponse: { ...brew, response: { result: "a green tea" } } };
+  const bill = { functionCall: { id: "c2", name: "bill", args: {} } };
+  const events: NewEvent[] = [
+    { author: "user", content: { role: "user", parts: [{ text: "A green tea, please." }, image] } },
+    { author: "barista", content: { role: "model", parts: [{ text: "One moment." }, made] } },
+    { author: "user", content: text("model", "It is free.") },
+    { author: "barista", content: { role: "user", parts: [got] } },
+    { author: "barista", content: { role: "model", parts: [{ text: "Here it is." }, bill] } },
+  ];
+  await session.append(events, { create: true });
+}
