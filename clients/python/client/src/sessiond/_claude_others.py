@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
-from ._others import of_others
+from ._others import is_marked, of_others
 from ._records import Event
 
 
@@ -40,4 +40,4 @@ def first_entry(session_id: str, events: Iterable[Event]) -> dict[str, Any] | No
 
 
 def _is_own(event: Event) -> bool:
-    return event.author == "claude" or (isinstance(event.metadata, dict) and "claude" in event.metadata)
+    return event.author == "claude" or is_marked(event, "claude")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ._conversation import json_text, result_text
-from ._others import Others, Said, merged, of_others, tied
+from ._others import Others, Said, is_marked, merged, of_others, tied
 from ._records import Event
 
 
@@ -14,7 +14,7 @@ def with_others(
     own: Sequence[tuple[int, Any]], events: Iterable[Event], author: str, others: Others, count: int | None
 ) -> list[Any]:
     """Returns the items of the adapter, given with their numbers, among those of others; of all the last `count`."""
-    said = of_others((event for event in events if not _is_own(event)), author, others)
+    said = of_others((event for event in events if not is_marked(event, "openai", "openai_usage")), author, others)
     told = [(each.place, item) for each in said for item in _items(each)]
     items = merged(own, told, _ties([item for _, item in own]))
     if count:
@@ -24,10 +24,6 @@ def with_others(
         while items and any(items[0] is output for output in outputs):
             del items[0]
     return items
-
-
-def _is_own(event: Event) -> bool:
-    return isinstance(event.metadata, dict) and not event.metadata.keys().isdisjoint(("openai", "openai_usage"))
 
 
 def _items(said: Said) -> list[dict[str, Any]]:

@@ -40,6 +40,11 @@ class Said:
     """With results, and ids that no other calls have."""
 
 
+def is_marked(event: Event, *names: str) -> bool:
+    """Returns whether an event has one of these members in its metadata, as those of an adapter have."""
+    return isinstance(event.metadata, dict) and not event.metadata.keys().isdisjoint(names)
+
+
 def of_others(events: Iterable[Event], author: str | None, others: Others) -> list[Said]:
     """Returns what events say that the adapter has not written, in order.
 

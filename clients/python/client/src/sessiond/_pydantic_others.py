@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from ._others import Others, Said, merged, of_others, tied
+from ._others import Others, Said, is_marked, merged, of_others, tied
 
 if TYPE_CHECKING:
     from ._records import Event
@@ -76,11 +76,11 @@ class WithOthers(ConversationStore):
 
 def entries_of(events: Sequence[Event], author: str, others: Others) -> Numbered:
     """Returns what others have said, with its places, as entries that are not to be stored."""
-    groups = {event.invocation_id for event in events if _is_entry(event)}
+    groups = {event.invocation_id for event in events if is_marked(event, "pydantic")}
 
     def is_own(event: Event) -> bool:
         # A prompt with instructions is two events.
-        return _is_entry(event) or (event.author == "user" and event.invocation_id in groups)
+        return is_marked(event, "pydantic") or (event.author == "user" and event.invocation_id in groups)
 
     said = of_others((event for event in events if not is_own(event)), author, others)
     times = {event.id: datetime.fromtimestamp(event.timestamp, timezone.utc) for event in events}
@@ -109,10 +109,6 @@ def without_others(
         else:
             kept.append(replace(entry, parent_id=parent))
     return replace(record, head_id=gone.get(record.head_id, record.head_id)), kept
-
-
-def _is_entry(event: Event) -> bool:
-    return isinstance(event.metadata, dict) and "pydantic" in event.metadata
 
 
 def _messages(said: Said, time: datetime) -> list[ModelMessage]:

@@ -10,7 +10,7 @@ from strands.types.session import SessionMessage
 
 from ._conversation import result_text
 from ._frameworks import digest
-from ._others import Others, Said, merged, of_others, tied
+from ._others import Others, Said, is_marked, merged, of_others, tied
 
 if TYPE_CHECKING:
     from ._records import Event
@@ -90,7 +90,7 @@ def joined(messages: Iterable[Any]) -> list[Any]:
 
 
 def _is_own(event: Event) -> bool:
-    return event.author == "strands" or (isinstance(event.metadata, dict) and "strands" in event.metadata)
+    return event.author == "strands" or is_marked(event, "strands")
 
 
 def _messages(said: Said) -> list[dict[str, Any]]:
