@@ -83,40 +83,28 @@ pub struct Policy {
     pub index: Option<bool>,
 }
 
+/// Takes the fields of a group, at its pointer.
+type Take = fn(&mut Policy, Json<'_>, &str) -> Result<(), Rejected>;
+
 impl Policy {
     /// Reads the body of a request, or a stored policy.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let mut policy = Self::default();
-        if let Some(sessions) = fields.take("sessions") {
-            let pointer = fields.pointer("sessions");
-            let read = policy.take_sessions(sessions, &pointer);
-            fields.absorb(read)?;
-        }
-        if let Some(events) = fields.take("events") {
-            let pointer = fields.pointer("events");
-            let read = policy.take_events(events, &pointer);
-            fields.absorb(read)?;
-        }
-        if let Some(shared) = fields.take("sharedHistory") {
-            let pointer = fields.pointer("sharedHistory");
-            let read = policy.take_shared(shared, &pointer);
-            fields.absorb(read)?;
-        }
-        if let Some(artifacts) = fields.take("artifacts") {
-            let pointer = fields.pointer("artifacts");
-            let read = policy.take_artifacts(artifacts, &pointer);
-            fields.absorb(read)?;
-        }
-        if let Some(limits) = fields.take("limits") {
-            let pointer = fields.pointer("limits");
-            let read = policy.take_limits(limits, &pointer);
-            fields.absorb(read)?;
-        }
-        if let Some(search) = fields.take("search") {
-            let pointer = fields.pointer("search");
-            let read = policy.take_search(search, &pointer);
-            fields.absorb(read)?;
+        let groups: [(&str, Take); 6] = [
+            ("sessions", Self::take_sessions),
+            ("events", Self::take_events),
+            ("sharedHistory", Self::take_shared),
+            ("artifacts", Self::take_artifacts),
+            ("limits", Self::take_limits),
+            ("search", Self::take_search),
+        ];
+        for (name, take) in groups {
+            if let Some(group) = fields.take(name) {
+                let pointer = fields.pointer(name);
+                let read = take(&mut policy, group, &pointer);
+                fields.absorb(read)?;
+            }
         }
         fields.finish()?;
         Ok(policy)

@@ -97,6 +97,8 @@ impl Reader {
                 tails.push(Tail { key, incarnation, after: through - events, through });
             }
         }
+        // They are taken from the end.
+        tails.reverse();
         Ok(Search { user: user.clone(), index, asked, corpus, tails, is_complete })
     }
 
@@ -179,7 +181,10 @@ impl Service {
             let is_last = apps.len() < PAGE;
             for (app, indexing) in apps {
                 after = app.to_string();
-                self.index_app(app, indexing, limit).await?;
+                // The others have their turn.
+                if let Err(error) = self.index_app(app, indexing, limit).await {
+                    self.failed(&error);
+                }
             }
             if is_last {
                 return Ok(());

@@ -207,13 +207,7 @@ async fn to_index(
     walk: &IndexWalk,
     indexing: Indexing,
 ) -> Result<(Vec<SessionKey>, Option<Walked>)> {
-    let after = walk.after.as_ref();
-    let query = Query::new(&Statements::of(db).walk)
-        .app(&walk.app)
-        .bind(after.map_or(i64::MIN, |after| after.create_time.0))
-        .bind(after.map_or("", |after| after.key.user.user.as_str()))
-        .bind(after.map_or("", |after| after.key.session.as_str()))
-        .bind(WALKED as i64);
+    let query = Query::new(&Statements::of(db).walk).app(&walk.app).walked(walk.after.as_ref()).bind(WALKED as i64);
     let rows: Vec<WalkRow> = db.fetch(query).await?;
     let key = |row: &WalkRow| session_key(walk.app.as_str(), &row.user_id, &row.id);
     let next = match rows.last() {

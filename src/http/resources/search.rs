@@ -1,8 +1,8 @@
 //! `/v1/apps/{app}/users/{user}/search`: what was said.
 
 use axum::http::StatusCode;
-use tokio::task::spawn_blocking;
 
+use super::look;
 use crate::domain::access::Role;
 use crate::domain::ids::SessionId;
 use crate::domain::json::ObjectText;
@@ -48,9 +48,6 @@ pub const SEARCH: Operation = Operation {
     errors: &[Code::SearchOff],
 };
 
-/// Of which the first, and each further, cost 1.
-const EVENTS: usize = 1000;
-
 pub async fn search(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let user = call.names.user()?;
@@ -69,19 +66,17 @@ pub async fn search(mut call: Call) -> Result<Answer, Problem> {
     let mut looked = search.looked();
     loop {
         // Who cannot pay for more gets what was found.
-        let cost = u32::try_from(looked.div_ceil(EVENTS).max(1)).unwrap_or(u32::MAX);
-        if call.spend(cost).is_err() {
+        if !look::pays(&call, looked) {
             search.cut();
         }
         let turn = call.turn().await?;
         let Some(page) = service.next_to_search(&mut search, deadline).await? else { break };
         looked += page.events.events.len();
-        let taken = spawn_blocking(move || {
-            let _turn = turn;
+        let take = move || {
             search.take(&page);
             search
-        });
-        search = taken.await.map_err(|_| Problem::panicked())?;
+        };
+        search = look::on_thread(turn, take).await?;
     }
     let hits = service.found(&search, &filter, deadline).await?;
     let shown = hits.iter().map(|shown| {
@@ -97,7 +92,7 @@ pub async fn search(mut call: Call) -> Result<Answer, Problem> {
         hit.close()
     });
     let mut answer = ObjectText::default();
-    answer.push("hits", &format!("[{}]", shown.collect::<Vec<_>>().join(",")));
+    answer.push_array("hits", &shown.collect::<Vec<_>>());
     answer.push("complete", if search.is_complete() { "true" } else { "false" });
     Ok(Answer::ok().json(answer.close()))
 }

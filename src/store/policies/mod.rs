@@ -205,13 +205,7 @@ fn trimmed(events: i64) -> Counts {
 
 /// The sessions of which something is due among the next ones, as many as one transaction takes, and where to go on.
 async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>, Option<Walked>)> {
-    let after = walk.after.as_ref();
-    let query = Query::new(&Statements::of(tx).walk)
-        .app(&walk.app)
-        .bind(after.map_or(i64::MIN, |after| after.create_time.0))
-        .bind(after.map_or("", |after| after.key.user.user.as_str()))
-        .bind(after.map_or("", |after| after.key.session.as_str()))
-        .bind(WALKED);
+    let query = Query::new(&Statements::of(tx).walk).app(&walk.app).walked(walk.after.as_ref()).bind(WALKED);
     let rows: Vec<KeptRow> = tx.fetch(of_policy(query, walk)).await?;
     let full = rows.len() == WALKED as usize;
     let (mut sessions, mut cost) = (Vec::new(), 0);

@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, SqlSafeStr as _, SqlStr,
 
 use super::words::Words;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserKey};
+use crate::domain::policy::Walked;
 use crate::store::error::{Cause, StoreError};
 use crate::store::shape::Shape;
 
@@ -196,6 +197,13 @@ impl<'a> Query<'a> {
 
     pub fn session(self, session: &'a SessionKey) -> Self {
         self.user(&session.user).bind(session.session.as_str())
+    }
+
+    /// Binds the position of a walk through the sessions of an app: three parameters, below all others at its beginning.
+    pub fn walked(self, after: Option<&'a Walked>) -> Self {
+        self.bind(after.map_or(i64::MIN, |after| after.create_time.0))
+            .bind(after.map_or("", |after| after.key.user.user.as_str()))
+            .bind(after.map_or("", |after| after.key.session.as_str()))
     }
 
     pub fn text(&self) -> &str {
