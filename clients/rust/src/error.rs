@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 /// Why a request to sessiond failed.
 ///
-/// The methods of `adk_session::SessionService` and `adk_artifact::ArtifactService` give an [`AdkError`] that is made of it: its `code` is
-/// [`Error::adk_code`], its `details` have the status, the request id and, as metadata, sessiond's own `code` and the
+/// The methods of `adk_session::SessionService`, `adk_artifact::ArtifactService` and `adk_memory::MemoryService` give an [`AdkError`] that
+/// is made of it: its `code` is [`Error::adk_code`], its `details` have the status, the request id and, as metadata, sessiond's own `code` and the
 /// `outcome`; this error is its `source`. No token, no state and no content of an event is ever part of it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
@@ -44,6 +44,8 @@ pub enum ErrorKind {
     Busy,
     /// A watch cannot go on from its cursor: the session was made anew, trimmed, or the database was restored.
     PositionGone,
+    /// The app has no index of words: an operator switches it on, as the message says.
+    SearchOff,
     /// The request breaks a rule or a limit of sessiond, or of this client.
     InvalidInput,
     /// The credential is missing, not valid, or its callback failed.
@@ -101,17 +103,21 @@ impl Error {
 
     /// The `code` of the [`AdkError`] of a session service: `session.not_found`, as the trait asks for it,
     /// `session.already_exists`, `session.event_id_conflict`, `session.stale`, `session.busy`, `session.position_gone`,
-    /// `session.invalid_input`, `session.unauthenticated`, `session.forbidden`, `session.rate_limited`,
-    /// `session.unavailable`, `session.internal`. Of an artifact service, they begin with `artifact.`.
+    /// `session.search_off`, `session.invalid_input`, `session.unauthenticated`, `session.forbidden`, `session.rate_limited`,
+    /// `session.unavailable`, `session.internal`. Of an artifact service, they begin with `artifact.`, of a memory service with
+    /// `memory.`.
     pub fn adk_code(&self) -> &'static str {
-        self.words().0
+        self.words().0[0]
     }
 
-    /// The codes for sessions and for artifacts, and the category.
-    fn words(&self) -> (&'static str, &'static str, ErrorCategory) {
+    /// The codes for sessions, artifacts and memories, and the category.
+    fn words(&self) -> ([&'static str; 3], ErrorCategory) {
         macro_rules! words {
             ($word:literal, $category:ident) => {
-                (concat!("session.", $word), concat!("artifact.", $word), ErrorCategory::$category)
+                (
+                    [concat!("session.", $word), concat!("artifact.", $word), concat!("memory.", $word)],
+                    ErrorCategory::$category,
+                )
             };
         }
         match self.kind {
@@ -121,6 +127,7 @@ impl Error {
             ErrorKind::Stale => words!("stale", Cancelled),
             ErrorKind::Busy => words!("busy", Unavailable),
             ErrorKind::PositionGone => words!("position_gone", NotFound),
+            ErrorKind::SearchOff => words!("search_off", Unsupported),
             ErrorKind::InvalidInput => words!("invalid_input", InvalidInput),
             ErrorKind::Unauthenticated => words!("unauthenticated", Unauthorized),
             ErrorKind::Forbidden => words!("forbidden", Forbidden),
@@ -132,8 +139,14 @@ impl Error {
 
     /// The error of an artifact service.
     pub(crate) fn of_artifact(self) -> AdkError {
-        let (_, code, category) = self.words();
+        let ([_, code, _], category) = self.words();
         self.into_adk(ErrorComponent::Artifact, category, code)
+    }
+
+    /// The error of a memory service.
+    pub(crate) fn of_memory(self) -> AdkError {
+        let ([_, _, code], category) = self.words();
+        self.into_adk(ErrorComponent::Memory, category, code)
     }
 
     fn into_adk(self, component: ErrorComponent, category: ErrorCategory, code: &'static str) -> AdkError {
@@ -154,7 +167,7 @@ impl Error {
 
 impl From<Error> for AdkError {
     fn from(error: Error) -> Self {
-        let (code, _, category) = error.words();
+        let ([code, _, _], category) = error.words();
         error.into_adk(ErrorComponent::Session, category, code)
     }
 }
@@ -166,6 +179,7 @@ fn kind(status: u16, code: Option<&str>) -> ErrorKind {
         (409, "event_id_conflict") => ErrorKind::EventIdConflict,
         (409, "fenced") | (412, _) => ErrorKind::Stale,
         (409, "lease_held") => ErrorKind::Busy,
+        (409, "search_off") => ErrorKind::SearchOff,
         (410, "position_gone" | "revision_trimmed") => ErrorKind::PositionGone,
         (400 | 413 | 414 | 415 | 422, _) => ErrorKind::InvalidInput,
         (401, _) => ErrorKind::Unauthenticated,

@@ -1,5 +1,5 @@
-//! A session service and an artifact service for Google's Agent Development Kit for Rust (the crates `adk-*`) that keep
-//! sessions and files in sessiond.
+//! A session service, an artifact service and a memory service for Google's Agent Development Kit for Rust (the crates
+//! `adk-*`) on sessiond.
 //!
 //! ```no_run
 //! # fn f() -> Result<(), sessiond_adk::Error> {
@@ -17,6 +17,7 @@
 //! |---|---|
 //! | [`SessiondSessionService`] | the service, and its [`Builder`] |
 //! | [`SessiondSessionService::artifacts`] | the artifact service, [`SessiondArtifactService`] |
+//! | [`SessiondSessionService::memory`], [`SessiondSessionService::search`] | the memory service, [`SessiondMemoryService`]; what was said |
 //! | [`ops`] | atomic changes of state, for tools |
 //! | [`SessiondSessionService::watch`] | following a session, as a stream of [`WatchItem`] |
 //! | [`Concurrency`], [`SessiondSessionService::turn`] | several writers of one session |
@@ -38,7 +39,9 @@ mod wire;
 
 pub use artifacts::SessiondArtifactService;
 pub use error::{Error, ErrorKind, Outcome};
-pub use service::{Builder, Concurrency, History, SessiondSessionService};
+pub use service::{
+    Builder, Concurrency, History, SearchHit, SearchHits, SearchOptions, SessiondMemoryService, SessiondSessionService,
+};
 pub use token::Token;
 pub use turn::Turn;
 pub use watch::{WatchFrom, WatchItem};

@@ -25,13 +25,19 @@ use crate::{
 
 mod adk;
 mod appends;
+mod memory;
 mod ops;
 mod reads;
 mod rewinds;
+mod search;
 mod session;
 mod settings;
 
-pub use self::settings::{Builder, Concurrency, History};
+pub use self::{
+    memory::SessiondMemoryService,
+    search::{SearchHit, SearchHits, SearchOptions},
+    settings::{Builder, Concurrency, History},
+};
 
 /// Keeps the sessions of ADK agents in sessiond.
 ///
@@ -77,6 +83,11 @@ impl SessiondSessionService {
     /// The artifact service of the same sessiond, with the same settings.
     pub fn artifacts(&self) -> SessiondArtifactService {
         SessiondArtifactService::new(self.0.http.clone())
+    }
+
+    /// The memory service of the same sessiond, with the same settings.
+    pub fn memory(&self) -> SessiondMemoryService {
+        SessiondMemoryService(self.clone())
     }
 
     /// Takes the turn of a session, and waits at most for `wait` for that of another.

@@ -233,6 +233,11 @@ impl Memory {
         lock(&self.0).1.keys().filter(|identity| identity.session_id.as_ref() == id).cloned().collect()
     }
 
+    /// Whether it has seen the session.
+    pub fn knows(&self, identity: &AdkIdentity) -> bool {
+        lock(&self.0).1.contains_key(&key(identity))
+    }
+
     pub fn forget(&self, identity: &AdkIdentity) {
         lock(&self.0).1.remove(&key(identity));
     }

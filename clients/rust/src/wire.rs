@@ -11,11 +11,12 @@
 
 use std::collections::HashMap;
 
-use adk_core::Event;
+use adk_core::{Content, Event};
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use self::{
+    content::encode_content,
     event::{decode, encode, unknown},
     normal::normalise,
 };
@@ -126,7 +127,15 @@ pub(crate) fn event_to_text(event: &Event) -> String {
             }
         }
     }
-    // The number is written by its digits: a float has not enough of them for nanoseconds.
-    let rest = Value::Object(object).to_string();
-    format!(r#"{{"timestamp":{},{}"#, time_to_number(event.timestamp), &rest[1..])
+    timed(&Value::Object(object), event.timestamp)
+}
+
+/// An event that only says something.
+pub(crate) fn said_to_text(id: &str, author: &str, timestamp: DateTime<Utc>, content: &Content) -> String {
+    timed(&json!({"id": id, "author": author, "content": encode_content(content)}), timestamp)
+}
+
+/// An event and its time, whose number is written by its digits: a float has not enough of them for nanoseconds.
+fn timed(event: &Value, timestamp: DateTime<Utc>) -> String {
+    format!(r#"{{"timestamp":{},{}"#, time_to_number(timestamp), &event.to_string()[1..])
 }

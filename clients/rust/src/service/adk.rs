@@ -67,14 +67,14 @@ impl SessionService for SessiondSessionService {
         let parameters = [("includeState", "true"), ("order", "desc"), ("pageSize", &*size)];
         let (mut place, mut listed) = (0, Vec::new());
         if end > offset {
-            let visit = |stored: StoredSession| {
+            let visit = |stored: &str| {
                 if place >= offset {
-                    listed.push(stored);
+                    listed.push(wire::session(stored.as_bytes())?);
                 }
                 place += 1;
-                place < end
+                Ok(place < end)
             };
-            self.each_session(&sessions, &parameters, visit).await?;
+            self.each(&sessions, &parameters, "sessions", visit).await?;
         }
         let shown = |stored: StoredSession| {
             let identity = AdkIdentity::new(
@@ -132,9 +132,9 @@ impl SessionService for SessiondSessionService {
     async fn delete_all_sessions(&self, app_name: &str, user_id: &str) -> adk_core::Result<()> {
         let sessions = format!("{}/sessions", path(&[("apps", app_name), ("users", user_id)])?);
         let mut ids = Vec::new();
-        self.each_session(&sessions, &[("pageSize", "1000")], |stored| {
-            ids.push(stored.id);
-            true
+        self.each(&sessions, &[("pageSize", "1000")], "sessions", |stored| {
+            ids.push(wire::session(stored.as_bytes())?.id);
+            Ok(true)
         })
         .await?;
         for session_id in ids {

@@ -137,12 +137,13 @@ impl SessiondSessionService {
         }
     }
 
-    /// Calls `visit` with each session of a list until it returns false.
-    pub(super) async fn each_session(
+    /// Calls `visit` with each element of a list until it returns false.
+    pub(super) async fn each(
         &self,
         path: &str,
         parameters: &[(&str, &str)],
-        mut visit: impl FnMut(StoredSession) -> bool,
+        list: &str,
+        mut visit: impl FnMut(&str) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         let mut token: Option<String> = None;
         loop {
@@ -155,8 +156,8 @@ impl SessiondSessionService {
             }
             let answer = self.0.http.send(call).await?;
             let page = wire::members(&answer)?;
-            for stored in wire::list(&page, "sessions")? {
-                if !visit(wire::session(stored.get().as_bytes())?) {
+            for stored in wire::list(&page, list)? {
+                if !visit(stored.get())? {
                     return Ok(());
                 }
             }
@@ -183,7 +184,7 @@ impl SessiondSessionService {
 }
 
 /// A time for the server's filters, which compare whole microseconds.
-fn micros(time: DateTime<Utc>) -> String {
+pub(super) fn micros(time: DateTime<Utc>) -> String {
     let micros = DateTime::from_timestamp_micros(time.timestamp_micros()).unwrap_or(time);
     wire::time_to_number(micros)
 }

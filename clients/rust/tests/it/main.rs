@@ -7,6 +7,7 @@ mod concurrency;
 mod contract;
 mod faults;
 mod history;
+mod memory;
 mod programs;
 mod requests;
 mod runner;

@@ -10,13 +10,14 @@ use adk_core::{
     Agent, Content, Event, Llm, LlmRequest, LlmResponse, LlmResponseStream, Part, Result, Tool, ToolContext,
     async_trait, identity::AdkIdentity,
 };
+use adk_memory::MemoryServiceAdapter;
 use adk_runner::Runner;
 use adk_session::SessionService;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use sessiond_adk::{Concurrency, ErrorKind, SessiondSessionService, ops};
 
-use crate::support::{app, append, create, event, get_request, identity, new_session, sessions, shared};
+use crate::support::{app, append, create, event, get_request, identity, indexed, new_session, sessions, shared};
 
 /// Answers with what it is told to, in order, in two chunks if it streams; keeps what it was asked.
 #[derive(Default)]
@@ -156,6 +157,46 @@ async fn an_agent_runs_on_it() {
     let texts: Vec<_> =
         asked.iter().flat_map(|content| &content.parts).filter_map(Part::text).map(str::to_owned).collect();
     assert_eq!(texts, ["Be kind.", "hello", "one", "anew"]);
+}
+
+/// A tool that looks for what was said.
+struct Remember;
+
+#[async_trait]
+impl Tool for Remember {
+    fn name(&self) -> &str {
+        "remember"
+    }
+
+    fn description(&self) -> &str {
+        "Remembers."
+    }
+
+    async fn execute(&self, ctx: Arc<dyn ToolContext>, _args: Value) -> Result<Value> {
+        let memories = ctx.search_memory("favourite tea").await?;
+        Ok(json!({"memories": memories.iter().map(|entry| &entry.content).collect::<Vec<_>>()}))
+    }
+}
+
+#[tokio::test]
+async fn an_agent_remembers() {
+    let (service, app) = (sessions(), indexed().await);
+    create(&service, &app, "ada", Some("monday"), json!({})).await.unwrap();
+    let mut said = event("i", json!({}));
+    said.set_content(Content::new("user").with_text("my favourite tea is sencha"));
+    append(&service, &identity(&app, "ada", "monday"), said).await.unwrap();
+    let tuesday = new_session(&service, &app).await;
+    let model = Scripted::of([call("remember"), Part::text_part("Coming up.")]);
+    let agent = LlmAgentBuilder::new("agent").model(model).tool(Arc::new(Remember)).build().unwrap();
+    let memory = MemoryServiceAdapter::new(Arc::new(service.memory()), &*app, "ada");
+    let runner = Runner::builder().app_name(&*app).agent(Arc::new(agent)).session_service(Arc::new(service));
+    let runner = runner.memory_service(Arc::new(memory)).build().unwrap();
+    // The question is no memory.
+    run(&runner, &tuesday, "favourite tea").await.unwrap();
+    let events = stored(&tuesday).await;
+    let response = &events.iter().flat_map(|event| event.tool_results()).next().unwrap().response;
+    let expected = json!([{"role": "user", "parts": [{"text": "my favourite tea is sencha"}]}]);
+    assert_eq!(response["memories"], expected);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use adk_artifact::{ArtifactService as _, LoadRequest};
 use adk_core::{Content, ErrorCategory, Event, Part};
+use adk_memory::MemoryService as _;
 use adk_session::{GetRequest, Session, SessionService};
 use chrono::{DateTime, Duration, Utc};
 use reqwest::Method;
@@ -71,6 +72,9 @@ async fn names_that_are_none_are_refused_in_the_words_of_all_clients_before_anyt
             if what != "file" && !name.is_empty() {
                 errors.push(create(&service, &app, &user, Some(&session), json!({})).await.err().unwrap());
                 errors.push(service.get(get_request(&identity(&app, &user, &session))).await.err().unwrap());
+            }
+            if what != "file" {
+                errors.push(service.memory().add_session(&app, &user, &session, vec![]).await.err().unwrap());
             }
             // A file without a session is the user's.
             if what != "session" || !name.trim().is_empty() {

@@ -109,6 +109,14 @@ pub fn app() -> String {
     format!("app-{}", uuid::Uuid::new_v4().simple())
 }
 
+/// An app whose words are indexed.
+pub async fn indexed() -> String {
+    let app = app();
+    let policy = json!({"search": {"index": true}});
+    plain(reqwest::Method::PUT, format!("{}/v1/apps/{app}/policy", shared()), policy).await;
+    app
+}
+
 pub fn identity(app: &str, user: &str, session: &str) -> AdkIdentity {
     AdkIdentity::new(app.try_into().unwrap(), user.try_into().unwrap(), session.try_into().unwrap())
 }
