@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 /// Why a request to sessiond failed.
 ///
-/// The methods of `adk_session::SessionService`, `adk_artifact::ArtifactService` and `adk_memory::MemoryService` give an [`AdkError`] that
-/// is made of it: its `code` is [`Error::adk_code`], its `details` have the status, the request id and, as metadata, sessiond's own `code` and the
-/// `outcome`; this error is its `source`. No token, no state and no content of an event is ever part of it.
+/// The methods of `adk_session::SessionService`, `adk_artifact::ArtifactService` and `adk_memory::MemoryService` give an
+/// [`AdkError`] that is made of it: its `code` is [`Error::adk_code`], its `details` have the status, the request id and, as
+/// metadata, sessiond's own `code` and the `outcome`; this error is its `source`. No token, no state and no content of an event is ever part of it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {

@@ -39,18 +39,8 @@ const QUERY: usize = 2000;
 /// redacted, trimmed, expired, deleted or erased is not, from then on. The policy of the app has to say
 /// `{"search": {"index": true}}`, which is for an operator to set; until then the error is [`ErrorKind::SearchOff`].
 ///
-/// A runner takes it for one user, as ADK does it:
-///
-/// ```no_run
-/// # fn f(sessions: sessiond_adk::SessiondSessionService) {
-/// use std::sync::Arc;
-///
-/// use adk_memory::MemoryServiceAdapter;
-///
-/// let memory = MemoryServiceAdapter::new(Arc::new(sessions.memory()), "cafe", "ada");
-/// // Runner::builder().memory_service(Arc::new(memory))
-/// # }
-/// ```
+/// ADK's `LoadMemoryTool` and `PreloadMemoryTool` take it as it is, and runners through an
+/// [`adk_memory::MemoryServiceAdapter`], for one user.
 ///
 /// Errors are an `AdkError` whose `source` is an [`Error`]; its code begins with `memory.`. Methods of the trait that are not
 /// here are an error, too: there are no projects, a session is deleted by the session service, and a user by an erasure.
@@ -60,7 +50,7 @@ const QUERY: usize = 2000;
 pub struct SessiondMemoryService(pub(super) SessiondSessionService);
 
 impl SessiondMemoryService {
-    /// The events that have a word of the query, if it has a word.
+    /// The events that have a word of the query; none if it has no word.
     async fn found(&self, app: &str, user: &str, query: &str, limit: usize) -> Result<Vec<SearchHit>, Error> {
         let words: String = query.chars().take(QUERY).collect();
         let options = SearchOptions { limit: Some(limit.min(MOST) as u32), ..SearchOptions::default() };
@@ -193,8 +183,9 @@ impl MemoryService for SessiondMemoryService {
         self.append(app_name, user_id, &entry).await.map_err(Error::of_memory)
     }
 
-    /// Redacts the events that have all words of the query, whole ones, whatever their case, in all sessions of the user: for
-    /// good. The state that they have set stays. It takes the role `operator`.
+    /// Redacts what a search finds, in all sessions of the user, and has all words of the query: whole ones as they are
+    /// written, but for the case. It is gone for good; the state that these events have set stays. It takes the role
+    /// `operator`.
     async fn delete_entries(&self, app_name: &str, user_id: &str, query: &str) -> adk_core::Result<u64> {
         self.forget(app_name, user_id, query).await.map_err(Error::of_memory)
     }
@@ -218,6 +209,7 @@ fn is_of(event: &Event, entry: &MemoryEntry) -> bool {
         && event.content().is_none_or(|content| spoken(content) == spoken(&entry.content))
 }
 
+/// The words of a text, in lower case.
 fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()

@@ -43,7 +43,7 @@ pub struct SearchHits {
 pub struct SearchHit {
     /// The session that it is in.
     pub session_id: String,
-    /// That of the session.
+    /// The name of that session for people.
     pub display_name: Option<String>,
     /// The larger, the better: it counts the words that the event has, rare ones more.
     pub score: f64,
