@@ -104,16 +104,47 @@ select (select count(*) from (select user_id, id, bucket from session_updates wh
     (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s;
 
 -- event
-select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and id = $5;
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, e.sequence, e.commit_time, e.body from (select * from sessions s where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4, (extract(epoch from
+    statement_timestamp()) * 1000000)::bigint))) as s left join events e on e.app_name = $1 and e.user_id = $2
+    and e.session_id = $3 and e.incarnation = s.incarnation and e.id = $5;
 
 -- event_at
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
     incarnation = $4 and sequence = $5;
 
+-- app_value
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select t.value from app_state t where t.app_name = $1 and t.key = $5) as value from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
+    s.expire_time > coalesce($4, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+
+-- user_value
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select t.value from user_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.key = $5) as value from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    (s.expire_time is null or s.expire_time > coalesce($4, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint));
+
 -- session_value
-select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and key = $5;
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select t.value from session_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.session_id = s.id and t.incarnation = s.incarnation and t.key = $5) as value from sessions s where
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4,
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- session_range
 select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
@@ -225,12 +256,6 @@ select key, max(valid_to) from (select key, valid_to from session_spans where ap
     is true and valid_to > $6 and (node > $6 or node = any($7::bigint[])) union all select k.value,
     s.base_revision from unnest($5::text[]) as k(value) cross join sessions s where s.app_name = $1 and
     s.user_id = $2 and s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
-
--- user_value
-select value from user_state where app_name = $1 and user_id = $2 and key = $3;
-
--- app_value
-select value from app_state where app_name = $1 and key = $2;
 
 -- user_scope
 select coalesce((select revision from user_scopes where app_name = $1 and user_id = $2), 0) as revision,
@@ -2451,15 +2476,15 @@ with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[
     order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
     to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
     s.user_id and t.session_id = s.id and t.incarnation = s.incarnation order by t.key) as members) as
-    session_state, (select string_agg(commit_time || e'\x1f' || body, e'\x1e') from (select commit_time, body,
-    size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select sequence,
-    commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and e.user_id =
-    s.user_id and e.incarnation = s.incarnation and e.sequence > greatest(q.after, s.base_revision, s.revision
-    - q.last) and e.sequence < q.before order by e.sequence limit q.most_rows) as page) as sized where
-    size_so_far <= q.most_bytes or size_so_far = size) as events from q cross join lateral (select * from
-    sessions l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and (l.expire_time is null or
-    l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) * 1000000)::bigint)) offset 0)
-    as s;
+    session_state, (select string_agg(commit_time || e'\x1f' || body, e'\x1e') from (select sequence,
+    commit_time, body, size, sum(size) over (order by sequence asc rows unbounded preceding) as size_so_far
+    from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name =
+    $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence > greatest(q.after,
+    s.base_revision, s.revision - q.last) and e.sequence < q.before order by e.sequence asc limit q.most_rows)
+    as page) as sized where size_so_far <= q.most_bytes or size_so_far = size) as events from q cross join
+    lateral (select * from sessions l where l.app_name = $1 and l.user_id = q.user_id and l.id = q.id and
+    (l.expire_time is null or l.expire_time > coalesce(q.now, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint)) offset 0) as s;
 
 -- read_session_state
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -2507,13 +2532,14 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     (select string_agg(member, ',') from (select to_json(t.key)::text || ':' || t.value as member from
     session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
     s.incarnation order by t.key) as members) as session_state, (select string_agg(commit_time || e'\x1f' ||
-    body, e'\x1e') from (select commit_time, body, size, sum(size) over (order by sequence rows unbounded
-    preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from
-    events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence >
-    greatest($5::bigint, s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint order by
-    e.sequence limit $8::bigint) as page) as sized where size_so_far <= $9::bigint or size_so_far = size) as
-    events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
-    s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+    body, e'\x1e') from (select sequence, commit_time, body, size, sum(size) over (order by sequence asc rows
+    unbounded preceding) as size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as
+    size from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and
+    e.sequence > greatest($5::bigint, s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint
+    order by e.sequence asc limit $8::bigint) as page) as sized where size_so_far <= $9::bigint or size_so_far
+    = size) as events from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time
+    is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint));
 
 -- read_head
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -2542,14 +2568,14 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select string_agg(commit_time || e'\x1f' || body, e'\x1e') from (select commit_time,
-    body, size, sum(size) over (order by sequence rows unbounded preceding) as size_so_far from (select
-    sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name = $1 and
-    e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence > greatest($5::bigint,
-    s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint order by e.sequence limit $8::bigint)
-    as page) as sized where size_so_far <= $9::bigint or size_so_far = size) as events from sessions s where
-    s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time >
-    coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+    as app_revision, (select string_agg(commit_time || e'\x1f' || body, e'\x1e') from (select sequence,
+    commit_time, body, size, sum(size) over (order by sequence asc rows unbounded preceding) as size_so_far
+    from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e where e.app_name =
+    $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence > greatest($5::bigint,
+    s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint order by e.sequence asc limit
+    $8::bigint) as page) as sized where size_so_far <= $9::bigint or size_so_far = size) as events from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
+    s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- read_session_keys
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -2566,6 +2592,46 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     members) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
     (s.expire_time is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
     1000000)::bigint));
+
+-- read_selected
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, page.total, page.events, $14::integer >= 1 and exists (select from events e where
+    e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.effect >= 0) or $14 >= 2
+    and exists (select from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation =
+    s.incarnation and e.effect = -1) as is_changed from sessions s cross join lateral (select count(*) as
+    total, string_agg(sequence || e'\x1f' || commit_time || e'\x1f' || body, e'\x1e') filter (where size_so_far
+    <= $9::bigint or size_so_far = size) as events from (select sequence, commit_time, body, size, sum(size)
+    over (order by sequence asc rows unbounded preceding) as size_so_far from (select sequence, commit_time,
+    body, octet_length(body) + 80 as size from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.incarnation = s.incarnation and e.sequence > greatest($5::bigint, s.base_revision, s.revision -
+    $7::bigint) and e.sequence < $6::bigint and ($10::bigint is null or e.event_time >= $10) and ($11::text is
+    null or e.author = $11) and ($12::text is null or e.invocation_id = $12) and ($13::text is null or e.branch
+    = $13) order by e.sequence asc limit $8::bigint) as page) as sized) as page where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+
+-- read_selected_descending
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, page.total, page.events, $14::integer >= 1 and exists (select from events e where
+    e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.effect >= 0) or $14 >= 2
+    and exists (select from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation =
+    s.incarnation and e.effect = -1) as is_changed from sessions s cross join lateral (select count(*) as
+    total, string_agg(sequence || e'\x1f' || commit_time || e'\x1f' || body, e'\x1e') filter (where size_so_far
+    <= $9::bigint or size_so_far = size) as events from (select sequence, commit_time, body, size, sum(size)
+    over (order by sequence desc rows unbounded preceding) as size_so_far from (select sequence, commit_time,
+    body, octet_length(body) + 80 as size from events e where e.app_name = $1 and e.user_id = s.user_id and
+    e.incarnation = s.incarnation and e.sequence > greatest($5::bigint, s.base_revision, s.revision -
+    $7::bigint) and e.sequence < $6::bigint and ($10::bigint is null or e.event_time >= $10) and ($11::text is
+    null or e.author = $11) and ($12::text is null or e.invocation_id = $12) and ($13::text is null or e.branch
+    = $13) order by e.sequence desc limit $8::bigint) as page) as sized) as page where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint));
 
 -- write
 select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write($1, $2, $3, $4,

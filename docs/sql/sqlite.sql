@@ -104,16 +104,44 @@ select (select count(*) from (select user_id, id, bucket from session_updates wh
     s.app_name = $1 and s.user_id = o.user_id and s.id = o.id;
 
 -- event
-select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and id = $5;
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, e.sequence, e.commit_time, e.body from (select * from sessions s where s.app_name = $1 and
+    s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > $4)) as s left join events e on
+    e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = s.incarnation and e.id = $5;
 
 -- event_at
 select sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id = $3 and
     incarnation = $4 and sequence = $5;
 
+-- app_value
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select t.value from app_state t where t.app_name = $1 and t.key = $5) as value from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
+    s.expire_time > $4);
+
+-- user_value
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select t.value from user_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.key = $5) as value from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    (s.expire_time is null or s.expire_time > $4);
+
 -- session_value
-select value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4
-    and key = $5;
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select t.value from session_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.session_id = s.id and t.incarnation = s.incarnation and t.key = $5) as value from sessions s where
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > $4);
 
 -- session_range
 select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
@@ -223,12 +251,6 @@ select key, max(valid_to) from (select key, valid_to from session_spans where ap
     valid_to > $6 and (node > $6 or node in (select value from json_each($7))) union all select k.value,
     s.base_revision from json_each($5) as k cross join sessions s where s.app_name = $1 and s.user_id = $2 and
     s.id = $3 and s.incarnation = $4 and s.base_revision > $6) as r group by key;
-
--- user_value
-select value from user_state where app_name = $1 and user_id = $2 and key = $3;
-
--- app_value
-select value from app_state where app_name = $1 and key = $2;
 
 -- user_scope
 select coalesce((select revision from user_scopes where app_name = $1 and user_id = $2), 0) as revision,

@@ -237,6 +237,20 @@ impl EventQuery {
             && !descending
     }
 
+    /// Whether one statement can select its events where nothing is rewound or compacted.
+    pub fn is_simple(&self) -> bool {
+        let counts_back = self.last.is_some() && matches!(self.history, History::Effective(Some(_)));
+        self.selected.is_none() && !counts_back
+    }
+
+    /// The first sequence behind what it may select.
+    pub fn before(&self) -> i64 {
+        match self.history {
+            History::Effective(Some(at)) => self.before.min(at.saturating_add(1)),
+            _ => self.before,
+        }
+    }
+
     /// All events in sequence order, in pages that are small enough for streaming.
     pub fn all() -> Self {
         Self {

@@ -45,6 +45,10 @@ pub trait Database: Send + Sync + 'static {
     fn clock(&self) -> impl Future<Output = Result<DatabaseClock>> + Send;
     /// Whether [`Tx::views`] answers the query with one statement.
     fn is_one_statement(&self, query: &SessionQuery) -> bool;
+    /// Whether [`Tx::view_at_once`] may answer it.
+    fn may_be_one_statement(&self, _query: &SessionQuery) -> bool {
+        false
+    }
     /// Whether [`Tx::views`] may read it together with other queries.
     fn may_share(&self, query: &SessionQuery) -> bool;
     /// How many transactions of appends may run at once.
@@ -211,9 +215,20 @@ pub trait Tx: FeedTx {
     /// Reads sessions, in their order; several only if [`Database::may_share`] allows each, and all are of one app where
     /// [`Shape::batches_by_app`].
     fn views(&mut self, queries: &[&SessionQuery]) -> impl Future<Output = Result<Vec<Option<SessionView>>>> + Send;
+    /// Reads a session with one statement, if that suffices for what is stored.
+    fn view_at_once(&mut self, _query: &SessionQuery) -> impl Future<Output = Result<Read>> + Send {
+        async { Ok(Read::Unfinished) }
+    }
 
     fn commit(self) -> impl Future<Output = Result<()>> + Send;
     fn rollback(self) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// What one statement has read.
+pub enum Read {
+    Done(Option<SessionView>),
+    /// It lacks a large body, or what rewinds and compactions leave.
+    Unfinished,
 }
 
 /// What is left of rows that were removed, where files are overwritten.

@@ -16,7 +16,7 @@ use crate::domain::query::SessionView;
 use crate::domain::session::SessionInfo;
 
 pub use download::{Ranged, disposition, ranged};
-pub use paging::Binding;
+pub use paging::{Binding, Token};
 pub use problem::{Code, Ids, Outcome, Problem, REQUEST_ID, RateFields, Throttle, is_write};
 
 /// Of an append that made its session.

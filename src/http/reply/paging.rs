@@ -47,14 +47,37 @@ impl Binding {
     /// # Errors
     /// The token is not ours, or belongs to another query.
     pub fn position<T: DeserializeOwned>(&self, token: &str) -> Result<T, Problem> {
-        let refuse = || Problem::field("pageToken", "is not a token of this query");
-        let bytes = unhex(token).ok_or_else(refuse)?;
-        let (checksum, position) = bytes.split_at_checked(CHECKSUM_BYTES).ok_or_else(refuse)?;
-        if checksum != self.checksum() {
-            return Err(refuse());
-        }
-        serde_json::from_slice(position).map_err(|_| refuse())
+        let token = Token::parse(token)?;
+        token.check(self)?;
+        Ok(token.position)
     }
+}
+
+/// A token whose query is not known yet.
+pub struct Token<T> {
+    checksum: Vec<u8>,
+    pub position: T,
+}
+
+impl<T: DeserializeOwned> Token<T> {
+    /// # Errors
+    /// The token is not ours.
+    pub fn parse(token: &str) -> Result<Self, Problem> {
+        let bytes = unhex(token).ok_or_else(refused)?;
+        let (checksum, position) = bytes.split_at_checked(CHECKSUM_BYTES).ok_or_else(refused)?;
+        let position = serde_json::from_slice(position).map_err(|_| refused())?;
+        Ok(Self { checksum: checksum.to_vec(), position })
+    }
+
+    /// # Errors
+    /// It belongs to another query.
+    pub fn check(&self, binding: &Binding) -> Result<(), Problem> {
+        if self.checksum == binding.checksum() { Ok(()) } else { Err(refused()) }
+    }
+}
+
+fn refused() -> Problem {
+    Problem::field("pageToken", "is not a token of this query")
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -3,7 +3,6 @@
 use std::mem;
 
 use axum::http::StatusCode;
-use tokio::time::Instant;
 
 use super::look;
 use crate::domain::access::Role;
@@ -19,8 +18,8 @@ use crate::http::describe::{
     ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
 };
 use crate::http::live::wait::{Wait, current};
-use crate::http::reply::{self, Answer, Code, Problem};
-use crate::service::{Answered, Error, Guard, Reader};
+use crate::http::reply::{self, Answer, Code, Problem, Token};
+use crate::service::{Answered, Error, Guard};
 
 const OUTPUT_KEY: Param = Param {
     name: "outputKey",
@@ -280,14 +279,10 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         query.text(&TEXT).map(Words::parse).transpose().map_err(|message| Problem::field(TEXT.name, message))?;
     let service = call.service.clone();
     let mut looked = 0;
-    let go_on = match query.text(&PAGE_TOKEN) {
-        Some(token) => {
-            let head = service.head(&key, call.deadline).await?;
-            let position = binding(&head).position::<(i64, i64)>(token)?;
-            Some((head, position))
-        }
-        None => None,
-    };
+    let token = query.text(&PAGE_TOKEN).map(Token::<(i64, i64)>::parse).transpose()?;
+    if let Some(token) = token.as_ref().filter(|_| call.headers.asks_if_none_match()) {
+        token.check(&binding(&service.head(&key, call.deadline).await?))?;
+    }
     let mut wait = wait.filter(|wait| !wait.is_zero()).map(|wait| Wait::new(&call, wait, false)).transpose()?;
     // A request with `wait` asks for events, not for whether anything changed.
     if wait.is_none()
@@ -313,16 +308,20 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         max_rows,
         max_bytes: service.limits().page_bytes,
     };
-    let as_of = go_on.as_ref().map(|(_, (_, revision))| *revision);
+    let as_of = token.as_ref().map(|token| token.position.1);
     let is_of_one_moment = matches!(events.history, History::Effective(_));
-    let (view, last) = match go_on {
-        Some((head, (last, revision))) => {
+    let (view, last) = match token {
+        Some(token) => {
+            let (last, revision) = token.position;
             *if descending { &mut events.before } else { &mut events.after } = last;
             events.history = events.history.as_of(revision);
-            read_page(&mut call, &mut looked, Some(&head), &events, words.as_ref()).await?
+            let read = read_page(&mut call, &mut looked, &events, words.as_ref()).await?;
+            // Only now it is known of which incarnation the page is.
+            token.check(&binding(&read.0.head))?;
+            read
         }
         None => loop {
-            let (view, last) = read_page(&mut call, &mut looked, None, &events, words.as_ref()).await?;
+            let (view, last) = read_page(&mut call, &mut looked, &events, words.as_ref()).await?;
             if query.wait().is_some() && events.after > view.head.revision {
                 let SessionInfo { base_revision: base, revision, .. } = view.head;
                 return Err(Error::PositionGone { base, revision }.into());
@@ -359,13 +358,12 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
 async fn read_page(
     call: &mut Call,
     looked: &mut usize,
-    of: Option<&SessionInfo>,
     events: &EventQuery,
     words: Option<&Words>,
 ) -> Result<(SessionView, Option<i64>), Problem> {
     let (service, key, deadline) = (call.service.clone(), call.names.session()?, call.deadline);
     let Some(words) = words else {
-        let view = page(&service, &key, of, events, deadline).await?;
+        let view = service.session(key, None, Some(events.clone()), deadline).await?;
         let last = view.events.events.last().map(|event| event.sequence);
         return Ok((view, last));
     };
@@ -374,8 +372,11 @@ async fn read_page(
     loop {
         let turn = call.turn().await?;
         (next.max_rows, next.max_bytes) = look.next();
-        let of = first.as_ref().map(|view| &view.head).or(of);
-        let mut view = page(&service, &key, of, &next, deadline).await?;
+        let read = match first.as_ref().map(|view| &view.head) {
+            Some(head) => service.events_of(head, next.clone(), deadline).await,
+            None => service.session(key.clone(), None, Some(next.clone()), deadline).await,
+        };
+        let mut view = read?;
         let EventPage { events, more, selected, .. } = mem::take(&mut view.events);
         let words = words.clone();
         let judge = move |event: &StoredEvent| (event.sequence, event.weight(), words.are_in_event(&event.body));
@@ -391,19 +392,6 @@ async fn read_page(
             return Ok((view, look.at));
         }
         first = Some(view);
-    }
-}
-
-async fn page(
-    service: &Reader,
-    key: &SessionKey,
-    of: Option<&SessionInfo>,
-    events: &EventQuery,
-    deadline: Instant,
-) -> Result<SessionView, Error> {
-    match of {
-        Some(head) => service.events_of(head, events.clone(), deadline).await,
-        None => service.session(key.clone(), None, Some(events.clone()), deadline).await,
     }
 }
 

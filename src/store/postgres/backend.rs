@@ -12,7 +12,7 @@ use super::migrate::Migration;
 use super::ours::{self, Ours};
 use super::tx::PgTx;
 use super::words::clock;
-use crate::domain::query::{SessionQuery, StateFilter};
+use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database, DatabaseClock, Durable, Scrubbed, Standby, Tx as _};
 use crate::store::error::{Cause, StoreError};
@@ -273,6 +273,10 @@ impl Database for Postgres {
 
     fn is_one_statement(&self, query: &SessionQuery) -> bool {
         query.is_plain()
+    }
+
+    fn may_be_one_statement(&self, query: &SessionQuery) -> bool {
+        query.events.as_ref().is_some_and(EventQuery::is_simple)
     }
 
     fn may_share(&self, query: &SessionQuery) -> bool {

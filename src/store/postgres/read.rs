@@ -1,9 +1,10 @@
 //! PostgreSQL: sessions with their merged states and the ranges of their events, many in one statement.
 //!
 //! A page of few events is read without adding up their sizes, but for large ones. If one was left out, which its row shows, the same
-//! is asked as a [page](Events::Page).
+//! is asked as a [page](Events::Page). What [filters, an order or a history](Events::Selected) select is read at once if the log has no
+//! rewind and no compaction that takes part.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::QueryAs;
@@ -11,13 +12,16 @@ use sqlx::{AssertSqlSafe, Decode, FromRow, Postgres, Row as _, Type};
 
 use super::words::{clock, pinned};
 use crate::domain::event::StoredEvent;
-use crate::domain::query::{EventQuery, SessionQuery, SessionView, StateFilter};
+use crate::domain::query::{EventQuery, History, SessionQuery, StateFilter};
 use crate::domain::scope;
 use crate::domain::time::Micros;
-use crate::store::error::{Cause, StoreError};
+use crate::store::backend::Read;
+use crate::store::error::{StoreError, corrupt};
 use crate::store::sql::columns::HEAD_COLUMNS;
+use crate::store::sql::filter::filter_text;
 use crate::store::sql::rows::HeadRow;
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
+use crate::store::sql::view;
 
 /// How many events a page may have to be read without adding up sizes.
 const FEW: i64 = 64;
@@ -34,12 +38,17 @@ pub enum Events {
     Few,
     /// A page with a bound of bytes. The first event always fits.
     Page,
+    /// As a page, of what more than a range selects. Each event has its sequence, and beside them is how many rows there are.
+    Selected {
+        descending: bool,
+    },
 }
 
 impl Events {
     fn of(query: &SessionQuery) -> Self {
         match &query.events {
             None => Self::None,
+            Some(events) if !events.is_range() => Self::Selected { descending: events.descending },
             Some(events) if rows(events) <= FEW => Self::Few,
             Some(_) => Self::Page,
         }
@@ -68,8 +77,14 @@ impl Form {
         [(false, true), (true, true), (true, false)].into_iter().flat_map(forms)
     }
 
-    fn place(self) -> usize {
-        (usize::from(self.one) + usize::from(!self.state)) * 3 + self.events as usize
+    fn place(self) -> Option<usize> {
+        let events = match self.events {
+            Events::None => 0,
+            Events::Few => 1,
+            Events::Page => 2,
+            Events::Selected { .. } => return None,
+        };
+        Some((usize::from(self.one) + usize::from(!self.state)) * 3 + events)
     }
 
     /// The statement, `$1` being the app. With `wanted`, only the keys of a parameter: of app, user and session.
@@ -94,27 +109,57 @@ impl Form {
         let columns = HEAD_COLUMNS.to_owned() + &states;
         let page = format!(
             "from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation \
-               and e.sequence > greatest({after}, s.base_revision, s.revision - {last}) and e.sequence < {before} \
-             order by e.sequence limit {most_rows}"
+               and e.sequence > greatest({after}, s.base_revision, s.revision - {last}) and e.sequence < {before}"
         );
-        let shown = "select string_agg(commit_time || e'\\x1f' ||";
-        let events = match self.events {
-            Events::None => String::new(),
-            Events::Few => format!(
-                ", ({shown} case when octet_length(body) + 80 <= {most_bytes} then body else '' end, e'\\x1e') \
-                 from (select commit_time, body {page}) as page) as events"
-            ),
-            Events::Page => format!(
-                ", ({shown} body, e'\\x1e') from (select commit_time, body, size, \
-                     sum(size) over (order by sequence rows unbounded preceding) as size_so_far \
-                   from (select sequence, commit_time, body, octet_length(body) + 80 as size {page}) as page) as sized \
-                 where size_so_far <= {most_bytes} or size_so_far = size) as events"
-            ),
+        let sized = |shown: &str, filter: &str, direction: &str| {
+            format!(
+                "select {shown} from (select sequence, commit_time, body, size, \
+                   sum(size) over (order by sequence {direction} rows unbounded preceding) as size_so_far \
+                 from (select sequence, commit_time, body, octet_length(body) + 80 as size {page}{filter} \
+                   order by e.sequence {direction} limit {most_rows}) as page) as sized"
+            )
         };
+        let shown = "string_agg(commit_time || e'\\x1f' ||";
+        let fits = format!("size_so_far <= {most_bytes} or size_so_far = size");
+        let (mut columns, mut beside) = (columns, String::new());
+        match self.events {
+            Events::None => {}
+            Events::Few => {
+                columns += &format!(
+                    ", (select {shown} case when octet_length(body) + 80 <= {most_bytes} then body else '' end, e'\\x1e') \
+                     from (select commit_time, body {page} order by e.sequence limit {most_rows}) as page) as events"
+                );
+            }
+            Events::Page => {
+                let events = sized(&format!("{shown} body, e'\\x1e')"), "", "asc");
+                columns += &format!(", ({events} where {fits}) as events");
+            }
+            Events::Selected { descending } => {
+                let direction = if descending { "desc" } else { "asc" };
+                let shown = format!(
+                    "count(*) as total, string_agg(sequence || e'\\x1f' || commit_time || e'\\x1f' || body, e'\\x1e') \
+                     filter (where {fits}) as events"
+                );
+                let filter = " and ($10::bigint is null or e.event_time >= $10) and ($11::text is null or e.author = $11) \
+                   and ($12::text is null or e.invocation_id = $12) and ($13::text is null or e.branch = $13)";
+                let has = |effect: &str| {
+                    format!(
+                        "exists (select from events e where e.app_name = $1 and e.user_id = s.user_id \
+                           and e.incarnation = s.incarnation and e.effect {effect})"
+                    )
+                };
+                columns += &format!(
+                    ", page.total, page.events, $14::integer >= 1 and {} or $14 >= 2 and {} as is_changed",
+                    has(">= 0"),
+                    has("= -1")
+                );
+                beside = format!(" cross join lateral ({}) as page", sized(&shown, filter, direction));
+            }
+        }
         let live = |s: &str| format!("({s}.expire_time is null or {s}.expire_time > coalesce({now}, {}))", clock!());
         if self.one {
             format!(
-                "select {columns}{events} from sessions s \
+                "select {columns} from sessions s{beside} \
                  where s.app_name = $1 and s.user_id = {user} and s.id = {id} and {}",
                 live("s")
             )
@@ -123,7 +168,7 @@ impl Form {
                 "with q as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], \
                    $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[]) with ordinality \
                    as r(user_id, id, now, after, before, last, most_rows, most_bytes, n)) \
-                 select q.n, {columns}{events} from q cross join lateral (select * from sessions l where l.app_name = $1 \
+                 select q.n, {columns} from q cross join lateral (select * from sessions l where l.app_name = $1 \
                    and l.user_id = {user} and l.id = {id} and {} offset 0) as s",
                 live("l")
             )
@@ -134,8 +179,8 @@ impl Form {
 /// The statements that read whole states, by [`Form::place`].
 static WHOLE: LazyLock<Vec<String>> = LazyLock::new(|| Form::all().map(|form| form.text([None; 3])).collect());
 
-/// The statement for [plain](SessionQuery::is_plain) queries of one app, that reads at least these events; `None` if there are no queries.
-/// Several queries must each ask for the whole state.
+/// The statement for a query, or for several [plain](SessionQuery::is_plain) ones of one app, that reads at least these events; `None`
+/// if there are no queries. Several queries must each ask for the whole state.
 pub fn read_statement<'q>(
     queries: &[&'q SessionQuery],
     least: Events,
@@ -146,25 +191,31 @@ pub fn read_statement<'q>(
     let filter = first.state.as_ref().filter(|filter| form.one && !filter.is_whole());
     let filters =
         filter.map_or([None; 3], |StateFilter { app, user, session }| [app, user, session].map(Option::as_ref));
-    let statement = if filter.is_some() {
-        let mut places = 10..;
-        let wanted = filters.map(|keys| keys.and_then(|_| places.next()));
-        sqlx::query_as(AssertSqlSafe(form.text(wanted)))
-    } else {
-        sqlx::query_as(AssertSqlSafe(WHOLE.get(form.place())?.as_str()))
+    let selected = first.events.as_ref().filter(|events| !events.is_range());
+    let whole = form.place().and_then(|place| WHOLE.get(place)).filter(|_| filter.is_none());
+    let statement = match whole {
+        Some(whole) => sqlx::query_as(AssertSqlSafe(whole.as_str())),
+        None => {
+            let mut places = if selected.is_some() { 15.. } else { 10.. };
+            let wanted = filters.map(|keys| keys.and_then(|_| places.next()));
+            sqlx::query_as(AssertSqlSafe(form.text(wanted)))
+        }
     };
     let number = |part: fn(&EventQuery) -> i64| move |query: &SessionQuery| query.events.as_ref().map_or(0, part);
     let after = number(|events| events.after);
-    let before = number(|events| events.before);
+    let before = number(EventQuery::before);
     let last = |query: &SessionQuery| query.events.as_ref().and_then(|events| events.last);
-    let most_rows = number(|events| i64::try_from(events.max_rows).unwrap_or(i64::MAX));
+    // One more shows that there are more, where they are not dense.
+    let most_rows = number(|events| {
+        i64::try_from(events.max_rows).unwrap_or(i64::MAX).saturating_add(i64::from(!events.is_range()))
+    });
     let most_bytes = |query: &SessionQuery| {
         let share = if events == Events::Few { query.events.as_ref().map_or(1, rows) } else { 1 };
         number(|events| i64::try_from(events.max_bytes).unwrap_or(i64::MAX))(query) / share
     };
     let statement = statement.bind(first.key.app().as_str());
     if form.one {
-        let statement = statement
+        let mut statement = statement
             .bind(first.key.user.user.as_str())
             .bind(first.key.session.as_str())
             .bind(pinned(first.now))
@@ -173,6 +224,19 @@ pub fn read_statement<'q>(
             .bind(last(first))
             .bind(most_rows(first))
             .bind(most_bytes(first));
+        if let Some(EventQuery { since, author, invocation_id, branch, history, .. }) = selected {
+            let text = |text: &'q Option<String>| text.as_deref().map(filter_text);
+            statement = statement
+                .bind(since.map(|time| time.0))
+                .bind(text(author))
+                .bind(text(invocation_id))
+                .bind(text(branch))
+                .bind(match history {
+                    History::Whole => 0,
+                    History::NotRewound => 1,
+                    History::Effective(_) => 2,
+                });
+        }
         return Some(filters.into_iter().flatten().fold(statement, |statement, keys| statement.bind(keys)));
     }
     fn each<'q, T>(queries: &[&'q SessionQuery], part: impl Fn(&'q SessionQuery) -> T) -> Vec<T> {
@@ -199,8 +263,12 @@ pub struct ReadRow {
     app_state: Option<String>,
     user_state: Option<String>,
     session_state: Option<String>,
-    /// Of each event the commit time and the body. Null if there are none.
+    /// Of each event the commit time and the body, and before them its sequence if that does not follow. Null if there are none.
     events: Option<String>,
+    /// How many rows were selected, of which the last may be one more than the page has.
+    total: i64,
+    /// Rewinds or compactions take part.
+    is_changed: bool,
 }
 
 impl FromRow<'_, PgRow> for ReadRow {
@@ -222,6 +290,8 @@ impl FromRow<'_, PgRow> for ReadRow {
             user_state: shown(row, "user_state")?,
             session_state: shown(row, "session_state")?,
             events: shown(row, "events")?,
+            total: shown(row, "total")?,
+            is_changed: shown(row, "is_changed")?,
         })
     }
 }
@@ -232,35 +302,52 @@ impl ReadRow {
         usize::try_from(self.n - 1).unwrap_or(0)
     }
 
-    /// The answer to its query, or that a page has to be asked for.
+    /// The answer to its query, or that more has to be asked for.
     ///
     /// # Errors
     /// Stored ids that break the rules: something else wrote them.
     pub fn view(self, query: &SessionQuery) -> Result<Read, StoreError> {
-        let Self { head, app_state, user_state, session_state, events: shown, .. } = self;
+        let Self { head, app_state, user_state, session_state, events: shown, total, is_changed, .. } = self;
+        if is_changed {
+            return Ok(Read::Unfinished);
+        }
         let parts = [app_state, user_state, session_state];
         let state = query.state.is_some().then(|| scope::join(parts.iter().map(Option::as_deref)));
         let mut events = Vec::new();
         if let (Some(asked), Some(shown)) = (&query.events, shown) {
-            for (sequence, event) in (head.first_event(asked)..).zip(shown.split(EVENT)) {
-                let read = event.split_once(BODY).and_then(|(time, body)| Some((Micros(time.parse().ok()?), body)));
-                let (commit_time, body) =
-                    read.ok_or_else(|| StoreError::new(Cause::Internal, "an event has no commit time"))?;
+            let mut next = head.first_event(asked);
+            for event in shown.split(EVENT) {
+                let (sequence, time, body) =
+                    place(event, (asked.is_range()).then_some(next)).ok_or_else(|| corrupt("an event has no place"))?;
                 if body.is_empty() {
                     return Ok(Read::Unfinished);
                 }
-                events.push(StoredEvent::new(sequence, commit_time, body));
+                events.push(StoredEvent::new(sequence, time, body));
+                next = sequence + 1;
             }
         }
-        Ok(Read::Done(head.with_events(query, state, events)?))
+        let mut view = head.with_events(query, state, events)?;
+        if let (Some(view), Some(asked)) = (&mut view, query.events.as_ref().filter(|asked| !asked.is_range())) {
+            let page = &mut view.events;
+            page.events.truncate(asked.max_rows);
+            page.more = page.events.len() < usize::try_from(total).unwrap_or(usize::MAX);
+            page.selected = Some(Arc::new(view::unchanged(&view.head, asked)));
+        }
+        Ok(Read::Done(view))
     }
 }
 
-/// What a row comes to.
-pub enum Read {
-    Done(Option<SessionView>),
-    /// It lacks a large body.
-    Unfinished,
+/// Sequence, commit time and body of an event; the first only if it does not follow.
+fn place(event: &str, sequence: Option<i64>) -> Option<(i64, Micros, &str)> {
+    let (sequence, event) = match sequence {
+        Some(sequence) => (sequence, event),
+        None => {
+            let (sequence, event) = event.split_once(BODY)?;
+            (sequence.parse().ok()?, event)
+        }
+    };
+    let (time, body) = event.split_once(BODY)?;
+    Some((sequence, Micros(time.parse().ok()?), body))
 }
 
 /// The statements, with names.
@@ -272,10 +359,14 @@ pub fn composed() -> impl Iterator<Item = (String, String)> {
             (true, true) => ["read_session_state", "read_session", "read_session_page"],
             (true, false) => ["read_head", "read_events", "read_events_page"],
         };
-        (name.get(form.events as usize).unwrap_or(&"").to_string(), form.text([None; 3]))
+        (name[form.place().unwrap_or(0) % 3].to_owned(), form.text([None; 3]))
     };
+    let selected = [false, true].map(|descending| {
+        let name = if descending { "read_selected_descending" } else { "read_selected" };
+        (name.to_owned(), Form { one: true, state: false, events: Events::Selected { descending } }.text([None; 3]))
+    });
     let keys = Form { one: true, state: true, events: Events::None }.text([Some(10), Some(11), Some(12)]);
-    Form::all().map(named).chain([("read_session_keys".to_owned(), keys)])
+    Form::all().map(named).chain([("read_session_keys".to_owned(), keys)]).chain(selected)
 }
 
 #[cfg(test)]
@@ -284,6 +375,6 @@ mod tests {
 
     #[test]
     fn a_form_is_at_its_place() {
-        assert!(Form::all().enumerate().all(|(n, form)| form.place() == n));
+        assert!(Form::all().enumerate().all(|(n, form)| form.place() == Some(n)));
     }
 }

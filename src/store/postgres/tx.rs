@@ -8,7 +8,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::{Arguments as _, PgConnection, Row as _};
 
 use super::ours::{Ours, look};
-use super::read::{Events, Read, read_statement};
+use super::read::{Events, read_statement};
 use super::statements::{
     CLAIM_BURIED, DROP_APP, DROP_USERS, EXPIRED, EXPIRED_UNLOCKED, HOLD_USERS, HOLD_USERS_ALONE, KEEP_SESSION,
     LOCK_APP, LOCK_SESSIONS, LOCK_SESSIONS_ALONE, LOCK_SESSIONS_SKIPPING, LOCK_USERS, MAKE_APP, MAKE_USERS,
@@ -25,7 +25,7 @@ use crate::domain::query::{EventPage, SessionQuery, SessionView};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::writes::Writes;
-use crate::store::backend::{Buried, OnLocked, Seen, SessionInsert, Tx, UserLock, Verdict};
+use crate::store::backend::{Buried, OnLocked, Read, Seen, SessionInsert, Tx, UserLock, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::migrations::Applied;
 use crate::store::pool::Lease;
@@ -217,6 +217,12 @@ impl Tx for PgTx {
             least = Events::Page;
         }
         Ok(views)
+    }
+
+    async fn view_at_once(&mut self, query: &SessionQuery) -> Result<Read> {
+        let Some(statement) = read_statement(&[query], Events::None) else { return Ok(Read::Done(None)) };
+        let row = statement.persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
+        row.map_or(Ok(Read::Done(None)), |row| row.view(query))
     }
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, on_locked: OnLocked) -> Result<Vec<LockedSession>> {

@@ -17,7 +17,7 @@ use crate::domain::access::Names;
 use crate::domain::activity::Activity;
 use crate::domain::command::{Deletion, Made, MetadataUpdate};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, SessionKey, StateAddress, UserId};
+use crate::domain::ids::{AppName, EventId, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::Revisions;
 use crate::domain::query::{ListQuery, Page, SessionQuery, SessionView};
@@ -26,7 +26,7 @@ use crate::domain::session::{Creation, SessionInfo};
 use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::store::backend::{Backend, Database as _, Tx};
+use crate::store::backend::{Backend, Database as _, Read, Tx};
 use crate::store::error::{Decided, StoreError, corrupt};
 use crate::store::shape::Shape;
 use crate::store::transactions::Transactions;
@@ -120,10 +120,15 @@ impl<B: Backend> Reads for Transactions<B> {
         }
         let read = async |tx: &mut B::Tx| read::session(tx, query).await;
         if self.runner.database().is_one_statement(query) {
-            call.one_statement(read).await
-        } else {
-            call.read(read).await
+            return call.one_statement(read).await;
         }
+        if self.runner.database().may_be_one_statement(query) {
+            let at_once = async |tx: &mut B::Tx| read::session_at_once(tx, query).await;
+            if let Read::Done(view) = call.one_statement(at_once).await? {
+                return Ok(view);
+            }
+        }
+        call.read(read).await
     }
 
     async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>> {
@@ -151,12 +156,8 @@ impl<B: Backend> Reads for Transactions<B> {
         now: Micros,
         deadline: Instant,
     ) -> Result<Option<(SessionInfo, Option<StoredEvent>)>> {
-        let event = async |tx: &mut B::Tx| {
-            let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
-            let event = read::event(tx, key, head.incarnation, id).await?;
-            Ok(Some((head, event)))
-        };
-        self.runner.of(key.app(), deadline).read(event).await
+        let event = async |tx: &mut B::Tx| read::event(tx, key, id, now).await;
+        self.runner.of(key.app(), deadline).one_statement(event).await
     }
 
     async fn value(
@@ -167,12 +168,8 @@ impl<B: Backend> Reads for Transactions<B> {
         now: Micros,
         deadline: Instant,
     ) -> Result<Option<(SessionInfo, Option<RawJson>)>> {
-        let value = async |tx: &mut B::Tx| {
-            let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
-            let value = read::value(tx, &StateAddress::new(key, scope, state_key), head.incarnation).await?;
-            Ok(Some((head, value)))
-        };
-        self.runner.of(key.app(), deadline).read(value).await
+        let value = async |tx: &mut B::Tx| read::value(tx, key, scope, state_key, now).await;
+        self.runner.of(key.app(), deadline).one_statement(value).await
     }
 
     async fn state_range(

@@ -3,23 +3,24 @@
 use crate::domain::access::{NameRange, Names};
 use crate::domain::activity::{Activity, COUNTED, EVENTS, LARGEST, LOOKED_AT, Looked};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, StateAddress, UserId};
+use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::LockedSession;
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
+use crate::domain::scope::Scope;
 use crate::domain::session::SessionInfo;
 use crate::domain::shown::Shown;
 use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::store::backend::Tx;
+use crate::store::backend::{Read, Tx};
 use crate::store::error::{Cause, StoreError, corrupt};
-use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::columns::{HEAD_COLUMNS, OF_INCARNATION, of_session};
 use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Sql, at_most_one, row};
-use crate::store::sql::rows::EventRow;
+use crate::store::sql::rows::{EventRow, HeadRow};
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
-use crate::store::sql::shared::{self as scopes, ScopeStatements};
+use crate::store::sql::shared as scopes;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 
@@ -31,6 +32,14 @@ const OF_LISTED: &str =
 
 pub async fn session<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<Option<SessionView>> {
     Ok(sessions(tx, &[query]).await?.pop().flatten())
+}
+
+/// As [`session`], with one statement if that suffices for what is stored.
+pub async fn session_at_once<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<Read> {
+    Ok(match tx.view_at_once(query).await? {
+        Read::Done(view) => Read::Done(on_timeline(view, query, tx.timeline())),
+        Read::Unfinished => Read::Unfinished,
+    })
 }
 
 /// Several at once, in their order.
@@ -111,9 +120,33 @@ async fn names_in(db: &mut impl Sql, of: Option<&AppName>, range: &NameRange, li
     Ok(db.fetch(query).await?.into_iter().map(|(name,)| name).collect())
 }
 
-pub async fn event(db: &mut impl Sql, key: &SessionKey, incarnation: i64, id: &EventId) -> Result<Option<StoredEvent>> {
-    let query = Query::of(&Statements::of(db).event, key, incarnation).bind(id.as_str());
-    Ok(at_most_one::<EventRow>(db, query).await?.map(StoredEvent::from))
+/// A session, and its event of an id.
+pub async fn event<X: Tx>(
+    tx: &mut X,
+    key: &SessionKey,
+    id: &EventId,
+    now: Micros,
+) -> Result<Option<(SessionInfo, Option<StoredEvent>)>> {
+    let query = with_head(tx, &Statements::of(tx).event, key, now).bind(id.as_str());
+    let Some(HeadAndEventRow { head, sequence, commit_time, body }) = at_most_one(tx, query).await? else {
+        return Ok(None);
+    };
+    let event = match (sequence, commit_time, body) {
+        (Some(sequence), Some(time), Some(body)) => Some(StoredEvent::new(sequence, Micros(time), body)),
+        _ => None,
+    };
+    Ok(Some((of_row(tx, head)?, event)))
+}
+
+/// A statement that reads a session with something else.
+fn with_head<'a>(db: &impl Sql, text: &'static str, key: &'a SessionKey, now: Micros) -> Query<'a> {
+    // Where the clock is not the database's own.
+    let now = db.words().clock.is_none().then_some(now.0);
+    Query::new(text).session(key).bind(now)
+}
+
+fn of_row(tx: &impl Tx, head: HeadRow) -> Result<SessionInfo> {
+    Ok(SessionInfo { timeline: tx.timeline(), ..head.try_into()? })
 }
 
 /// An event that must be there, because sequences are dense.
@@ -125,13 +158,39 @@ pub async fn event_at(db: &mut impl Sql, row: &LockedSession, sequence: i64) -> 
         .ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
 }
 
-pub async fn value(db: &mut impl Sql, address: &StateAddress, incarnation: i64) -> Result<Option<RawJson>> {
-    let query = match address {
-        StateAddress::Session(key, _) => Query::of(&Statements::of(db).session_value, key, incarnation),
-        StateAddress::Shared(scope, _) => Query::new(&ScopeStatements::of(db, scope).value).owner(scope),
+/// A session, and the value of a key of a scope.
+pub async fn value<X: Tx>(
+    tx: &mut X,
+    key: &SessionKey,
+    scope: Scope,
+    state_key: &str,
+    now: Micros,
+) -> Result<Option<(SessionInfo, Option<RawJson>)>> {
+    let statements = Statements::of(tx);
+    let text = match scope {
+        Scope::App => &statements.app_value,
+        Scope::User => &statements.user_value,
+        Scope::Session => &statements.session_value,
     };
-    let value: Option<(String,)> = at_most_one(db, query.bind(address.key())).await?;
-    Ok(value.map(|(text,)| RawJson::trusted(text)))
+    let query = with_head(tx, text, key, now).bind(state_key);
+    let Some(HeadAndValueRow { head, value }) = at_most_one(tx, query).await? else { return Ok(None) };
+    Ok(Some((of_row(tx, head)?, value.map(RawJson::trusted))))
+}
+
+row! {
+    struct HeadAndEventRow {
+        head: HeadRow,
+        sequence: Option<i64>,
+        commit_time: Option<i64>,
+        body: Option<String>,
+    }
+}
+
+row! {
+    struct HeadAndValueRow {
+        head: HeadRow,
+        value: Option<String>,
+    }
 }
 
 /// A range of the merged state.
@@ -206,11 +265,18 @@ statements! { words,
         words.join_listed,
         listed = "select user_id, id, bucket from session_updates where app_name = $1 order by bucket desc, user_id desc, id desc",
     ),
-    /// The event of the id `$5`.
-    event: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and id = $5"),
+    /// A session with its event of the id `$5`.
+    event: format!(
+        "select {HEAD_COLUMNS}, e.sequence, e.commit_time, e.body from (select * {}) as s \
+         left join events e on e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation = s.incarnation and e.id = $5",
+        of_session(words.now)
+    ),
     /// The event of the sequence `$5`.
     event_at: format!("select sequence, commit_time, body from events where {OF_INCARNATION} and sequence = $5"),
-    session_value: format!("select value from session_state where {OF_INCARNATION} and key = $5"),
+    /// A session with the value of the key `$5`.
+    app_value: value_of(words, Scope::App),
+    user_value: value_of(words, Scope::User),
+    session_value: value_of(words, Scope::Session),
     /// The session keys from `$5` up to `$6`.
     session_range: page_of_keys(
         &format!("select key, value from session_state where {OF_INCARNATION}{}", in_range("key", "$5", "$6")),
@@ -227,6 +293,16 @@ statements! { words,
              union all select min(user_id) from artifact_places where session_id = '' and app_name = $4 and user_id {from}"
         )
     }),
+}
+
+fn value_of(words: &Words, scope: Scope) -> String {
+    let shown = SHOWN_STATES.iter().find(|shown| shown.scope == scope);
+    let state = shown.map(|ShownState { table, of_session, .. }| format!("{table} t where {of_session}"));
+    format!(
+        "select {HEAD_COLUMNS}, (select t.value from {} and t.key = $5) as value{}",
+        state.unwrap_or_default(),
+        of_session(words.now)
+    )
 }
 
 /// Citus cuts no recursive query by app.

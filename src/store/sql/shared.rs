@@ -52,8 +52,6 @@ pub async fn forget_patches(db: &mut impl Sql, now: Micros, age: i64, limit: i64
 }
 
 statements! { words, ScopeTables { name, owner, values, of, t_of, params: [p, q, r, s, ..], began, .. },
-    /// The value of the key `p`.
-    value: format!("select value from {name}_state where {of} and key = {p}"),
     scope: format!(
         "select coalesce((select revision from {name}_scopes where {of}), 0) as revision, \
            (select {} from {name}_state t where {t_of}) as state",

@@ -80,10 +80,7 @@ pub async fn events(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -
 /// Which events a query has pages of, and whether the view that is kept is far behind.
 async fn selected(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> Result<(Selected, bool)> {
     let (base, incarnation) = (head.base_revision, head.incarnation);
-    let end = match query.history {
-        History::Effective(Some(at)) => at.min(head.revision),
-        _ => head.revision,
-    };
+    let end = end(head, query);
     let mut rewinds = match query.history {
         History::Whole => Vec::new(),
         _ => rewinds(db, head).await?,
@@ -97,13 +94,32 @@ async fn selected(db: &mut impl Sql, head: &SessionInfo, query: &EventQuery) -> 
         }
         _ => None,
     };
-    let no_compaction = View::new(base);
-    let mut left = view.as_ref().map_or(&no_compaction, |(view, _)| view).left(base, end, &hidden);
+    let is_behind = view.as_ref().is_some_and(|(_, is_behind)| *is_behind);
+    Ok((left(head, query, hidden, view.map(|(view, _)| view)), is_behind))
+}
+
+/// Where the log ends for a query.
+fn end(head: &SessionInfo, query: &EventQuery) -> i64 {
+    match query.history {
+        History::Effective(Some(at)) => at.min(head.revision),
+        _ => head.revision,
+    }
+}
+
+/// What a query has pages of, in a log without rewinds and compactions.
+pub fn unchanged(head: &SessionInfo, query: &EventQuery) -> Selected {
+    left(head, query, Vec::new(), None)
+}
+
+/// What rewinds and a view leave of a log.
+fn left(head: &SessionInfo, query: &EventQuery, hidden: Vec<(i64, i64)>, view: Option<View>) -> Selected {
+    let (base, end) = (head.base_revision, end(head, query));
+    let is_view = view.is_some();
+    let mut left = view.unwrap_or_else(|| View::new(base)).left(base, end, &hidden);
     if let Some(last) = query.last {
         keep_last(&mut left, last);
     }
-    let of = Selected { end, hidden, left, is_view: view.is_some() };
-    Ok((of, view.is_some_and(|(_, is_behind)| is_behind)))
+    Selected { end, hidden, left, is_view }
 }
 
 /// A page of the events that the query finds.
@@ -161,7 +177,8 @@ async fn chosen_events(
 ) -> Result<EventPage> {
     // The log may have been trimmed since the first page.
     let after = query.after.max(head.base_revision);
-    left.iter_mut().for_each(|range| *range = (range.0.max(after.saturating_add(1)), range.1.min(query.before - 1)));
+    left.iter_mut()
+        .for_each(|range| *range = (range.0.max(after.saturating_add(1)), range.1.min(query.before.saturating_sub(1))));
     left.retain(|(first, last)| first <= last);
     if query.descending {
         left.reverse();
