@@ -73,6 +73,8 @@ export function saveAs(name, blob) {
 	setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
+export const isAsking = () => document.querySelector('dialog') !== null;
+
 /** Nothing stays open that was asked elsewhere. */
 export const closeDialogs = () => document.querySelectorAll('dialog').forEach((box) => box.close());
 

@@ -1,7 +1,7 @@
 // The session page: timeline, event and state at one place of the log, which the slider moves.
 
 import { curl, get, path, sessionPath, withQuery } from './api.js';
-import { copy, facts, field, fill, h, toast, wordInput } from './dom.js';
+import { copy, facts, field, fill, h, isAsking, toast, wordInput } from './dom.js';
 import { editState } from './edit.js';
 import { EventView } from './event.js';
 import { Files } from './files.js';
@@ -324,6 +324,7 @@ class SessionPage {
 			first = json.get('events').items[0]?.number('sequence') ?? sequence;
 		}
 		const [title, action, past, what] = isUndo ? [`Undo event ${first}`, 'Undo', 'undone', 'the rewind'] : [`Take back from event ${first} on`, 'Take back', 'taken back', 'this turn'];
+		if (isAsking()) return;
 		this.#rewind(first - 1, {
 			title, action, past, body: compose(isUndo ? { toRevision: String(first - 1) } : { beforeInvocationId: quote(invocation) }),
 			about: `Appends one event that takes back ${what} and what came after it. Nothing is removed; app and user state stay as they are.`,

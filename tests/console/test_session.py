@@ -460,6 +460,30 @@ def test_a_dialog_closes_when_the_address_changes(api, app, page):
     assert page.all("dialog") == []
 
 
+@pytest.mark.parametrize("key", ["f", "e"])
+def test_two_keys_in_a_row_open_one_dialog(api, app, page, key):
+    filled(api, app)
+    opened(page, app, "?at=3")
+    wait_at(page, 3, 5)
+    wait_state(page, "State at 3", n="3")
+    page.js("""const real = fetch;
+        window.fetch = async (address, options) => {
+            if (!address.endsWith('/state')) return real(address, options);
+            await new Promise((done) => { (window.held ??= []).push(done); });
+            const answer = await real(address, options);
+            window.answered = (window.answered ?? 0) + 1;
+            return answer;
+        };""")
+    page.press("e", key)
+    asked = {"f": 1, "e": 2}[key]
+    page.wait("window.held?.length === arguments[0]", asked)
+    page.js("held.forEach((done) => done())")
+    page.wait("window.answered === arguments[0]", asked)
+    page.find("dialog h2", {"f": "Fork", "e": "Edit state"}[key])
+    page.js("return new Promise((done) => setTimeout(done, 100))")
+    assert len(page.all("dialog")) == 1
+
+
 FOCUS = "document.activeElement.textContent"
 OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
 
