@@ -93,9 +93,9 @@ class SessionPage {
 	}
 
 	/** Takes what an address says. A `file` with its `version` is shown once. */
-	async update({ at, event, view, against, filter = '', find = '', file, version }) {
-		this.timeline.filter.value = filter;
-		if (this.finder.input.value.trim() !== find) {
+	async update({ at, event, view, against, find = '', only, file, version }) {
+		this.finder.only.checked = only === 'true';
+		if (this.finder.text !== find) {
 			this.finder.input.value = find;
 			this.finder.forget();
 			this.finder.look().catch(complain);
@@ -176,9 +176,10 @@ class SessionPage {
 	#drawNow() {
 		const { history, at } = this;
 		const event = history.find(at);
-		this.timeline.hits = new Set(this.finder.hits);
+		const { found } = this.finder;
+		this.timeline.hits = new Set(found);
 		this.timeline.draw(at);
-		this.finder.draw();
+		this.finder.draw(found);
 		this.cost.draw(history.turns, history.some);
 		this.timeline[this.scroll]?.();
 		this.scroll = '';
@@ -188,7 +189,7 @@ class SessionPage {
 		this.#drawLive();
 		note(sessionAddress(this.app, this.user, this.id, {
 			at: this.place, view: this.view === 'content' ? undefined : this.view,
-			against: this.against === 'previous' ? undefined : this.against, filter: this.timeline.filter.value, find: this.finder.words,
+			against: this.against === 'previous' ? undefined : this.against, find: this.finder.text, only: this.finder.only.checked || undefined,
 		}));
 		if (this.isAtEnd && history.hasNewer && this.timeline.isAtEnd) this.#catchUp();
 		this.keepState();

@@ -376,17 +376,26 @@ def shown_events(page):
     return page.value("[...document.querySelectorAll('.timeline .row:not(.start) .sequence')].map((cell) => Number(cell.textContent))")
 
 
-def test_the_timeline_is_filtered(api, app, page):
+def test_one_field_finds_and_filters(api, app, page):
     session = filled(api, app, 12)
     call = {"functionCall": {"id": "c", "name": "look_up", "args": {"order": "A-1093"}}}
     api.append(session, {"id": "call", "author": "Helper", "content": {"parts": [call]}, "actions": {"stateDelta": {"price": 1}}})
     opened(page, app, "?at=1")
     wait_at(page, 1, 13)
+    assert len(page.all(".left input:not([type=checkbox])")) == 1
+    page.fill(".find input", "helper")
+    page.wait("[...document.querySelectorAll('.hit .sequence')].map((one) => one.textContent).join() === '13'")
+    assert len(shown_events(page)) == 13
+    page.press(Keys.ENTER)
+    wait_at(page, 13, 13)
+    page.wait_text(".find .count", "1 of 1")
+    page.click(".timeline .row", "Text 1")
+    page.click(".find .check input")
     for text, expected in [("text 1", [1, 10, 11, 12]), ("a-1093", [1, 13]), ("HELPER", [1, 13]), ("price", [1, 13]), ("i6", [1, 11, 12])]:
-        page.fill(".left input", text)
+        page.fill(".find input", text)
         page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === arguments[0]", len(expected))
         assert shown_events(page) == expected, text
-    assert page.address().endswith("?at=1&filter=i6")
+    assert page.address().endswith("?at=1&find=i6&only=true")
     page.js("document.activeElement.blur()")
     page.press("j")
     wait_at(page, 11, 13)
@@ -396,12 +405,12 @@ def test_the_timeline_is_filtered(api, app, page):
     wait_at(page, 11, 13)
     page.press("k")
     wait_at(page, 11, 13)
-    page.fill(".left input", "nothing has this")
+    page.fill(".find input", "nothing has this")
     page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 1")
-    page.js("const filter = document.querySelector('.left input'); filter.value = ''; filter.dispatchEvent(new Event('input'))")
+    page.js("const filter = document.querySelector('.find input'); filter.value = ''; filter.dispatchEvent(new Event('input'))")
     page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 13")
-    page.wait("location.hash.endsWith('?at=11')")
-    page.open(address(app, "?at=1&filter=price"))
+    page.wait("location.hash.endsWith('?at=11&only=true')")
+    page.open(address(app, "?at=1&find=price&only=true"))
     page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 2")
 
 
