@@ -86,7 +86,7 @@ class SessionPage {
 		const { json } = await get(withQuery(path('apps', this.app, 'users', this.user, 'sessions'), query), this.signal);
 		for (const session of json.get('sessions').items) {
 			const id = session.string('id');
-			const link = h('a', { href: sessionAddress(this.app, this.user, id) }, h('bdi', session.string('displayName') ?? id));
+			const link = h('a', { href: sessionAddress(this.app, this.user, id), title: session.string('displayName') }, h('bdi', id)); // its title is mostly that of its source
 			this.timeline.forks.push({ revision: session.number('forkedFrom', 'revision'), link });
 		}
 		if (this.timeline.forks.length) this.draw();

@@ -137,10 +137,13 @@ def test_words_are_found_in_the_whole_session(api, app, page):
 
 
 def test_a_fork_is_compared_with_its_source(api, app, page):
-    session = filled(api, app, 4)
+    session = filled(api, app, 4, displayName="A title, which the fork has too")
     fork = api.post(f"{session}/fork", {"sessionId": "fork", "atRevision": 2}).json["id"]
     api.append(path("apps", app, "users", "ada", "sessions", fork), event("f3", text="Another way", delta={"n": 7, "only": "here"}))
-    opened(page, app, id="fork")
+    opened(page, app)
+    # By its id: its title is that of its source.
+    page.wait("document.querySelector('.timeline .fork')?.textContent === '↳ fork fork'")
+    page.js("document.querySelector('.fork a').click()")
     wait_at(page, 3, 3)
     page.press("c")
     page.find("h1", "Compare fork")
