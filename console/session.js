@@ -251,8 +251,11 @@ class SessionPage {
 			mayOperate(this.app, 'trim') && button('Redact', () => this.redact(), 'Removes what this event says'),
 			mayOperate(this.app, 'trim') && button('Trim to here', () => this.trim(), 'Removes the events up to here'),
 		].filter(Boolean) : [];
-		return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', () => this.copyCurl(), 'The requests of this view', 'y'),
-			mayOperate(this.app, 'export') && exportButton(this.path, this.id)));
+		// On a small screen they are a menu, which gives the focus back before a dialog takes it.
+		const buttons = h('div.buttons', { id: 'actions', popover: true }, this.writing, button('Copy as curl', () => this.copyCurl(), 'The requests of this view', 'y'),
+			mayOperate(this.app, 'export') && exportButton(this.path, this.id));
+		buttons.addEventListener('click', () => buttons.hidePopover(), true);
+		return h('footer.foot', this.slider.element, h('button.menu', { popovertarget: 'actions' }, 'Actions'), buttons);
 	}
 
 	#drawLive() {

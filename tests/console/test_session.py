@@ -431,6 +431,21 @@ def test_a_content_of_another_shape_is_shown(api, app, page):
     page.find("#event-body p.empty", "This event has no content.")
 
 
+@pytest.mark.page(width=390, height=844)
+def test_on_a_small_screen_the_content_has_the_room_and_the_buttons_are_a_menu(api, app, page):
+    filled(api, app)
+    opened(page, app, "?at=3")
+    wait_at(page, 3, 5)
+    assert page.value("document.querySelector('.left .scroller').clientHeight > innerHeight / 2")
+    assert not any(button.is_displayed() for button in page.all(".buttons button"))
+    page.click(".menu")
+    page.click(".buttons button", "Fork here")
+    page.find("dialog h2", "Fork at event 3")
+    page.press(Keys.ESCAPE)
+    page.wait("document.activeElement.matches('.menu')")
+    assert not any(button.is_displayed() for button in page.all(".buttons button"))
+
+
 @pytest.mark.page(width=390, height=800)
 def test_the_filter_is_found_on_a_small_screen(api, app, page):
     session = filled(api, app)
