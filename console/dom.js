@@ -36,6 +36,9 @@ export function copyButton(label, text, attributes = {}) {
 	return h('button.quiet', { ...attributes, click: async () => copy(typeof text === 'function' ? await text() : text) }, label);
 }
 
+/** A command to copy. */
+export const example = (command) => [h('pre.example', { tabindex: 0 }, command), copyButton('Copy', command)];
+
 export async function copy(text) {
 	try {
 		await navigator.clipboard.writeText(text);

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import subprocess
 
 import pytest
 
@@ -30,9 +31,13 @@ def made(api, app, *rows):
 
 
 @pytest.mark.server()
-def test_without_apps_the_next_command_is_shown(server, page):
+def test_without_apps_the_next_command_is_shown_and_runs_as_it_is_copied(server, page, copied):
     page.open()
     page.wait_text(".empty .example", f"{server.url}/v1/apps/shop/users/ada/sessions")
+    command = copied(page, lambda: page.click(".example + button", "Copy"))
+    subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+    page.reload()
+    page.find("td a", "shop")
 
 
 def test_apps_with_their_last_session(api, app, page):

@@ -50,20 +50,6 @@ def wait_state(page, title, **values):
     until(f"state {values}", lambda: page.value(shown) == values)
 
 
-@pytest.fixture
-def copied(browser):
-    """What the next click copies."""
-    browser.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
-
-    def copied(page, act):
-        page.cdp("Page.bringToFront")
-        page.js("return navigator.clipboard.writeText('')")
-        act()
-        return until("copied text", lambda: page.value("navigator.clipboard.readText()"))
-
-    return copied
-
-
 def patch(api, session, text):
     return api.ask("PATCH", f"{session}/state", text)
 
