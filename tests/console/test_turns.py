@@ -65,6 +65,10 @@ def test_a_turn_is_taken_back_and_brought_back(api, app, page):
     wait_at(page, 8, 8)
     wait_state(page, "State now", n="9", new="true")
     assert api.get(name).text == "second"
+    # What was undone is struck through, and cannot be undone again.
+    undos = "[...document.querySelectorAll('.turn')].filter((head) => !head.querySelector('.back').hidden && head.innerText.includes('Undo')).length"
+    page.wait(f"{undos} === 1")
+    assert "rewound" in page.find(".timeline li:has(.row)", "rewind before").get_attribute("class")
     kept = api.get(f"{session}/events?excludeRewound=true").json["events"]
     assert [one["sequence"] for one in kept] == [1, 2, 3, 4, 5, 6]
 
