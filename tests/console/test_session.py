@@ -543,6 +543,20 @@ def test_focus_stays_while_events_arrive(api, app, page):
             assert page.value("document.activeElement !== document.body"), selector
 
 
+def test_ticks_of_many_turns_are_a_density(page):
+    page.open("#/server")
+    page.find(".ready")
+    ticks = """return import('./slider.js').then(({Slider}) => {
+        const slider = new Slider(() => {});
+        slider.draw({base: 0, revision: arguments[0], at: 0, text: '', starts: arguments[1]});
+        return slider.path.getAttribute('d');
+    })"""
+    assert page.js(ticks, 10, [1, 5]) == "M1 1V0M5 1V0"
+    # Of the first half each event is a turn, of the second half every fifth.
+    drawn = re.findall(r"M(\d+) 1V([\d.]+)", page.js(ticks, 1000, [*range(500), *range(500, 1000, 5)]))
+    assert len(drawn) == 200 and {height for _, height in drawn[:100]} == {"0"} and {height for _, height in drawn[100:]} == {"0.8"}
+
+
 def test_copy_as_curl(server, api, app, page, copied):
     filled(api, app)
     opened(page, app, "?at=3")
