@@ -396,19 +396,28 @@ def test_palette(api, app, page):
 
 
 @pytest.mark.server()
-def test_palette_finds_a_session_from_the_first_page(api, page):
-    api.session("shop", user="ada", id="return-1")
+def test_palette_finds_everywhere_from_every_page(api, page):
+    api.session("shop", user="ada", id="s-1", displayName="A coat to return")
     api.session("bank", user="returning", id="s1")
-    page.open("#/")
-    page.find("h1", "Apps")
+    for number in range(11):
+        api.session(f"returns-{number:02}", id="one")
+    for route in ["#/", "#/app/bank", "#/server"]:
+        page.open(route)
+        page.find("h1")
+        page.chord(Keys.CONTROL, "k")
+        page.fill(".palette input", "return")
+        page.wait("document.querySelectorAll('.places [role=option]').length >= 7")
+        assert {"user returning", "app returns-00"} <= set(places(page)), route
+        assert page.text(".palette .hint") == "Apps that were not searched: 1. Name one, and a slash."
+    page.go("#/app/shop")
+    page.find("h1", "shop")
     page.chord(Keys.CONTROL, "k")
-    page.fill(".palette input", "return")
-    page.wait("document.querySelectorAll('.places [role=option]').length === 2")
-    assert sorted(places(page)) == ["session return-1", "user returning"]
     page.fill(".palette input", "100% no")
-    page.find(".palette .hint", "Nothing begins with this")
-    page.click(".palette .close")
-    page.wait("!document.querySelector('dialog')")
+    page.find(".palette .hint", "Nothing has this")
+    page.fill(".palette input", "coat return")
+    page.find(".places li", "A coat to return")
+    page.press(Keys.ENTER)
+    page.find(".crumbs h1", "A coat to return")
 
 
 def test_the_server_page(api, page):
