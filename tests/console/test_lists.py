@@ -231,6 +231,19 @@ def test_keyboard(api, app, page):
     assert all(word in help for word in ("Ctrl", "next, previous row", "new session", "copy as curl"))
 
 
+def test_the_keyboard_map_answers_on_every_page(api, app, page):
+    api.append(api.session(app), event("e1", text="One"))
+    user = f"#/app/{app}/user/ada"
+    page.open("#/")
+    for route in ["#/", f"#/app/{app}", user, f"{user}/session/s1", f"{user}/session/s1/compare", "#/feed", "#/keys", "#/erasures", "#/server", "#/nowhere", f"{user}/session/none"]:
+        page.go(route)
+        page.find("#main h1")
+        page.press("?")
+        page.find("dialog h2", "Keys")
+        page.press(Keys.ESCAPE)
+        page.wait("!document.querySelector('dialog')")
+
+
 def test_create_a_session(api, app, page):
     page.open(f"#/app/{app}")
     assert "sessiond" not in page.text(".empty .example")
