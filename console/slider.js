@@ -3,7 +3,7 @@
 
 import { fill, h } from './dom.js';
 
-const TICKS = 200; // at most
+const TICKS = 100; // at most
 const SVG = 'http://www.w3.org/2000/svg';
 
 export class Slider {

@@ -554,7 +554,7 @@ def test_ticks_of_many_turns_are_a_density(page):
     assert page.js(ticks, 10, [1, 5]) == "M1 1V0M5 1V0"
     # Of the first half each event is a turn, of the second half every fifth.
     drawn = re.findall(r"M(\d+) 1V([\d.]+)", page.js(ticks, 1000, [*range(500), *range(500, 1000, 5)]))
-    assert len(drawn) == 200 and {height for _, height in drawn[:100]} == {"0"} and {height for _, height in drawn[100:]} == {"0.8"}
+    assert len(drawn) == 100 and {height for _, height in drawn[:50]} == {"0"} and {height for _, height in drawn[50:]} == {"0.8"}
 
 
 def test_copy_as_curl(server, api, app, page, copied):
