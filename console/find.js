@@ -26,7 +26,7 @@ export class Finder {
 	/** Sequences of all that is known to have the text, newest first. */
 	get found() {
 		const { text, hits, page: { history } } = this;
-		const here = text ? history.events.filter((event) => says(event, text)).map((event) => event.sequence) : [];
+		const here = text ? history.events.filter((event) => history.isWanted(event) && says(event, text)).map((event) => event.sequence) : [];
 		return [...new Set([...hits, ...here])].sort((one, other) => other - one);
 	}
 

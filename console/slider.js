@@ -1,5 +1,4 @@
-// The slider over revisions: a native range with ticks where invocations begin. Of more than there is room for, a tick is as high as
-// there are many.
+// The slider over revisions: a native range with ticks where invocations begin; those that share a tick make it higher.
 
 import { fill, h } from './dom.js';
 
