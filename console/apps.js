@@ -2,7 +2,7 @@
 
 import { mayWrite, who } from './access.js';
 import { firstSession, get, path } from './api.js';
-import { fill, h, sides } from './dom.js';
+import { example, fill, h, sides } from './dom.js';
 import { PagedTable } from './paged.js';
 import { forgetAll, recent } from './recent.js';
 import { complain } from './request.js';
@@ -51,7 +51,7 @@ export async function openApps({ root, signal }) {
 			return row;
 		},
 		empty: () => h('div.empty', h('p', mayWrite() ? 'There are no apps yet. The first session makes one:' : 'There are no apps that you may see.'),
-			mayWrite() && h('pre.example', firstSession('shop', 'ada'))),
+			mayWrite() && example(firstSession('shop', 'ada'))),
 	});
 	await table.load();
 	sides(root, { head: h('h1', 'Apps'), main: ['Apps', table.element], side: ['Recent', recentSessions()] });

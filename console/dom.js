@@ -36,6 +36,9 @@ export function copyButton(label, text, attributes = {}) {
 	return h('button.quiet', { ...attributes, click: async () => copy(typeof text === 'function' ? await text() : text) }, label);
 }
 
+/** A command to copy. */
+export const example = (command) => [h('pre.example', { tabindex: 0 }, command), copyButton('Copy', command)];
+
 export async function copy(text) {
 	try {
 		await navigator.clipboard.writeText(text);
@@ -72,6 +75,8 @@ export function saveAs(name, blob) {
 	h('a', { href, download: name.replace(/[^\p{L}\p{M}\p{N}_.-]/gu, '_') }).click();
 	setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
+
+export const isAsking = () => document.querySelector('dialog') !== null;
 
 /** Nothing stays open that was asked elsewhere. */
 export const closeDialogs = () => document.querySelectorAll('dialog').forEach((box) => box.close());

@@ -1,7 +1,7 @@
 // Editing state by operators. What somebody else changed meanwhile (412) is shown before it is tried again.
 
 import { get } from './api.js';
-import { fill, field, h, wordInput } from './dom.js';
+import { fill, field, h, isAsking, wordInput } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { inline } from './jsonview.js';
 import { ask, newKey } from './request.js';
@@ -22,6 +22,7 @@ const OPERATORS = {
 export async function editState({ path, title, key = '', signal, done }) {
 	let { json: state, tag } = await get(path, signal);
 	signal.throwIfAborted();
+	if (isAsking()) return; // another key was faster
 	let written; // the body that the key is for
 	let retry;
 	const names = h('datalist', { id: 'state-keys' });

@@ -1,7 +1,7 @@
 // Erasures of users, with their receipts.
 
 import { curl, path, send } from './api.js';
-import { copyButton, field, fill, h, wordInput } from './dom.js';
+import { copyButton, example, field, fill, h, wordInput } from './dom.js';
 import { compose, quote } from './json.js';
 import { PagedTable } from './paged.js';
 import { ask, curlButton, newKey } from './request.js';
@@ -15,7 +15,7 @@ export async function openErasures({ root, signal }) {
 		label: 'Erasures', items: 'erasures', signal,
 		columns: [{ title: 'Erasure' }, { title: 'App' }, { title: 'Reference' }, { title: 'Asked', look: 'when' }, { title: 'Done', look: 'when' }, { title: 'Receipt' }],
 		address: () => ADDRESS, row, empty: () => h('div.empty', h('p', 'Nobody was erased. The page of a user erases; a program does it like this:'),
-			h('pre.example', curl({ method: 'POST', path: '/v1/apps/shop/users/ada/erasure', body: '{"requestId":"ticket-7"}' }))),
+			example(curl({ method: 'POST', path: '/v1/apps/shop/users/ada/erasure', body: '{"requestId":"ticket-7"}' }))),
 	});
 	await table.load();
 	fill(root, h('div.plain',

@@ -1,7 +1,7 @@
 // The change feed: what changes in all apps, in one, or of a user, as it happens.
 
 import { curl, get, path, Problem, withQuery } from './api.js';
-import { copyButton, fill, h, wordInput } from './dom.js';
+import { copyButton, example, fill, h, wordInput } from './dom.js';
 import { rowKeys } from './paged.js';
 import { complain, problemText } from './request.js';
 import { appAddress, href, note, sessionAddress, userAddress } from './router.js';
@@ -118,7 +118,7 @@ class Feed {
 		this.#take(page);
 		const text = isAll ? 'No change like this yet. The next shows here; a program reads it like this:'
 			: 'The next change shows here. There are more than fit here; a program reads them from the start:';
-		this.hint = h('div.empty', h('p', text), h('pre.example', this.curl()));
+		this.hint = h('div.empty', h('p', text), example(this.curl()));
 		this.#draw();
 		return true;
 	}

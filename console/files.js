@@ -2,7 +2,7 @@
 // node alone: no page, frame or link ever opens it.
 
 import { curl, send, withQuery } from './api.js';
-import { closeDialogs, copyButton, dialog, facts, field, fill, h, wordInput } from './dom.js';
+import { closeDialogs, copyButton, dialog, example, facts, field, fill, h, wordInput } from './dom.js';
 import { longer, tree } from './jsonview.js';
 import { PagedTable } from './paged.js';
 import { ask, complain, download, problemText } from './request.js';
@@ -21,7 +21,7 @@ export class Files {
 		const address = () => withQuery(`${of}/artifacts`, { atRevision: this.at });
 		this.table = table({
 			label: title, items: 'artifacts', signal, address, empty: () => h('div.empty', h('p', 'No files.', mayEdit && ' Agents save them, or a command:'),
-				mayEdit && h('pre.example', `${curl({ method: 'PUT', path: this.#path('report.txt') })} -T report.txt`)),
+				mayEdit && example(`${curl({ method: 'PUT', path: this.#path('report.txt') })} -T report.txt`)),
 			row: (json) => {
 				const [name, version] = [json.string('name'), json.get('version').text];
 				return row(json, name, h('span.id', `v${version}`), () => this.open(name, version));

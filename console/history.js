@@ -35,7 +35,11 @@ export class History {
 	has(sequence) { return sequence >= this.first && sequence <= this.last && this.events.length > 0; }
 	find(sequence) { return this.events[sequence - this.first]; }
 	isWanted(event) { return !this.asModel || !this.asked.has(event.sequence) || this.left.has(event.sequence); }
-	isRewound(event) { return event.rewinds === undefined && this.asked.has(event.sequence) && !this.kept.has(event.sequence); }
+	/** Of a rewind: whether a later one took it back. */
+	isRewound({ sequence, rewinds }) {
+		if (rewinds !== undefined) return this.events.some((later) => later.sequence > sequence && later.rewindsTo < sequence);
+		return this.asked.has(sequence) && !this.kept.has(sequence);
+	}
 
 	async #page(query) {
 		const { json } = await get(withQuery(`${this.path}/events`, { pageSize: PAGE, ...query }), this.signal);

@@ -1,6 +1,6 @@
 // The keyboard: keys outside of fields, `g` and a letter to go somewhere.
 
-import { dialog, h } from './dom.js';
+import { dialog, h, isAsking } from './dom.js';
 import { openPalette } from './palette.js';
 import { appAddress, go, parse, userAddress } from './router.js';
 
@@ -16,7 +16,7 @@ export function listen(pageKeys) {
 	addEventListener('keydown', (event) => {
 		if ((event.ctrlKey || event.metaKey) && event.key === 'k') {
 			event.preventDefault();
-			if (!document.querySelector('dialog')) openPalette();
+			if (!isAsking()) openPalette();
 			return;
 		}
 		const isTyping = event.target.matches('input:not([type=range], [type=checkbox]), textarea, select');
@@ -24,7 +24,7 @@ export function listen(pageKeys) {
 			if (event.target.type === 'search') event.preventDefault(); // what is typed stays, as what it shows does
 			event.target.blur();
 		}
-		if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog')) return;
+		if (isTyping || event.ctrlKey || event.metaKey || event.altKey || isAsking()) return;
 		if (event.key === 'g') { went = Date.now(); return; }
 		const isGoing = Date.now() - went < 1500;
 		went = 0;

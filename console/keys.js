@@ -2,7 +2,7 @@
 
 import { hasRole, ROLES, who } from './access.js';
 import { curl, path } from './api.js';
-import { copyButton, dialog, field, fill, h, toast, wordInput } from './dom.js';
+import { copyButton, dialog, example, field, fill, h, toast, wordInput } from './dom.js';
 import { compose, quote } from './json.js';
 import { PagedTable } from './paged.js';
 import { ask, curlButton } from './request.js';
@@ -36,7 +36,7 @@ export async function openKeys({ root, signal }) {
 function noSignIn() {
 	return h('div.plain', h('h1', 'Keys'),
 		h('p', 'This server asks for no credential: everybody who reaches it may do everything. The first key switches sign-in on, within 5 s:'),
-		h('pre.example', 'sessiond keys create --name me --role admin --apps \'*\''));
+		example('sessiond keys create --name me --role admin --apps \'*\''));
 }
 
 function keyTable(signal) {
@@ -44,7 +44,7 @@ function keyTable(signal) {
 		label: 'Keys', items: 'keys', signal,
 		columns: [{ title: 'Name' }, { title: 'Role', look: 'role-name' }, { title: 'Apps', look: 'names' }, { title: 'Users', look: 'names' },
 			{ title: 'Used', look: 'when' }, { title: 'Expires', look: 'when' }, { title: h('span.unseen', 'Actions'), look: 'acts' }],
-		address: () => '/v1/keys', row: (json) => row(keyOf(json), table), empty: () => h('div.empty', h('p', 'No key is within your grant. One for an agent:'), h('pre.example', curl(FIRST))),
+		address: () => '/v1/keys', row: (json) => row(keyOf(json), table), empty: () => h('div.empty', h('p', 'No key is within your grant. One for an agent:'), example(curl(FIRST))),
 	});
 	table.element.classList.add('keyring');
 	return table;

@@ -1,4 +1,5 @@
-// Ctrl K: goes to apps, users and sessions by the beginning of their names; in an open app, to sessions by any part of their title or id.
+// Ctrl K: goes to apps by a part of their name, to users by its beginning, to sessions by words of title and id: in the app that is open,
+// and in others.
 
 import { get, path, withQuery } from './api.js';
 import { dialog, fill, h, wordInput } from './dom.js';
@@ -6,7 +7,8 @@ import { recent } from './recent.js';
 import { appAddress, go, parse, sessionAddress, userAddress } from './router.js';
 
 const DEBOUNCE = 120;
-const MOST = 6;
+const MOST = 6; // of a kind
+const APPS = 12; // that are searched
 
 export function openPalette() {
 	let [places, chosen, turn, waiting] = [[], 0, new AbortController(), 0];
@@ -38,12 +40,14 @@ export function openPalette() {
 		turn.abort();
 		turn = new AbortController();
 		const { signal } = turn;
-		const found = await find(text, signal);
+		let left = 0;
+		const found = await find(text, signal, (count) => { left = count; });
 		if (signal.aborted) return;
 		[places, chosen, shownFor] = [found, 0, text];
 		fill(lines, places.map((place, index) => h('li', { role: 'option', id: `place-${index}`, click: () => open(place) },
 			h('span.tag', place.kind), h('bdi', place.name), place.about && h('bdi.dim', place.about))));
-		hint.textContent = places.length > 0 ? '' : text ? 'Nothing begins with this.' : 'Names between slashes; write %2F for a slash in a name.';
+		const none = places.length === 0 && (text ? 'Nothing has this. ' : 'Names between slashes; write %2F for a slash in a name.');
+		fill(hint, none, left > 0 && `Apps that were not searched: ${left}. Name one, and a slash.`);
 		mark();
 	}
 	function mark() {
@@ -65,12 +69,12 @@ const place = {
 	session: (app, user, id, title) => ({ kind: 'session', name: title || id, about: `${app} / ${user}${title ? ` / ${id}` : ''}`, address: sessionAddress(app, user, id) }),
 };
 
-/** What fits the beginning of a name, or names between slashes, the last of which may be a beginning. */
-async function find(text, signal) {
+/** What has a text, or names between slashes, the last of which may be a beginning. `onLeft` hears of apps that were not searched. */
+async function find(text, signal, onLeft) {
 	const pasted = text.indexOf('#/');
 	if (pasted >= 0) return [{ kind: 'address', name: text.slice(pasted), address: text.slice(pasted) }];
 	const [app, user, id, ...rest] = namesOf(text);
-	if (user === undefined) return distinct([...lately(text), ...text ? await anywhere(text, signal) : []]);
+	if (user === undefined) return distinct([...lately(text), ...text ? await anywhere(text, signal, onLeft) : []]);
 	if (id === undefined) return distinct([...await usersOf(app, user, signal), user && place.user(app, user)]);
 	if (rest.length > 0) return [];
 	const own = await sessionsOf(path('apps', app, 'users', user, 'sessions'), id, signal);
@@ -87,20 +91,21 @@ function namesOf(text) {
 
 function distinct(found) {
 	const all = found.filter(Boolean);
-	return all.filter((one, index) => all.findIndex((other) => other.address === one.address) === index).slice(0, 2 * MOST);
+	return all.filter((one, index) => all.findIndex((other) => other.address === one.address) === index).slice(0, 4 * MOST);
 }
 
 const lately = (text) => recent().filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(text.toLowerCase()))
 	.map(({ app, user, id, title }) => place.session(app, user, id, title));
 
-/** Apps; and what the open app, or else the first apps, have of this name. */
-async function anywhere(text, signal) {
-	const [, app] = parse(location.hash)?.names ?? [];
+/** Apps; and what the open app and the first others have of this. */
+async function anywhere(text, signal, onLeft) {
+	const [, open] = parse(location.hash)?.names ?? [];
 	const apps = await list('/v1/apps?pageSize=1000', 'apps', (one) => one.string('appName'), signal);
-	const searched = app === undefined ? apps.slice(0, MOST) : [app];
+	const all = [...new Set([open, ...apps])].filter(Boolean);
+	onLeft(all.length - APPS);
 	const groups = await Promise.all([
-		apps.filter((name) => name.startsWith(text)).slice(0, MOST).map(place.app),
-		...searched.flatMap((one) => [usersOf(one, text, signal), sessionsOf(path('apps', one, 'sessions'), text, signal, app === undefined ? 'idPrefix' : 'title')]),
+		apps.filter((name) => name.toLowerCase().includes(text.toLowerCase())).slice(0, MOST).map(place.app),
+		...all.slice(0, APPS).flatMap((one) => [sessionsOf(path('apps', one, 'sessions'), text, signal, 'title'), usersOf(one, text, signal)]),
 	]);
 	return groups.flat();
 }

@@ -1,7 +1,7 @@
 // The state that an app or a user shares among sessions.
 
 import { curl, get } from './api.js';
-import { copyButton, fill, h } from './dom.js';
+import { copyButton, example, fill, h } from './dom.js';
 import { editState } from './edit.js';
 import { inline, tree } from './jsonview.js';
 import { complain, curlButton } from './request.js';
@@ -20,7 +20,7 @@ export class ScopeState {
 			h('h3', this.title, h('span.count', json.members.length),
 				h('span.count.end', { title: 'Grows by one with each change' }, `revision ${tag.replaceAll('"', '')}`)),
 			h('ul.keys', json.members.map((member) => this.#entry(member))),
-			isEmpty && h('div.empty', h('p', 'No state yet.'), this.mayEdit && h('pre.example', curl(change))),
+			isEmpty && h('div.empty', h('p', 'No state yet.'), this.mayEdit && example(curl(change))),
 			h('div.bar',
 				this.mayEdit && h('button', { title: 'Change state by operators (e)', click: () => this.edit() }, 'Edit state…'),
 				!isEmpty && copyButton('Copy as stored', text),

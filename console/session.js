@@ -1,7 +1,7 @@
 // The session page: timeline, event and state at one place of the log, which the slider moves.
 
 import { curl, get, path, sessionPath, withQuery } from './api.js';
-import { copy, facts, field, fill, h, toast, wordInput } from './dom.js';
+import { copy, facts, field, fill, h, isAsking, toast, wordInput } from './dom.js';
 import { editState } from './edit.js';
 import { EventView } from './event.js';
 import { Files } from './files.js';
@@ -86,16 +86,16 @@ class SessionPage {
 		const { json } = await get(withQuery(path('apps', this.app, 'users', this.user, 'sessions'), query), this.signal);
 		for (const session of json.get('sessions').items) {
 			const id = session.string('id');
-			const link = h('a', { href: sessionAddress(this.app, this.user, id) }, h('bdi', session.string('displayName') ?? id));
+			const link = h('a', { href: sessionAddress(this.app, this.user, id), title: session.string('displayName') }, h('bdi', id)); // its title is mostly that of its source
 			this.timeline.forks.push({ revision: session.number('forkedFrom', 'revision'), link });
 		}
 		if (this.timeline.forks.length) this.draw();
 	}
 
 	/** Takes what an address says. A `file` with its `version` is shown once. */
-	async update({ at, event, view, against, filter = '', find = '', file, version }) {
-		this.timeline.filter.value = filter;
-		if (this.finder.input.value.trim() !== find) {
+	async update({ at, event, view, against, find = '', only, file, version }) {
+		this.finder.only.checked = only === 'true';
+		if (this.finder.text !== find) {
 			this.finder.input.value = find;
 			this.finder.forget();
 			this.finder.look().catch(complain);
@@ -176,9 +176,10 @@ class SessionPage {
 	#drawNow() {
 		const { history, at } = this;
 		const event = history.find(at);
-		this.timeline.hits = new Set(this.finder.hits);
+		const { found } = this.finder;
+		this.timeline.hits = new Set(found);
 		this.timeline.draw(at);
-		this.finder.draw();
+		this.finder.draw(found);
 		this.cost.draw(history.turns, history.some);
 		this.timeline[this.scroll]?.();
 		this.scroll = '';
@@ -188,7 +189,7 @@ class SessionPage {
 		this.#drawLive();
 		note(sessionAddress(this.app, this.user, this.id, {
 			at: this.place, view: this.view === 'content' ? undefined : this.view,
-			against: this.against === 'previous' ? undefined : this.against, filter: this.timeline.filter.value, find: this.finder.words,
+			against: this.against === 'previous' ? undefined : this.against, find: this.finder.text, only: this.finder.only.checked || undefined,
 		}));
 		if (this.isAtEnd && history.hasNewer && this.timeline.isAtEnd) this.#catchUp();
 		this.keepState();
@@ -250,8 +251,11 @@ class SessionPage {
 			mayOperate(this.app, 'trim') && button('Redact', () => this.redact(), 'Removes what this event says'),
 			mayOperate(this.app, 'trim') && button('Trim to here', () => this.trim(), 'Removes the events up to here'),
 		].filter(Boolean) : [];
-		return h('footer.foot', this.slider.element, h('div.buttons', this.writing, button('Copy as curl', () => this.copyCurl(), 'The requests of this view', 'y'),
-			mayOperate(this.app, 'export') && exportButton(this.path, this.id)));
+		// On a small screen they are a menu, which gives the focus back before a dialog takes it.
+		const buttons = h('div.buttons', { id: 'actions', popover: true }, this.writing, button('Copy as curl', () => this.copyCurl(), 'The requests of this view', 'y'),
+			mayOperate(this.app, 'export') && exportButton(this.path, this.id));
+		buttons.addEventListener('click', () => buttons.hidePopover(), true);
+		return h('footer.foot', this.slider.element, h('button.menu', { popovertarget: 'actions' }, 'Actions'), buttons);
 	}
 
 	#drawLive() {
@@ -324,6 +328,7 @@ class SessionPage {
 			first = json.get('events').items[0]?.number('sequence') ?? sequence;
 		}
 		const [title, action, past, what] = isUndo ? [`Undo event ${first}`, 'Undo', 'undone', 'the rewind'] : [`Take back from event ${first} on`, 'Take back', 'taken back', 'this turn'];
+		if (isAsking()) return;
 		this.#rewind(first - 1, {
 			title, action, past, body: compose(isUndo ? { toRevision: String(first - 1) } : { beforeInvocationId: quote(invocation) }),
 			about: `Appends one event that takes back ${what} and what came after it. Nothing is removed; app and user state stay as they are.`,

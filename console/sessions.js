@@ -2,7 +2,7 @@
 
 import { curl, firstSession, path, withQuery } from './api.js';
 import { saveCsv } from './csv.js';
-import { copy, field, h, wordInput } from './dom.js';
+import { copy, example, field, h, wordInput } from './dom.js';
 import { compose, quote, read } from './json.js';
 import { PagedTable } from './paged.js';
 import { ask, complain } from './request.js';
@@ -182,10 +182,10 @@ export class SessionList {
 	#empty() {
 		if (Object.keys(this.filters).some((name) => !(name in ORDER))) {
 			return h('div.empty', h('p', 'No session fits these filters. ', this.#link({}, {}, 'Show all')),
-				h('pre.example', this.curl()));
+				example(this.curl()));
 		}
 		return h('div.empty', h('p', 'There are no sessions here yet.', this.owner && ' The first one:'),
-			this.owner && h('pre.example', firstSession(this.app, this.owner)));
+			this.owner && example(firstSession(this.app, this.owner)));
 	}
 }
 

@@ -1,7 +1,7 @@
 // Signing in. The credential is kept in the session storage of this tab and goes into one header, nowhere else.
 
 import { credential } from './api.js';
-import { field, fill, h } from './dom.js';
+import { example, field, fill, h } from './dom.js';
 
 export function openSignIn({ root, wasRefused, done }) {
 	credential.clear();
@@ -23,6 +23,6 @@ export function openSignIn({ root, wasRefused, done }) {
 		h('form', { submit },
 			field('API key, token or JWT', input, 'It stays in this tab and is forgotten when the tab is closed.'),
 			h('footer', h('button.primary', { type: 'submit' }, 'Sign in'))),
-		h('div.dim', 'Whoever runs the server makes a key:', h('pre.example', "sessiond keys create --role=operator --apps='*' --name=console"))));
+		h('div.dim', 'Whoever runs the server makes a key:', example("sessiond keys create --role=operator --apps='*' --name=console"))));
 	input.focus();
 }

@@ -1,7 +1,8 @@
-// The slider over revisions: a native range with ticks where invocations begin.
+// The slider over revisions: a native range with ticks where invocations begin; those that share a tick make it higher.
 
 import { fill, h } from './dom.js';
 
+const TICKS = 100; // at most
 const SVG = 'http://www.w3.org/2000/svg';
 
 export class Slider {
@@ -24,7 +25,15 @@ export class Slider {
 		this.range.disabled = revision === base;
 		this.range.setAttribute('aria-valuetext', text);
 		fill(this.place, h('b', at), ` of ${revision}`);
-		this.ticks.setAttribute('viewBox', `0 0 ${Math.max(1, revision - base)} 1`);
-		this.path.setAttribute('d', starts.map((start) => `M${start - base} 0v1`).join(''));
+		const all = Math.max(1, revision - base);
+		const step = Math.max(1, all / TICKS);
+		const counts = new Map();
+		for (const start of starts) {
+			const place = Math.floor((start - base) / step) * step;
+			counts.set(place, (counts.get(place) ?? 0) + 1);
+		}
+		const most = Math.max(...counts.values());
+		this.ticks.setAttribute('viewBox', `0 0 ${all} 1`);
+		this.path.setAttribute('d', [...counts].map(([place, count]) => `M${place} 1V${1 - count / most}`).join(''));
 	}
 }

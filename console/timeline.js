@@ -1,7 +1,7 @@
 // The timeline: one line an event, in groups by invocation. Rows are kept between drawings.
 
-import { fill, h, wordInput } from './dom.js';
-import { eventLine, says } from './event.js';
+import { fill, h } from './dom.js';
+import { eventLine } from './event.js';
 import { complain } from './request.js';
 import { exact, span } from './times.js';
 import { costText } from './turns.js';
@@ -17,14 +17,13 @@ export class Timeline {
 	constructor(page) {
 		const { history } = page;
 		Object.assign(this, { page, history });
-		this.filter = wordInput({ type: 'search', placeholder: 'Filter', 'aria-label': 'Filter the loaded events', 'data-filter': true, input: () => page.draw() });
 		const asModel = h('input', { type: 'checkbox', change: () => { history.asModel = asModel.checked; page.finder.forget(); page.askRewound(); } });
 		const label = h('label.check', { title: 'Without events that were rewound, and without those that a compaction covers' }, asModel, 'As the model sees it');
 		this.list = h('ol.timeline', { 'aria-label': 'Events' });
 		this.older = h('button.quiet.page', { hidden: true, click: () => page.more('older') }, 'Older events');
 		this.newer = h('button.quiet.page', { hidden: true, click: () => page.more('newer') }, 'Newer events');
 		this.scroller = h('div.scroller', this.older, this.list, this.newer);
-		this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), this.filter, label), page.finder.element, this.scroller);
+		this.element = h('section.pane.left', { 'aria-label': 'Timeline' }, h('header', h('h2', 'Timeline'), label), page.finder.element, this.scroller);
 		this.scroller.addEventListener('scroll', () => this.#more());
 	}
 
@@ -77,14 +76,20 @@ export class Timeline {
 	}
 
 	#fits(event) {
-		return this.history.isWanted(event) && (!this.filter.value || says(event, this.filter.value));
+		return this.history.isWanted(event) && (!this.#isFound || this.hits.has(event.sequence));
+	}
+
+	/** What is found is shown alone. */
+	get #isFound() {
+		const { finder } = this.page;
+		return finder.only.checked && finder.text !== '';
 	}
 
 	/** The place so many rows on; the same where no row is left. */
 	next(from, step) {
 		let place = from + step;
 		while (this.history.find(place) && !this.#fits(this.history.find(place))) place += step;
-		return (this.filter.value || this.history.asModel) && !this.history.find(place) ? from : place;
+		return (this.#isFound || this.history.asModel) && !this.history.find(place) ? from : place;
 	}
 
 	reveal() {

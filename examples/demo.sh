@@ -3,21 +3,23 @@
 #
 #   SESSIOND_URL=http://127.0.0.1:8080 examples/demo.sh
 #
-# SESSIOND_TOKEN is a key of the role `agent` or above, if the server asks for one. The times are those of the last seven
-# days. Every event has its id and a time counted from its session's creation: run again, it changes nothing.
+# SESSIOND_TOKEN is a key of the role `operator` or above, if the server asks for one. The times are those of the last seven
+# days: a session is imported without events, as an import says when it began. Every event has its id and a time counted from
+# there: run again, it changes nothing.
 set -euo pipefail
 LC_ALL=C
 
 url=${SESSIOND_URL:-http://127.0.0.1:8080}
 url=${url%/}
 one_by_one=''
-ask=(curl --silent --show-error --header 'content-type: application/json')
+start=$(date +%s)
+ask=(curl --silent --show-error)
 [ -z "${SESSIOND_TOKEN:-}" ] || ask+=(--header "authorization: Bearer $SESSIOND_TOKEN")
 
-# send METHOD PATH BODY [CURL ARGUMENTS...]: the answer in `body`.
+# send METHOD PATH BODY [CURL ARGUMENTS...]: the answer in `body`. `type` is that of the body.
 send() {
     local answer
-    answer=$("${ask[@]}" "${@:4}" --request "$1" --data-binary "$3" --write-out '\n%{http_code}' "$url/v1$2") || {
+    answer=$("${ask[@]}" --header "content-type: ${type:-application/json}" "${@:4}" --request "$1" --data-binary "$3" --write-out '\n%{http_code}' "$url/v1$2") || {
         echo "demo.sh: no sessiond at $url" >&2
         exit 1
     }
@@ -31,14 +33,20 @@ send() {
     esac
 }
 
-# session APP/USER/ID MINUTES TITLE LABELS STATE: one that began so many minutes ago. What follows is written by `commit`.
+sha256() { sha256sum 2>/dev/null || shasum -a 256; }
+
+# session APP/USER/ID MINUTES TITLE LABELS STATE: one that began so many minutes ago, unless it is there. What follows is written by
+# `commit`.
 session() {
-    local app user
+    local app user lines
     IFS=/ read -r app user id <<<"$1"
     path=/apps/$app/users/$user/sessions/$id
-    send PUT "$path" "{\"displayName\":\"$3\",\"labels\":{$4},\"state\":{$5}}"
+    lines="{\"type\":\"session\",\"userId\":\"$user\",\"id\":\"$id\",\"incarnation\":\"demo\",\"createTime\":$((start - $2 * 60)),\"baseRevision\":0,\"baseState\":{$5},\"saw\":[0,0],\"displayName\":\"$3\",\"labels\":{$4}}"$'\n'
+    lines+="{\"type\":\"session.end\",\"id\":\"$id\",\"revision\":0,\"state\":{$5},\"sha256\":\"$(printf %s "$lines" | sha256 | cut -d ' ' -f 1)\"}"$'\n'
+    type=application/x-ndjson send POST '/import?onConflict=skip' "{\"type\":\"export\",\"format\":1,\"scope\":\"session\",\"appName\":\"$app\",\"userId\":\"$user\",\"sessionId\":\"$id\"}"$'\n'"$lines{\"type\":\"end\",\"sessions\":1,\"events\":0}"
+    send GET "$path" ''
     [[ $body =~ \"createTime\":([0-9]+) ]]
-    clock=$(((BASH_REMATCH[1] - $2 * 60) * 1000))
+    clock=$((BASH_REMATCH[1] * 1000))
     events='' number=0 turn=0
 }
 
@@ -167,7 +175,7 @@ counts_stock() { # PLACE ITEMS DIFFERENCE
 refund_goes_wrong() {
     session shop/zoe/refund-1093 28 'Refund of postage, order A-1093' '"channel":"web","team":"returns","topic":"refund"' \
         '"order":"A-1093","step":"start"'
-    local one_by_one=yes now=$((clock + 28 * 60000))
+    local one_by_one=yes
     says user 'Olá! You charged me 1.10 EUR too much for postage. Could I have it back?' "$(delta '"user:name":"Zoë Brandão","user:language":"pt"')"
     thinks router 'A refund below 5 EUR: the returns agent may do it alone.' '"transferToAgent":"returns"'
     calls returns find_order '"order":"A-1093"'
@@ -185,8 +193,10 @@ refund_goes_wrong() {
     gets reviewer check_refund '"allowed":false,"reason":"more than was paid","paid":54.80,"refund":110.00' \
         "$(delta '"alert":"refund is more than was paid"'),$(ops '{"op":"append","key":"app:alerts","value":["A-1093: refund of 110.00, paid 54.80"]}')"
     says reviewer 'Stopped at the bank. This turn will be taken back.' "$(delta '"step":"stopped"')"
-    clock=$((now - 36000))
     send POST "$path/rewind" '{"beforeInvocationId":"refund-1093-turn-2"}' --header 'idempotency-key: refund-1093-rewind'
+    send GET "$path/events/refund-1093-rewind" ''
+    [[ $body =~ \"timestamp\":([0-9]+) ]]
+    clock=$((BASH_REMATCH[1] * 1000 - 40000))
     says user 'Once more, please: 1.10 EUR to my card.'
     calls returns refund '"order":"A-1093","amount":1.10,"currency":"EUR"'
     gets returns refund '"id":"rf-8802","amount":1.10,"status":"done"' \
@@ -197,9 +207,11 @@ refund_goes_wrong() {
 
     local source=$path
     send POST "$source/fork" '{"atRevision":5,"sessionId":"voucher-1093"}' --header 'idempotency-key: voucher-1093'
+    [[ $body =~ \"createTime\":([0-9]+) ]]
+    clock=$((BASH_REMATCH[1] * 1000 - 53000))
     path=/apps/shop/users/zoe/sessions/voucher-1093
     send PATCH "$path" '{"displayName":"What if: postage as a voucher","labels":{"team":"returns","topic":"refund","kind":"experiment"}}'
-    id=voucher-1093 number=5 turn=1 clock=$((now - 54000))
+    id=voucher-1093 number=5 turn=1
     says user 'As a voucher, please.'
     calls returns make_voucher '"order":"A-1093","amount":1.10'
     gets returns make_voucher '"code":"OLA-1093","amount":1.10' "$(delta '"voucher":{"code":"OLA-1093","amount":1.10},"step":"done"')"

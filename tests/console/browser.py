@@ -178,8 +178,8 @@ class Page:
         return self.value("location.hash")
 
     def overflow(self):
-        """By how many pixels the page is wider than its window."""
-        return self.value("document.documentElement.scrollWidth - innerWidth")
+        """By how many pixels the page, or what scrolls in it, is wider than there is room."""
+        return self.value("Math.max(...[...document.querySelectorAll('html, .plain, .scroller')].map((one) => one.scrollWidth - one.clientWidth))")
 
     def screenshot(self, file):
         self.driver.save_screenshot(str(file))

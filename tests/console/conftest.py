@@ -13,7 +13,7 @@ import pytest
 
 import demo
 from browser import Browser
-from server import Server, path
+from server import Server, path, until
 
 numbers = itertools.count(1)
 
@@ -91,3 +91,17 @@ def browser(shared_browser, server):
 def page(request, browser, server):
     mark = request.node.get_closest_marker("page")
     return browser.page(server, **(mark.kwargs if mark else {}))
+
+
+@pytest.fixture
+def copied(browser):
+    """What the next click copies."""
+    browser.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+
+    def copied(page, act):
+        page.cdp("Page.bringToFront")
+        page.js("return navigator.clipboard.writeText('')")
+        act()
+        return until("copied text", lambda: page.value("navigator.clipboard.readText()"))
+
+    return copied

@@ -72,6 +72,8 @@ def scenes(page):
         elif key.startswith("."):
             page.click(key)
         else:
+            if page.value("innerWidth < 900"):
+                page.click(".menu")
             page.click(".buttons button", key)
         page.find("dialog[open]")
         yield f"session, {name}"

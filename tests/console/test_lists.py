@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import subprocess
 
 import pytest
 
@@ -30,9 +31,13 @@ def made(api, app, *rows):
 
 
 @pytest.mark.server()
-def test_without_apps_the_next_command_is_shown(server, page):
+def test_without_apps_the_next_command_is_shown_and_runs_as_it_is_copied(server, page, copied):
     page.open()
     page.wait_text(".empty .example", f"{server.url}/v1/apps/shop/users/ada/sessions")
+    command = copied(page, lambda: page.click(".example + button", "Copy"))
+    subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+    page.reload()
+    page.find("td a", "shop")
 
 
 def test_apps_with_their_last_session(api, app, page):
@@ -226,6 +231,19 @@ def test_keyboard(api, app, page):
     assert all(word in help for word in ("Ctrl", "next, previous row", "new session", "copy as curl"))
 
 
+def test_the_keyboard_map_answers_on_every_page(api, app, page):
+    api.append(api.session(app), event("e1", text="One"))
+    user = f"#/app/{app}/user/ada"
+    page.open("#/")
+    for route in ["#/", f"#/app/{app}", user, f"{user}/session/s1", f"{user}/session/s1/compare", "#/feed", "#/keys", "#/erasures", "#/server", "#/nowhere", f"{user}/session/none"]:
+        page.go(route)
+        page.find("#main h1")
+        page.press("?")
+        page.find("dialog h2", "Keys")
+        page.press(Keys.ESCAPE)
+        page.wait("!document.querySelector('dialog')")
+
+
 def test_create_a_session(api, app, page):
     page.open(f"#/app/{app}")
     assert "sessiond" not in page.text(".empty .example")
@@ -391,19 +409,28 @@ def test_palette(api, app, page):
 
 
 @pytest.mark.server()
-def test_palette_finds_a_session_from_the_first_page(api, page):
-    api.session("shop", user="ada", id="return-1")
+def test_palette_finds_everywhere_from_every_page(api, page):
+    api.session("shop", user="ada", id="s-1", displayName="A coat to return")
     api.session("bank", user="returning", id="s1")
-    page.open("#/")
-    page.find("h1", "Apps")
+    for number in range(11):
+        api.session(f"returns-{number:02}", id="one")
+    for route in ["#/", "#/app/bank", "#/server"]:
+        page.open(route)
+        page.find("h1")
+        page.chord(Keys.CONTROL, "k")
+        page.fill(".palette input", "return")
+        page.wait("document.querySelectorAll('.places [role=option]').length >= 7")
+        assert {"user returning", "app returns-00"} <= set(places(page)), route
+        assert page.text(".palette .hint") == "Apps that were not searched: 1. Name one, and a slash."
+    page.go("#/app/shop")
+    page.find("h1", "shop")
     page.chord(Keys.CONTROL, "k")
-    page.fill(".palette input", "return")
-    page.wait("document.querySelectorAll('.places [role=option]').length === 2")
-    assert sorted(places(page)) == ["session return-1", "user returning"]
     page.fill(".palette input", "100% no")
-    page.find(".palette .hint", "Nothing begins with this")
-    page.click(".palette .close")
-    page.wait("!document.querySelector('dialog')")
+    page.find(".palette .hint", "Nothing has this")
+    page.fill(".palette input", "coat return")
+    page.find(".places li", "A coat to return")
+    page.press(Keys.ENTER)
+    page.find(".crumbs h1", "A coat to return")
 
 
 def test_the_server_page(api, page):

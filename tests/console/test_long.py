@@ -63,6 +63,18 @@ def test_the_slider_goes_anywhere(long, page, place):
     assert page.address() == f"{long}?at={place}"
 
 
+def test_a_long_number_makes_no_page_wider_than_its_window(long, page):
+    page.open(f"{long}?at=12345")
+    page.wait_text(".place", f"12345 of {EVENTS}")
+    page.wait_text(".right h2", "State at 12345")
+    for width in [1280, 1024, 901, 844, 390]:
+        page.resize(width, 800)
+        for pane in ["Timeline", "Event", "State"]:
+            if width <= 900:
+                page.click(".chooser button", pane)
+            assert page.overflow() <= 0, (width, pane)
+
+
 def test_the_last_of_many_moves_counts(long, page):
     page.open(long)
     page.wait(f"{SEQUENCES}.at(-1) === {EVENTS}")

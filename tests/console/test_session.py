@@ -50,20 +50,6 @@ def wait_state(page, title, **values):
     until(f"state {values}", lambda: page.value(shown) == values)
 
 
-@pytest.fixture
-def copied(browser):
-    """What the next click copies."""
-    browser.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
-
-    def copied(page, act):
-        page.cdp("Page.bringToFront")
-        page.js("return navigator.clipboard.writeText('')")
-        act()
-        return until("copied text", lambda: page.value("navigator.clipboard.readText()"))
-
-    return copied
-
-
 def patch(api, session, text):
     return api.ask("PATCH", f"{session}/state", text)
 
@@ -376,17 +362,26 @@ def shown_events(page):
     return page.value("[...document.querySelectorAll('.timeline .row:not(.start) .sequence')].map((cell) => Number(cell.textContent))")
 
 
-def test_the_timeline_is_filtered(api, app, page):
+def test_one_field_finds_and_filters(api, app, page):
     session = filled(api, app, 12)
     call = {"functionCall": {"id": "c", "name": "look_up", "args": {"order": "A-1093"}}}
     api.append(session, {"id": "call", "author": "Helper", "content": {"parts": [call]}, "actions": {"stateDelta": {"price": 1}}})
     opened(page, app, "?at=1")
     wait_at(page, 1, 13)
+    assert len(page.all(".left input:not([type=checkbox])")) == 1
+    page.fill(".find input", "helper")
+    page.wait("[...document.querySelectorAll('.hit .sequence')].map((one) => one.textContent).join() === '13'")
+    assert len(shown_events(page)) == 13
+    page.press(Keys.ENTER)
+    wait_at(page, 13, 13)
+    page.wait_text(".find .count", "1 of 1")
+    page.click(".timeline .row", "Text 1")
+    page.click(".find .check input")
     for text, expected in [("text 1", [1, 10, 11, 12]), ("a-1093", [1, 13]), ("HELPER", [1, 13]), ("price", [1, 13]), ("i6", [1, 11, 12])]:
-        page.fill(".left input", text)
+        page.fill(".find input", text)
         page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === arguments[0]", len(expected))
         assert shown_events(page) == expected, text
-    assert page.address().endswith("?at=1&filter=i6")
+    assert page.address().endswith("?at=1&find=i6&only=true")
     page.js("document.activeElement.blur()")
     page.press("j")
     wait_at(page, 11, 13)
@@ -396,12 +391,12 @@ def test_the_timeline_is_filtered(api, app, page):
     wait_at(page, 11, 13)
     page.press("k")
     wait_at(page, 11, 13)
-    page.fill(".left input", "nothing has this")
+    page.fill(".find input", "nothing has this")
     page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 1")
-    page.js("const filter = document.querySelector('.left input'); filter.value = ''; filter.dispatchEvent(new Event('input'))")
+    page.js("const filter = document.querySelector('.find input'); filter.value = ''; filter.dispatchEvent(new Event('input'))")
     page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 13")
-    page.wait("location.hash.endsWith('?at=11')")
-    page.open(address(app, "?at=1&filter=price"))
+    page.wait("location.hash.endsWith('?at=11&only=true')")
+    page.open(address(app, "?at=1&find=price&only=true"))
     page.wait("document.querySelectorAll('.timeline .row:not(.start)').length === 2")
 
 
@@ -420,6 +415,21 @@ def test_a_content_of_another_shape_is_shown(api, app, page):
     page.find("#event-body .part.other", "2")
     page.open(address(app, "?at=4"))
     page.find("#event-body p.empty", "This event has no content.")
+
+
+@pytest.mark.page(width=390, height=844)
+def test_on_a_small_screen_the_content_has_the_room_and_the_buttons_are_a_menu(api, app, page):
+    filled(api, app)
+    opened(page, app, "?at=3")
+    wait_at(page, 3, 5)
+    assert page.value("document.querySelector('.left .scroller').clientHeight > innerHeight / 2")
+    assert not any(button.is_displayed() for button in page.all(".buttons button"))
+    page.click(".menu")
+    page.click(".buttons button", "Fork here")
+    page.find("dialog h2", "Fork at event 3")
+    page.press(Keys.ESCAPE)
+    page.wait("document.activeElement.matches('.menu')")
+    assert not any(button.is_displayed() for button in page.all(".buttons button"))
 
 
 @pytest.mark.page(width=390, height=800)
@@ -458,6 +468,30 @@ def test_a_dialog_closes_when_the_address_changes(api, app, page):
     page.js("release()")
     page.find(".ready")
     assert page.all("dialog") == []
+
+
+@pytest.mark.parametrize("key", ["f", "e"])
+def test_two_keys_in_a_row_open_one_dialog(api, app, page, key):
+    filled(api, app)
+    opened(page, app, "?at=3")
+    wait_at(page, 3, 5)
+    wait_state(page, "State at 3", n="3")
+    page.js("""const real = fetch;
+        window.fetch = async (address, options) => {
+            if (!address.endsWith('/state')) return real(address, options);
+            await new Promise((done) => { (window.held ??= []).push(done); });
+            const answer = await real(address, options);
+            window.answered = (window.answered ?? 0) + 1;
+            return answer;
+        };""")
+    page.press("e", key)
+    asked = {"f": 1, "e": 2}[key]
+    page.wait("window.held?.length === arguments[0]", asked)
+    page.js("held.forEach((done) => done())")
+    page.wait("window.answered === arguments[0]", asked)
+    page.find("dialog h2", {"f": "Fork", "e": "Edit state"}[key])
+    page.js("return new Promise((done) => setTimeout(done, 100))")
+    assert len(page.all("dialog")) == 1
 
 
 FOCUS = "document.activeElement.textContent"
@@ -507,6 +541,20 @@ def test_focus_stays_while_events_arrive(api, app, page):
         wait_state(page, "State now", n=str(number))
         if ".middle" not in selector:
             assert page.value("document.activeElement !== document.body"), selector
+
+
+def test_ticks_of_many_turns_are_a_density(page):
+    page.open("#/server")
+    page.find(".ready")
+    ticks = """return import('./slider.js').then(({Slider}) => {
+        const slider = new Slider(() => {});
+        slider.draw({base: 0, revision: arguments[0], at: 0, text: '', starts: arguments[1]});
+        return slider.path.getAttribute('d');
+    })"""
+    assert page.js(ticks, 10, [1, 5]) == "M1 1V0M5 1V0"
+    # Of the first half each event is a turn, of the second half every fifth.
+    drawn = re.findall(r"M(\d+) 1V([\d.]+)", page.js(ticks, 1000, [*range(500), *range(500, 1000, 5)]))
+    assert len(drawn) == 100 and {height for _, height in drawn[:50]} == {"0"} and {height for _, height in drawn[50:]} == {"0.8"}
 
 
 def test_copy_as_curl(server, api, app, page, copied):

@@ -9,6 +9,7 @@ from test_session import address, filled, opened, wait_at, wait_state
 
 # A session that the examples of examples/frameworks-python have written in turn, and a graph with messages.
 FRAMEWORKS = json.loads(pathlib.Path(__file__).with_name("frameworks.json").read_text())
+ROWS = "[...document.querySelectorAll('.timeline .row:not(.start)')].map((row) => [...row.querySelectorAll('.author, .line')].map((cell) => cell.textContent).join(': '))"
 HEADS = "[...document.querySelectorAll('.turn')].map((head) => head.innerText.replace(/\\s+/g, ' ').trim())"
 
 
@@ -16,8 +17,7 @@ def test_what_frameworks_write_reads_as_a_conversation(api, app, page):
     api.append(api.session(app), *FRAMEWORKS)
     opened(page, app)
     wait_at(page, 23, 23)
-    rows = "[...document.querySelectorAll('.timeline .row:not(.start)')].map((row) => [...row.querySelectorAll('.author, .line')].map((cell) => cell.textContent).join(': '))"
-    assert page.value(rows) == [
+    assert page.value(ROWS) == [
         "user: A tea, please.", "langgraph: Here is tea number 1.",
         "user: openai, a tea, please.", 'assistant: brew("green")', 'assistant: brew → "a green tea"', "assistant: Here is tea number 1.",
         "user: claude, a tea, please.", "claude: Here is tea number 1.", "claude: claude/summary",
@@ -29,10 +29,30 @@ def test_what_frameworks_write_reads_as_a_conversation(api, app, page):
         "checkpoint -1, 0 channels", "checkpoint 0, 1 channel", "checkpoint 1, 1 channel",
     ]
     page.click(".group", "checkpoint -1")
-    page.wait(f"{rows}[1] === 'langgraph: wrote messages'")
+    page.wait(f"{ROWS}[1] === 'langgraph: wrote messages'")
     page.click(".row", "wrote messages")
     page.find(".middle .part h3", "LangGraph")
     page.wait("document.querySelector('.keys [data-key=\"lg//__start__\"] .value')?.textContent === '\"msgpack\"'")
+
+
+def test_a_chat_of_the_ai_sdk_reads_as_a_conversation(api, app, page):
+    # As its adapter writes it: a message is a turn, and the last of its events keeps it.
+    asked, answered = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "A tea."}]}, {"id": "a", "role": "assistant", "parts": []}
+    call, result = {"id": "c", "name": "brew"}, {"response": {"result": "green"}}
+    said = [
+        ("0", "user", "user", {"text": "A tea."}, asked), ("1", "assistant", "model", {"functionCall": {**call, "args": {"tea": "green"}}}, None),
+        ("1", "assistant", "user", {"functionResponse": {**call, **result}}, None), ("1", "assistant", "model", {"text": "Here it is."}, answered),
+        ("2", "assistant", "model", None, {"id": "e", "role": "assistant", "parts": []}),
+    ]
+    api.append(api.session(app), *[
+        {"id": f"ai-k:{group}:{n}", "invocationId": f"ai-k:{group}", "author": author, **({"content": {"role": role, "parts": [part]}} if part else {}),
+         **({"customMetadata": {"aiSdk": {"message": message, "after": ""}}} if message else {})}
+        for n, (group, author, role, part, message) in enumerate(said)
+    ])
+    opened(page, app)
+    wait_at(page, 5, 5)
+    assert page.value(ROWS) == ["user: A tea.", 'assistant: brew("green")', 'assistant: brew → "green"', "assistant: Here it is.", "assistant: Vercel AI SDK: assistant"]
+    page.find(".middle .part h3", "Vercel AI SDK")
 
 
 def test_a_turn_is_taken_back_and_brought_back(api, app, page):
@@ -65,6 +85,10 @@ def test_a_turn_is_taken_back_and_brought_back(api, app, page):
     wait_at(page, 8, 8)
     wait_state(page, "State now", n="9", new="true")
     assert api.get(name).text == "second"
+    # What was undone is struck through, and cannot be undone again.
+    undos = "[...document.querySelectorAll('.turn')].filter((head) => !head.querySelector('.back').hidden && head.innerText.includes('Undo')).length"
+    page.wait(f"{undos} === 1")
+    assert "rewound" in page.find(".timeline li:has(.row)", "rewind before").get_attribute("class")
     kept = api.get(f"{session}/events?excludeRewound=true").json["events"]
     assert [one["sequence"] for one in kept] == [1, 2, 3, 4, 5, 6]
 
@@ -137,10 +161,13 @@ def test_words_are_found_in_the_whole_session(api, app, page):
 
 
 def test_a_fork_is_compared_with_its_source(api, app, page):
-    session = filled(api, app, 4)
+    session = filled(api, app, 4, displayName="A title, which the fork has too")
     fork = api.post(f"{session}/fork", {"sessionId": "fork", "atRevision": 2}).json["id"]
     api.append(path("apps", app, "users", "ada", "sessions", fork), event("f3", text="Another way", delta={"n": 7, "only": "here"}))
-    opened(page, app, id="fork")
+    opened(page, app)
+    # By its id: its title is that of its source.
+    page.wait("document.querySelector('.timeline .fork')?.textContent === '↳ fork fork'")
+    page.js("document.querySelector('.fork a').click()")
     wait_at(page, 3, 3)
     page.press("c")
     page.find("h1", "Compare fork")

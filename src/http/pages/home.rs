@@ -49,17 +49,20 @@ pub const HOME: Operation = Operation {
 
 const STYLE: &str = include_str!("home.css");
 
-/// Allows the style of this page, and nothing else.
+/// Allows the style of this page and the console's icon, and nothing else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src {}; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
         hash_source(STYLE)
     )
 });
 
 pub async fn home(call: Call) -> Result<Answer, Problem> {
     let settings = &call.app.settings;
-    let console = if settings.console { "<li><a href=\"console/\">Console</a></li>" } else { "" };
+    let (console, icon) = match settings.console {
+        true => ("<li><a href=\"console/\">Console</a></li>", "<link rel=\"icon\" href=\"console/icon.svg\">"),
+        false => ("", ""),
+    };
     let metrics = settings
         .metrics
         .as_deref()
@@ -78,7 +81,7 @@ pub async fn home(call: Call) -> Result<Answer, Problem> {
     };
     let page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>sessiond</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body><main>\
+         <meta name=\"viewport\" content=\"width=device-width\">{icon}<style>{STYLE}</style></head><body><main>\
          <h1>sessiond</h1><p>Sessions of AI agents, with an event log and state, over HTTP.</p>\
          <dl><dt>Version</dt><dd>{}</dd><dt>Database</dt><dd>{}</dd>{metrics}</dl>\
          <ul>{console}<li><a href=\"docs\">API reference</a></li><li><a href=\"openapi.yaml\">openapi.yaml</a></li></ul>\

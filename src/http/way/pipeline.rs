@@ -351,7 +351,7 @@ fn log(
     let method = known_method(asked.method.as_str());
     let (status, route) = (status.as_u16(), asked.route().unwrap_or("unmatched"));
     let is_probe = asked.is(|resource| resource.is_always_served);
-    let duration_ms = took.as_secs_f64() * 1000.0;
+    let duration_ms = milliseconds(took);
     let code = problem.map(|problem| problem.code.entry().0);
     let cause = problem.and_then(|problem| problem.cause.as_deref());
     let outcome = problem.filter(|_| is_write(&asked.method)).map(|problem| problem.outcome.as_str());
@@ -362,6 +362,11 @@ fn log(
     } else {
         tracing::info!(method, route, status, duration_ms, request_id, trace_id, code, outcome, "request");
     }
+}
+
+/// To the microsecond.
+fn milliseconds(took: Duration) -> f64 {
+    (took.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// The problem document and its request id for an answer without a handler: see [`ProblemWriter`].
@@ -377,4 +382,15 @@ pub fn refusal(status: u16, detail: &str) -> (String, String) {
     let request_id = SystemClock.fresh_id().to_string();
     let text = Problem::new(code, detail).text(Ids::of(&request_id), true);
     (request_id, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_logged_to_the_microsecond() {
+        let logged = [3_813_310, 100_000_499, 0].map(|nanos| milliseconds(Duration::from_nanos(nanos)).to_string());
+        assert_eq!(logged, ["3.813", "100", "0"]);
+    }
 }

@@ -10,7 +10,7 @@ on_both_databases! {
         let page = server.get("/").await.expect(200);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         let database = server.get("/v1/info").await.expect(200).json()["database"].clone();
-        for part in ["href=\"console/\"", "href=\"docs\"", env!("CARGO_PKG_VERSION"), database.as_str().unwrap()] {
+        for part in ["href=\"console/\"", "rel=\"icon\" href=\"console/icon.svg\"", "href=\"docs\"", env!("CARGO_PKG_VERSION"), database.as_str().unwrap()] {
             assert!(page.text().contains(part), "{part}");
         }
         assert!(page.text().contains(&format!("curl -X POST http://{}/v1/apps/demo", server.address())));
