@@ -30,7 +30,7 @@ const HEALTHCHECK_LIMIT: Duration = Duration::from_secs(3);
 
 /// The message of `sessiond import adk`. The options have the same names there.
 const IMPORT_ADK: &str = "databases of google-adk are imported by the Python package sessiond-adk-import, into a server that is running: \
-                          `python -m sessiond_adk_import --from sqlite:///FILE --to http://127.0.0.1:8080`; see docs/import.md";
+                          `python3 -m sessiond_adk_import --from sqlite:///FILE --to http://127.0.0.1:8080`; see docs/import.md";
 
 /// Signals to stop.
 type Stop = BoxStream<'static, ()>;

@@ -147,7 +147,7 @@ pub struct ImportArgs {
 /// Former forms of `sessiond import`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ImportCommand {
-    /// Say which program imports the databases of google-adk: the package sessiond-adk-import, with `python -m sessiond_adk_import`
+    /// Say which program imports the databases of google-adk: the package sessiond-adk-import, with `python3 -m sessiond_adk_import`
     #[command(hide = true)]
     Adk {
         #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]

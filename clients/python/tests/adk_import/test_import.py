@@ -242,7 +242,7 @@ async def test_the_module_brings_what_any_service_holds(source: BaseSessionServi
 def test_the_command_that_there_was_names_this_one(options: list[str], server: Server) -> None:
     done = server.command("import", "adk", *options)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "`python -m sessiond_adk_import --from sqlite:///FILE --to " in done.stderr
+    assert "`python3 -m sessiond_adk_import --from sqlite:///FILE --to " in done.stderr
 
 
 def test_a_reader_that_has_enough_ends_the_command(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ async def _import(service: BaseSessionService | None, given: argparse.Namespace)
 
 def main() -> None:
     """Imports, and tells of sessions that are neither created nor unchanged; exit status 1 if one failed."""
-    parser = argparse.ArgumentParser(prog="python -m sessiond_adk_import", description=(about or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python3 -m sessiond_adk_import", description=(about or "").split("\n")[0])
     parser.add_argument(
         "--from",
         dest="uri",
