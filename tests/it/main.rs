@@ -42,6 +42,7 @@ mod rolling_upgrade;
 mod running;
 mod secrets;
 mod store;
+mod surface;
 mod traces;
 mod verify;
 mod walls;
