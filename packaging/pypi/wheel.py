@@ -36,12 +36,14 @@ def main():
         f"Version: {arguments.version}",
         f"Summary: {SUMMARY}",
         "License-Expression: Apache-2.0",
+        "Project-URL: Repository, https://github.com/sessiond/sessiond",
         *(f"License-File: {path.name}" for path in arguments.license),
         # No code runs in the interpreter; this is the oldest that is maintained.
         "Requires-Python: >=3.10",
         # `sessiond[client]`: the client in Python, too.
         "Provides-Extra: client",
-        f"Requires-Dist: sessiond-client=={arguments.version}; extra == \"client\"",
+        # Of any number, as it has its own, and works with every newer server.
+        "Requires-Dist: sessiond-client; extra == \"client\"",
         "Classifier: Environment :: Console",
         "Classifier: Operating System :: POSIX :: Linux",
         "Classifier: Programming Language :: Rust",

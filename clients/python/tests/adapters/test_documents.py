@@ -119,7 +119,8 @@ def run(*command: str | Path, server: Server) -> str:
 @pytest.mark.parametrize("heading", PAGES)
 def test_a_newcomer(heading: str, own_server: Server, tmp_path: Path) -> None:
     example, given = PAGES[heading]
-    (install,) = re.findall(r"^pip install (.*)$", section(heading), re.MULTILINE)
+    (published,) = re.findall(r"^pip install (.*)$", section(heading), re.MULTILINE)
+    install = published.replace("sessiond-client", "./clients/python/client")
     python = tmp_path / "venv/bin/python"
     subprocess.run([os.environ["UV"], "venv", "--quiet", "--python", sys.executable, tmp_path / "venv"], check=True)
     uv = [os.environ["UV"], "pip", "install", "--quiet", "--python", python]
