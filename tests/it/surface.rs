@@ -43,7 +43,7 @@ fn surface() -> Surface {
     let text = |file: &str| fs::read_to_string(Path::new(ROOT).join(file)).expect(file);
     let mut surface: Surface = [
         ("settings", rows(&text("docs/settings.md"), "| `--", 3)),
-        ("errors", rows(&text("docs/errors.md"), "| `", 2)),
+        ("errors", codes(&text("docs/errors.md"))),
         ("metrics", metrics(&text("docs/metrics.md"))),
         ("feed", kinds(&text("docs/feed.md"))),
         ("access log", access_log(&text("docs/access.md"))),
@@ -83,12 +83,23 @@ fn quoted(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split('`').skip(1).step_by(2).map(str::to_owned)
 }
 
+/// Each code with its status.
+fn codes(page: &str) -> BTreeSet<String> {
+    let rows = rows(page, "| `", 2);
+    let each = rows.iter().filter_map(|row| row.split_once(" | "));
+    each.flat_map(|(codes, status)| quoted(codes).map(move |code| format!("{code} {status}"))).collect()
+}
+
 /// Names, and the labels that a page says each is `by`.
 fn metrics(page: &str) -> BTreeSet<String> {
     let mut promises = BTreeSet::new();
     for row in rows(page, "| `sessiond_", 2).union(&rows(page, "| `process_", 2)) {
         let (names, about) = row.split_once(" | ").expect("two cells");
         let by = about.split_once("by ").map_or("", |(_, by)| by.split([';', ':', '.', '(']).next().unwrap_or(""));
+        let labels = by.split(", ").flat_map(|part| part.split(" and ")).filter_map(|part| part.split(' ').next());
+        let labels: Vec<_> =
+            labels.map(|label| label.trim_matches(['[', ']'])).filter(|label| *label != "of").collect();
+        let by = labels.join(", ");
         promises.extend(quoted(names).map(|name| format!("{name} by {by}").trim().to_owned()));
     }
     promises
@@ -217,7 +228,7 @@ const CLIENTS: [(&str, &[&str], Public); 6] = [
     ),
     ("go", &["go"], exported_by_go),
     ("java", &["java/src/main/java"], public_in_java),
-    ("rust", &["rust/src"], public_in_rust),
+    ("rust", &["rust/src/lib.rs", "rust/src/ops.rs"], public_in_rust),
 ];
 
 fn files(begin: &Path) -> Vec<PathBuf> {
@@ -300,16 +311,11 @@ fn public_in_java(file: &Path) -> Vec<String> {
 }
 
 fn public_in_rust(file: &Path) -> Vec<String> {
-    const BEGINS: [&str; 9] = [
-        "pub struct ",
-        "pub enum ",
-        "pub trait ",
-        "pub fn ",
-        "pub const ",
-        "    pub fn ",
-        "    pub async fn ",
-        "    pub const fn ",
-        "pub mod ",
-    ];
-    after(&text(file), &BEGINS)
+    let text = text(file);
+    let mut names = after(&text, &["pub struct ", "pub enum ", "pub trait ", "pub fn ", "pub const ", "pub mod "]);
+    for used in text.split("\npub use ").skip(1).filter_map(|rest| rest.split(';').next()) {
+        let list = used.split_once("::").map_or(used, |(_, list)| list).trim_matches(['{', '}', '\n']);
+        names.extend(list.split(',').map(|name| name.trim().to_owned()));
+    }
+    names
 }
