@@ -260,12 +260,12 @@ select key, max(valid_to) from (select key, valid_to from session_spans where ap
 -- user_scope
 select coalesce((select revision from user_scopes where app_name = $1 and user_id = $2), 0) as revision,
     (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = $2) as state;
+    t.app_name = $1 and t.user_id = $2 and ($3::text[] is null or t.key = any($3))) as state;
 
 -- app_scope
 select coalesce((select revision from app_scopes where app_name = $1), 0) as revision, (select
     string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from app_state t where t.app_name =
-    $1) as state;
+    $1 and ($2::text[] is null or t.key = any($2))) as state;
 
 -- user_range
 select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)

@@ -1,19 +1,17 @@
 //! App and user state on its own.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::command::Made;
 use crate::domain::erasure::Subject;
-use crate::domain::ids::{ScopeKey, StateAddress};
-use crate::domain::json::ObjectText;
-use crate::domain::loaded::{Needs, StateEntry};
+use crate::domain::ids::ScopeKey;
+use crate::domain::loaded::Needs;
 use crate::domain::query::{ScopePart, ScopeView};
 use crate::domain::refusal::Refusal;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
-use crate::domain::state_range::StatePage;
 use crate::store::backend::{Backend, Tx};
 use crate::store::blocked::admit;
 use crate::store::error::{Decided, StoreError};
@@ -45,8 +43,8 @@ impl<B: Backend> Reads for Transactions<B> {
         let call = self.runner.of(scope.app(), deadline);
         let show = async |tx: &mut B::Tx| show(tx, scope, part).await;
         match part {
-            ScopePart::Whole => call.one_statement(show).await,
-            ScopePart::Keys(_) | ScopePart::Range(_) => call.read(show).await,
+            ScopePart::Whole | ScopePart::Keys(_) => call.one_statement(show).await,
+            ScopePart::Range(_) => call.read(show).await,
         }
     }
 
@@ -68,27 +66,19 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 }
 
-/// A scope as this transaction sees it.
+/// A scope as this transaction sees it; a range of it takes several statements.
 async fn show<X: Tx>(tx: &mut X, scope: &ScopeKey, part: &ScopePart) -> Result<ScopeView> {
-    let page = match part {
-        ScopePart::Whole => return shared::scope(tx, scope).await,
-        ScopePart::Keys(keys) => {
-            let addresses: BTreeSet<StateAddress> = keys.iter().map(|key| scope.address(key)).collect();
-            let asked: Vec<_> = addresses.iter().map(|address| (address, 0)).collect();
-            let found: BTreeMap<StateAddress, StateEntry> = tx.values(&asked).await?.into_iter().collect();
-            let mut state = ObjectText::default();
-            for (address, StateEntry { value, .. }) in &found {
-                value.iter().for_each(|value| state.push(address.key(), value.text()));
-            }
-            StatePage { state: state.close(), next: None }
-        }
-        ScopePart::Range(range) => match range.behind("") {
-            Some(keys) => range.join(vec![("", shared::range(tx, scope, &keys, range.page()).await?)]),
-            None => range.join(Vec::new()),
-        },
+    let range = match part {
+        ScopePart::Whole => return shared::scope(tx, scope, None).await,
+        ScopePart::Keys(keys) => return shared::scope(tx, scope, Some(keys)).await,
+        ScopePart::Range(range) => range,
+    };
+    let parts = match range.behind("") {
+        Some(keys) => vec![("", shared::range(tx, scope, &keys, range.page()).await?)],
+        None => Vec::new(),
     };
     let heads = tx.read_heads(&Needs::of_scope(scope)).await?;
-    Ok(ScopeView::of_page(heads.revision(scope.borrowed()), page))
+    Ok(ScopeView::of_page(heads.revision(scope.borrowed()), range.join(parts)))
 }
 
 pub async fn write_scope<X: Tx>(tx: &mut X, salt: &[u8; 32], write: &ScopeWrite) -> Decided<((Made, ScopeView), End)> {

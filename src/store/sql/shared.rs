@@ -14,8 +14,9 @@ use crate::store::sql::statements::statements;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-pub async fn scope(db: &mut impl Sql, scope: &ScopeKey) -> Result<ScopeView> {
-    let row: ScopeRow = one(db, Query::new(&ScopeStatements::of(db, scope).scope).owner(scope)).await?;
+/// The state, or these keys of it.
+pub async fn scope(db: &mut impl Sql, scope: &ScopeKey, keys: Option<&[String]>) -> Result<ScopeView> {
+    let row: ScopeRow = one(db, Query::new(&ScopeStatements::of(db, scope).scope).owner(scope).bind(keys)).await?;
     Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]), next: None })
 }
 
@@ -52,10 +53,12 @@ pub async fn forget_patches(db: &mut impl Sql, now: Micros, age: i64, limit: i64
 }
 
 statements! { words, ScopeTables { name, owner, values, of, t_of, params: [p, q, r, s, ..], began, .. },
+    /// `p` are the keys wanted, or null.
     scope: format!(
         "select coalesce((select revision from {name}_scopes where {of}), 0) as revision, \
-           (select {} from {name}_state t where {t_of}) as state",
-        (words.member)("t.key")
+           (select {} from {name}_state t where {t_of}{}) as state",
+        (words.member)("t.key"),
+        (words.wanted)(p)
     ),
     /// The keys from `p` up to `q`.
     range: page_of_keys(&format!("select key, value from {name}_state where {of}{}", in_range("key", p, q)), r, s),

@@ -44,7 +44,7 @@ pub async fn past<X: Tx>(tx: &mut X, query: &PastQuery) -> Result<PastPage> {
     let after = match query.after {
         Some(after) => after,
         None => {
-            page.view = Some(scope(tx, &query.scope).await?);
+            page.view = Some(scope(tx, &query.scope, None).await?);
             head.floor
         }
     };
@@ -113,7 +113,7 @@ pub async fn end_past<X: Tx>(tx: &mut X, end: &PastEnd) -> Decided<((), End)> {
 pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Decided<((), End)> {
     admit_scope(tx, &import.scope, import.subject.as_ref(), import.since).await?;
     tx.lock_scopes(&[import.scope.borrowed()]).await?;
-    if !import.beside(&scope(tx, &import.scope).await?)? {
+    if !import.beside(&scope(tx, &import.scope, None).await?)? {
         return Ok(((), End::Release));
     }
     let heads = tx.read_heads(&Needs::of_scope(&import.scope)).await?;

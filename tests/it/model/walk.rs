@@ -1,7 +1,7 @@
 //! Features beside each other: a random walk of appends, saves, compactions, rewinds, forks of forks, redactions, trims, deletions and moves
 //! to another app, with files or without, by requests to two processes. The model keeps each session's log as it was first shown, and
 //! which of its events are redacted. What else is read must follow from the log: states and files by its fold, the past of keys, the
-//! effective history, and what is found.
+//! effective history, and what is found, in a session and in all of the user.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,6 +54,10 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).expect("an event")
 }
 
+fn ids<'a>(events: impl Iterator<Item = &'a Value>) -> BTreeSet<String> {
+    events.map(|event| event["id"].as_str().expect("an id").to_owned()).collect()
+}
+
 /// What an event alone says.
 fn mark(id: &str) -> String {
     format!("said-{id}-")
@@ -66,6 +70,7 @@ impl<'a> Walk<'a> {
         let sessions = BTreeMap::new();
         let mut walk =
             Self { servers, random: Random(seed), case: case.to_owned(), moves, made, sessions, sources, done };
+        walk.index().await?;
         for step in 0..steps {
             if let Err(error) = walk.step(step % 8 == 0).await {
                 return Err(format!("step {step}: {error}\nafter {:#?}", walk.done));
@@ -101,6 +106,13 @@ impl<'a> Walk<'a> {
     fn post(&mut self, path: String, body: &Value) -> Request {
         self.done.push(format!("POST {path} {body}"));
         self.client().post(path).json(body.to_string())
+    }
+
+    /// Has the words of the app indexed.
+    async fn index(&mut self) -> Checked {
+        let policy = json!({"search": {"index": true}}).to_string();
+        let path = format!("{}/policy", self.app());
+        status(self.client().put(path).json(policy).await, 200).map(drop)
     }
 
     async fn step(&mut self, whole: bool) -> Checked {
@@ -290,6 +302,7 @@ impl<'a> Walk<'a> {
             let is = answer.text().matches(&format!(r#""result":"{result}""#)).count();
             equal(&format!("how many are {result} ({answer})"), is, self.sessions.len())?;
         }
+        self.index().await?;
         self.check_all().await
     }
 
@@ -459,6 +472,38 @@ impl<'a> Walk<'a> {
         let found = self.get(format!("{path}/events?pageSize=1000&text={mark}")).await?.json();
         let found: Vec<&Value> = found["events"].as_array().expect("a list").iter().map(|event| &event["id"]).collect();
         let expected = events.iter().filter(|event| says(event, &mark)).map(|event| &event["id"]).collect();
-        equal(&format!("where {path} has {mark}"), found, expected)
+        equal(&format!("where {path} has {mark}"), found, expected)?;
+        let id = sought.id.clone();
+        self.check_search(&id).await
+    }
+
+    /// What an event said is found in each session that shows it, and in no copy beside its source.
+    async fn check_search(&mut self, id: &str) -> Checked {
+        let mut shown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for session in self.sessions.keys().cloned().collect::<Vec<_>>() {
+            let query = format!("pageSize=1000&excludeRewound=true&text={}", mark(id));
+            let page = self.get(format!("{}/events?{query}", self.path(&session))).await?.json();
+            shown.insert(session, ids(page["events"].as_array().expect("a list").iter()));
+        }
+        let is_copy = |session: &String, id: &String| {
+            let mut above = self.sources.get(session);
+            while let Some(source) = above {
+                if shown.get(source).is_some_and(|ids| ids.contains(id)) {
+                    return true;
+                }
+                above = self.sources.get(source);
+            }
+            false
+        };
+        let all = shown.iter().flat_map(|(session, ids)| ids.iter().map(move |id| (session.clone(), id.clone())));
+        let expected: BTreeSet<(String, String)> = all.filter(|(session, id)| !is_copy(session, id)).collect();
+        let answer = self.get(format!("{}/users/u/search?limit=100&text={id}", self.app())).await?.json();
+        equal("whether all was searched", answer["complete"].clone(), json!(true))?;
+        let hits = answer["hits"].as_array().expect("a list").iter();
+        let found = hits.map(|hit| {
+            let text = |value: &Value| value.as_str().expect("a text").to_owned();
+            (text(&hit["sessionId"]), text(&hit["event"]["id"]))
+        });
+        equal(&format!("where a search finds {id}"), found.collect(), expected)
     }
 }
