@@ -406,3 +406,24 @@ async fn a_prefix_of_keys_is_a_range_of_an_index() {
     }
     conn.close().await.unwrap();
 }
+
+/// The planner's own choice, between an index of which it knows little and a scan that it may end early.
+#[tokio::test]
+async fn a_word_is_found_by_its_index() {
+    let database = postgres::migrated().await;
+    let options =
+        PgConnectOptions::from_str(&database.url).unwrap().options([("plan_cache_mode", "force_generic_plan")]);
+    let mut conn = PgConnection::connect_with(&options).await.unwrap();
+    let rows = "insert into event_words (app_name, user_id, session_id, incarnation, sequence, commit_time, author, words) \
+         select 'a', 'u', 's', n / 1000, n, n, 'agent', (select array_agg(n * 100 + k) from generate_series(1, 30) as k) \
+         from generate_series(1::bigint, 20000) as n";
+    for statement in [rows, "vacuum analyze event_words"] {
+        sqlx::raw_sql(statement).execute(&mut conn).await.unwrap();
+    }
+    let statement = statements().into_iter().find(|statement| statement.name == "with_word").unwrap();
+    prepare(&mut conn, &statement.text, &["text", "text", "bigint", "bigint"]).await.unwrap();
+    let plan = plan(&mut conn, "explain (analyze, format json) execute p('a', 'u', 1500007, 10001)".to_owned()).await;
+    assert!(plan.to_string().contains("event_words_by_word"), "{plan}");
+    assert_eq!(plan[0]["Plan"]["Actual Rows"].as_f64(), Some(1.0), "{plan}");
+    conn.close().await.unwrap();
+}

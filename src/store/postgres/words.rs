@@ -104,7 +104,10 @@ const WORDS_OF_SERVER: Words = Words {
     later: "greatest",
     number_of,
     ttl_clock: clock!(),
-    with_word: "event_words w where w.words @> array[$3::bigint]",
+    // Planned as if all were read: for a part of the rows, of which it does not know how many there are, a planner would scan the table.
+    with_word: "(with found as materialized (select f.app_name, f.user_id, f.incarnation, f.sequence, f.commit_time, f.author \
+                from event_words f where f.words @> array[$3::bigint] and f.app_name = $1 and f.user_id = $2) \
+                select * from found) as w where true",
     has_word: |word| format!("l.words @> array[{word}::bigint]"),
     feed: FeedWords {
         ticks: "tick, time, snapshot::text as snapshot from ticks",
