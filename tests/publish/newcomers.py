@@ -302,7 +302,7 @@ def rust(folder: Path) -> None:
     home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     for kind in ("index", "cache", "src"):
         (folder / "home/registry" / kind).mkdir(parents=True)
-        for each in (home / "registry" / kind).glob("index.crates.io-*"):
+        for each in (home / "registry" / kind).glob("*-*"):
             (folder / "home/registry" / kind / each.name).symlink_to(each)
     compiler = run("rustc --version", folder).split()[1]
     env = {
