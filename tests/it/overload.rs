@@ -160,23 +160,29 @@ async fn a_search_gives_its_connection_back_between_its_pages(place: Place) {
     for _ in 0..10 {
         server.post(EVENTS).json(json!(vec![json!({}); 1000])).await.expect(201);
     }
-    let mut search = Box::pin(async { server.get(format!("{EVENTS}?text=tea")).await });
-    let mut between = 0;
-    let found = loop {
-        let other = server.get("/v1/apps/b/state");
-        tokio::select! {
-            biased;
-            found = &mut search => break found,
-            answer = other => {
-                answer.expect(200);
-                between += 1;
+    // Before it has the connection, and between its pages; on a busy machine, where the others come late, not of every search.
+    let mut most = 0;
+    for _ in 0..20 {
+        let mut search = Box::pin(async { server.get(format!("{EVENTS}?text=tea")).await });
+        let mut between = 0;
+        let found = loop {
+            let other = server.get("/v1/apps/b/state");
+            tokio::select! {
+                biased;
+                found = &mut search => break found,
+                answer = other => {
+                    answer.expect(200);
+                    between += 1;
+                }
             }
+        };
+        assert_eq!(found.expect(200).json()["events"], json!([]));
+        most = most.max(between);
+        if most >= 6 {
+            break;
         }
-    };
-    assert_eq!(found.expect(200).json()["events"], json!([]));
-    // Before it had the connection, and between its pages: on a slow machine not between each two.
-    assert!(between >= 3, "{between}");
-    drop(search);
+    }
+    assert!(most >= 6, "{most}");
     drop(server);
     place.finish().await;
 }
