@@ -89,6 +89,7 @@ pub struct Prepared {
     traces: Option<Arc<Traces>>,
     /// From before it listens: whoever sees that it listens may send one.
     hangups: io::Result<Signal>,
+    metrics_listener: Option<TcpListener>,
     listener: TcpListener,
 }
 
@@ -100,7 +101,7 @@ impl Prepared {
     }
 }
 
-/// Checks the listen address, opens and migrates the database, and binds the socket. In this order, so that clients
+/// Checks the listen address, opens and migrates the database, and binds the sockets. In this order, so that clients
 /// find a closed port, not a silent one, while the server waits for the database.
 ///
 /// # Errors
@@ -145,8 +146,11 @@ pub async fn prepare(config: Config) -> Result<Prepared, StartError> {
     let traces = traces.map(|settings| Traces::start(settings, metrics.clone())).transpose();
     let traces = traces.map_err(|error| StartError::Access(format!("--otlp-endpoint: {error}")))?.map(Arc::new);
     let hangups = signal(SignalKind::hangup());
+    // Before the other says that it listens.
+    let metrics_listener = metrics_listener::bind(&config).await;
+    let metrics_listener = metrics_listener.map_err(|error| StartError::Socket(error.to_string()))?;
     let listener = bind(&config, &addresses).await?;
-    Ok(Prepared { config, store, blobs, metrics, authenticator, audit, traces, hangups, listener })
+    Ok(Prepared { config, store, blobs, metrics, authenticator, audit, traces, hangups, metrics_listener, listener })
 }
 
 /// Migrates the database, and does nothing else.
@@ -249,9 +253,10 @@ async fn bind(config: &Config, addresses: &[SocketAddr]) -> Result<TcpListener, 
 /// the database.
 ///
 /// # Errors
-/// The explicitly configured metrics address cannot be bound.
+/// The address of the socket cannot be asked for.
 pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Unpin) -> io::Result<()> {
-    let Prepared { config, store, blobs, metrics, authenticator, audit, traces, hangups, listener } = prepared;
+    let Prepared { config, store, blobs, metrics, authenticator, audit, traces, hangups, metrics_listener, listener } =
+        prepared;
     let clock = Arc::new(SystemClock);
     if !authenticator.is_on() && !listener.local_addr()?.ip().to_canonical().is_loopback() {
         tracing::warn!("no authentication: everyone who can reach this address can read and change every session");
@@ -263,7 +268,6 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Arc::new(Service::over(store.clone(), blobs, clock.clone(), config.limits(), metrics.clone()));
-    let metrics_listener = metrics_listener::bind(&config).await?;
     let mut settings = config.http_settings();
     settings.metrics =
         metrics_listener.as_ref().and_then(|listener| Some(url_of(listener.local_addr().ok()?, "/metrics")));

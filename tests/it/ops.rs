@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use crate::support::client::{Client, EVENTS, ONE, PATIENCE};
 use crate::support::databases::Place;
 use crate::support::postgres::{address, database, through};
-use crate::support::process::{Sessiond, free_port, until_bound};
+use crate::support::process::{Sessiond, free_port};
 use crate::support::proxy::TcpProxy;
 
 const KEY: &str = "an-admin-key-of-a-test_0123456789abcdef";
@@ -32,7 +32,6 @@ async fn every_metric_that_is_watched_is_there_from_the_start() {
     let args = ["--listen=127.0.0.1:0", "--log-format=json", "--metrics-listen", &listen, "--audit-log=/dev/full"];
     let mut process = Sessiond::spawn(&args, &[("DATABASE_URL", &place.url())]);
     let api = Client::at(&process.base_url().await);
-    until_bound(&listen).await;
     let metrics = Client::at(&format!("http://{listen}")).unchecked();
     let scrape = async || metrics.get("/metrics").await.expect(200).text().to_owned();
     // Counters begin at 0, so that their first increase is one.

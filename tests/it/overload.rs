@@ -14,7 +14,7 @@ use crate::support::{
     client::{Answer, Client, PATIENCE},
     databases::{Place, on_both_databases, verify},
     postgres::database,
-    process::{free_port, until_bound},
+    process::free_port,
     sse::Watch,
 };
 
@@ -42,7 +42,6 @@ pub async fn measured(place: &Place, args: &[&str]) -> (Server, Client) {
     let port = free_port();
     let listen = format!("--metrics-listen=127.0.0.1:{port}");
     let server = Server::start(&place.url(), &[args, &[&listen]].concat()).await;
-    until_bound(&format!("127.0.0.1:{port}")).await;
     (server, Client::at(&format!("http://127.0.0.1:{port}")).unchecked())
 }
 

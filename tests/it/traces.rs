@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use crate::support::client::{Client, EVENTS, ONE, S};
 use crate::support::databases::Place;
-use crate::support::process::{Sessiond, free_port, until_bound};
+use crate::support::process::{Sessiond, free_port};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN: &str = "00f067aa0ba902b7";
@@ -281,7 +281,6 @@ async fn what_becomes_of_spans_is_counted() {
             [("DATABASE_URL", &*place.url()), ("OTEL_TRACES_SAMPLER", "always_on"), ("OTEL_BSP_MAX_QUEUE_SIZE", "1")];
         let mut process = Sessiond::spawn(&args, &envs);
         let api = Client::at(&process.base_url().await);
-        until_bound(&listen).await;
         let metrics = Client::at(&format!("http://{listen}")).unchecked();
         let scrape = async || metrics.get("/metrics").await.expect(200).text().to_owned();
         let is_zero =

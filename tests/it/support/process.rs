@@ -248,15 +248,6 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("a bound address").port()
 }
 
-/// Waits until something listens there: a server says that it listens before it has bound the address of its metrics.
-pub async fn until_bound(address: &str) {
-    let start = Instant::now();
-    while tokio::net::TcpStream::connect(address).await.is_err() {
-        assert!(start.elapsed() < PATIENCE, "nothing listens on {address}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
 /// A new folder that only its owner may enter. The name is short, because the path of a Unix socket must fit.
 fn temp_dir(name: &str) -> PathBuf {
     let id = Uuid::new_v4().simple().to_string();
