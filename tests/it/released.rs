@@ -34,18 +34,18 @@ fn root() -> &'static Path {
     Path::new(crate::support::ROOT)
 }
 
-fn folder(version: &str) -> PathBuf {
+pub fn folder(version: &str) -> PathBuf {
     root().join("tests/data").join(version)
 }
 
 /// The versions that have left something.
-fn versions() -> Vec<String> {
+pub fn versions() -> Vec<String> {
     let folders = fs::read_dir(root().join("tests/data")).expect("tests/data");
     folders.map(|folder| folder.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
 }
 
 /// Whether this version is to be written anew, which it must not be once it is released.
-fn updates() -> bool {
+pub fn updates() -> bool {
     if env::var_os(UPDATE).is_none() {
         return false;
     }

@@ -4,13 +4,13 @@
 //! of this version anew, until it is released.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
+use crate::released::{folder, updates, versions};
 use crate::support::ROOT;
 use crate::support::schema::document;
 
@@ -21,16 +21,15 @@ fn what_a_version_promised_is_still_there() {
     let now = surface();
     let empty: Vec<_> = now.iter().filter(|(_, promises)| promises.is_empty()).collect();
     assert!(empty.is_empty(), "nothing is found of {empty:?}");
-    let data = Path::new(ROOT).join("tests/data");
-    let this = data.join(env!("CARGO_PKG_VERSION")).join("surface.json");
-    if env::var_os("UPDATE_RELEASED").is_some() {
+    let file = |version: &str| folder(version).join("surface.json");
+    let this = file(env!("CARGO_PKG_VERSION"));
+    if updates() {
         let text = serde_json::to_string_pretty(&now).expect("JSON") + "\n";
         fs::write(&this, text).expect("write it");
     }
     assert!(this.exists(), "{} is missing", this.display());
-    for version in fs::read_dir(data).expect("tests/data") {
-        let file = version.expect("an entry").path().join("surface.json");
-        let promised: Surface = serde_json::from_str(&fs::read_to_string(&file).expect("a surface")).expect("JSON");
+    for file in versions().iter().map(|version| file(version)) {
+        let promised: Surface = serde_json::from_str(&text(&file)).expect("JSON");
         let nothing = BTreeSet::new();
         for (kind, promises) in promised {
             let missing: Vec<_> = promises.difference(now.get(&kind).unwrap_or(&nothing)).collect();
@@ -40,7 +39,7 @@ fn what_a_version_promised_is_still_there() {
 }
 
 fn surface() -> Surface {
-    let text = |file: &str| fs::read_to_string(Path::new(ROOT).join(file)).expect(file);
+    let text = |file: &str| text(&Path::new(ROOT).join(file));
     let mut surface: Surface = [
         ("settings", rows(&text("docs/settings.md"), "| `--", 3)),
         ("errors", codes(&text("docs/errors.md"))),
