@@ -2543,6 +2543,60 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
     1000000)::bigint));
 
+-- read_session_selected
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(member, ',') from (select to_json('app:' || t.key)::text || ':' ||
+    t.value as member from app_state t where t.app_name = $1 order by t.key) as members) as app_state, (select
+    string_agg(member, ',') from (select to_json('user:' || t.key)::text || ':' || t.value as member from
+    user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
+    (select string_agg(member, ',') from (select to_json(t.key)::text || ':' || t.value as member from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation order by t.key) as members) as session_state, page.total, page.events, $14::integer >= 1 and
+    exists (select from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation =
+    s.incarnation and e.effect >= 0) or $14 >= 2 and exists (select from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.incarnation = s.incarnation and e.effect = -1) as is_changed from sessions s
+    cross join lateral (select count(*) as total, string_agg(sequence || e'\x1f' || commit_time || e'\x1f' ||
+    body, e'\x1e') filter (where size_so_far <= $9::bigint or size_so_far = size) as events from (select
+    sequence, commit_time, body, size, sum(size) over (order by sequence asc rows unbounded preceding) as
+    size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e where
+    e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence >
+    greatest($5::bigint, s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint and ($10::bigint
+    is null or e.event_time >= $10) and ($11::text is null or e.author = $11) and ($12::text is null or
+    e.invocation_id = $12) and ($13::text is null or e.branch = $13) order by e.sequence asc limit $8::bigint)
+    as page) as sized) as page where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is
+    null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint));
+
+-- read_session_selected_descending
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(member, ',') from (select to_json('app:' || t.key)::text || ':' ||
+    t.value as member from app_state t where t.app_name = $1 order by t.key) as members) as app_state, (select
+    string_agg(member, ',') from (select to_json('user:' || t.key)::text || ':' || t.value as member from
+    user_state t where t.app_name = $1 and t.user_id = s.user_id order by t.key) as members) as user_state,
+    (select string_agg(member, ',') from (select to_json(t.key)::text || ':' || t.value as member from
+    session_state t where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation =
+    s.incarnation order by t.key) as members) as session_state, page.total, page.events, $14::integer >= 1 and
+    exists (select from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation =
+    s.incarnation and e.effect >= 0) or $14 >= 2 and exists (select from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.incarnation = s.incarnation and e.effect = -1) as is_changed from sessions s
+    cross join lateral (select count(*) as total, string_agg(sequence || e'\x1f' || commit_time || e'\x1f' ||
+    body, e'\x1e') filter (where size_so_far <= $9::bigint or size_so_far = size) as events from (select
+    sequence, commit_time, body, size, sum(size) over (order by sequence desc rows unbounded preceding) as
+    size_so_far from (select sequence, commit_time, body, octet_length(body) + 80 as size from events e where
+    e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation and e.sequence >
+    greatest($5::bigint, s.base_revision, s.revision - $7::bigint) and e.sequence < $6::bigint and ($10::bigint
+    is null or e.event_time >= $10) and ($11::text is null or e.author = $11) and ($12::text is null or
+    e.invocation_id = $12) and ($13::text is null or e.branch = $13) order by e.sequence desc limit $8::bigint)
+    as page) as sized) as page where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is
+    null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint));
+
 -- read_head
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
     s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
@@ -2578,22 +2632,6 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     $8::bigint) as page) as sized where size_so_far <= $9::bigint or size_so_far = size) as events from
     sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or
     s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) * 1000000)::bigint));
-
--- read_session_keys
-select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
-    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
-    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
-    as app_revision, (select string_agg(member, ',') from (select to_json('app:' || t.key)::text || ':' ||
-    t.value as member from app_state t where t.app_name = $1 and t.key = any($10) order by t.key) as members)
-    as app_state, (select string_agg(member, ',') from (select to_json('user:' || t.key)::text || ':' ||
-    t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id and t.key = any($11)
-    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
-    to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
-    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation and t.key = any($12) order by t.key) as
-    members) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
-    (s.expire_time is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
-    1000000)::bigint));
 
 -- read_selected
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -2634,6 +2672,22 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     = $13) order by e.sequence desc limit $8::bigint) as page) as sized) as page where s.app_name = $1 and
     s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > coalesce($4::bigint,
     (extract(epoch from statement_timestamp()) * 1000000)::bigint));
+
+-- read_session_keys
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select string_agg(member, ',') from (select to_json('app:' || t.key)::text || ':' ||
+    t.value as member from app_state t where t.app_name = $1 and t.key = any($10) order by t.key) as members)
+    as app_state, (select string_agg(member, ',') from (select to_json('user:' || t.key)::text || ':' ||
+    t.value as member from user_state t where t.app_name = $1 and t.user_id = s.user_id and t.key = any($11)
+    order by t.key) as members) as user_state, (select string_agg(member, ',') from (select
+    to_json(t.key)::text || ':' || t.value as member from session_state t where t.app_name = $1 and t.user_id =
+    s.user_id and t.session_id = s.id and t.incarnation = s.incarnation and t.key = any($12) order by t.key) as
+    members) as session_state from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and
+    (s.expire_time is null or s.expire_time > coalesce($4::bigint, (extract(epoch from statement_timestamp()) *
+    1000000)::bigint));
 
 -- write
 select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write($1, $2, $3, $4,

@@ -44,6 +44,15 @@ pub enum Events {
     },
 }
 
+/// The last two of one query alone.
+const EVENTS: [Events; 5] = [
+    Events::None,
+    Events::Few,
+    Events::Page,
+    Events::Selected { descending: false },
+    Events::Selected { descending: true },
+];
+
 impl Events {
     fn of(query: &SessionQuery) -> Self {
         match &query.events {
@@ -73,18 +82,18 @@ struct Form {
 impl Form {
     /// By their [`Form::place`].
     fn all() -> impl Iterator<Item = Self> {
-        let forms = |(one, state)| [Events::None, Events::Few, Events::Page].map(|events| Self { one, state, events });
-        [(false, true), (true, true), (true, false)].into_iter().flat_map(forms)
+        let several = EVENTS[..3].iter().map(|events| Self { one: false, state: true, events: *events });
+        let one = |state| EVENTS.map(|events| Self { one: true, state, events });
+        several.chain([true, false].into_iter().flat_map(one))
     }
 
-    fn place(self) -> Option<usize> {
-        let events = match self.events {
-            Events::None => 0,
-            Events::Few => 1,
-            Events::Page => 2,
-            Events::Selected { .. } => return None,
+    fn place(self) -> usize {
+        let first = match (self.one, self.state) {
+            (false, _) => 0,
+            (true, true) => 3,
+            (true, false) => 3 + EVENTS.len(),
         };
-        Some((usize::from(self.one) + usize::from(!self.state)) * 3 + events)
+        first + EVENTS.iter().take_while(|events| **events != self.events).count()
     }
 
     /// The statement, `$1` being the app. With `wanted`, only the keys of a parameter: of app, user and session.
@@ -107,9 +116,10 @@ impl Form {
         });
         let states = if self.state { states.collect() } else { String::new() };
         let columns = HEAD_COLUMNS.to_owned() + &states;
+        let of_session =
+            "from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation";
         let page = format!(
-            "from events e where e.app_name = $1 and e.user_id = s.user_id and e.incarnation = s.incarnation \
-               and e.sequence > greatest({after}, s.base_revision, s.revision - {last}) and e.sequence < {before}"
+            "{of_session} and e.sequence > greatest({after}, s.base_revision, s.revision - {last}) and e.sequence < {before}"
         );
         let sized = |shown: &str, filter: &str, direction: &str| {
             format!(
@@ -142,12 +152,7 @@ impl Form {
                 );
                 let filter = " and ($10::bigint is null or e.event_time >= $10) and ($11::text is null or e.author = $11) \
                    and ($12::text is null or e.invocation_id = $12) and ($13::text is null or e.branch = $13)";
-                let has = |effect: &str| {
-                    format!(
-                        "exists (select from events e where e.app_name = $1 and e.user_id = s.user_id \
-                           and e.incarnation = s.incarnation and e.effect {effect})"
-                    )
-                };
+                let has = |effect: &str| format!("exists (select {of_session} and e.effect {effect})");
                 columns += &format!(
                     ", page.total, page.events, $14::integer >= 1 and {} or $14 >= 2 and {} as is_changed",
                     has(">= 0"),
@@ -192,14 +197,12 @@ pub fn read_statement<'q>(
     let filters =
         filter.map_or([None; 3], |StateFilter { app, user, session }| [app, user, session].map(Option::as_ref));
     let selected = first.events.as_ref().filter(|events| !events.is_range());
-    let whole = form.place().and_then(|place| WHOLE.get(place)).filter(|_| filter.is_none());
-    let statement = match whole {
-        Some(whole) => sqlx::query_as(AssertSqlSafe(whole.as_str())),
-        None => {
-            let mut places = if selected.is_some() { 15.. } else { 10.. };
-            let wanted = filters.map(|keys| keys.and_then(|_| places.next()));
-            sqlx::query_as(AssertSqlSafe(form.text(wanted)))
-        }
+    let statement = if filter.is_some() {
+        let mut places = if selected.is_some() { 15.. } else { 10.. };
+        let wanted = filters.map(|keys| keys.and_then(|_| places.next()));
+        sqlx::query_as(AssertSqlSafe(form.text(wanted)))
+    } else {
+        sqlx::query_as(AssertSqlSafe(WHOLE.get(form.place())?.as_str()))
     };
     let number = |part: fn(&EventQuery) -> i64| move |query: &SessionQuery| query.events.as_ref().map_or(0, part);
     let after = number(|events| events.after);
@@ -318,7 +321,7 @@ impl ReadRow {
             let mut next = head.first_event(asked);
             for event in shown.split(EVENT) {
                 let (sequence, time, body) =
-                    place(event, (asked.is_range()).then_some(next)).ok_or_else(|| corrupt("an event has no place"))?;
+                    place(event, asked.is_range().then_some(next)).ok_or_else(|| corrupt("an event has no place"))?;
                 if body.is_empty() {
                     return Ok(Read::Unfinished);
                 }
@@ -353,20 +356,24 @@ fn place(event: &str, sequence: Option<i64>) -> Option<(i64, Micros, &str)> {
 /// The statements, with names.
 #[cfg(test)]
 pub fn composed() -> impl Iterator<Item = (String, String)> {
-    let named = |form: Form| {
-        let name = match (form.one, form.state) {
-            (false, _) => ["read_sessions_state", "read_sessions", "read_sessions_page"],
-            (true, true) => ["read_session_state", "read_session", "read_session_page"],
-            (true, false) => ["read_head", "read_events", "read_events_page"],
-        };
-        (name[form.place().unwrap_or(0) % 3].to_owned(), form.text([None; 3]))
-    };
-    let selected = [false, true].map(|descending| {
-        let name = if descending { "read_selected_descending" } else { "read_selected" };
-        (name.to_owned(), Form { one: true, state: false, events: Events::Selected { descending } }.text([None; 3]))
-    });
+    const NAMES: [&str; 13] = [
+        "read_sessions_state",
+        "read_sessions",
+        "read_sessions_page",
+        "read_session_state",
+        "read_session",
+        "read_session_page",
+        "read_session_selected",
+        "read_session_selected_descending",
+        "read_head",
+        "read_events",
+        "read_events_page",
+        "read_selected",
+        "read_selected_descending",
+    ];
+    let named = NAMES.into_iter().zip(Form::all()).map(|(name, form)| (name.to_owned(), form.text([None; 3])));
     let keys = Form { one: true, state: true, events: Events::None }.text([Some(10), Some(11), Some(12)]);
-    Form::all().map(named).chain([("read_session_keys".to_owned(), keys)]).chain(selected)
+    named.chain([("read_session_keys".to_owned(), keys)])
 }
 
 #[cfg(test)]
@@ -375,6 +382,6 @@ mod tests {
 
     #[test]
     fn a_form_is_at_its_place() {
-        assert!(Form::all().enumerate().all(|(n, form)| form.place() == Some(n)));
+        assert!(Form::all().enumerate().all(|(n, form)| form.place() == n));
     }
 }
