@@ -1459,15 +1459,17 @@ select incarnation, sequence, effect from events where app_name = $1 and user_id
     incarnation = any($3::bigint[]) order by incarnation, sequence;
 
 -- with_word
-select w.incarnation, w.sequence, w.commit_time, w.author from (with found as materialized (select f.app_name,
-    f.user_id, f.incarnation, f.sequence, f.commit_time, f.author from event_words f where f.words @>
-    array[$3::bigint] and f.app_name = $1 and f.user_id = $2) select * from found) as w where true and
-    w.app_name = $1 and w.user_id = $2 limit 0 + $4;
+select string_agg(concat_ws(' ', l.incarnation, l.sequence, l.commit_time, octet_length(l.author), l.author),
+    '') from (select w.incarnation, w.sequence, w.commit_time, w.author from (with found as materialized
+    (select f.app_name, f.user_id, f.incarnation, f.sequence, f.commit_time, f.author from event_words f where
+    f.words @> array[$3::bigint] and f.app_name = $1 and f.user_id = $2) select * from found) as w where true
+    and w.app_name = $1 and w.user_id = $2 limit 0 + $4) as l;
 
 -- that_have_word
-select l.incarnation, l.sequence from unnest($3::bigint[], $4::bigint[]) as k(incarnation, sequence) cross join
-    lateral (select * from event_words l where l.app_name = $1 and l.user_id = $2 and l.incarnation =
-    k.incarnation and l.sequence = k.sequence offset 0) as l where l.words @> array[$5::bigint];
+select string_agg(concat_ws(' ', l.incarnation, l.sequence, l.commit_time, octet_length(l.author), l.author),
+    '') from unnest($3::bigint[], $4::bigint[]) as k(incarnation, sequence) cross join lateral (select * from
+    event_words l where l.app_name = $1 and l.user_id = $2 and l.incarnation = k.incarnation and l.sequence =
+    k.sequence offset 0) as l where l.words @> array[$5::bigint];
 
 -- hits
 select l.incarnation, l.sequence, l.commit_time, l.body from unnest($3::bigint[], $4::bigint[]) as

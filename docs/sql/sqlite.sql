@@ -1410,14 +1410,17 @@ select incarnation, sequence, effect from events where app_name = $1 and user_id
     incarnation in (select value from json_each($3)) order by incarnation, sequence;
 
 -- with_word
-select w.incarnation, w.sequence, w.commit_time, w.author from event_words_by_word p cross join event_words w
-    on w.incarnation = p.incarnation and w.sequence = p.sequence where p.word = $3 and w.app_name = $1 and
-    w.user_id = $2 limit 0 + $4;
+select string_agg(concat_ws(' ', l.incarnation, l.sequence, l.commit_time, octet_length(l.author), l.author),
+    '') from (select w.incarnation, w.sequence, w.commit_time, w.author from event_words_by_word p cross join
+    event_words w on w.incarnation = p.incarnation and w.sequence = p.sequence where p.word = $3 and w.app_name
+    = $1 and w.user_id = $2 limit 0 + $4) as l;
 
 -- that_have_word
-select l.incarnation, l.sequence from (select value ->> 0 as incarnation, value ->> 1 as sequence from
-    json_each($3)) as k cross join event_words as l on l.app_name = $1 and l.user_id = $2 and l.incarnation =
-    k.incarnation and l.sequence = k.sequence where $5 in (select value from json_each(l.words));
+select string_agg(concat_ws(' ', l.incarnation, l.sequence, l.commit_time, octet_length(l.author), l.author),
+    '') from (select value ->> 0 as incarnation, value ->> 1 as sequence from json_each($3)) as k cross join
+    event_words as l on l.app_name = $1 and l.user_id = $2 and l.incarnation = k.incarnation and l.sequence =
+    k.sequence where exists (select 1 from event_words_by_word p where p.word = $5 and p.incarnation =
+    l.incarnation and p.sequence = l.sequence);
 
 -- hits
 select l.incarnation, l.sequence, l.commit_time, l.body from (select value ->> 0 as incarnation, value ->> 1 as

@@ -14,7 +14,7 @@ use crate::domain::search::{Candidate, Corpus, Entry, Hit, IndexWalk, Indexing, 
 use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::{Cause, StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::filter::{filter_text, plain_text};
@@ -148,40 +148,69 @@ async fn candidates(db: &mut impl Sql, user: &UserKey, words: &[i64]) -> Result<
     let mut lists = Vec::new();
     for (place, word) in words.iter().enumerate() {
         let query = Query::new(&Statements::of(db).with_word).user(user).bind(*word).bind(LOOKED as i64 + 1);
-        let rows: Vec<EntryRow> = db.fetch(query).await?;
-        lists.push((1u32 << place, *word, rows));
+        lists.push((1u32 << place, *word, entries(&text(db, query).await?)?));
     }
-    lists.sort_by_key(|(_, _, rows)| rows.len());
+    lists.sort_by_key(|(_, _, entries)| entries.len());
     let mut found: BTreeMap<(i64, i64), Candidate> = BTreeMap::new();
     let (mut is_cut, mut unsure) = (false, Vec::new());
-    for (bit, word, rows) in lists {
-        if rows.len() > LOOKED {
+    for (bit, word, entries) in lists {
+        if entries.len() > LOOKED {
             is_cut = true;
             unsure.push((bit, word));
         }
-        for row in rows {
-            let key = (row.incarnation, row.sequence);
+        for entry in entries {
+            let key = (entry.incarnation, entry.sequence);
             if found.len() == LOOKED && !found.contains_key(&key) {
                 is_cut = true;
                 continue;
             }
-            found.entry(key).or_insert_with(|| row.into()).words |= bit;
+            found.entry(key).or_insert(entry).words |= bit;
         }
     }
-    // A word that more events have: which of those that are looked at?
+    // A word that more events have: which of the others that are looked at?
     for (bit, word) in unsure {
-        let (incarnations, sequences): (Vec<i64>, Vec<i64>) = found.keys().copied().unzip();
+        let others = found.iter().filter(|(_, event)| event.words & bit == 0);
+        let (incarnations, sequences): (Vec<i64>, Vec<i64>) = others.map(|(key, _)| *key).unzip();
+        if incarnations.is_empty() {
+            continue;
+        }
         let query = Query::new(&Statements::of(db).that_have_word)
             .user(user)
             .columns([Column::Integers(incarnations), Column::Integers(sequences)])
             .bind(word);
-        for key in db.fetch::<(i64, i64)>(query).await? {
-            if let Some(event) = found.get_mut(&key) {
+        for entry in entries(&text(db, query).await?)? {
+            if let Some(event) = found.get_mut(&(entry.incarnation, entry.sequence)) {
                 event.words |= bit;
             }
         }
     }
     Ok((found.into_values().collect(), is_cut))
+}
+
+async fn text(db: &mut impl Sql, query: Query<'_>) -> Result<String> {
+    let row: Option<(Option<String>,)> = at_most_one(db, query).await?;
+    Ok(row.and_then(|(text,)| text).unwrap_or_default())
+}
+
+/// Entries of the index, from [`ENTRIES`].
+fn entries(text: &str) -> Result<Vec<Candidate>> {
+    fn odd() -> StoreError {
+        StoreError::new(Cause::Internal, "entries of the index are not what their statement composes")
+    }
+    let (mut rest, mut entries) = (text, Vec::new());
+    while !rest.is_empty() {
+        let mut number = || {
+            let (number, after) = rest.split_once(' ').ok_or_else(odd)?;
+            rest = after;
+            number.parse::<i64>().map_err(|_| odd())
+        };
+        let (incarnation, sequence, commit_time, bytes) = (number()?, number()?, Micros(number()?), number()?);
+        let (author, after) =
+            usize::try_from(bytes).ok().and_then(|bytes| rest.split_at_checked(bytes)).ok_or_else(odd)?;
+        rest = after;
+        entries.push(Candidate { incarnation, sequence, commit_time, author: plain_text(author), words: 0 });
+    }
+    Ok(entries)
 }
 
 async fn hits(db: &mut impl Sql, user: &UserKey, hits: &[Hit]) -> Result<HashMap<(i64, i64), StoredEvent>> {
@@ -294,12 +323,13 @@ statements! { words,
     ),
     /// Up to `$4` entries that have the word `$3`.
     with_word: format!(
-        "select w.incarnation, w.sequence, w.commit_time, w.author from {} and w.app_name = $1 and w.user_id = $2 limit 0 + $4",
+        "select {ENTRIES} from (select w.incarnation, w.sequence, w.commit_time, w.author from {} and w.app_name = $1 \
+           and w.user_id = $2 limit 0 + $4) as l",
         words.with_word
     ),
     /// Of the events `$3, $4`, those that have the word `$5`.
     that_have_word: format!(
-        "select l.incarnation, l.sequence from {} {} where {}",
+        "select {ENTRIES} from {} {} where {}",
         (words.rows)("k", &[("$3", "incarnation", "bigint"), ("$4", "sequence", "bigint")]),
         (words.look_up)("event_words", OF_K),
         (words.has_word)("$5")
@@ -323,6 +353,10 @@ statements! { words,
     ),
     forget: format!("delete from event_words where {OF_INCARNATION} and sequence > $5 and sequence <= $6"),
 }
+
+/// Entries as one text: thousands of rows cost both drivers more than the look for them.
+const ENTRIES: &str =
+    "string_agg(concat_ws(' ', l.incarnation, l.sequence, l.commit_time, octet_length(l.author), l.author), '')";
 
 const OF_K: &str = "l.app_name = $1 and l.user_id = $2 and l.incarnation = k.incarnation and l.sequence = k.sequence";
 
@@ -357,22 +391,6 @@ impl TryFrom<PlaceRow> for Place {
             is_live: row.live == 1,
             indexed: row.indexed,
         })
-    }
-}
-
-row! {
-    struct EntryRow {
-        incarnation: i64,
-        sequence: i64,
-        commit_time: i64,
-        author: String,
-    }
-}
-
-impl From<EntryRow> for Candidate {
-    fn from(row: EntryRow) -> Self {
-        let EntryRow { incarnation, sequence, commit_time, author } = row;
-        Self { incarnation, sequence, commit_time: Micros(commit_time), author: plain_text(&author), words: 0 }
     }
 }
 

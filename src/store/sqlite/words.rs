@@ -57,7 +57,12 @@ pub static WORDS: Words = Words {
     ttl_clock: "$10",
     with_word: "event_words_by_word p cross join event_words w on w.incarnation = p.incarnation and w.sequence = p.sequence \
                 where p.word = $3",
-    has_word: |word| format!("{word} in (select value from json_each(l.words))"),
+    has_word: |word| {
+        format!(
+            "exists (select 1 from event_words_by_word p where p.word = {word} and p.incarnation = l.incarnation \
+               and p.sequence = l.sequence)"
+        )
+    },
     feed: FeedWords {
         ticks: "id as tick, time, '' as snapshot from changes",
         valid: "where id >= coalesce((select max(l.id) from changes l where l.app_name = ''), 0)",
