@@ -176,10 +176,10 @@ class Target:
 
 
 class Report:
-    def __init__(self, data: dict, size: dict | None, files: dict | None, effective: dict | None, frameworks: dict | None):
-        """What bench/size.py, bench/artifacts.py, bench/effective.py and bench/frameworks.py found, if they were run."""
+    def __init__(self, data: dict, size: dict | None, files: dict | None, effective: dict | None, search: dict | None, frameworks: dict | None):  # fmt: skip
+        """What bench/size.py, artifacts.py, effective.py, search.py and frameworks.py found, if they were run."""
         self.facts, self.results = data["facts"], data["results"]
-        self.size, self.files, self.effective, self.frameworks = size, files, effective, frameworks
+        self.size, self.files, self.effective, self.search, self.frameworks = size, files, effective, search, frameworks
         effort = self.facts["effort"]
         self.histories, self.states, self.lists = effort["histories"], effort["states"], effort["lists"]
 
@@ -573,6 +573,33 @@ class Report:
             ),
         ]
 
+    def search_section(self) -> list[str]:
+        if not self.search:
+            return []
+        titles = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+        results = self.search["results"]
+        rows = [
+            [titles[name], *(figure(found["many"][of]) for of in ("none", "rare", "common", "three")), figure(found["one"]),
+             figure(found["event"]), figure(found["indexed"]), figure(found["complete"]), f"{max(0, found['memory']) / 1024:.0f}"]
+            for name, found in results.items()
+        ]  # fmt: skip
+        is_met = all(found["many"][of] <= 50 for found in results.values() for of in ("none", "rare", "common"))
+        return [
+            "## Search",
+            "",
+            *prose(
+                f"""One user has {self.search["events"]:,} events in 100 sessions, and {self.search["others"]:,} others have 1,000 each: texts of 12
+                words. Medians in ms of a search of the first user for a word that nobody said, a rare one, the most common one, and the
+                three most common ones (target for one word: at most 50 ms, {MET if is_met else NOT_MET}); and of another user for the most
+                common one; one connection. Then the processor time in µs of service and database for an event in a batch of 500, and for
+                its index; after how many seconds all was indexed; and by how many MiB the memory of the server grew with the searches. Of
+                `scripts/bench --search`; raw figures in [search.json](benchmarks/search.json)."""
+            ),
+            *table(
+                ["", "none", "rare", "common", "three", "of another user", "an event", "its index", "all indexed", "memory"], rows
+            ),
+        ]
+
     def frameworks_section(self) -> list[str]:
         if not self.frameworks:
             return []
@@ -772,6 +799,7 @@ class Report:
             self.sqlite(),
             self.files_section(),
             self.effective_section(),
+            self.search_section(),
             self.frameworks_section(),
         ]
         return "\n".join(line for section in sections for line in section).rstrip() + "\n"
@@ -779,7 +807,7 @@ class Report:
 
 def write(data: dict, folder: Path) -> None:
     plots = folder / "benchmarks"
-    others = [plots / f"{name}.json" for name in ("size", "artifacts", "effective", "frameworks")]
+    others = [plots / f"{name}.json" for name in ("size", "artifacts", "effective", "search", "frameworks")]
     report = Report(data, *(json.loads(other.read_text()) if other.is_file() else None for other in others))
     plots.mkdir(parents=True, exist_ok=True)
     for name, text in report.plots().items():

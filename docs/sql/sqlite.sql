@@ -143,12 +143,30 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
     t.session_id = s.id and t.incarnation = s.incarnation and t.key = $5) as value from sessions s where
     s.app_name = $1 and s.user_id = $2 and s.id = $3 and (s.expire_time is null or s.expire_time > $4);
 
--- session_range
-select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
-    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select key,
-    value from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    key >= $5 and key < $6 order by key limit 0 + $7) as page) as sized where size_so_far <= $8 or place = 1
-    order by key;
+-- state_range
+select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
+    s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
+    as app_revision, (select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key),
+    octet_length(value), key || value), '') as page from ( select key, value, total from ( select key, value,
+    count(*) over () as total, row_number() over (order by key) as place, sum(octet_length(key) +
+    octet_length(value)) over (order by key) as size_so_far from (select t.key, t.value from app_state t where
+    t.app_name = $1 and t.key >= $5 and t.key < $6 order by key limit 0 + $11) as page) as sized where
+    size_so_far <= $12 or place = 1 order by key) as page) as app_state, (select max(total) || ' ' ||
+    string_agg(concat_ws(' ', octet_length(key), octet_length(value), key || value), '') as page from ( select
+    key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key) as
+    place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select t.key,
+    t.value from user_state t where t.app_name = $1 and t.user_id = s.user_id and t.key >= $7 and t.key < $8
+    order by key limit 0 + $11) as page) as sized where size_so_far <= $12 or place = 1 order by key) as page)
+    as user_state, (select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key),
+    octet_length(value), key || value), '') as page from ( select key, value, total from ( select key, value,
+    count(*) over () as total, row_number() over (order by key) as place, sum(octet_length(key) +
+    octet_length(value)) over (order by key) as size_so_far from (select t.key, t.value from session_state t
+    where t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation
+    and t.key >= $9 and t.key < $10 order by key limit 0 + $11) as page) as sized where size_so_far <= $12 or
+    place = 1 order by key) as page) as session_state from sessions s where s.app_name = $1 and s.user_id = $2
+    and s.id = $3 and (s.expire_time is null or s.expire_time > $4);
 
 -- apps
 with recursive names(name) as (select min(n) from (select min(app_name) as n from sessions where app_name >= $1
@@ -263,16 +281,19 @@ select coalesce((select revision from app_scopes where app_name = $1), 0) as rev
     $1 and ($2 is null or t.key in (select value from json_each($2)))) as state;
 
 -- user_range
-select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
-    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select key,
-    value from user_state where app_name = $1 and user_id = $2 and key >= $3 and key < $4 order by key limit 0
-    + $5) as page) as sized where size_so_far <= $6 or place = 1 order by key;
+select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_length(value), key || value),
+    '') as page from ( select key, value, total from ( select key, value, count(*) over () as total,
+    row_number() over (order by key) as place, sum(octet_length(key) + octet_length(value)) over (order by key)
+    as size_so_far from (select key, value from user_state where app_name = $1 and user_id = $2 and key >= $3
+    and key < $4 order by key limit 0 + $5) as page) as sized where size_so_far <= $6 or place = 1 order by
+    key) as page;
 
 -- app_range
-select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
-    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select key,
-    value from app_state where app_name = $1 and key >= $2 and key < $3 order by key limit 0 + $4) as page) as
-    sized where size_so_far <= $5 or place = 1 order by key;
+select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_length(value), key || value),
+    '') as page from ( select key, value, total from ( select key, value, count(*) over () as total,
+    row_number() over (order by key) as place, sum(octet_length(key) + octet_length(value)) over (order by key)
+    as size_so_far from (select key, value from app_state where app_name = $1 and key >= $2 and key < $3 order
+    by key limit 0 + $4) as page) as sized where size_so_far <= $5 or place = 1 order by key) as page;
 
 -- user_keys_changed
 select p.text, (select max(c.revision) from ( select max(revision) as revision from user_log where app_name =
@@ -446,32 +467,36 @@ select (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' o
     ($13 is null or t.key in (select value from json_each($13)))) as t) as session_state;
 
 -- session_range_then
-select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
-    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select
-    t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2 and t.session_id = $3 and
-    t.incarnation = $4 and t.revision <= $5 and t.key >= $7 and t.key < $8 union all select t.key, t.value from
-    json_each($6) as n cross join session_spans as t on app_name = $1 and user_id = $2 and session_id = $3 and
-    incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to > $5 and t.key >= $7 and
-    t.key < $8 order by key limit 0 + $9) as page) as sized where size_so_far <= $10 or place = 1 order by key;
+select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_length(value), key || value),
+    '') as page from ( select key, value, total from ( select key, value, count(*) over () as total,
+    row_number() over (order by key) as place, sum(octet_length(key) + octet_length(value)) over (order by key)
+    as size_so_far from (select t.key, t.value from session_state t where t.app_name = $1 and t.user_id = $2
+    and t.session_id = $3 and t.incarnation = $4 and t.revision <= $5 and t.key >= $7 and t.key < $8 union all
+    select t.key, t.value from json_each($6) as n cross join session_spans as t on app_name = $1 and user_id =
+    $2 and session_id = $3 and incarnation = $4 and t.node = n.value where t.valid_from <= $5 and t.valid_to >
+    $5 and t.key >= $7 and t.key < $8 order by key limit 0 + $9) as page) as sized where size_so_far <= $10 or
+    place = 1 order by key) as page;
 
 -- user_range_then
-select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
-    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select
-    t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 and t.revision <= $3 and t.key >=
-    $5 and t.key < $6 union all select t.key, (select l.value from user_log l where l.app_name = $1 and
-    l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from json_each($4) as n cross join
-    user_spans as t on app_name = $1 and user_id = $2 and t.node = n.value where t.valid_from <= $3 and
-    t.valid_to > $3 and t.key >= $5 and t.key < $6 order by key limit 0 + $7) as page) as sized where
-    size_so_far <= $8 or place = 1 order by key;
+select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_length(value), key || value),
+    '') as page from ( select key, value, total from ( select key, value, count(*) over () as total,
+    row_number() over (order by key) as place, sum(octet_length(key) + octet_length(value)) over (order by key)
+    as size_so_far from (select t.key, t.value from user_state t where t.app_name = $1 and t.user_id = $2 and
+    t.revision <= $3 and t.key >= $5 and t.key < $6 union all select t.key, (select l.value from user_log l
+    where l.app_name = $1 and l.user_id = $2 and l.key = t.key and l.revision = t.valid_from) from
+    json_each($4) as n cross join user_spans as t on app_name = $1 and user_id = $2 and t.node = n.value where
+    t.valid_from <= $3 and t.valid_to > $3 and t.key >= $5 and t.key < $6 order by key limit 0 + $7) as page)
+    as sized where size_so_far <= $8 or place = 1 order by key) as page;
 
 -- app_range_then
-select key, value, total from ( select key, value, count(*) over () as total, row_number() over (order by key)
-    as place, sum(octet_length(key) + octet_length(value)) over (order by key) as size_so_far from (select
-    t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $2 and t.key >= $4 and t.key < $5
-    union all select t.key, (select l.value from app_log l where l.app_name = $1 and l.key = t.key and
-    l.revision = t.valid_from) from json_each($3) as n cross join app_spans as t on app_name = $1 and t.node =
-    n.value where t.valid_from <= $2 and t.valid_to > $2 and t.key >= $4 and t.key < $5 order by key limit 0 +
-    $6) as page) as sized where size_so_far <= $7 or place = 1 order by key;
+select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_length(value), key || value),
+    '') as page from ( select key, value, total from ( select key, value, count(*) over () as total,
+    row_number() over (order by key) as place, sum(octet_length(key) + octet_length(value)) over (order by key)
+    as size_so_far from (select t.key, t.value from app_state t where t.app_name = $1 and t.revision <= $2 and
+    t.key >= $4 and t.key < $5 union all select t.key, (select l.value from app_log l where l.app_name = $1 and
+    l.key = t.key and l.revision = t.valid_from) from json_each($3) as n cross join app_spans as t on app_name
+    = $1 and t.node = n.value where t.valid_from <= $2 and t.valid_to > $2 and t.key >= $4 and t.key < $5 order
+    by key limit 0 + $6) as page) as sized where size_so_far <= $7 or place = 1 order by key) as page;
 
 -- held
 select valid_from, valid_to, total, case when valid_to = 9223372036854775807 then (select s.value from

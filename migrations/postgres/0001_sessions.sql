@@ -1025,6 +1025,9 @@ declare
     h_at tid;
     u_at tid;
     a_at tid;
+    s_at tid;
+    s_revision bigint;
+    s_was text;
     made_user boolean := false;
     made_app boolean := false;
 begin
@@ -1045,8 +1048,6 @@ begin
       and (h_lease is null or l.lease_epoch = h_lease)
       and (h_side is false or not l.lease_all or l.lease_expire <= present)
       and (h_revision - l.base_revision <= (select p.events_per_session from policies p where p.app_name = p_app)) is not false
-      and (select true from events t where t.app_name = p_app and t.user_id = p_user and t.incarnation = p_incarnation
-            and t.id = e_id) is null
     for no key update skip locked;
     if not found then
         perform 1 from sessions l
@@ -1055,9 +1056,7 @@ begin
           and (l.expire_time is null or l.expire_time > present)
           and (h_lease is null or l.lease_epoch = h_lease)
           and (h_side is false or not l.lease_all or l.lease_expire <= present)
-          and (h_revision - l.base_revision <= (select p.events_per_session from policies p where p.app_name = p_app)) is not false
-          and (select true from events t where t.app_name = p_app and t.user_id = p_user and t.incarnation = p_incarnation
-                and t.id = e_id) is null;
+          and (h_revision - l.base_revision <= (select p.events_per_session from policies p where p.app_name = p_app)) is not false;
         verdict := case when found then 'locked' else 'conflict' end;
         return;
     end if;
@@ -1087,6 +1086,22 @@ begin
             verdict := case when found then 'locked' else 'conflict' end;
         end if;
     end if;
+    if verdict = 'ok' then
+        present := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+        committed := greatest(present, committed);
+        commit_time := committed;
+        insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
+            invocation_id, branch, user_revision, app_revision, effect, digest, body)
+        values (p_app, p_user, p_session, p_incarnation, h_revision, e_id, e_time, committed, e_author, e_invocation, e_branch,
+            coalesce(e_user_revision, (select u.revision from user_scopes u where u.app_name = p_app and u.user_id = p_user), 0),
+            coalesce(e_app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
+            e_effect, e_digest, e_body)
+        on conflict on constraint events_id_key do nothing
+        returning events.user_revision, events.app_revision into user_revision, app_revision;
+        if not found then
+            verdict := 'conflict';
+        end if;
+    end if;
     if verdict <> 'ok' then
         if made_user then
             delete from user_scopes s where s.app_name = p_app and s.user_id = p_user;
@@ -1097,16 +1112,6 @@ begin
         return;
     end if;
 
-    present := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
-    committed := greatest(present, committed);
-    commit_time := committed;
-    insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-        invocation_id, branch, user_revision, app_revision, effect, digest, body)
-    values (p_app, p_user, p_session, p_incarnation, h_revision, e_id, e_time, committed, e_author, e_invocation, e_branch,
-        coalesce(e_user_revision, (select u.revision from user_scopes u where u.app_name = p_app and u.user_id = p_user), 0),
-        coalesce(e_app_revision, (select a.revision from app_scopes a where a.app_name = p_app), 0),
-        e_effect, e_digest, e_body)
-    returning events.user_revision, events.app_revision into user_revision, app_revision;
     if h_bucket is not null then
         update session_updates o set bucket = h_bucket
         where o.app_name = p_app and o.user_id = p_user and o.bucket = h_was_bucket and o.id = p_session;
@@ -1121,17 +1126,20 @@ begin
     end if;
 
     for i in 1 .. cardinality(s_key) loop
-        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-        select p_app, p_user, p_session, p_incarnation, h_revision & (-1::bigint << (length(ltrim((t.revision # h_revision)::bit(64)::text, '0')) - 1)),
-            t.key, t.revision, h_revision, t.value
-        from session_state t where t.app_name = p_app and t.user_id = p_user and t.session_id = p_session and t.incarnation = p_incarnation and t.key = s_key[i];
+        select t.ctid, t.revision, t.value into s_at, s_revision, s_was from session_state t
+        where t.app_name = p_app and t.user_id = p_user and t.session_id = p_session and t.incarnation = p_incarnation and t.key = s_key[i];
         if not found then
             insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
             select p_app, p_user, p_session, p_incarnation, s_key[i], s_value[i], h_revision where s_value[i] is not null;
-        elsif s_value[i] is null then
-            delete from session_state t where t.app_name = p_app and t.user_id = p_user and t.session_id = p_session and t.incarnation = p_incarnation and t.key = s_key[i];
+            continue;
+        end if;
+        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+        values (p_app, p_user, p_session, p_incarnation,
+            h_revision & (-1::bigint << (length(ltrim((s_revision # h_revision)::bit(64)::text, '0')) - 1)), s_key[i], s_revision, h_revision, s_was);
+        if s_value[i] is null then
+            delete from session_state t where t.ctid = s_at;
         else
-            update session_state t set value = s_value[i], revision = h_revision where t.app_name = p_app and t.user_id = p_user and t.session_id = p_session and t.incarnation = p_incarnation and t.key = s_key[i];
+            update session_state t set value = s_value[i], revision = h_revision where t.ctid = s_at;
         end if;
     end loop;
 
@@ -1148,17 +1156,20 @@ begin
     for i in 1 .. cardinality(v_key) loop
         insert into user_log (app_name, user_id, key, revision, value, time, incarnation, sequence)
         values (p_app, p_user, v_key[i], u_revision, v_value[i], present, p_incarnation, h_revision);
-        insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
-        select p_app, p_user, u_revision & (-1::bigint << (length(ltrim((t.revision # u_revision)::bit(64)::text, '0')) - 1)),
-            t.key, t.revision, u_revision
-        from user_state t where t.app_name = p_app and t.user_id = p_user and t.key = v_key[i];
+        select t.ctid, t.revision into s_at, s_revision from user_state t
+        where t.app_name = p_app and t.user_id = p_user and t.key = v_key[i];
         if not found then
             insert into user_state (app_name, user_id, key, value, revision)
             select p_app, p_user, v_key[i], v_value[i], u_revision where v_value[i] is not null;
-        elsif v_value[i] is null then
-            delete from user_state t where t.app_name = p_app and t.user_id = p_user and t.key = v_key[i];
+            continue;
+        end if;
+        insert into user_spans (app_name, user_id, node, key, valid_from, valid_to)
+        values (p_app, p_user, u_revision & (-1::bigint << (length(ltrim((s_revision # u_revision)::bit(64)::text, '0')) - 1)),
+            v_key[i], s_revision, u_revision);
+        if v_value[i] is null then
+            delete from user_state t where t.ctid = s_at;
         else
-            update user_state t set value = v_value[i], revision = u_revision where t.app_name = p_app and t.user_id = p_user and t.key = v_key[i];
+            update user_state t set value = v_value[i], revision = u_revision where t.ctid = s_at;
         end if;
     end loop;
 
@@ -1171,17 +1182,19 @@ begin
     for i in 1 .. cardinality(w_key) loop
         insert into app_log (app_name, key, revision, value, time, incarnation, sequence)
         values (p_app, w_key[i], a_revision, w_value[i], present, p_incarnation, h_revision);
-        insert into app_spans (app_name, node, key, valid_from, valid_to)
-        select p_app, a_revision & (-1::bigint << (length(ltrim((t.revision # a_revision)::bit(64)::text, '0')) - 1)),
-            t.key, t.revision, a_revision
-        from app_state t where t.app_name = p_app and t.key = w_key[i];
+        select t.ctid, t.revision into s_at, s_revision from app_state t where t.app_name = p_app and t.key = w_key[i];
         if not found then
             insert into app_state (app_name, key, value, revision)
             select p_app, w_key[i], w_value[i], a_revision where w_value[i] is not null;
-        elsif w_value[i] is null then
-            delete from app_state t where t.app_name = p_app and t.key = w_key[i];
+            continue;
+        end if;
+        insert into app_spans (app_name, node, key, valid_from, valid_to)
+        values (p_app, a_revision & (-1::bigint << (length(ltrim((s_revision # a_revision)::bit(64)::text, '0')) - 1)),
+            w_key[i], s_revision, a_revision);
+        if w_value[i] is null then
+            delete from app_state t where t.ctid = s_at;
         else
-            update app_state t set value = w_value[i], revision = a_revision where t.app_name = p_app and t.key = w_key[i];
+            update app_state t set value = w_value[i], revision = a_revision where t.ctid = s_at;
         end if;
     end loop;
 

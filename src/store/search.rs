@@ -14,9 +14,10 @@ use crate::domain::search::{Candidate, Corpus, Entry, Hit, IndexWalk, Indexing, 
 use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::error::{StoreError, corrupt};
 use crate::store::run::End;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
+use crate::store::sql::composed::{self, Composed};
 use crate::store::sql::filter::{filter_text, plain_text};
 use crate::store::sql::insert::{in_sizes, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
@@ -148,7 +149,7 @@ async fn candidates(db: &mut impl Sql, user: &UserKey, words: &[i64]) -> Result<
     let mut lists = Vec::new();
     for (place, word) in words.iter().enumerate() {
         let query = Query::new(&Statements::of(db).with_word).user(user).bind(*word).bind(LOOKED as i64 + 1);
-        lists.push((1u32 << place, *word, entries(&text(db, query).await?)?));
+        lists.push((1u32 << place, *word, entries(&composed::fetch(db, query).await?)?));
     }
     lists.sort_by_key(|(_, _, entries)| entries.len());
     let mut found: BTreeMap<(i64, i64), Candidate> = BTreeMap::new();
@@ -178,7 +179,7 @@ async fn candidates(db: &mut impl Sql, user: &UserKey, words: &[i64]) -> Result<
             .user(user)
             .columns([Column::Integers(incarnations), Column::Integers(sequences)])
             .bind(word);
-        for entry in entries(&text(db, query).await?)? {
+        for entry in entries(&composed::fetch(db, query).await?)? {
             if let Some(event) = found.get_mut(&(entry.incarnation, entry.sequence)) {
                 event.words |= bit;
             }
@@ -187,28 +188,14 @@ async fn candidates(db: &mut impl Sql, user: &UserKey, words: &[i64]) -> Result<
     Ok((found.into_values().collect(), is_cut))
 }
 
-async fn text(db: &mut impl Sql, query: Query<'_>) -> Result<String> {
-    let row: Option<(Option<String>,)> = at_most_one(db, query).await?;
-    Ok(row.and_then(|(text,)| text).unwrap_or_default())
-}
-
 /// Entries of the index, from [`ENTRIES`].
 fn entries(text: &str) -> Result<Vec<Candidate>> {
-    fn odd() -> StoreError {
-        StoreError::new(Cause::Internal, "entries of the index are not what their statement composes")
-    }
-    let (mut rest, mut entries) = (text, Vec::new());
-    while !rest.is_empty() {
-        let mut number = || {
-            let (number, after) = rest.split_once(' ').ok_or_else(odd)?;
-            rest = after;
-            number.parse::<i64>().map_err(|_| odd())
-        };
-        let (incarnation, sequence, commit_time, bytes) = (number()?, number()?, Micros(number()?), number()?);
-        let (author, after) =
-            usize::try_from(bytes).ok().and_then(|bytes| rest.split_at_checked(bytes)).ok_or_else(odd)?;
-        rest = after;
-        entries.push(Candidate { incarnation, sequence, commit_time, author: plain_text(author), words: 0 });
+    let (mut text, mut entries) = (Composed(text), Vec::new());
+    while !text.is_over() {
+        let (incarnation, sequence, commit_time) = (text.number()?, text.number()?, Micros(text.number()?));
+        let bytes = text.number()?;
+        let author = plain_text(text.text(bytes)?);
+        entries.push(Candidate { incarnation, sequence, commit_time, author, words: 0 });
     }
     Ok(entries)
 }
@@ -354,7 +341,7 @@ statements! { words,
     forget: format!("delete from event_words where {OF_INCARNATION} and sequence > $5 and sequence <= $6"),
 }
 
-/// Entries as one text: thousands of rows cost both drivers more than the look for them.
+/// Entries as one text.
 const ENTRIES: &str =
     "string_agg(concat_ws(' ', l.incarnation, l.sequence, l.commit_time, octet_length(l.author), l.author), '')";
 

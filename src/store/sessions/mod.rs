@@ -179,12 +179,8 @@ impl<B: Backend> Reads for Transactions<B> {
         now: Micros,
         deadline: Instant,
     ) -> Result<Option<(SessionInfo, StatePage)>> {
-        let state = async |tx: &mut B::Tx| {
-            let Some(head) = read::head(tx, key, now).await? else { return Ok(None) };
-            let state = read::state_range(tx, key, head.incarnation, range).await?;
-            Ok(Some((head, state)))
-        };
-        self.runner.of(key.app(), deadline).read(state).await
+        let state = async |tx: &mut B::Tx| read::state_range(tx, key, range, now).await;
+        self.runner.of(key.app(), deadline).one_statement(state).await
     }
 
     async fn activity(&self, app: &AppName, since: Micros, deadline: Instant) -> Result<Activity> {

@@ -20,7 +20,6 @@ use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Sql, at_most_one, row};
 use crate::store::sql::rows::{EventRow, HeadRow};
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
-use crate::store::sql::shared as scopes;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 
@@ -193,27 +192,35 @@ row! {
     }
 }
 
-/// A range of the merged state.
-pub async fn state_range(
-    db: &mut impl Sql,
+/// A session, and a range of its merged state.
+pub async fn state_range<X: Tx>(
+    tx: &mut X,
     key: &SessionKey,
-    incarnation: i64,
     range: &StateRange,
-) -> Result<StatePage> {
-    let mut parts = Vec::new();
-    for ShownState { scope, .. } in &SHOWN_STATES {
-        let Some(keys) = range.of_scope(*scope) else { continue };
-        let part = match key.shared(*scope) {
-            Some(shared) => scopes::range(db, &shared.to_key(), &keys, range.page()).await?,
-            None => {
-                let (begin, end) = &keys;
-                let query = Query::of(&Statements::of(db).session_range, key, incarnation).bind(begin).bind(end);
-                keys::part(db, query, range.page()).await?
-            }
-        };
-        parts.push((scope.prefix(), part));
+    now: Micros,
+) -> Result<Option<(SessionInfo, StatePage)>> {
+    let mut query = with_head(tx, &Statements::of(tx).state_range, key, now);
+    for shown in &SHOWN_STATES {
+        // The empty range, if the scope has no such keys.
+        let (begin, end) = range.of_scope(shown.scope).unwrap_or_default();
+        query = query.bind(begin).bind(end);
     }
-    Ok(range.join(parts))
+    let Some(row) = at_most_one(tx, keys::limited(query, range.page())).await? else { return Ok(None) };
+    let HeadAndRangeRow { head, app_state, user_state, session_state } = row;
+    let mut parts = Vec::new();
+    for (shown, text) in SHOWN_STATES.iter().zip([app_state, user_state, session_state]) {
+        parts.push((shown.scope.prefix(), keys::page(&text.unwrap_or_default(), range.page())?));
+    }
+    Ok(Some((of_row(tx, head)?, range.join(parts))))
+}
+
+row! {
+    struct HeadAndRangeRow {
+        head: HeadRow,
+        app_state: Option<String>,
+        user_state: Option<String>,
+        session_state: Option<String>,
+    }
 }
 
 /// How much an app did from `since` on.
@@ -277,12 +284,9 @@ statements! { words,
     app_value: value_of(words, Scope::App),
     user_value: value_of(words, Scope::User),
     session_value: value_of(words, Scope::Session),
-    /// The session keys from `$5` up to `$6`.
-    session_range: page_of_keys(
-        &format!("select key, value from session_state where {OF_INCARNATION}{}", in_range("key", "$5", "$6")),
-        "$7",
-        "$8",
-    ),
+    /// A session with keys of its merged state: of the app from `$5` up to `$6`, of the user from `$7` up to `$8`, and its own from `$9`
+    /// up to `$10`.
+    state_range: state_range_text(words),
     /// Names of apps from `$1` on, up to `$2` of them, those before `$3`, or all if that is null.
     apps: apps(words),
     /// Names of the users of the app `$4`, in the same way.
@@ -303,6 +307,15 @@ fn value_of(words: &Words, scope: Scope) -> String {
         state.unwrap_or_default(),
         of_session(words.now)
     )
+}
+
+fn state_range_text(words: &Words) -> String {
+    let within = [("$5", "$6"), ("$7", "$8"), ("$9", "$10")];
+    let pages = SHOWN_STATES.iter().zip(within).map(|(ShownState { table, of_session, .. }, (begin, end))| {
+        let rows = format!("select t.key, t.value from {table} t where {of_session}{}", in_range("t.key", begin, end));
+        format!(", ({}) as {table}", page_of_keys(&rows, "$11", "$12"))
+    });
+    format!("select {HEAD_COLUMNS}{}{}", pages.collect::<String>(), of_session(words.now))
 }
 
 /// Citus cuts no recursive query by app.

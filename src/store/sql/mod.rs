@@ -2,7 +2,7 @@
 //! together from literals.
 //!
 //! - [`words`]: what the databases say differently
-//! - [`query`]: a statement with what it binds, and who runs it; [`statements`]: how a resource lists its own
+//! - [`query`]: a statement with what it binds, and who runs it; [`statements`]: how a resource lists its own; [`composed`]: rows as one text
 //! - [`filter`]: texts of the columns that filters compare
 //! - [`columns`]: the columns of the tables, each named once; [`insert`]: insertions of many rows; [`keys`]: pages of keys
 //! - [`scope`]: the tables of app and user state; [`shared`]: their statements; [`makers`]: who made the changes in them
@@ -10,6 +10,7 @@
 //! - [`view`]: a session by several statements
 
 pub mod columns;
+pub mod composed;
 pub mod effective;
 pub mod filter;
 pub mod heads;

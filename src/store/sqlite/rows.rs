@@ -43,6 +43,10 @@ pub struct Script {
 }
 
 impl Script {
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     pub fn push(&mut self, text: impl Display) {
         self.text += &text.to_string();
     }

@@ -32,6 +32,7 @@ use crate::store::error::{Cause, StoreError};
 use crate::store::migrations::Applied;
 use crate::store::pool::{Lease, Pool};
 use crate::store::sql::columns::StateTables;
+use crate::store::sql::composed::Composed;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
 use crate::store::sql::query::{Column, Query, Row, Sql, Value};
 use crate::store::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
@@ -45,18 +46,11 @@ fn entry((value, revision): (String, i64)) -> StateEntry {
 }
 
 /// The events of [`PLAIN_VIEW`], the first of which has this sequence.
-fn read_events(first: i64, mut text: &str) -> Result<Vec<StoredEvent>> {
-    let mut events = Vec::new();
-    while !text.is_empty() {
-        let mut parts = text.splitn(3, ' ');
-        let (commit_time, bytes) = (parts.next().map(str::parse), parts.next().map(str::parse));
-        let (Some(Ok(commit_time)), Some(Ok(bytes)), Some(rest)) = (commit_time, bytes, parts.next()) else {
-            return Err(StoreError::new(Cause::Internal, "the events were not read as they were composed"));
-        };
-        let (body, rest) = rest.split_at_checked(bytes).unwrap_or((rest, ""));
-        let sequence = first + events.len() as i64;
-        events.push(StoredEvent::new(sequence, Micros(commit_time), body));
-        text = rest;
+fn read_events(first: i64, text: &str) -> Result<Vec<StoredEvent>> {
+    let (mut text, mut events) = (Composed(text), Vec::new());
+    while !text.is_over() {
+        let (commit_time, bytes) = (Micros(text.number()?), text.number()?);
+        events.push(StoredEvent::new(first + events.len() as i64, commit_time, text.text(bytes)?));
     }
     Ok(events)
 }
@@ -65,8 +59,6 @@ fn read_events(first: i64, mut text: &str) -> Result<Vec<StoredEvent>> {
 pub struct SqliteTx {
     pub(super) conn: Lease<SqliteConnection>,
     in_transaction: bool,
-    /// The next [`SqliteTx::script`] begins the transaction.
-    begins: bool,
     /// [`Tx::commit_if_unchanged`] has reached its commit.
     committing: bool,
     clock: Arc<OnceLock<Now>>,
@@ -98,7 +90,7 @@ impl SqliteTx {
             sqlx::raw_sql(begin).execute(&mut *conn).await?;
         }
         let is_early = begin == Some(BEGIN_EARLY);
-        Ok(Self { conn, in_transaction: begin.is_some(), begins: false, committing: false, clock, feeds, is_early })
+        Ok(Self { conn, in_transaction: begin.is_some(), committing: false, clock, feeds, is_early })
     }
 
     /// One session, with its events in the same statement if it can be.
@@ -149,21 +141,21 @@ impl SqliteTx {
     /// writes the record that makes it valid last, and has rolled back by then, or is told to. (A disk error leaves it
     /// open.)
     async fn try_commit(&mut self) -> Result<()> {
-        let Err(error) = sqlx::raw_sql("commit").execute(&mut *self.conn).await else { return Ok(()) };
-        let error = StoreError::from(error);
-        if !error.is_full_or_busy() {
-            return Err(error);
-        }
-        match sqlx::raw_sql("rollback").execute(&mut *self.conn).await.map_err(StoreError::from) {
-            Ok(_) => Err(error.rolled_back()),
-            Err(none) if none.is_plain_error() => Err(error.rolled_back()),
-            Err(_) => Err(error),
+        match sqlx::raw_sql("commit").execute(&mut *self.conn).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.undo(error.into()).await),
         }
     }
 
-    async fn run(&mut self, statements: Script) -> Result<()> {
-        statements.build()?.execute(&mut *self.conn).await?;
-        Ok(())
+    async fn undo(&mut self, error: StoreError) -> StoreError {
+        if !error.is_full_or_busy() {
+            return error;
+        }
+        match sqlx::raw_sql("rollback").execute(&mut *self.conn).await.map_err(StoreError::from) {
+            Ok(_) => error.rolled_back(),
+            Err(none) if none.is_plain_error() => error.rolled_back(),
+            Err(_) => error,
+        }
     }
 
     /// Rows by key; keys that are not there are left out.
@@ -193,80 +185,89 @@ impl SqliteTx {
         self.find(tables.state, &format!("{}, key", tables.owner), "value, revision", keys).await
     }
 
-    /// The first of a transaction that has not begun begins it.
-    fn script(&mut self) -> Script {
-        let mut statements = Script::default();
-        if mem::take(&mut self.begins) {
-            statements.push("begin immediate; ");
-        }
-        statements
-    }
-
-    /// Writes all that a batch changes, heads last, as events are compared with them, and what the feed is told. What was noted of
-    /// the events of sessions that were there.
-    async fn write(&mut self, writes: &Writes<'_>, told: &[Committed]) -> Result<Seen> {
+    /// All that a batch changes, heads last, as events are compared with them, and what the feed is told.
+    fn scripts(&self, begin: &str, writes: &Writes<'_>, told: &[Committed]) -> Scripts {
         let now = self.clock.get().map(|now| now());
-        let mut seen = Seen::new();
         let own = StateParts::of(Scope::Session, &writes.session_state, |_| true);
-        let shared =
+        let [user, app] =
             Scope::SHARED.map(|scope| StateParts::of(scope, &writes.shared_state, |(owner, _)| owner.scope() == scope));
-        let of_shared = shared.each_ref().map(|parts| parts.set.len());
-        for from in pieces([writes.events.len(), own.set.len()].into_iter().chain(of_shared)) {
-            let (events, set) = (piece(&writes.events, from), piece(&own.set, from));
-            let shared = shared.each_ref().map(|parts| (parts.tables, piece(&parts.set, from)));
-            let mut statements = self.script();
-            insert_events(&mut statements, events, writes, now);
-            write_state(&mut statements, own.tables, set, false);
-            for (tables, set) in shared {
-                write_state(&mut statements, tables, set, false);
-            }
-            for row in statements.build()?.fetch_all(&mut *self.conn).await? {
-                let (incarnation, user, app, commit_time) = FromRow::from_row(&row)?;
-                seen.insert(incarnation, Noted { user, app, commit_time: Micros(commit_time) });
-            }
-        }
-        self.write_rest(&own).await?;
-        for parts in &shared {
-            self.write_rest(parts).await?;
-        }
         let sessions: Vec<_> = writes.sessions.iter().collect();
         let raised = writes.scopes.iter().filter(|(_, update)| update.was != update.revision);
         let (users, apps): (Vec<_>, Vec<_>) = raised.partition(|(scope, _)| scope.scope() == Scope::User);
         let changes: Vec<_> = told.iter().filter_map(Committed::row).collect();
-        for from in pieces([sessions.len(), users.len(), apps.len(), changes.len()]) {
-            let (sessions, users, apps) = (piece(&sessions, from), piece(&users, from), piece(&apps, from));
-            let changes = piece(&changes, from);
-            let mut statements = self.script();
-            update_sessions(&mut statements, sessions, now);
-            set_revisions(&mut statements, Scope::User, users);
-            set_revisions(&mut statements, Scope::App, apps);
-            record(&mut statements, changes);
-            self.run(statements).await?;
+        let written = [writes.events.len(), own.set.len(), user.set.len(), app.set.len()];
+        let heads = [sessions.len(), users.len(), apps.len(), changes.len()];
+        let rest = [own.rest(), user.rest(), app.rest()];
+        let mut scripts = Scripts::of(begin, pieces(written.into_iter().chain(heads).chain(rest)).count() <= 1);
+        for from in pieces(written) {
+            let script = scripts.next();
+            insert_events(script, piece(&writes.events, from), writes, now);
+            write_state(script, own.tables, piece(&own.set, from), false);
+            write_state(script, user.tables, piece(&user.set, from), false);
+            write_state(script, app.tables, piece(&app.set, from), false);
+        }
+        write_rest(&mut scripts, &own);
+        write_rest(&mut scripts, &user);
+        write_rest(&mut scripts, &app);
+        for from in pieces(heads) {
+            let script = scripts.next();
+            update_sessions(script, piece(&sessions, from), now);
+            set_revisions(script, Scope::User, piece(&users, from));
+            set_revisions(script, Scope::App, piece(&apps, from));
+            record(script, piece(&changes, from));
+        }
+        scripts
+    }
+
+    /// What was noted of the events of sessions that were there.
+    async fn write(&mut self, scripts: Scripts) -> Result<Seen> {
+        let mut seen = Seen::new();
+        for script in scripts.done.into_iter().chain([scripts.last]).filter(|script| !script.is_empty()) {
+            for row in script.build()?.fetch_all(&mut *self.conn).await? {
+                let (incarnation, user, app, commit_time) = FromRow::from_row(&row)?;
+                seen.insert(incarnation, Noted { user, app, commit_time: Micros(commit_time) });
+            }
         }
         Ok(seen)
     }
+}
 
-    /// Writes what is rare in an append: removals, and keys that are set more than once.
-    async fn write_rest<K: Columns + Sync>(&mut self, parts: &StateParts<'_, '_, K>) -> Result<()> {
-        let StateParts { tables, removed, passed, .. } = parts;
-        for from in pieces([removed.len()]) {
-            let rows = piece(removed, from);
-            let mut statements = self.script();
-            write_state(&mut statements, tables, rows, true);
-            self.run(statements).await?;
+/// The scripts of a batch: one, if no list is longer than a script's.
+struct Scripts {
+    is_one: bool,
+    done: Vec<Script>,
+    last: Script,
+}
+
+impl Scripts {
+    fn of(begin: &str, is_one: bool) -> Self {
+        let mut last = Script::default();
+        last.push(begin);
+        Self { is_one, done: Vec::new(), last }
+    }
+
+    /// The one that the next statements are for.
+    fn next(&mut self) -> &mut Script {
+        if !self.is_one {
+            self.done.push(mem::take(&mut self.last));
         }
-        // Without a log, nothing is noted of what was not there.
-        let noted = passed.iter().filter(|row| row.value.is_some() || tables.log.is_some());
-        let (removed, set): (Vec<&Passed<'_, K>>, Vec<_>) = noted.copied().partition(|row| row.value.is_none());
-        for (rows, removed) in [(set, false), (removed, true)] {
-            for from in pieces([rows.len()]) {
-                let rows = piece(&rows, from);
-                let mut statements = self.script();
-                write_passed(&mut statements, tables, rows, removed);
-                self.run(statements).await?;
-            }
+        &mut self.last
+    }
+}
+
+/// Writes what is rare in an append: removals, and keys that are set more than once.
+fn write_rest<K: Columns>(scripts: &mut Scripts, parts: &StateParts<'_, '_, K>) {
+    let StateParts { tables, removed, passed, .. } = parts;
+    for from in pieces([removed.len()]) {
+        write_state(scripts.next(), tables, piece(removed, from), true);
+    }
+    // Without a log, nothing is noted of what was not there.
+    let noted = passed.iter().filter(|row| row.value.is_some() || tables.log.is_some());
+    let (removed, set): (Vec<&Passed<'_, K>>, Vec<_>) = noted.copied().partition(|row| row.value.is_none());
+    for (rows, removed) in [(set, false), (removed, true)] {
+        for from in pieces([rows.len()]) {
+            write_passed(scripts.next(), tables, piece(&rows, from), removed);
         }
-        Ok(())
     }
 }
 
@@ -415,19 +416,27 @@ impl Tx for SqliteTx {
         Ok(Vec::new())
     }
 
+    /// One call, if it is one script: a call takes longer than a row.
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
-        self.begins = true;
         let told = if self.feeds { writes.committed() } else { Vec::new() };
-        let seen = match self.write(writes, &told).await {
+        let mut scripts = self.scripts("begin immediate; ", writes, &told);
+        self.committing = scripts.is_one;
+        if self.committing {
+            scripts.last.push("commit");
+        }
+        let seen = match self.write(scripts).await {
             Ok(seen) => seen,
             Err(error) if error.cause == Cause::Conflict => {
                 sqlx::raw_sql("rollback").execute(&mut *self.conn).await?;
                 return Ok(Verdict::Conflict);
             }
+            Err(error) if self.committing => return Err(self.undo(error).await.in_commit()),
             Err(error) => return Err(error),
         };
-        self.committing = true;
-        self.try_commit().await.map_err(StoreError::in_commit)?;
+        if !self.committing {
+            self.committing = true;
+            self.try_commit().await.map_err(StoreError::in_commit)?;
+        }
         Ok(Verdict::Written(seen))
     }
 
@@ -436,7 +445,7 @@ impl Tx for SqliteTx {
     }
 
     async fn apply(&mut self, writes: &Writes<'_>) -> Result<Seen> {
-        self.write(writes, &[]).await
+        self.write(self.scripts("", writes, &[])).await
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
@@ -497,9 +506,9 @@ impl FeedTx for SqliteTx {
     async fn record(&mut self, changes: &[ChangeRow<'_>]) -> Result<()> {
         for from in pieces([changes.len()]) {
             let rows = piece(changes, from);
-            let mut statements = self.script();
+            let mut statements = Script::default();
             record(&mut statements, rows);
-            self.run(statements).await?;
+            statements.build()?.execute(&mut *self.conn).await?;
         }
         Ok(())
     }
@@ -548,7 +557,6 @@ mod tests {
         let mut tx = SqliteTx {
             conn,
             in_transaction: true,
-            begins: false,
             committing: false,
             clock: Arc::default(),
             feeds: false,

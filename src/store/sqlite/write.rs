@@ -358,6 +358,11 @@ impl<'w, 'a, K> StateParts<'w, 'a, K> {
         let passed = writes.passed.iter().filter(|passed| has(&passed.key)).collect();
         Self { tables: StateTables::of(scope), set, removed, passed }
     }
+
+    /// How many rows a list has at most that is rarely there.
+    pub fn rest(&self) -> usize {
+        self.removed.len().max(self.passed.len())
+    }
 }
 
 /// The statements that are put together here, each over one row, with their names.
