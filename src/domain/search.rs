@@ -250,7 +250,9 @@ impl Corpus {
         }
         let all = found.len() as f64;
         let score = |words: u32| -> f64 {
-            bits(words).map(|word| (1.0 + all / holders.get(&word).copied().unwrap_or(all)).ln()).sum()
+            let of_words = bits(words).map(|word| (1.0 + all / holders.get(&word).copied().unwrap_or(all)).ln());
+            // Sums of other words that are equal differ in their last bits.
+            (of_words.sum::<f64>() * 1e12).round() / 1e12
         };
         found.retain(|(event, place)| filter.takes(event, place));
         let mut found: Vec<_> = found.into_iter().map(|(event, place)| (score(event.words), event, place)).collect();
@@ -421,12 +423,28 @@ mod tests {
         let hits = corpus.rank(&ALL);
         let (common, rare) = ((1.0f64 + 4.0 / 3.0).ln(), (1.0f64 + 4.0 / 2.0).ln());
         let scores: Vec<(i64, f64)> = hits.iter().map(|hit| (hit.sequence, hit.score)).collect();
-        assert_eq!(scores, [(4, common + rare), (3, rare), (2, common), (1, common)]);
+        for ((sequence, score), (expected, sum)) in
+            scores.into_iter().zip([(4, common + rare), (3, rare), (2, common), (1, common)])
+        {
+            assert!(sequence == expected && (score - sum).abs() < 1e-12, "{sequence}: {score}");
+        }
         let only = Filter { to: Some(Micros(25)), from: Some(Micros(20)), ..ALL };
         assert_eq!(corpus.rank(&only), [hits[2].clone()]);
         assert_eq!(found(&corpus, &Filter { author: Some("agent".to_owned()), ..ALL }), []);
         assert_eq!(found(&corpus, &Filter { except: Some(SessionId::parse("s").unwrap()), ..ALL }), []);
         assert_eq!(corpus.rank(&Filter { limit: 1, ..ALL }), [hits[0].clone()]);
+    }
+
+    /// (1 + 7/5)(1 + 7/3) = 1 + 7/1.
+    #[test]
+    fn scores_that_are_equal_are_equal() {
+        let words = [0b011, 0b011, 0b001, 0b001, 0b001, 0b010, 0b100];
+        let candidates = (1..).zip(words).map(|(n, words)| event(1, n, n, words)).collect();
+        let corpus = Corpus { sessions: vec![place("s", 1, None)], candidates, ..Corpus::default() };
+        let hits = corpus.rank(&ALL);
+        let sequences: Vec<i64> = hits.iter().map(|hit| hit.sequence).collect();
+        assert_eq!(sequences, [7, 2, 1, 6, 5, 4, 3]);
+        assert!((hits[0].score - 8.0f64.ln()).abs() < 1e-12);
     }
 
     #[test]

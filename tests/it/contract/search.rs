@@ -208,7 +208,7 @@ on_both_databases! {
             assert_eq!(answer["complete"], true);
             let hits: Vec<(String, u64)> = answer["hits"].as_array().unwrap().iter()
                 .map(|hit| (hit["sessionId"].as_str().unwrap().to_owned(), hit["event"]["sequence"].as_u64().unwrap())).collect();
-            assert_eq!(hits, expected.into_iter().take(100).collect::<Vec<_>>(), "{asked:?} after step {step}: {:#}", answer["hits"]);
+            assert_eq!(hits, expected.into_iter().take(100).collect::<Vec<_>>(), "{asked:?} after step {step}: {}", answer["hits"]);
         }
         for id in live {
             server.delete(format!("{USER}/sessions/{id}")).await.expect(204);
