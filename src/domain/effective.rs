@@ -395,7 +395,8 @@ impl<'a> Advance<'a> {
             let to = ranges().map(|range| range.end).fold(f64::NEG_INFINITY, f64::max);
             if from <= to {
                 // Columns have whole microseconds, rounded down; casts saturate.
-                return Step::Left(Micros((from * 1e6).floor() as i64 - 1), Micros((to * 1e6).ceil() as i64 + 1));
+                let (from, to) = ((from * 1e6).floor() as i64, (to * 1e6).ceil() as i64);
+                return Step::Left(Micros(from.saturating_sub(1)), Micros(to.saturating_add(1)));
             }
         }
         if self.begin == Begin::Needed {

@@ -192,8 +192,19 @@ impl Line {
     }
 }
 
+/// The greatest revision, sequence or count of a line. No service gets there, and what follows it is a number still.
+const MOST: i64 = 1 << 53;
+
 fn integer(fields: &mut Fields<'_>, name: &str) -> Option<i64> {
-    fields.take_integer(name, 0, "must be an integer of at least 0")
+    let number = fields.take(name)?.as_integer().filter(|number| (0..=MOST).contains(number));
+    if number.is_none() {
+        fields.refuse(name, "must be an integer from 0 to 2^53");
+    }
+    number
+}
+
+fn number(json: Json<'_>) -> Option<i64> {
+    json.text().parse().ok().filter(|number| (0..=MOST).contains(number))
 }
 
 fn digest(fields: &mut Fields<'_>, name: &str) -> Option<[u8; 32]> {
@@ -255,15 +266,14 @@ fn made_by(json: Json<'_>) -> Option<MadeBy> {
         user: UserId::parse(&text("userId")?).ok()?,
         session: SessionId::parse(&text("sessionId")?).ok()?,
         event: EventId::parse(&text("eventId")?).ok()?,
-        sequence: json.get("sequence")?.text().parse().ok().filter(|sequence| *sequence > 0)?,
+        sequence: json.get("sequence").and_then(number).filter(|sequence| *sequence > 0)?,
         author: text("author")?.into_owned(),
         invocation_id: text("invocationId").unwrap_or_default().into_owned(),
     })
 }
 
 fn saw(fields: &mut Fields<'_>) -> Option<(i64, i64)> {
-    let numbers: Vec<i64> =
-        fields.take("saw")?.as_array()?.filter_map(|n| n.text().parse().ok().filter(|n| *n >= 0)).collect();
+    let numbers: Vec<i64> = fields.take("saw")?.as_array()?.filter_map(number).collect();
     let [user, app] = numbers[..] else {
         fields.refuse("saw", "must be two revisions");
         return None;
@@ -413,7 +423,7 @@ impl ArtifactLine {
 fn fork_source(json: Json<'_>) -> Option<(SessionId, i64)> {
     let [session, revision] = ["sessionId", "revision"].map(|name| json.get(name));
     let id = SessionId::parse(&session?.as_str()?).ok()?;
-    Some((id, revision?.text().parse().ok().filter(|n| *n >= 0)?))
+    Some((id, number(revision?)?))
 }
 
 /// The text of a stored event with the member `redacted` at its end.
@@ -431,7 +441,7 @@ impl EventLine {
             _ => return Err(Rejected::field("event", "or `raw` is required, and not both")),
         };
         let (saw, given_digest) = (saw(fields), digest(fields, "digest"));
-        let sequence = given.get("sequence").and_then(|n| n.text().parse().ok()).filter(|n: &i64| *n > 0);
+        let sequence = given.get("sequence").and_then(number).filter(|sequence| *sequence > 0);
         let commit_time = given.get("commitTime").and_then(|time| Timestamp::parse(time).ok());
         let (Some(saw), Some(sequence), Some(commit_time)) = (saw, sequence, commit_time) else {
             return Err(Rejected::field("event", "needs `sequence`, `commitTime` and `saw`"));
@@ -464,7 +474,7 @@ impl EventLine {
         let body = Json::trusted(&event.body);
         let metadata = body.get("customMetadata").and_then(|metadata| metadata.get("rewindToRevision"));
         let is_rewind = body.get("actions").is_some_and(|actions| actions.get("rewindBeforeInvocationId").is_some());
-        let rewound_to = metadata.filter(|_| is_rewind).and_then(|to| to.text().parse().ok());
+        let rewound_to = metadata.filter(|_| is_rewind).and_then(number);
         Ok(Some(Self { sequence, commit_time: commit_time.micros, event, saw, digest, rewound_to }))
     }
 }

@@ -239,6 +239,19 @@ on_both_databases! {
         assert_eq!(effective(server, "").await.event_ids(), "e1 e2");
     }
 
+    /// Nanoseconds, or all of time.
+    async fn bounds_may_be_any_numbers(server: &TestServer) {
+        server.create("{}").await;
+        for n in 1..=3 {
+            server.append(said(n)).await;
+        }
+        for (n, (start, end)) in [(0.0, 1e16), (-1e300, 1e300), (1.7e18, 1.8e18), (-1e18, -1e17)].into_iter().enumerate() {
+            server.append(compaction(&format!("c{n}"), start, end)).await;
+            assert_ne!(effective(server, "").await.event_ids(), "", "{start} to {end}");
+            assert_ne!(effective(server, "&pageSize=1&order=desc").await.event_ids(), "");
+        }
+    }
+
     async fn a_page_token_keeps_to_its_history(server: &TestServer) {
         server.create("{}").await;
         for n in 1..=6 {

@@ -728,7 +728,8 @@ on_both_databases! {
     async fn what_no_session_can_be_is_refused(server: &TestServer) {
         fill(server).await;
         let export = exported(server, EXPORT).await;
-        let cases: [(&str, &str, &str); 7] = [
+        let cases: [(&str, &str, &str); 8] = [
+            ("\"baseRevision\":", "\"baseRevision\":9223372036854775807,\"x\":", "baseRevision"),
             // Two events, a stub and an event, two stubs.
             ("\"id\":\"e2\"", "\"id\":\"e1\"", "same id"),
             ("\"id\":\"c3\"", "\"id\":\"c2\"", "same id"),
@@ -754,6 +755,13 @@ on_both_databases! {
             assert_eq!(there.matches("\"type\":\"session.end\"").count(), 4, "{to}");
             assert!(!there.contains("SECRET"));
         }
+        for of in [r#""app.state""#, r#""user.state","userId":"u""#] {
+            let state = format!("{{\"type\":{of},\"revision\":9223372036854775807,\"state\":{{}}}}\n");
+            let first = export.lines().next().unwrap();
+            let answer = import(server, "?appName=far", &format!("{first}\n{state}")).await;
+            assert!(answer.text().contains("must be an integer from 0 to 2^53"), "{answer}");
+        }
+        server.put("/v1/apps/far/state/k").json("1").await.expect(200);
         server.until_swept().await;
         assert_eq!(server.number("select count(*) from events where body like '%SECRET%'").await, 0);
         assert_eq!(server.number("select count(*) from sessions where initial_state like '%SECRET%'").await, 0);
