@@ -84,6 +84,15 @@ async def test_what_was_said_is_there_for_all(store: SessiondStore, db: AsyncCli
     assert await store.load(KEY) == [*entries, odd]
 
 
+async def test_a_summary_is_short(store: SessiondStore) -> None:
+    entries: Any = [entry("A tea"), {"type": "last-prompt", "lastPrompt": "tea " * 1_500_000}]
+    await store.append(KEY, entries)
+    assert await store.load(KEY) == entries
+    (summary,) = await store.list_session_summaries(KEY["project_key"])
+    assert summary["data"]["first_prompt"] == "A tea"
+    assert summary["data"]["last_prompt"] == "tea " * 2_500
+
+
 async def test_a_user_speaks_as_nobody_else(store: SessiondStore, db: AsyncClient, app: str) -> None:
     entries = [entry("A tea"), entry("Coming.", "assistant")]
     await store.append(KEY, entries)

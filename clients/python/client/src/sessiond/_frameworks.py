@@ -152,10 +152,14 @@ def in_place(event: Mapping[str, Any], of: Kept, kept: Any) -> dict[str, Any]:
 
 
 def fits(value: Any, depth: int = 0) -> bool:
-    """Whether sessiond takes this as JSON. Of what is no JSON at all, the error comes when it is sent."""
+    """Whether sessiond takes this as JSON. Of what is no JSON at all, the error comes when it is sent.
+
+    Names that are no texts may be two that are one in JSON: 1 and "1".
+    """
     if isinstance(value, dict):
         return depth < _DEEPEST and all(
-            fits(name) and "\0" not in str(name) and fits(member, depth + 1) for name, member in value.items()
+            isinstance(name, str) and fits(name) and "\0" not in name and fits(member, depth + 1)
+            for name, member in value.items()
         )
     if isinstance(value, list | tuple):
         return depth < _DEEPEST and all(fits(member, depth + 1) for member in value)
