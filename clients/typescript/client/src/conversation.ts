@@ -217,7 +217,7 @@ function attachmentOf({ displayName, mimeType, data, fileUri }: JsonObject): Att
   if (typeof displayName === "string") file.name = displayName;
   if (typeof mimeType === "string") file.mimeType = mimeType;
   // ADK writes both alphabets, and leaves out what fills the end.
-  if (typeof data === "string" && /^(?:[\w+/-]{4})*(?:[\w+/-]{2,3})?={0,2}$/.test(data))
+  if (typeof data === "string" && /^[\w+/-]*={0,2}$/.test(data) && data.replace(/=+$/, "").length % 4 !== 1)
     file.bytes = Buffer.from(data, "base64");
   if (typeof fileUri === "string") file.uri = fileUri;
   return file;

@@ -179,6 +179,7 @@ it("what would be changed or left out on its way is refused, and its place is na
     "NaN, a number that JSON does not have,": Number.NaN,
     "a bigint": 1n,
     "a Map": new Map([["a", 1]]),
+    "a date that is none": new Date(Number.NaN),
     "a Set": new Set([1]),
     "a RegExp": /a/,
     "a Error": new Error("a"),
