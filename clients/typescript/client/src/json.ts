@@ -9,6 +9,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value is an object that its fields make, as an event is: no `Map`, no promise, no bytes, no text as an object. */
+export function isFields(value: unknown): value is JsonObject {
+  const others = [...REFUSED, Date, String, Number, Boolean];
+  return isObject(value) && !ArrayBuffer.isView(value) && !others.some((kind) => (value as object) instanceof kind);
+}
+
 /**
  * Returns a value as JSON. It refuses what `JSON.stringify` would turn into something else, leave out, or fail at: a NaN, a
  * bigint, a `Map`, bytes, a function, an undefined in a list, a cycle. A field that is undefined is absent.
