@@ -142,12 +142,13 @@ async def test_a_refused_entry_is_told_and_holds_up_no_other(store: SessiondStor
     key = KEY if subpath is None else SUB
     # Larger than a file may be; an id that sessiond refuses; what is no JSON.
     large, named, odd = entry("x" * 70_000_000), {**entry("id"), "uuid": "a\n"}, entry(object())
-    entries = [entry("one"), large, entry("two"), named, entry("three"), odd, entry("four")]
+    odder = entry([float("nan"), object()])
+    entries = [entry("one"), large, entry("two"), named, entry("three"), odd, entry("four"), odder, entry("five")]
     with pytest.raises(InputError) as raised:
         await store.append(key, entries)
     assert await store.load(key) == entries[::2]
-    assert "3 of 7 entries are not stored" in str(raised.value)
-    for refused in (large, odd):
+    assert "4 of 9 entries are not stored" in str(raised.value)
+    for refused in (large, odd, odder):
         assert f"user {refused['uuid']}: " in str(raised.value)
 
 
