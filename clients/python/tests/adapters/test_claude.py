@@ -84,6 +84,15 @@ async def test_what_was_said_is_there_for_all(store: SessiondStore, db: AsyncCli
     assert await store.load(KEY) == [*entries, odd]
 
 
+async def test_a_summary_is_short(store: SessiondStore) -> None:
+    entries: Any = [entry("A tea"), {"type": "last-prompt", "lastPrompt": "tea " * 1_500_000}]
+    await store.append(KEY, entries)
+    assert await store.load(KEY) == entries
+    (summary,) = await store.list_session_summaries(KEY["project_key"])
+    assert summary["data"]["first_prompt"] == "A tea"
+    assert summary["data"]["last_prompt"] == "tea " * 2_500
+
+
 async def test_a_user_speaks_as_nobody_else(store: SessiondStore, db: AsyncClient, app: str) -> None:
     entries = [entry("A tea"), entry("Coming.", "assistant")]
     await store.append(KEY, entries)
@@ -133,12 +142,13 @@ async def test_a_refused_entry_is_told_and_holds_up_no_other(store: SessiondStor
     key = KEY if subpath is None else SUB
     # Larger than a file may be; an id that sessiond refuses; what is no JSON.
     large, named, odd = entry("x" * 70_000_000), {**entry("id"), "uuid": "a\n"}, entry(object())
-    entries = [entry("one"), large, entry("two"), named, entry("three"), odd, entry("four")]
+    odder = entry([float("nan"), object()])
+    entries = [entry("one"), large, entry("two"), named, entry("three"), odd, entry("four"), odder, entry("five")]
     with pytest.raises(InputError) as raised:
         await store.append(key, entries)
     assert await store.load(key) == entries[::2]
-    assert "3 of 7 entries are not stored" in str(raised.value)
-    for refused in (large, odd):
+    assert "4 of 9 entries are not stored" in str(raised.value)
+    for refused in (large, odd, odder):
         assert f"user {refused['uuid']}: " in str(raised.value)
 
 

@@ -127,6 +127,9 @@ async def test_numbers_that_json_lacks_are_kept(s: SessiondSession, db: AsyncCli
     assert shown == [*({"result": text} for text in outputs[:3]), {"mean": 1.5}]
     await s.add_items([{"type": "unknown", "mean": float("nan")}])
     assert str((await s.get_items(1))[0]) == "{'type': 'unknown', 'mean': nan}"
+    # As the SDK's own sessions keep it: names that are one in JSON.
+    await s.add_items([{"type": "unknown", "names": {1: "a", "1": "b"}}])
+    assert (await s.get_items(1))[0] == {"type": "unknown", "names": {"1": "b"}}
 
 
 async def test_a_user_speaks_as_nobody_else(s: SessiondSession, db: AsyncClient, app: str) -> None:

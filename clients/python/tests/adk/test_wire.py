@@ -78,6 +78,19 @@ def test_a_name_that_adk_does_not_know_costs_nothing_else() -> None:
     assert event_to_wire(event) == stored
 
 
+def test_numbers_that_json_lacks_are_null() -> None:
+    """Models answer a probability of NaN, and one of nothing is a logarithm of minus infinity."""
+    candidate = types.LogprobsResultCandidate(token="tea", log_probability=float("-inf"))
+    chosen = types.LogprobsResult(chosen_candidates=[candidate])
+    event = Event(author="a", avg_logprobs=float("nan"), logprobs_result=chosen)
+    written = event_to_wire(event)
+    assert written["avgLogprobs"] is None
+    assert written["logprobsResult"]["chosenCandidates"] == [{"logProbability": None, "token": "tea"}]
+    assert read(written).logprobs_result == types.LogprobsResult(
+        chosen_candidates=[types.LogprobsResultCandidate(token="tea")]
+    )
+
+
 def test_a_compaction_is_read_in_seconds_whoever_wrote_it() -> None:
     for name in ("golden-compaction", "golden-millis"):
         compaction = read(golden(name)).actions.compaction

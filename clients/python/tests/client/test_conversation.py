@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sessiond import AsyncSession, Attachment, Message, conversation, text
+from sessiond import AsyncSession, Attachment, Event, Message, conversation, text
 
 CASES = json.loads((Path(__file__).parents[3] / "wire/conversation.json").read_text(encoding="utf-8"))
 
@@ -60,3 +60,8 @@ async def test_of_the_effective_history(s: AsyncSession) -> None:
         ("model", "A tea was had."),
         ("user", "Thank you."),
     ]
+
+
+@pytest.mark.parametrize("content", ["Hi.", {"parts": 5}, {"parts": {"text": "Hi."}}, {"parts": ["Hi.", {"text": 5}]}])
+def test_content_of_another_shape_has_no_text(content: Any) -> None:
+    assert Event({"content": content}).text == ""

@@ -97,7 +97,7 @@ async def test_events_come_back_as_they_were_given(s: AsyncSession) -> None:
     assert (said.sequence, said.delta, said.metadata) == (1, {"step": 1, "n": 2}, {"x": {"y": [1, "2", None]}})
     assert said.commit_time >= said.timestamp > 1e9
     assert (said.cursor, said.replayed, said.redacted) == ("1", False, None)
-    whole = await s.append({"author": "model", "content": ["odd"], "somethingElse": {"z": 1, "a": 2}})
+    whole = await s.append({"author": "model", "content": {"parts": [{"odd": 1}]}, "somethingElse": {"z": 1, "a": 2}})
     assert (whole["somethingElse"], whole.text, list(whole["somethingElse"])) == ({"z": 1, "a": 2}, "", ["z", "a"])
     assert whole.id and whole == await s.event(whole.id)
     assert [event async for event in s.events()] == (await s.get()).events == [said, whole]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sessiond import AsyncClient, Client, Event, InputError, _frameworks, text
+from sessiond import AsyncClient, Client, Event, InputError, SessiondError, _frameworks, text
 
 from ..support.process import free_port
 from ..support.proxy import answering
@@ -24,16 +24,29 @@ class Order:
 async def test_what_is_no_event_is_refused_with_what_to_write(client: Connect) -> None:
     s = client(f"http://127.0.0.1:{free_port()}", retry_for=0).session("a", "u", "s")
     wrong: Any
+    content: Any
     for wrong in ("hello", ["hello"], b"hello", 5, [["hello"]], Order(), [Order()]):
         with pytest.raises(InputError, match=r'append\(author="user", content=text\("user", ') as refused:
             await s.append(wrong)
         assert ("model_dump" in str(refused.value)) is ("Order" in str(refused.value))
         with pytest.raises(InputError, match="An event is an object"):
             await s.create(events=wrong)
-    for wrong in ({"content": "hello"}, {"content": "hello", "id": "e1"}):
+    for content in (
+        "hello",
+        ["hello"],
+        [{"text": "hello"}],
+        {"text": "hello"},
+        {"parts": ["hello"]},
+        {"parts": "hello"},
+        5,
+    ):
+        wrong = {"content": content}
         for call in (s.append(wrong), s.append([wrong]), s.append(**wrong), s.create(events=[wrong])):
-            with pytest.raises(InputError, match=r'The `content` of an event is {"role", "parts"}, not a text'):
+            with pytest.raises(InputError, match=r'The `content` of an event is {"role", "parts"}, and each'):
                 await call
+    for content in ({}, {"role": "user"}, {"parts": []}, {"parts": None}):
+        with pytest.raises(SessiondError, match=r"Connection refused|connection attempts failed"):
+            await s.append(content=content)
     for texts in ((), (5,)):
         with pytest.raises(InputError, match="a role, and texts"):
             text("hello", *texts)

@@ -175,6 +175,8 @@ async def test_what_breaks_a_limit_is_refused(store: Any, plain: httpx.Client, a
         await store.put(("r",), "k", {"large": "x" * (5 << 20)})
     with pytest.raises(InputError):
         await store.put(("r",), "k", {"when": datetime.now(timezone.utc)})
+    with pytest.raises(InputError, match="label or key"):
+        await store.batch([GetOp(("r", 5), "k")])  # type: ignore[arg-type]
     with pytest.raises(NotImplementedError, match=r"[Tt][Tt][Ll]|ttl"):
         await store.put(("r",), "k", {}, ttl=5)
     with pytest.raises(NotImplementedError, match="ttl"):

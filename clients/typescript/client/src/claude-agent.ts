@@ -76,6 +76,8 @@ const MAIN = "main";
 // What the names of the files begin with that are entries which are too large for an event.
 const FILES = "claude/";
 const MOST_KNOWN = 1000;
+// Characters of a text of a summary: it is written with each call.
+const LONG = 10_000;
 
 /**
  * A session store of the Claude Agent SDK on sessiond. A session there is one here, an entry is an event with the entry as it is, and
@@ -188,7 +190,9 @@ export class SessiondStore {
       const known = this.#known.get(name) ?? (await read(session));
       const { projectKey, sessionId } = key;
       const prev = known.summary && { sessionId, mtime: 0, data: known.summary };
-      const data = readable(this.#fold(prev, { projectKey, sessionId }, entries).data) as JsonObject;
+      const folded = Object.entries(this.#fold(prev, { projectKey, sessionId }, entries).data);
+      const short = folded.map(([field, value]) => [field, typeof value === "string" ? value.slice(0, LONG) : value]);
+      const data = readable(Object.fromEntries(short)) as JsonObject;
       // An event of its own, so that those of the entries are the same whenever they are appended.
       const summary = { id: randomUUID(), author: "claude", actions: { stateDelta: { [SUMMARY]: data } } };
       try {

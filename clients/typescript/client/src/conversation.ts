@@ -117,7 +117,7 @@ function sayingOf(event: Told, open: Map<string, Asked>): Saying {
   if (isObject(summary)) {
     // ADK's summaries are written in the name of the user.
     if (said.author === "user") said.author = "model";
-    const end = Number(endTimestamp ?? 0);
+    const end = typeof endTimestamp === "number" ? endTimestamp : 0;
     said.end = end >= YEAR_10000 ? end / 1000 : end;
   }
   const { role = null, parts: all } = objectIn(isObject(summary) ? summary : event["content"]);
@@ -147,18 +147,22 @@ function take({ parts, files }: Saying, part: JsonObject, open: Map<string, Aske
   if (isObject(file)) files.push(attachmentOf(file));
   if (isUsers) return;
   if (isObject(call) && !isAdks(call)) {
-    const made: Asked = { id: String(call["id"] ?? ""), name: String(call["name"]), args: resultOf(call["args"]) };
+    const made: Asked = {
+      id: wordOf(call["id"]),
+      name: wordOf(call["name"]) || "a tool",
+      args: resultOf(call["args"]),
+    };
     parts.push(made);
     if (made.id !== "") open.set(made.id, made);
   }
   if (isObject(answer) && !isAdks(answer)) {
     const result = resultOf(answer["response"]);
-    const asked = open.get(String(answer["id"] ?? ""));
+    const asked = open.get(wordOf(answer["id"]));
     if (asked !== undefined) asked.result = result;
-    else line(`[${answer["name"] || "a tool"} answered: ${resultText(result)}]`);
+    else line(`[${wordOf(answer["name"]) || "a tool"} answered: ${resultText(result)}]`);
   }
-  if (isObject(code)) line(String(code["code"]));
-  if (isObject(ran)) line(`[the code answered: ${ran["output"] || ran["outcome"]}]`);
+  if (isObject(code)) line(wordOf(code["code"]));
+  if (isObject(ran)) line(`[the code answered: ${wordOf(ran["output"]) || wordOf(ran["outcome"])}]`);
 }
 
 /** Returns what an event says, when all events were seen. */
@@ -192,7 +196,12 @@ function isInner({ author, branch, customMetadata }: Told): boolean {
 }
 
 function isAdks({ name }: JsonObject): boolean {
-  return String(name).startsWith(ADK);
+  return wordOf(name).startsWith(ADK);
+}
+
+/** Returns what is a text, as a rule. */
+function wordOf(value: unknown): string {
+  return typeof value === "string" ? value : value == null ? "" : JSON.stringify(value);
 }
 
 function objectIn(value: unknown): JsonObject {
@@ -208,7 +217,7 @@ function attachmentOf({ displayName, mimeType, data, fileUri }: JsonObject): Att
   if (typeof displayName === "string") file.name = displayName;
   if (typeof mimeType === "string") file.mimeType = mimeType;
   // ADK writes both alphabets, and leaves out what fills the end.
-  if (typeof data === "string" && /^(?:[\w+/-]{4})*(?:[\w+/-]{2,3})?={0,2}$/.test(data))
+  if (typeof data === "string" && /^[\w+/-]*={0,2}$/.test(data) && data.replace(/=+$/, "").length % 4 !== 1)
     file.bytes = Buffer.from(data, "base64");
   if (typeof fileUri === "string") file.uri = fileUri;
   return file;

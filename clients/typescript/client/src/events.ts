@@ -1,6 +1,6 @@
 import { InputError } from "./errors.js";
 import { nameOf } from "./http.js";
-import { isObject, type JsonObject } from "./json.js";
+import { isFields, isObject, type JsonObject } from "./json.js";
 
 // What ADK has beside what is named below. By the names, a literal with a field that nobody knows is not compiled.
 const OF_EVENTS = [
@@ -158,7 +158,7 @@ const ACTIONS = ["stateDelta", "stateOps", "preconditions", "artifactDelta", "re
 
 /** Throws `InputError` for an event with something that would do nothing, or that no reader would see. */
 export function checkEvent(event: NewEvent): void {
-  if (!isObject(event as unknown)) throw refused("An event is an object, as `{ author, content }`.");
+  if (!isFields(event as unknown)) throw refused("An event is an object, as `{ author, content }`.");
   // A copy says what the original says.
   if (isObject(event.customMetadata) && "rewindCopyOf" in event.customMetadata) return;
   for (const name of NAMED) nameOf(`\`${name}\` of an event`, event[name] ?? "", true);
@@ -170,8 +170,9 @@ export function checkEvent(event: NewEvent): void {
   if (isObject(event.actions)) checkNames(event.actions, ACTIONS);
   const { content } = event;
   if (content === undefined || content === null) return;
-  const parts = isObject(content) ? (content.parts ?? []) : undefined;
-  if (!Array.isArray(parts) || !parts.every(isObject)) {
+  const parts = isFields(content) ? (content.parts ?? []) : undefined;
+  const isMisnamed = parts?.length === 0 && Object.keys(content).some((name) => name !== "role" && name !== "parts");
+  if (isMisnamed || !Array.isArray(parts) || !parts.every(isObject)) {
     throw refused(
       'The content of an event is an object with parts, as `text("user", "A green tea")` makes it: nobody would see this one.',
     );

@@ -9,6 +9,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value is an object that its fields make, as an event is: no `Map`, no promise, no bytes, no text as an object. */
+export function isFields(value: unknown): value is JsonObject {
+  const others = [...REFUSED, Date, String, Number, Boolean];
+  return isObject(value) && !ArrayBuffer.isView(value) && !others.some((kind) => (value as object) instanceof kind);
+}
+
 /**
  * Returns a value as JSON. It refuses what `JSON.stringify` would turn into something else, leave out, or fail at: a NaN, a
  * bigint, a `Map`, bytes, a function, an undefined in a list, a cycle. A field that is undefined is absent.
@@ -40,8 +46,9 @@ export function fromExtendedJson(text: string): unknown {
     return JSON.parse(text) as unknown;
   } catch (error) {
     if (!/NaN|Infinity/.test(text)) throw error;
-    const marked = text.replace(TOKEN, (token) => (token.startsWith('"') ? token : `"${MARK}${token}"`));
-    return JSON.parse(marked, (_, member: unknown) =>
+    const mark = (part: string): string => part.replace(/-?Infinity|NaN/g, (token) => `"${MARK}${token}"`);
+    const marked = partsOf(text).map((part, n) => (n % 2 === 0 ? mark(part) : part));
+    return JSON.parse(marked.join(""), (_, member: unknown) =>
       typeof member === "string" && member.startsWith(MARK) ? Number(member.slice(MARK.length)) : member,
     ) as unknown;
   }
@@ -50,7 +57,31 @@ export function fromExtendedJson(text: string): unknown {
 // What no text has that others have written.
 const MARK = `${randomUUID()}:`;
 const MARKED = new RegExp(`"${MARK}([^"]*)"`, "g");
-const TOKEN = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
+
+/**
+ * Returns the parts of a text of JSON: what is between its strings, and behind each of these but the last one a string. Regular expressions
+ * for that overflow the stack at strings of 8 MiB.
+ */
+export function partsOf(json: string): string[] {
+  const parts: string[] = [];
+  let at = 0;
+  for (let begin = json.indexOf('"'); begin >= 0; begin = json.indexOf('"', at)) {
+    let end = json.indexOf('"', begin + 1);
+    while (isEscaped(json, end)) end = json.indexOf('"', end + 1);
+    parts.push(json.slice(at, begin));
+    // A string that does not end is for the parser to refuse.
+    at = end < 0 ? json.length : end + 1;
+    parts.push(json.slice(begin, at));
+  }
+  return [...parts, json.slice(at)];
+}
+
+/** Whether an odd number of backslashes is before a place. */
+function isEscaped(json: string, at: number): boolean {
+  let before = at;
+  while (json[before - 1] === "\\") before -= 1;
+  return (at - before) % 2 === 1;
+}
 
 function written(value: unknown, write: (value: unknown) => string, anyNumber: boolean): string {
   try {
@@ -69,6 +100,7 @@ function check(given: unknown, key: string, place: string, within: readonly unkn
     throw new TypeError(`it has ${what} at ${place || "its root"}`);
   };
   if (ArrayBuffer.isView(given)) refuse(`bytes (${given.constructor.name}; give them in base64)`);
+  if (given instanceof Date && Number.isNaN(given.getTime())) refuse("a date that is none");
   const isWritten = typeof (given as { toJSON?: unknown } | null | undefined)?.toJSON === "function";
   const value: unknown = isWritten ? (given as { toJSON(key: string): unknown }).toJSON(key) : given;
   if (typeof value === "bigint" || typeof value === "function" || typeof value === "symbol")

@@ -10,6 +10,7 @@ import {
 import type { Sessiond } from "./client.js";
 import { InputError, NotFoundError } from "./errors.js";
 import type { NewEvent } from "./events.js";
+import { nameOf as textOf } from "./http.js";
 import { isObject, type JsonObject } from "./json.js";
 import { batches } from "./kept.js";
 import type { Session } from "./session.js";
@@ -165,7 +166,7 @@ function had<Key, Value>(map: Map<Key, Value>, key: Key, made: () => Value): Val
 
 /** Returns a label of a namespace, or a key, as a part of a name in sessiond. */
 function escaped(label: string): string {
-  return label.replace(ESCAPED, encodeURIComponent);
+  return textOf("label or key", label, true).replace(ESCAPED, encodeURIComponent);
 }
 
 function unescaped(part: string): string {

@@ -58,6 +58,9 @@ export interface SessiondSaverOptions {
   messages?: string | undefined;
 }
 
+// Of channels that a task writes once; no others are there, as what every object has would be.
+const INDEXES = new Map(Object.entries(WRITES_IDX_MAP));
+
 /**
  * A checkpointer of LangGraph on sessiond. A thread is a session, a checkpoint an event, the values of its channels are state of the
  * session: what a step does not change is not stored again. The adapter in Python keeps the same.
@@ -156,7 +159,7 @@ export class SessiondSaver extends BaseCheckpointSaver {
     }
     if (writes.length === 0) return;
     const indexed = writes.map(([channel, value], at): [number, string, unknown] => [
-      WRITES_IDX_MAP[channel as string] ?? at,
+      INDEXES.get(channel as string) ?? at,
       channel as string,
       value,
     ]);

@@ -12,7 +12,7 @@ import {
   type StoredEvent,
 } from "./events.js";
 import { type CallOptions, type Http, nameOf, type Reply, type Request, segment, success } from "./http.js";
-import { fromJson, isObject, type JsonObject, toJson } from "./json.js";
+import { fromJson, isFields, isObject, type JsonObject, toJson } from "./json.js";
 import { type KeyChange, keyHistory, type StateHistoryOptions } from "./key-history.js";
 import { type Grant, newOwner, release, renew, shown, take } from "./lease.js";
 import { checkChange, type OperatorOptions, Operators } from "./operators.js";
@@ -238,9 +238,12 @@ export class Session extends Operators<ApplyOptions> {
       if (delta !== undefined) throw new InputError("`delta` is of a single event.");
       return await this.#write("POST", "/events", { ...call, body: given.map(named), query }, ifRevision);
     }
-    const actions = delta && { ...given.actions, stateDelta: { ...given.actions?.stateDelta, ...delta } };
-    const body = named(actions === undefined ? given : { ...given, actions });
-    return await this.#write("POST", "/events", { ...call, body, query }, ifRevision);
+    let event = named(given);
+    if (delta != null) {
+      if (!isFields(delta)) throw new InputError("`delta` is an object of keys and their values.");
+      event = { ...event, actions: { ...event.actions, stateDelta: { ...event.actions?.stateDelta, ...delta } } };
+    }
+    return await this.#write("POST", "/events", { ...call, body: event, query }, ifRevision);
   }
 
   /** Returns the merged state. */

@@ -4,7 +4,7 @@ import { Sessiond } from "./client.js";
 import { InputError, NotFoundError } from "./errors.js";
 import type { Content, NewEvent, Part, StoredEvent } from "./events.js";
 import { type HttpOptions, nameOf } from "./http.js";
-import { fromExtendedJson, isObject, type JsonObject, toExtendedJson } from "./json.js";
+import { fromExtendedJson, isObject, type JsonObject, partsOf, toExtendedJson } from "./json.js";
 
 /** Where an adapter finds sessiond: a client, whose connections it then shares, or what makes one. */
 export type Where = Sessiond | HttpOptions | string;
@@ -75,8 +75,9 @@ export function textOfPacked(made: unknown): Packed | undefined {
 
 /** Whether sessiond takes a text as a value of an event or of state, and gives JavaScript back what it was. */
 export function fits(json: string): boolean {
-  if (/\\u(?:d[89a-f]|0000)/.test(json) || depth(json) > DEEPEST) return false;
-  return !UNKEPT.test(json) || !UNKEPT.test(json.replace(/"(?:[^"\\]|\\.)*"/g, '""'));
+  if (/\\u(?:d[89a-f]|0000)/.test(json)) return false;
+  const outside = partsOf(json).filter((_, n) => n % 2 === 0);
+  return depth(outside) <= DEEPEST && !outside.some((part) => UNKEPT.test(part));
 }
 
 /** Returns what was packed; undefined if it is not there. Throws `SyntaxError` of a text that is none of ours. */
@@ -152,13 +153,15 @@ export async function unlessAbsent<T>(answer: Promise<T>): Promise<T | undefined
   }
 }
 
-function depth(json: string): number {
+function depth(parts: readonly string[]): number {
   let [now, most] = [0, 0];
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
-    if (token === "[" || token === "{") {
-      now += 1;
-      most = Math.max(most, now);
-    } else if (token === "]" || token === "}") now -= 1;
+  for (const part of parts) {
+    for (const token of part) {
+      if (token === "[" || token === "{") {
+        now += 1;
+        most = Math.max(most, now);
+      } else if (token === "]" || token === "}") now -= 1;
+    }
   }
   return most;
 }

@@ -73,8 +73,8 @@ it("Claude: a user says nothing for the agent or a tool, and deletes no transcri
   assert.deepEqual(await store.load(key), [mine]);
 });
 
-/** What is larger than an event, and what JSON or sessiond do not have. */
-const picture = `data:image/png;base64,${"iVBORw0KGgo".repeat(500_000)}`;
+/** What is larger than an event, and than regular expressions may repeat; and what JSON or sessiond do not have. */
+const picture = `data:image/png;base64,${"iVBORw0NaNo".repeat(900_000)}`;
 const odd = {
   numbers: [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, -0.5],
   half: "\ud83d NaN -0.0",

@@ -93,6 +93,15 @@ describe("the contract of a store", () => {
     assert.deepEqual(await store.listSessionSummaries(KEY.projectKey), []);
   });
 
+  it("a summary is short", async () => {
+    const store = newStore();
+    const entries = [user("First"), entry({ lastPrompt: "tea ".repeat(1_500_000) })];
+    await store.append(KEY, entries);
+    assert.deepEqual(await store.load(KEY), entries);
+    const [summary] = await store.listSessionSummaries(KEY.projectKey);
+    assert.equal(summary?.data["lastPrompt"], "tea ".repeat(2_500));
+  });
+
   it("a session is deleted with its subagents, and one of these alone", async () => {
     const store = newStore();
     await store.delete(KEY);

@@ -149,6 +149,11 @@ it("refuses what it would not keep, and changes nothing", async () => {
   const ttl = { namespace: ["r"], key: "k", value: { x: 2 }, ttl: 5 } as Operation;
   await assert.rejects(store.batch([{ namespace: ["r"], key: "other", value: {} }, ttl]), /does not expire/);
   await assert.rejects(store.put(["r"], "k", "a text" as never), InputError);
+  // Nothing is sent for a name that is no text.
+  for (const name of [undefined, null, 5, {}, "\ud83d"] as string[]) {
+    await assert.rejects(store.put(["r"], name, { n: 1 }), /The label or key /);
+    await assert.rejects(store.get(["r"], name), InputError);
+  }
   await assert.rejects(store.put(["r"], "k", { map: new Map() }), InputError);
   assert.deepEqual(keys(await store.search([])), ["k"]);
   assert.deepEqual((await store.get(["r"], "k"))?.value, { x: 1 });

@@ -199,7 +199,7 @@ it("does what the saver in memory does, with branches, two writers and lost answ
       const writes = [
         ["x", n],
         ["__error__", `${n}`],
-        ["y", { deep: [n] }],
+        ["constructor", { deep: [n] }],
       ] as [string, unknown][];
       for (const one of [memory, mine, mine]) await one.putWrites(config(checkpoint.id), writes, task, `~${chance(1)}`);
     }

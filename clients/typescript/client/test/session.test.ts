@@ -179,6 +179,7 @@ it("what would be changed or left out on its way is refused, and its place is na
     "NaN, a number that JSON does not have,": Number.NaN,
     "a bigint": 1n,
     "a Map": new Map([["a", 1]]),
+    "a date that is none": new Date(Number.NaN),
     "a Set": new Set([1]),
     "a RegExp": /a/,
     "a Error": new Error("a"),
@@ -234,6 +235,15 @@ it("an event that would do nothing, or that nobody would see, is refused", async
   await assert.rejects(session.append({ author: "user", content: { parts: ["hi"] } }), /nobody would see/);
   // @ts-expect-error
   await assert.rejects(session.append("hello"), /An event is an object/);
+  for (const parts of [{ text: "hi" }, { parts: [], text: "hi" }, new Map()] as never[]) {
+    await assert.rejects(session.append({ author: "user", content: parts }), /nobody would see/);
+  }
+  for (const other of [new Map(), new Error("a"), new Date(), Promise.resolve({}), Buffer.from("a"), Object("a")]) {
+    await assert.rejects(session.append(other as never), /An event is an object/);
+    await assert.rejects(session.append([other] as never), /An event is an object/);
+    await assert.rejects(session.append({ author: "a" }, { delta: other as never }), /`delta` is an object/);
+  }
+  await assert.rejects(session.append({ author: "a" }, { delta: ["a"] as never }), /`delta` is an object/);
   // @ts-expect-error: nobody but the compiler can know
   await session.append({ auther: "user" });
   assert.equal(session.revision, 1);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import Any, cast
 
 from google.adk.events.event import Event
@@ -260,7 +261,8 @@ def _without(value: Any, places: set[tuple[int | str, ...]]) -> Any:
 
 def event_to_wire(event: Event) -> dict[str, Any]:
     """Returns an event as sessiond takes it, without `temp:` keys. The event is left as it is."""
-    written = event.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"actions": {"state_delta"}})
+    dumped = event.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"actions": {"state_delta"}})
+    written = {name: value if name == "timestamp" else _finite(value) for name, value in dumped.items()}
     written["actions"]["stateDelta"] = state_to_wire(event.actions.state_delta)
     metadata = written.pop("customMetadata", {})
     unknown, refused = metadata.pop(UNKNOWN, {}), metadata.pop(REFUSED, {})
@@ -276,6 +278,15 @@ def event_to_wire(event: Event) -> dict[str, Any]:
     if written.get("nodeInfo") == {"path": ""}:
         del written["nodeInfo"]
     return written
+
+
+def _finite(value: Any) -> Any:
+    """Returns JSON with null for NaN and infinities, which pydantic leaves in fields of numbers, as `avgLogprobs`."""
+    if isinstance(value, dict):
+        return {name: _finite(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_finite(member) for member in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _restore(written: dict[str, Any], kept: Any) -> None:

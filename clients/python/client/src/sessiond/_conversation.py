@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -129,7 +128,8 @@ class _Said:
             content = compaction["compactedContent"]
             # ADK's summaries are written in the name of the user.
             self.author = "model" if self.author == "user" else self.author
-            end = float(compaction.get("endTimestamp") or 0)
+            end = compaction.get("endTimestamp")
+            end = float(end) if isinstance(end, int | float) else 0.0
             self.is_summary, self.time = True, end / 1000 if end >= _YEAR_10000 else end
         role, parts = (content.get("role"), content.get("parts")) if isinstance(content, Mapping) else (None, None)
         parts = [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
@@ -139,7 +139,8 @@ class _Said:
         # What a user can have said: docs/access.md, Roles.
         for part in parts if self.author != "user" or role in (None, "user") else ():
             self._take(part, is_users=self.author == "user")
-        for name, version in (actions.get("artifactDelta") or {}).items():
+        delta = actions.get("artifactDelta")
+        for name, version in delta.items() if isinstance(delta, Mapping) else ():
             if not name.startswith(_OWN_FILES):
                 self._files.append(Attachment(name=name, version=version))
 
@@ -179,20 +180,20 @@ class _Said:
         if is_users:
             return
         if isinstance(call := part.get("functionCall"), Mapping) and not _is_adk(call):
-            made = _Call(str(call.get("id") or ""), str(call.get("name")), _object(call.get("args")))
+            made = _Call(_word(call.get("id")), _word(call.get("name")) or "a tool", _object(call.get("args")))
             self._parts.append(made)
             if made.id:
                 self._open[made.id] = made
         if isinstance(answer := part.get("functionResponse"), Mapping) and not _is_adk(answer):
             result = _object(answer.get("response"))
-            if asked := self._open.get(str(answer.get("id") or "")):
+            if asked := self._open.get(_word(answer.get("id"))):
                 asked.result = result
             else:
-                self._line(f"[{answer.get('name') or 'a tool'} answered: {result_text(result)}]")
+                self._line(f"[{_word(answer.get('name')) or 'a tool'} answered: {result_text(result)}]")
         if isinstance(code := part.get("executableCode"), Mapping):
-            self._line(str(code.get("code")))
+            self._line(_word(code.get("code")))
         if isinstance(ran := part.get("codeExecutionResult"), Mapping):
-            self._line(f"[the code answered: {ran.get('output') or ran.get('outcome')}]")
+            self._line(f"[the code answered: {_word(ran.get('output')) or _word(ran.get('outcome'))}]")
 
     def _line(self, text: str) -> None:
         """Adds a text that begins on a line of its own."""
@@ -220,11 +221,16 @@ def _is_inner(event: Mapping[str, Any]) -> bool:
 
 
 def _is_adk(part: Mapping[str, Any]) -> bool:
-    return str(part.get("name")).startswith(_ADK)
+    return _word(part.get("name")).startswith(_ADK)
 
 
 def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {} if value is None else {"result": value}
+
+
+def _word(value: Any) -> str:
+    """Returns what is a text, as a rule."""
+    return value if isinstance(value, str) else "" if value is None else json_text(value)
 
 
 def _attachment(file: Mapping[str, Any]) -> Attachment:
@@ -234,8 +240,10 @@ def _attachment(file: Mapping[str, Any]) -> Attachment:
         said = said.replace("-", "+").replace("_", "/").rstrip("=")
         try:
             data = base64.b64decode(said + "=" * (-len(said) % 4), validate=True)
-        except binascii.Error:
+        except ValueError:
             data = None
+    # Any of them may be something else: a server keeps content as it is.
+    texts = {name: value for name, value in file.items() if isinstance(value, str)}
     return Attachment(
-        name=file.get("displayName"), content_type=file.get("mimeType"), data=data, uri=file.get("fileUri")
+        name=texts.get("displayName"), content_type=texts.get("mimeType"), data=data, uri=texts.get("fileUri")
     )

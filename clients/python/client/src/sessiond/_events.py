@@ -139,6 +139,16 @@ def is_one(event: Any) -> bool:
     return isinstance(event, Mapping | str | bytes) or hasattr(event, "model_dump") or not isinstance(event, Iterable)
 
 
+def _is_seen(content: Any) -> bool:
+    """Whether readers of a content would see it. Of what is no JSON, the error comes when it is sent."""
+    if not isinstance(content, Mapping):
+        return not isinstance(content, str | int | float | list | tuple)
+    parts = content.get("parts")
+    if not parts:
+        return content.keys() <= {"role", "parts"}
+    return isinstance(parts, list | tuple) and not any(isinstance(part, str) for part in parts)
+
+
 def named(event: Any) -> Mapping[str, Any]:
     """Returns an event that has an id.
 
@@ -150,8 +160,8 @@ def named(event: Any) -> Mapping[str, Any]:
         dumped = ', or of an object its `.model_dump(mode="json")`' if hasattr(event, "model_dump") else ""
         said = f"An event is an object, as JSON has it{dumped}; this is a {type(event).__name__}."
         raise refusal(f"{said} Its fields by name: {_EVENT}.", {})
-    if isinstance(event.get("content"), str) and not _was_read(event):
-        raise refusal(f'The `content` of an event is {{"role", "parts"}}, not a text: {_EVENT}.', {})
+    if not _is_seen(event.get("content")) and not _was_read(event):
+        raise refusal(f'The `content` of an event is {{"role", "parts"}}, and each part an object: {_EVENT}.', {})
     for name in ("id", "author", "invocationId", "branch"):
         if event.get(name) is not None:
             text_of(event[name], f"`{name}` of an event")

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, TypeGuard, TypeVar
 
 from ._async.client import AsyncClient
-from ._errors import InputError, SessiondError
+from ._errors import InputError, SessiondError, refusal
 from ._json import dumps, loads
 from ._paths import new_id
 from ._records import Event
@@ -88,9 +88,12 @@ class Kept(dict[str, Any]):
     """
 
     def __init__(self, name: str, value: Any, **more: Any) -> None:
-        """Takes it, and what is to be known beside it."""
+        """Takes it, and what is to be known beside it. Raises InputError for what is no JSON."""
         self.name = name if fits(value) else "json"
-        super().__init__({self.name: value if self.name == name else json.dumps(value)}, **more)
+        try:
+            super().__init__({self.name: value if self.name == name else json.dumps(value)}, **more)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise refusal(f"What is to be kept is no JSON: {error}.", {}) from error
 
     def in_file(self, prefix: str, event_id: str) -> tuple[dict[str, Any], bytes]:
         """Returns what names its file, but for the version, and the bytes."""
@@ -152,10 +155,14 @@ def in_place(event: Mapping[str, Any], of: Kept, kept: Any) -> dict[str, Any]:
 
 
 def fits(value: Any, depth: int = 0) -> bool:
-    """Whether sessiond takes this as JSON. Of what is no JSON at all, the error comes when it is sent."""
+    """Whether sessiond takes this as JSON. Of what is no JSON at all, the error comes when it is sent.
+
+    Names that are no texts may be two that are one in JSON: 1 and "1".
+    """
     if isinstance(value, dict):
         return depth < _DEEPEST and all(
-            fits(name) and "\0" not in str(name) and fits(member, depth + 1) for name, member in value.items()
+            isinstance(name, str) and fits(name) and "\0" not in name and fits(member, depth + 1)
+            for name, member in value.items()
         )
     if isinstance(value, list | tuple):
         return depth < _DEEPEST and all(fits(member, depth + 1) for member in value)

@@ -72,7 +72,8 @@ class Event(Record):
     def text(self) -> str:
         """The text of the parts of its content, without what a model thought."""
         parts = self.content.get("parts") if isinstance(self.content, dict) else None
-        said = [part for part in parts or () if isinstance(part, dict) and not part.get("thought")]
+        parts = parts if isinstance(parts, list) else []
+        said = [part for part in parts if isinstance(part, dict) and not part.get("thought")]
         return "".join(part["text"] for part in said if isinstance(part.get("text"), str))
 
     @property

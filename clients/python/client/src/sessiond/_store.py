@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 
 from ._errors import InputError
 from ._frameworks import Kept, is_kept, shown
+from ._paths import text_of
 
 SESSIONS = "store/"
 KEYS = "lg/store/"
@@ -33,7 +34,7 @@ Changes = Mapping[Name, Mapping[str, Any] | None]
 
 def escaped(label: str) -> str:
     """Returns a label of a namespace, or a key, as a part of a name in sessiond."""
-    return _ESCAPED.sub(lambda found: quote(found[0], safe=""), label)
+    return _ESCAPED.sub(lambda found: quote(found[0], safe=""), text_of(label, "label or key"))
 
 
 def unescaped(part: str) -> str:

@@ -46,6 +46,9 @@ _FILES = "claude/"
 _SUMMARY = "claude/summary"
 _SUB = "claude/sub/"
 
+# Characters of a text of a summary: it is written with each call.
+_LONG = 10_000
+
 # The branch of the main transcript.
 _MAIN = "main"
 
@@ -221,7 +224,8 @@ class SessiondStore(SessionStore):
         while True:
             data, revision = self._summaries.pop(name, None) or await _summary_of(session)
             before: Any = data and {"session_id": session.id, "mtime": 0, "data": data}
-            data = fold_session_summary(before, key, entries)["data"]
+            folded = fold_session_summary(before, key, entries)["data"]
+            data = {name: value[:_LONG] if isinstance(value, str) else value for name, value in folded.items()}
             if not _frameworks.fits(data):
                 data = json.loads(readable(json.dumps(data, ensure_ascii=False)), parse_constant=lambda _: None)
             # An event of its own: those of the entries are the same whenever they are appended.
