@@ -78,8 +78,14 @@ async def run(
             session = await load(service, names)
             ids = [event.id for event in session.events]
             delta = {name: at for event in session.events for name, at in event.actions.artifact_delta.items()}
+            told = [
+                [event.author, part.text]
+                for event in session.events
+                for part in (event.content and event.content.parts) or ()
+                if part.text
+            ]
             known = {"state": session.state, "lastUpdateTime": session.last_update_time}
-            return {"events": ids, "artifacts": delta, **known}
+            return {"events": ids, "said": told, "artifacts": delta, **known}
         case "append":
             session = await load(service, names)
             await service.append_event(session, event(command["event"]))

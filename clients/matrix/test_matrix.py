@@ -9,8 +9,11 @@ import base64
 import json
 import os
 import queue
+import re
+import signal
 import socket
 import subprocess
+import sys
 import threading
 import urllib.parse
 import urllib.request
@@ -72,12 +75,15 @@ class Program:
 class Proxy:
     """Passes bytes on, until an answer is to be lost."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self, server: Server) -> None:
+        self.server = server
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = "http://{}:{}".format(*self._listener.getsockname())
         self.lose = 0
         """So many of the next answers to a POST or PUT get lost, each with its connection."""
+        self.keep: bytes | None = None
+        """A request with these words never reaches the server."""
+        self.kept = threading.Event()
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -87,7 +93,7 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self._port))
+            server = socket.create_connection(self.server.address)
             writes: queue.SimpleQueue[bool] = queue.SimpleQueue()
             threading.Thread(target=self._requests, args=(client, server, writes), daemon=True).start()
             threading.Thread(target=self._answers, args=(client, server, writes), daemon=True).start()
@@ -97,7 +103,10 @@ class Proxy:
             while data := client.recv(65536):
                 if data.startswith((b"POST ", b"PUT ")):
                     writes.put(True)
-                server.sendall(data)
+                if self.keep and self.keep in data:
+                    self.kept.set()
+                else:
+                    server.sendall(data)
         except OSError:
             pass
         finally:
@@ -136,7 +145,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[Progr
     with ExitStack() as stack:
         server = Server(f"sqlite://{folder}/test.db", folder / "sessiond.log")
         stack.callback(server.stop)
-        proxy = Proxy(int(server.url.rsplit(":", 1)[1]))
+        proxy = Proxy(server)
         stack.callback(proxy.close)
         programs = []
         for name, command in json.loads(Path(os.environ["MATRIX_PROGRAMS"]).read_text(encoding="utf-8")).items():
@@ -443,3 +452,67 @@ def test_a_file_without_its_session_is_refused_in_every_language(world: tuple[li
         assert not refused["ok"], program.name
         assert (refused["code"], refused["status"]) == ("session_not_found", 404), program.name
         assert program.do("load", lost, name="a") == {"ok": True}, program.name
+
+
+ROOT = Path(__file__).resolve().parents[2]
+# The frameworks of an order, and the authors of what their agents say.
+FRAMEWORKS = {
+    "adk": "waiter",
+    "langgraph": "langgraph.checkpoint",
+    "openai": "host",
+    "claude": "claude",
+    "strands": "barista",
+    "pydantic-ai": "cashier",
+    "ai-sdk": "cook",
+}
+
+
+def agent(framework: str, session_id: str, message: str, url: str) -> subprocess.Popen[str]:
+    """Lets an agent of the examples have a turn, in a process of its own."""
+    if framework == "ai-sdk":
+        folder, command = Path(os.environ["AI_SDK"]), ["node", "one-order.js"]
+    else:
+        place = ROOT / "clients/python/.venv/adapters" / framework / "bin/python"
+        python = sys.executable if framework == "adk" else str(place)
+        folder, command = ROOT / "examples/frameworks-python", [python, "one_order.py", framework]
+    command += [session_id, message]
+    environment = os.environ | {"SESSIOND_URL": url}
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, encoding="utf-8")
+
+
+def test_every_language_reads_an_order_that_went_through_all_frameworks(world: tuple[list[Program], Proxy]) -> None:
+    programs, proxy = world
+    readme = (ROOT / "examples/frameworks-python/README.md").read_text(encoding="utf-8")
+    printed = re.findall(r"^\$ .*one.order\.\S+ (?:([a-z-]+) )?(\S+) '(.*)'\n(.*\n)", readme, re.MULTILINE)
+    turns = [(framework or "ai-sdk", message, shown) for framework, _, message, shown in printed]
+    assert [framework for framework, *_ in turns] == list(FRAMEWORKS)
+    if "AI_SDK" not in os.environ:
+        # run-tests has said so.
+        turns.pop()
+    # Each a second time reads what was said since, but Claude, which reads what was said before it began.
+    for framework in [framework for framework, *_ in reversed(turns) if framework != "claude"]:
+        turns.append((framework, "And then?", f"{framework}: Ticket {len(turns) + 1}: green tea.\n"))
+
+    session = {"app": "cafe", "user": "ada", "session": printed[0][1]}
+    expected: list[list[str]] = []
+    for number, (framework, message, shown) in enumerate(turns, start=1):
+        # What a graph was asked is in its checkpoint.
+        expected.append([FRAMEWORKS[framework] if framework == "langgraph" else "user", message])
+        if framework == "langgraph":
+            # The agent dies in its turn: what it was asked is stored, what it says is on its way.
+            proxy.keep = f"Ticket {number}:".encode()
+            dying = agent(framework, session["session"], message, proxy.url)
+            assert proxy.kept.wait(PATIENCE)
+            dying.kill()
+            dying.communicate()
+            proxy.keep = None
+            proxy.kept.clear()
+            assert programs[0].do("get", session)["said"] == expected
+        assert agent(framework, session["session"], message, proxy.url).communicate()[0] == shown
+        expected.append([FRAMEWORKS[framework], shown.partition(": ")[2].strip()])
+        if number in (3, 8):
+            proxy.server.stop(signal.SIGKILL)
+            proxy.server.start()
+    # All of it, once, and in order, by its authors.
+    for program in programs:
+        assert program.do("get", session)["said"] == expected, program.name

@@ -63,8 +63,11 @@ async def langgraph(session_id: str, message: str) -> str:
     builder.add_edge(START, "write")
     config: Any = {"configurable": {"thread_id": session_id}}
     async with SessiondSaver(app="cafe", user="ada") as saver:
-        messages = [*await saver.aothers(config), HumanMessage(message)]
-        state = await builder.compile(checkpointer=saver).ainvoke({"messages": messages}, config)
+        graph = builder.compile(checkpointer=saver)
+        # A turn whose process died is taken to its end.
+        is_cut = (await graph.aget_state(config)).tasks
+        messages = [] if is_cut else [*await saver.aothers(config), HumanMessage(message)]
+        state = await graph.ainvoke(None if is_cut else {"messages": messages}, config)
     return str(state["messages"][-1].content)
 
 

@@ -50,9 +50,17 @@ async fn answer(sessions: &SessiondSessionService, line: &str) -> Result<Value, 
             let events = session.events().all();
             let artifacts: BTreeMap<_, _> = events.iter().flat_map(|event| &event.actions.artifact_delta).collect();
             let ids: Vec<_> = events.iter().map(|event| &event.id).collect();
+            let mut said = Vec::new();
+            for event in &events {
+                for part in event.content().iter().flat_map(|content| &content.parts) {
+                    said.extend(part.text().map(|text| json!([event.author, text])));
+                }
+            }
             let seconds = session.last_update_time().timestamp_micros() as f64 / 1e6;
             let state: BTreeMap<_, _> = session.state().all().into_iter().collect();
-            Ok(json!({"ok": true, "state": state, "events": ids, "artifacts": artifacts, "lastUpdateTime": seconds}))
+            Ok(json!({
+                "ok": true, "state": state, "events": ids, "said": said, "artifacts": artifacts, "lastUpdateTime": seconds
+            }))
         }
         "append" => {
             let event = event(&command["event"])?;

@@ -103,14 +103,21 @@ func do(ctx context.Context, sessions *sessiond.Service, line []byte) (answer, e
 	}
 	switch c.Do {
 	case "get":
-		ids, files := []string{}, map[string]int64{}
+		ids, told, files := []string{}, [][2]string{}, map[string]int64{}
 		for event := range found.Session.Events().All() {
 			ids = append(ids, event.ID)
+			if event.Content != nil {
+				for _, part := range event.Content.Parts {
+					if part.Text != "" {
+						told = append(told, [2]string{event.Author, part.Text})
+					}
+				}
+			}
 			maps.Copy(files, event.Actions.ArtifactDelta)
 		}
 		updated := float64(found.Session.LastUpdateTime().UnixMicro()) / 1e6
 		said := answer{"state": state(found.Session), "events": ids, "lastUpdateTime": updated}
-		said["artifacts"] = files
+		said["said"], said["artifacts"] = told, files
 		return said, nil
 	case "append":
 		err := sessions.AppendEvent(ctx, found.Session, &session.Event{

@@ -56,6 +56,9 @@ async function done(command: Command, { event, state, ticks }: Framework, servic
       return {
         state: state(session),
         events: session.events.map((stored) => stored.id),
+        said: session.events.flatMap(({ author, content }) =>
+          (content?.parts ?? []).flatMap(({ text }) => (text ? [[author, text]] : [])),
+        ),
         artifacts: Object.assign({}, ...session.events.map((stored) => stored.actions["artifactDelta"])),
         lastUpdateTime: (session.lastUpdateTime ?? 0) / ticks,
       };

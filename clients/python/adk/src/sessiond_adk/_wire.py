@@ -133,6 +133,11 @@ def event_from_wire(stored: dict[str, Any], session_id: str) -> Event:
     if of_actions:
         unknown["actions"] = of_actions
     fields["customMetadata"] = _metadata(fields.get("customMetadata"))
+    if not unknown:
+        try:
+            return Event.model_validate(fields)
+        except ValidationError:
+            pass
     readable, refused, strange = _readable(fields)
     for name, value in strange.items():
         if name.startswith(_OF_ACTIONS):
@@ -186,7 +191,8 @@ def _unknown(fields: Any, known: frozenset[str]) -> dict[str, Any]:
     """Returns the fields that ADK does not know, without those that mean something to the server."""
     if not isinstance(fields, dict):
         return {}
-    return {name: value for name, value in fields.items() if name not in known | _SERVERS}
+    known |= _SERVERS
+    return {name: value for name, value in fields.items() if name not in known}
 
 
 def _readable(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

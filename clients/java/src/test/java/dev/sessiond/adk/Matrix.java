@@ -88,6 +88,8 @@ final class Matrix {
               session.state(),
               "events",
               session.events().stream().map(Event::id).toList(),
+              "said",
+              said(session),
               "artifacts",
               artifacts(session),
               "lastUpdateTime",
@@ -152,6 +154,13 @@ final class Matrix {
         return Map.of("names", files.listArtifactKeys(app, user, id).blockingGet().filenames());
       }
     }
+  }
+
+  private static List<List<String>> said(Session session) {
+    return session.events().stream()
+        .map(event -> List.of(event.author(), event.stringifyContent()))
+        .filter(said -> !said.get(1).isEmpty())
+        .toList();
   }
 
   private static Map<String, Integer> artifacts(Session session) {
