@@ -214,19 +214,16 @@ mod tests {
     use super::*;
 
     const PARAMS: &[Param] = &[
-        Param { name: "pageSize", kind: Kind::Integer { min: 1, max: 10 }, about: "" },
-        Param { name: "author", kind: Kind::Text, about: "" },
-        Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "" },
-        Param { name: "since", kind: Kind::Time, about: "" },
-        Param { name: "label", kind: Kind::Labels, about: "" },
+        Param::new("pageSize", Kind::Integer { min: 1, max: 10 }),
+        Param::new("author", Kind::Text),
+        Param::new("order", Kind::OneOf(&["asc", "desc"])),
+        Param::new("since", Kind::Time),
+        Param::new("label", Kind::Labels),
     ];
 
     #[test]
     fn what_is_required_is_asked_for() {
-        const RELEASE: &[Param] = &[
-            Param { name: "epoch", kind: Kind::Epoch, about: "" },
-            Param { name: "incarnation", kind: Kind::Incarnation, about: "" },
-        ];
+        const RELEASE: &[Param] = &[Param::new("epoch", Kind::Epoch), Param::new("incarnation", Kind::Incarnation)];
         let query = Query::parse("epoch=8&incarnation=abc", RELEASE).unwrap();
         assert_eq!((query.epoch(&RELEASE[0]), query.incarnation(&RELEASE[1])), (8, Some(0xabc)));
         for bad in

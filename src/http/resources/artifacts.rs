@@ -17,7 +17,7 @@ use crate::domain::ids::{ArtifactName, IdempotencyKey, segment};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
 use crate::http::call::{Broken, Call, Incoming, Query};
-use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply};
 use crate::http::limits::shares::Share;
 use crate::http::live::watched::Watched;
 use crate::http::reply::{self, Answer, Binding, Code, Problem, Ranged, disposition, ranged};
@@ -25,70 +25,33 @@ use crate::service::{self, Error, SaveRequest, SavedArtifact, Service, Upload};
 
 const TAG: &str = "Artifacts";
 
-const METADATA: Param = Param {
-    name: "metadata",
-    kind: Kind::Text,
-    about: "A JSON object of up to 8 KiB, which the version keeps byte for byte.",
-};
-const EVENT: Param = Param {
-    name: "event",
-    kind: Kind::OneOf(&["append", "none"]),
-    about: "Whether to append an event with the `artifactDelta` that names the version, in the same transaction (`append`, the \
-            default), or not (`none`): then the session does not change.",
-};
-const AUTHOR: Param =
-    Param { name: "author", kind: Kind::Text, about: "The author of the appended event; `user` by default." };
-const INVOCATION_ID: Param =
-    Param { name: "invocationId", kind: Kind::Text, about: "The invocation of the appended event." };
-const DISPLAY_NAME: Param = Param {
-    name: "displayName",
-    kind: Kind::Text,
-    about: "A name of the file for people, as the `displayName` of a part of ADK.",
-};
-const NEW_VERSION: Param = Param {
-    name: "version",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "The number of the version, which must be above all that the artifact has had; by default the next.",
-};
-pub const VERSION: Param = Param {
-    name: "version",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "This version; the latest by default.",
-};
-pub const ONE_VERSION: Param = Param {
-    name: "version",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "Only this version; all by default.",
-};
-const AS: Param = Param {
-    name: "as",
-    kind: Kind::OneOf(&["part"]),
-    about: "As a part of ADK, in JSON: `text`, `inlineData` or `fileData`.",
-};
-const AT_REVISION: Param = Param {
-    name: "atRevision",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "As the events of the session up to this one name it in their `artifactDelta`.",
-};
-const PREFIX: Param =
-    Param { name: "prefix", kind: Kind::Text, about: "Only artifacts whose names begin with this, bytewise." };
+const METADATA: Param =
+    Param::new("metadata", Kind::Text).about("A JSON object of up to 8 KiB, which the version keeps byte for byte.");
+const EVENT: Param = Param::new("event", Kind::OneOf(&["append", "none"])).about(
+    "Whether to append an event with the `artifactDelta` that names the version, in the same transaction (`append`, \
+     the default), or not (`none`): then the session does not change.",
+);
+const AUTHOR: Param = Param::new("author", Kind::Text).about("The author of the appended event; `user` by default.");
+const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text).about("The invocation of the appended event.");
+const DISPLAY_NAME: Param = Param::new("displayName", Kind::Text)
+    .about("A name of the file for people, as the `displayName` of a part of ADK.");
+const NEW_VERSION: Param = Param::new("version", Kind::at_least(0))
+    .about("The number of the version, which must be above all that the artifact has had; by default the next.");
+pub const VERSION: Param = Param::new("version", Kind::at_least(0)).about("This version; the latest by default.");
+pub const ONE_VERSION: Param = Param::new("version", Kind::at_least(0)).about("Only this version; all by default.");
+const AS: Param =
+    Param::new("as", Kind::OneOf(&["part"])).about("As a part of ADK, in JSON: `text`, `inlineData` or `fileData`.");
+const AT_REVISION: Param = Param::new("atRevision", Kind::at_least(0))
+    .about("As the events of the session up to this one name it in their `artifactDelta`.");
+const PREFIX: Param = Param::new("prefix", Kind::Text).about("Only artifacts whose names begin with this, bytewise.");
 
 const SAVE_HEADERS: &[Header] = &[Header::Lease, Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
 const SAVE_HEADERS_OF_USER: &[Header] = &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
 
 const SAVED: &[Reply] = &[
-    Reply {
-        status: StatusCode::CREATED,
-        about: "The version.",
-        schema: Some("SavedArtifact"),
-        headers: &["Location", "ETag"],
-    },
-    Reply {
-        status: StatusCode::OK,
-        about: "The version that an earlier request with this `Idempotency-Key` saved.",
-        schema: Some("SavedArtifact"),
-        headers: &["ETag", "Idempotent-Replayed"],
-    },
+    Reply::created("The version.", "SavedArtifact").with(&["Location", "ETag"]),
+    Reply::ok("The version that an earlier request with this `Idempotency-Key` saved.", "SavedArtifact")
+        .with(&["ETag", "Idempotent-Replayed"]),
 ];
 
 const SAVE_ERRORS: &[Code] = &[
@@ -106,9 +69,6 @@ const SAVE_ERRORS_OF_USER: &[Code] =
 
 pub const PUT: Operation = Operation {
     id: "putArtifact",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Save bytes as a version of an artifact",
     description: "The next version, or that of the query. It is there from the answer on, whole: an upload that is cut leaves \
                   nothing. The bytes are streamed, and the request has no time limit, but they must make progress. A name that \
@@ -119,6 +79,7 @@ pub const PUT: Operation = Operation {
     body: Some(Body { schema: "ArtifactBytes", required: false }),
     answers: SAVED,
     errors: SAVE_ERRORS,
+    ..Operation::of(TAG, Access::Write(Role::User))
 };
 
 pub const PUT_OF_USER: Operation = Operation {
@@ -385,35 +346,27 @@ const FILE_HEADERS: &[&str] = &[
 
 pub const GET: Operation = Operation {
     id: "getArtifact",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read an artifact",
     description: "The bytes of the latest version, or of that of the query, with the type that they were saved with. A browser \
                   saves them and never shows them. One range is honoured (`Range`, `If-Range`). A version that is an address is \
                   read with `as=part` alone.",
     query: &[VERSION, AT_REVISION, AS],
     headers: &[Header::IfNoneMatch],
-    body: None,
     answers: &[
-        Reply { status: StatusCode::OK, about: "The bytes.", schema: Some("ArtifactBytes"), headers: FILE_HEADERS },
-        Reply { status: StatusCode::OK, about: "The part.", schema: Some("Part"), headers: &["ETag"] },
-        Reply {
-            status: StatusCode::PARTIAL_CONTENT,
-            about: "The range.",
-            schema: Some("ArtifactBytes"),
-            headers: &[
-                "ETag",
-                "Accept-Ranges",
-                "Content-Disposition",
-                "Content-Range",
-                "Content-Security-Policy",
-                "Sessiond-Artifact-Kind",
-                "Sessiond-Artifact-Display-Name",
-            ],
-        },
+        Reply::ok("The bytes.", "ArtifactBytes").with(FILE_HEADERS),
+        Reply::ok("The part.", "Part").with(&["ETag"]),
+        Reply::ok("The range.", "ArtifactBytes").status(StatusCode::PARTIAL_CONTENT).with(&[
+            "ETag",
+            "Accept-Ranges",
+            "Content-Disposition",
+            "Content-Range",
+            "Content-Security-Policy",
+            "Sessiond-Artifact-Kind",
+            "Sessiond-Artifact-Display-Name",
+        ]),
     ],
     errors: &[Code::SessionNotFound, Code::ArtifactNotFound, Code::RevisionTrimmed, Code::RangeNotSatisfiable],
+    ..Operation::of(TAG, Access::Read(Role::Reader))
 };
 
 pub const GET_OF_USER: Operation = Operation {
@@ -580,21 +533,12 @@ async fn streamed(
 
 pub const VERSIONS: Operation = Operation {
     id: "listArtifactVersions",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "List the versions of an artifact",
     description: "Ascending.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
-    headers: &[],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "A page of versions.",
-        schema: Some("ArtifactVersionList"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("A page of versions.", "ArtifactVersionList")],
     errors: &[Code::SessionNotFound, Code::ArtifactNotFound],
+    ..Operation::of(TAG, Access::Read(Role::Reader))
 };
 
 pub const VERSIONS_OF_USER: Operation = Operation {
@@ -616,22 +560,13 @@ pub async fn versions(mut call: Call) -> Result<Answer, Problem> {
 
 pub const LIST: Operation = Operation {
     id: "listArtifacts",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "List artifacts",
     description: "The latest version of each, in byte order of names. A session's list also has those of its user. With \
                   `atRevision` those that its events name until then, of which a page may be short of what is not there.",
     query: &[PREFIX, AT_REVISION, PAGE_SIZE, PAGE_TOKEN],
-    headers: &[],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "A page of artifacts.",
-        schema: Some("ArtifactList"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("A page of artifacts.", "ArtifactList")],
     errors: &[Code::SessionNotFound, Code::RevisionTrimmed],
+    ..Operation::of(TAG, Access::Read(Role::Reader))
 };
 
 pub const LIST_OF_USER: Operation = Operation {
@@ -678,22 +613,14 @@ fn shown(versions: &[Version]) -> Vec<String> {
 
 pub const DELETE: Operation = Operation {
     id: "deleteArtifact",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Delete an artifact",
     description: "All its versions, or one; also if there is none. Their numbers are not used again. No event is appended. With \
                   `If-Match: \"N\"` only if the latest is N.",
     query: &[ONE_VERSION],
     headers: &[Header::IfMatch, Header::Lease],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::NO_CONTENT,
-        about: "There is no such version now.",
-        schema: None,
-        headers: &[],
-    }],
+    answers: &[Reply::no_content("There is no such version now.")],
     errors: &[Code::SessionNotFound, Code::RevisionMismatch, Code::LeaseHeld, Code::Fenced],
+    ..Operation::of(TAG, Access::Write(Role::User))
 };
 
 pub const DELETE_OF_USER: Operation = Operation {

@@ -8,27 +8,21 @@ use crate::domain::json::ObjectText;
 use crate::domain::policy::{Policy, PolicyWrite, StoredPolicy};
 use crate::domain::refusal::Mismatch;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply};
 use crate::http::reply::{Answer, Code, Problem};
 use crate::service::Error;
 
 const TAG: &str = "Policies";
 
-const POLICY: &[Reply] =
-    &[Reply { status: StatusCode::OK, about: "The policy.", schema: Some("Policy"), headers: &["ETag"] }];
+const POLICY: &[Reply] = &[Reply::ok("The policy.", "Policy").with(&["ETag"])];
 
 pub const GET: Operation = Operation {
     id: "getPolicy",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Operator),
     summary: "Read the policy of an app",
     description: "`{}` if there is none. The ETag is its revision, which counts changes and removals.",
-    query: &[],
     headers: &[Header::IfNoneMatch],
-    body: None,
     answers: POLICY,
-    errors: &[],
+    ..Operation::of(TAG, Access::Read(Role::Operator))
 };
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
@@ -41,13 +35,10 @@ pub async fn get(call: Call) -> Result<Answer, Problem> {
 }
 
 const DRY_RUN: Param =
-    Param { name: "dryRun", kind: Kind::Boolean, about: "Change nothing, and return what a sweep would remove now." };
+    Param::new("dryRun", Kind::Boolean).about("Change nothing, and return what a sweep would remove now.");
 
 pub const PUT: Operation = Operation {
     id: "putPolicy",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Replace the policy of an app",
     description: "The sweep applies it, to existing data too. Sessions are idle from their last commit on, to the day \
                   and never early; reads and timestamps in events do not count. `sessions` does not affect a session \
@@ -60,13 +51,9 @@ pub const PUT: Operation = Operation {
     query: &[DRY_RUN],
     headers: &[Header::IfMatch, Header::CreateOnly],
     body: Some(Body { schema: "Policy", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The policy; of a dry run, what it would remove.",
-        schema: Some("PolicyAnswer"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::ok("The policy; of a dry run, what it would remove.", "PolicyAnswer").with(&["ETag"])],
     errors: &[Code::RevisionMismatch],
+    ..Operation::of(TAG, Access::Write(Role::Operator))
 };
 
 pub async fn put(mut call: Call) -> Result<Answer, Problem> {
@@ -94,21 +81,12 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
 
 pub const DELETE: Operation = Operation {
     id: "deletePolicy",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Remove the policy of an app",
     description: "From then on nothing is removed without a request. Succeeds without a policy too.",
-    query: &[],
     headers: &[Header::IfMatch],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::NO_CONTENT,
-        about: "The app has no policy now.",
-        schema: None,
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::no_content("The app has no policy now.").with(&["ETag"])],
     errors: &[Code::RevisionMismatch],
+    ..Operation::of(TAG, Access::Write(Role::Operator))
 };
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use bytes::BytesMut;
 use futures_util::stream;
 use memchr::{memchr, memmem};
@@ -19,7 +19,7 @@ use crate::domain::ids::AppName;
 use crate::domain::transfer::{ExportSource, Fault, LONGEST_DATA, Totals, parse_cursor};
 use crate::http::app::App;
 use crate::http::call::{Broken, Call, Incoming, MediaType};
-use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
+use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply};
 use crate::http::limits::memory::Claim;
 use crate::http::limits::rates::Payers;
 use crate::http::limits::shares::Share;
@@ -55,24 +55,14 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Memory that a member of an object takes, besides its text.
 const MEMBER_BYTES: usize = 200;
 
-const AFTER: Param = Param {
-    name: "after",
-    kind: Kind::Text,
-    about: "Go on behind the session with this `cursor`, of an export at this path that was cut.",
-};
+const AFTER: Param = Param::new("after", Kind::Text)
+    .about("Go on behind the session with this `cursor`, of an export at this path that was cut.");
 
-const ARTIFACTS: Param = Param {
-    name: "artifacts",
-    kind: Kind::OneOf(&["all", "none"]),
-    about: "`none` leaves artifacts out; `all` is the default.",
-};
+const ARTIFACTS: Param =
+    Param::new("artifacts", Kind::OneOf(&["all", "none"])).about("`none` leaves artifacts out; `all` is the default.");
 
-const EXPORTED: &[Reply] = &[Reply {
-    status: StatusCode::OK,
-    about: "The lines. Without the last one, of the type `end`, it was cut.",
-    schema: Some("ExportLines"),
-    headers: &[],
-}];
+const EXPORTED: &[Reply] =
+    &[Reply::ok("The lines. Without the last one, of the type `end`, it was cut.", "ExportLines")];
 
 const ABOUT: &str = "Lines of JSON: `export`, then the state of the app and of its users where it is part of it, then each \
                      session from `session` to `session.end`, and `end`. Artifacts are behind the state of their user, or the events of their \
@@ -85,16 +75,12 @@ macro_rules! export {
     ($operation:ident, $handler:ident, $id:literal, $summary:literal, $errors:expr, $source:expr) => {
         pub const $operation: Operation = Operation {
             id: $id,
-            tag: TAG,
-            serving: Serving::NATIVE,
-            access: Access::Read(Role::Operator),
             summary: $summary,
             description: ABOUT,
             query: &[AFTER, ARTIFACTS],
-            headers: &[],
-            body: None,
             answers: EXPORTED,
             errors: $errors,
+            ..Operation::of(TAG, Access::Read(Role::Operator))
         };
 
         pub async fn $handler(call: Call) -> Result<Answer, Problem> {
@@ -153,19 +139,14 @@ async fn lines(
     }
 }
 
-const ON_CONFLICT: Param = Param {
-    name: "onConflict",
-    kind: Kind::OneOf(&["fail", "skip"]),
-    about: "What becomes of a session of which there is another one: `failed` (default) or `skipped`. It is left as it is.",
-};
-const APP_NAME: Param = Param { name: "appName", kind: Kind::Text, about: "The name that the app gets here." };
-const DRY_RUN: Param = Param { name: "dryRun", kind: Kind::Boolean, about: "Check every line, and write nothing." };
+const ON_CONFLICT: Param = Param::new("onConflict", Kind::OneOf(&["fail", "skip"])).about(
+    "What becomes of a session of which there is another one: `failed` (default) or `skipped`. It is left as it is.",
+);
+const APP_NAME: Param = Param::new("appName", Kind::Text).about("The name that the app gets here.");
+const DRY_RUN: Param = Param::new("dryRun", Kind::Boolean).about("Check every line, and write nothing.");
 
 pub const IMPORT: Operation = Operation {
     id: "importSessions",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Import sessions",
     description: "Takes the lines of an export, and answers a line for each session as it ends: `created`, `unchanged` (this very \
                   session is there, also if it went on since), `skipped` or `failed`, with `code` and `detail`; the last line \
@@ -175,15 +156,12 @@ pub const IMPORT: Operation = Operation {
                   again change nothing. The answer begins when the body has ended, or earlier if the client pauses for 2 s or the answer \
                   gets longer than 4 MiB.",
     query: &[ON_CONFLICT, APP_NAME, DRY_RUN],
-    headers: &[],
     body: Some(DescribedBody { schema: "ImportLines", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "A line for each session, and for shared state and artifacts of users that were not taken. Without the last one it was cut.",
-        schema: Some("ImportedLines"),
-        headers: &[],
-    }],
-    errors: &[],
+    answers: &[Reply::ok(
+        "A line for each session, and for shared state and artifacts of users that were not taken. Without the last one it was cut.",
+        "ImportedLines",
+    )],
+    ..Operation::of(TAG, Access::Write(Role::Operator))
 };
 
 pub async fn import(mut call: Call) -> Result<Answer, Problem> {
