@@ -28,21 +28,9 @@ pub enum Error {
     #[error("there is no such key")]
     NotFound,
     #[error("{0}")]
-    Rejected(Rejected),
+    Rejected(#[from] Rejected),
     #[error(transparent)]
-    Store(StoreError),
-}
-
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<Rejected> for Error {
-    fn from(rejected: Rejected) -> Self {
-        Self::Rejected(rejected)
-    }
+    Store(#[from] StoreError),
 }
 
 type Result<T> = std::result::Result<T, Error>;
