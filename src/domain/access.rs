@@ -12,35 +12,20 @@ use super::ids::{AppName, UserId, UserKey};
 use super::json::Json;
 use super::session::{Expiry, parse_ttl};
 use super::time::Micros;
+use super::word::read_words;
 
 pub use super::writer::Writer;
 
-/// What a client may do. Each role includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    Reader,
-    /// One user's own sessions: speaks as `user`, and changes no app state.
-    User,
-    Agent,
-    Operator,
-    Admin,
-}
-
-impl Role {
-    pub const ALL: [Self; 5] = [Self::Reader, Self::User, Self::Agent, Self::Operator, Self::Admin];
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == text)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reader => "reader",
-            Self::User => "user",
-            Self::Agent => "agent",
-            Self::Operator => "operator",
-            Self::Admin => "admin",
-        }
+read_words! {
+    /// What a client may do. Each role includes those before it.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Role {
+        Reader = "reader",
+        /// One user's own sessions: speaks as `user`, and changes no app state.
+        User = "user",
+        Agent = "agent",
+        Operator = "operator",
+        Admin = "admin",
     }
 }
 

@@ -10,6 +10,7 @@ use super::envelope::Fields;
 use super::json::{Json, Kind};
 use super::session::{SessionInfo, parse_ttl};
 use super::time::Micros;
+use super::word::read_words;
 
 /// Longest `owner` and `invocationId`, in bytes.
 const MAX_OWNER: usize = 256;
@@ -20,24 +21,15 @@ const SHORTEST_TTL: i64 = 1_000_000;
 const LONGEST_TTL: i64 = 15 * 60 * 1_000_000;
 const DEFAULT_TTL: i64 = 60 * 1_000_000;
 
-/// The writers that a lease excludes until it expires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Exclusive {
-    /// Other holders. Writes that name no lease are accepted.
-    #[default]
-    Turn,
-    /// Also writes that name no lease.
-    All,
-}
-
-impl Exclusive {
-    pub const ALL: [Self; 2] = [Self::Turn, Self::All];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::All => "all",
-        }
+read_words! {
+    /// The writers that a lease excludes until it expires.
+    #[derive(Default)]
+    pub enum Exclusive {
+        /// Other holders. Writes that name no lease are accepted.
+        #[default]
+        Turn = "turn",
+        /// Also writes that name no lease.
+        All = "all",
     }
 }
 
@@ -69,9 +61,8 @@ impl LeaseDraft {
             _ => Err("must be at most 1024 bytes"),
         });
         let ttl = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL);
-        let exclusive = fields.take_str_with("exclusive", |word| {
-            Exclusive::ALL.into_iter().find(|known| known.as_str() == word).ok_or("must be `turn` or `all`")
-        });
+        let exclusive =
+            fields.take_str_with("exclusive", |word| Exclusive::parse(word).ok_or("must be `turn` or `all`"));
         let steal = fields.take("steal").is_some_and(|steal| match steal.text() {
             "true" => true,
             "false" => false,

@@ -146,9 +146,9 @@ impl Policy {
             (Bound::EventsPerSession, &mut self.bounds.events_per_session),
             (Bound::ArtifactBytesPerUser, &mut self.bounds.artifact_bytes_per_user),
         ] {
-            *of = fields.take_integer(bound.name(), 1, MESSAGE);
+            *of = fields.take_integer(bound.as_str(), 1, MESSAGE);
             if of.is_some_and(|most| most > MOST) {
-                fields.refuse(bound.name(), MESSAGE);
+                fields.refuse(bound.as_str(), MESSAGE);
             }
         }
         fields.finish()
@@ -192,9 +192,9 @@ impl Policy {
             (
                 "limits",
                 vec![
-                    (Bound::SessionsPerUser.name(), numbers(self.bounds.sessions_per_user)),
-                    (Bound::EventsPerSession.name(), numbers(self.bounds.events_per_session)),
-                    (Bound::ArtifactBytesPerUser.name(), numbers(self.bounds.artifact_bytes_per_user)),
+                    (Bound::SessionsPerUser.as_str(), numbers(self.bounds.sessions_per_user)),
+                    (Bound::EventsPerSession.as_str(), numbers(self.bounds.events_per_session)),
+                    (Bound::ArtifactBytesPerUser.as_str(), numbers(self.bounds.artifact_bytes_per_user)),
                 ],
             ),
             ("search", vec![("index", self.index.map(|is_on| is_on.to_string()))]),

@@ -22,6 +22,7 @@ use unicode_ident::{is_xid_continue, is_xid_start};
 use super::Rejected;
 use super::json::{Json, Kind};
 use super::scope::split;
+use super::word::read_words;
 
 /// The most different names in one template: all are read from the state together.
 pub const MAX_NAMES: usize = 10_000;
@@ -32,50 +33,29 @@ pub const MAX_ARTIFACTS: usize = 100;
 /// The texts of artifacts, by name.
 pub type Texts = HashMap<String, String>;
 
-/// The meaning of doubled braces.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Braces {
-    /// The same as single ones, as in ADK's code.
-    #[default]
-    Adk,
-    /// A brace as text, as ADK's documentation has it.
-    Literal,
-}
-
-impl Braces {
-    pub const WORDS: &[&str] = &["adk", "literal"];
-
-    pub fn parse(word: &str) -> Result<Self, &'static str> {
-        match word {
-            "adk" => Ok(Self::Adk),
-            "literal" => Ok(Self::Literal),
-            _ => Err("must be adk or literal"),
-        }
+read_words! {
+    /// The meaning of doubled braces.
+    #[derive(Default)]
+    pub enum Braces {
+        /// The same as single ones, as in ADK's code.
+        #[default]
+        Adk = "adk",
+        /// A brace as text, as ADK's documentation has it.
+        Literal = "literal",
     }
 }
 
-/// The result of a placeholder with a missing key. One that ends in `?` is always removed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Missing {
-    /// The template is refused.
-    #[default]
-    Error,
-    /// The placeholder is removed.
-    Empty,
-    /// The placeholder stays, braces included.
-    Keep,
-}
-
-impl Missing {
-    pub const WORDS: &[&str] = &["error", "empty", "keep"];
-
-    pub fn parse(word: &str) -> Result<Self, &'static str> {
-        match word {
-            "error" => Ok(Self::Error),
-            "empty" => Ok(Self::Empty),
-            "keep" => Ok(Self::Keep),
-            _ => Err("must be error, empty or keep"),
-        }
+read_words! {
+    /// The result of a placeholder with a missing key. One that ends in `?` is always removed.
+    #[derive(Default)]
+    pub enum Missing {
+        /// The template is refused.
+        #[default]
+        Error = "error",
+        /// The placeholder is removed.
+        Empty = "empty",
+        /// The placeholder stays, braces included.
+        Keep = "keep",
     }
 }
 

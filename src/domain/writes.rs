@@ -12,6 +12,7 @@ use super::json::{ObjectText, RawJson};
 use super::loaded::SessionHead;
 use super::query::update_bucket;
 use super::time::{Micros, Timestamp};
+use super::word::words;
 
 /// A row of the event log.
 #[derive(Debug)]
@@ -215,24 +216,14 @@ impl ArtifactChange {
     }
 }
 
-/// Why a session was removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    Deleted,
-    Expired,
-    /// By a policy.
-    Retention,
-    Erased,
-}
-
-impl Removal {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Deleted => "deleted",
-            Self::Expired => "expired",
-            Self::Retention => "retention",
-            Self::Erased => "erased",
-        }
+words! {
+    /// Why a session was removed.
+    pub enum Removal {
+        Deleted = "deleted",
+        Expired = "expired",
+        /// By a policy.
+        Retention = "retention",
+        Erased = "erased",
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::sync::watch as channel;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::domain::json::ObjectText;
+use crate::domain::word::words;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::limits::admission::Watching;
@@ -175,23 +176,13 @@ fn range(text: &str) -> (String, bool) {
     (range, parts.any(is_zero))
 }
 
-/// Why the server ends a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bye {
-    Drain,
-    Lifetime,
-    CredentialExpired,
-    Overloaded,
-}
-
-impl Bye {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Drain => "drain",
-            Self::Lifetime => "lifetime",
-            Self::CredentialExpired => "credential_expired",
-            Self::Overloaded => "overloaded",
-        }
+words! {
+    /// Why the server ends a stream.
+    enum Bye {
+        Drain = "drain",
+        Lifetime = "lifetime",
+        CredentialExpired = "credential_expired",
+        Overloaded = "overloaded",
     }
 }
 

@@ -9,6 +9,7 @@ use crate::domain::artifact::{MAX_VERSIONS, StoreFault};
 use crate::domain::feed::FeedPosition;
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::{Bound, Mismatch};
+use crate::domain::word::words;
 use crate::domain::{FieldError, Rejected};
 use crate::service::{Cause, Error};
 use crate::store::error::StoreError;
@@ -79,19 +80,11 @@ codes! {
     StorageUnavailable, "storage_unavailable", SERVICE_UNAVAILABLE, "The storage does not answer";
 }
 
-/// Whether a failed write may have happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    NotApplied,
-    Unknown,
-}
-
-impl Outcome {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotApplied => "not_applied",
-            Self::Unknown => "unknown",
-        }
+words! {
+    /// Whether a failed write may have happened.
+    pub enum Outcome {
+        NotApplied = "not_applied",
+        Unknown = "unknown",
     }
 }
 
@@ -184,7 +177,7 @@ impl Tells {
             },
             Self::Lease(LeaseRefusal::Fenced { epoch }) => Members { epoch: Some(*epoch), ..none },
             Self::Throttle(throttle) => Members { limit: Some(throttle.limit), ..none },
-            Self::Bound(bound) => Members { limit: Some(bound.name()), ..none },
+            Self::Bound(bound) => Members { limit: Some(bound.as_str()), ..none },
             Self::Latest(version) => Members { version: *version, ..none },
             Self::Methods(_) | Self::Size(_) => none,
         }
@@ -487,7 +480,7 @@ impl From<Error> for Problem {
                     Code::LimitReached,
                     format!(
                         "the policy of the app has a bound, `{}`, which this would exceed; nothing was written",
-                        bound.name()
+                        bound.as_str()
                     ),
                 )
             },

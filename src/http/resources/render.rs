@@ -32,8 +32,11 @@ pub async fn render(mut call: Call) -> Result<Answer, Problem> {
     if text.is_none() {
         fields.refuse("template", "must be a string");
     }
-    let braces = fields.take_str_with("braces", Braces::parse).unwrap_or_default();
-    let missing = fields.take_str_with("missing", Missing::parse).unwrap_or_default();
+    let braces =
+        fields.take_str_with("braces", |word| Braces::parse(word).ok_or("must be adk or literal")).unwrap_or_default();
+    let missing = fields
+        .take_str_with("missing", |word| Missing::parse(word).ok_or("must be error, empty or keep"))
+        .unwrap_or_default();
     fields.finish()?;
     let template = Template::parse(text.as_deref().unwrap_or_default(), braces)?;
     let (tag, text) = call.service.render(key, &template, missing, call.deadline).await?;
