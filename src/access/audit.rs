@@ -181,9 +181,7 @@ impl AuditLine<'_> {
             principal.push_str("role", client.grant.role.as_str());
             line.push("principal", &principal.close());
         }
-        if let Some(peer) = self.peer {
-            line.push_str("address", &peer.to_string());
-        }
+        line.push_some_str("address", self.peer.map(|peer| peer.to_string()));
         line.push_str("method", known_method(self.method.as_str()));
         if let Some(route) = self.route {
             line.push_str("route", route);

@@ -201,9 +201,7 @@ pub fn builds_on(body: &str, key: &str) -> bool {
 fn mark(time: Micros, reason: Option<&str>) -> String {
     let mut mark = ObjectText::default();
     mark.push("time", &time.to_number());
-    if let Some(reason) = reason {
-        mark.push_str("reason", reason);
-    }
+    mark.push_some_str("reason", reason);
     mark.close()
 }
 
@@ -218,9 +216,7 @@ fn reduced(body: &str, values: Values, is_rewind: bool, mark: &str) -> String {
             None => {}
         }
     }
-    if let Some(actions) = body.get("actions").and_then(|actions| reduced_actions(actions, values, is_rewind)) {
-        object.push("actions", &actions);
-    }
+    object.push_some("actions", body.get("actions").and_then(|actions| reduced_actions(actions, values, is_rewind)));
     let revision = body.get("customMetadata").and_then(|metadata| metadata.get("rewindToRevision"));
     if let Some(revision) = revision.filter(|to| is_rewind && to.text().bytes().all(|b| b.is_ascii_digit())) {
         let mut metadata = ObjectText::default();
@@ -237,9 +233,7 @@ fn reduced_actions(actions: Json<'_>, values: Values, is_rewind: bool) -> Option
     match values {
         Values::Keep => {
             for name in ["stateDelta", "stateOps"] {
-                if let Some(value) = actions.get(name) {
-                    object.push(name, value.text());
-                }
+                object.push_some(name, actions.get(name).map(|value| value.text()));
             }
         }
         Values::Remove => {
@@ -261,9 +255,8 @@ fn reduced_actions(actions: Json<'_>, values: Values, is_rewind: bool) -> Option
         versions.iter().for_each(|(name, version)| named.push(name.as_str(), &version.to_string()));
         object.push("artifactDelta", &named.close());
     }
-    if let Some(invocation) = actions.get("rewindBeforeInvocationId").filter(|_| is_rewind) {
-        object.push("rewindBeforeInvocationId", invocation.text());
-    }
+    let invocation = actions.get("rewindBeforeInvocationId").filter(|_| is_rewind);
+    object.push_some("rewindBeforeInvocationId", invocation.map(Json::text));
     (object.bytes() > 0).then(|| object.close())
 }
 

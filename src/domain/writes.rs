@@ -205,13 +205,9 @@ impl ArtifactChange {
             Self::Rewound { version } => (Some(version), None, None, Some(Self::REWOUND)),
         };
         for (name, number) in [("version", version), ("throughVersion", through), ("size", size)] {
-            if let Some(number) = number {
-                object.push(name, &number.to_string());
-            }
+            object.push_some(name, number.map(|number| number.to_string()));
         }
-        if let Some(reason) = reason {
-            object.push_str("reason", reason);
-        }
+        object.push_some_str("reason", reason);
         object.close()
     }
 }

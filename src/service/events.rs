@@ -155,9 +155,7 @@ impl Service {
 fn short(event: Json<'_>) -> RawJson {
     let mut short = ObjectText::default();
     for name in ["id", "timestamp", "partial"] {
-        if let Some(value) = event.get(name) {
-            short.push(name, value.text());
-        }
+        short.push_some(name, event.get(name).map(|value| value.text()));
     }
     RawJson::trusted(short.close())
 }

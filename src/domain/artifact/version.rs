@@ -164,9 +164,7 @@ impl Version {
         object.push_str("name", self.name.as_str());
         object.push("version", &self.version.to_string());
         object.push_str("kind", kind.as_str());
-        if let Some(mime_type) = mime_type {
-            object.push_str("mimeType", mime_type);
-        }
+        object.push_some_str("mimeType", mime_type.as_ref());
         if let Some((size, sha256)) = bytes {
             object.push("size", &size.to_string());
             object.push_str("sha256", &hex(sha256));

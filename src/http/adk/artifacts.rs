@@ -76,9 +76,7 @@ fn shown(place: &Place, version: &Version) -> String {
     object.push_str("canonicalUri", &uri);
     object.push("customMetadata", version.content.metadata.as_ref().map_or("{}", RawJson::text));
     object.push("createTime", &version.create_time.to_number());
-    if let Some(mime_type) = &version.content.mime_type {
-        object.push_str("mimeType", mime_type);
-    }
+    object.push_some_str("mimeType", version.content.mime_type.as_ref());
     object.close()
 }
 

@@ -9,6 +9,7 @@ use crate::access::{Authenticator, Error};
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Role, TokenDraft, parse_user};
 use crate::domain::ids::UserKey;
 use crate::domain::json::{ObjectText, push_string};
+use crate::domain::time::Micros;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
 use crate::http::reply::{self, Answer, Code, Problem};
@@ -163,13 +164,9 @@ pub async fn whoami(call: Call) -> Result<Answer, Problem> {
     let client = &call.client;
     let mut object = ObjectText::default();
     object.push_str("kind", client.kind.as_str());
-    if let Some(id) = &client.id {
-        object.push_str("id", id);
-    }
+    object.push_some_str("id", client.id.as_ref());
     push_grant(&mut object, &client.grant);
-    if let Some(time) = client.expire_time {
-        object.push("expireTime", &time.to_number());
-    }
+    object.push_some("expireTime", client.expire_time.map(Micros::to_number));
     Ok(Answer::ok().json(object.close()))
 }
 
@@ -190,9 +187,7 @@ fn key_object(key: &ApiKey) -> ObjectText {
     push_grant(&mut object, &key.grant);
     object.push("createTime", &key.create_time.to_number());
     for (name, time) in [("expireTime", key.expire_time), ("lastUsedTime", key.last_used_time)] {
-        if let Some(time) = time {
-            object.push(name, &time.to_number());
-        }
+        object.push_some(name, time.map(Micros::to_number));
     }
     object
 }

@@ -317,9 +317,7 @@ async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Resul
         false => Answer::new(StatusCode::CREATED).header(header::LOCATION, location(&place, &version)),
     };
     let mut object = version.to_object();
-    if let Some(revision) = version.revision {
-        object.push("revision", &revision.to_string());
-    }
+    object.push_some("revision", version.revision.map(|revision| revision.to_string()));
     Ok(answer.tag(version.tag()).json(object.close()))
 }
 

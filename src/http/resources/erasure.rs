@@ -8,6 +8,7 @@ use crate::domain::access::Role;
 use crate::domain::erasure::{Erasure, ErasureDraft};
 use crate::domain::json::ObjectText;
 use crate::domain::receipt::counts;
+use crate::domain::time::Micros;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
@@ -111,20 +112,14 @@ async fn object(app: &App, erasure: &Erasure, deadline: Instant) -> Result<Strin
     let mut object = ObjectText::default();
     object.push_str("id", &erasure.id);
     object.push_str("appName", erasure.app.as_str());
-    if let Some(reference) = &erasure.reference {
-        object.push_str("reference", reference);
-    }
+    object.push_some_str("reference", erasure.reference.as_ref());
     object.push_str("state", if erasure.done_time.is_some() { "done" } else { "running" });
     object.push("requestTime", &erasure.request_time.to_number());
-    if let Some(done) = erasure.done_time {
-        object.push("doneTime", &done.to_number());
-    }
+    object.push_some("doneTime", erasure.done_time.map(Micros::to_number));
     object.push("counts", &counts(erasure));
     if let Some(reason) = app.writer().why_it_waits(erasure, deadline).await? {
         object.push_str("reason", reason);
     }
-    if let Some(receipt) = &erasure.receipt {
-        object.push("receipt", receipt);
-    }
+    object.push_some("receipt", erasure.receipt.as_ref());
     Ok(object.close())
 }

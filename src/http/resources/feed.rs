@@ -169,12 +169,8 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
     object.push("time", &time.to_number());
     object.push_str("kind", kind.as_str());
     object.push_str("appName", app.as_str());
-    if let Some(user) = user {
-        object.push_str("userId", user.as_str());
-    }
-    if let Some(subject) = subject {
-        object.push_str("subject", &subject.to_hex());
-    }
+    object.push_some_str("userId", user.as_ref().map(|user| user.as_str()));
+    object.push_some_str("subject", subject.map(|subject| subject.to_hex()));
     if let Some((session, incarnation)) = session {
         object.push_str("sessionId", session.as_str());
         object.push_str("incarnation", &format!("{incarnation:x}"));
@@ -183,9 +179,7 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
     match kind {
         ChangeKind::SessionCreated => {
             object.push("revision", &last.to_string());
-            if let Some(source) = detail {
-                object.push("forkedFrom", source);
-            }
+            object.push_some("forkedFrom", detail);
         }
         ChangeKind::Events => {
             object.push("firstSequence", &first.to_string());

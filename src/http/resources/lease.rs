@@ -145,9 +145,7 @@ fn granted(view: &LeaseView) -> String {
     let mut object = lease_object(view);
     if let Some(holding) = &view.lease.holding {
         object.push_str("owner", &holding.owner);
-        if let Some(id) = &holding.invocation_id {
-            object.push_str("invocationId", id);
-        }
+        object.push_some_str("invocationId", holding.invocation_id.as_ref());
         object.push("expireTime", &holding.expire_time.to_number());
         object.push_str("exclusive", holding.exclusive.as_str());
     }

@@ -69,9 +69,7 @@ pub async fn activity(call: Call) -> Result<Answer, Problem> {
         error.push("sequence", &last.sequence.to_string());
         error.push("commitTime", &last.commit_time.to_number());
         error.push_str("errorCode", &last.code);
-        if let Some(message) = last.message {
-            error.push_str("errorMessage", &message);
-        }
+        error.push_some_str("errorMessage", last.message);
         object.push("lastError", &error.close());
     }
     Ok(Answer::ok().json(object.close()))

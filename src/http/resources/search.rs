@@ -71,9 +71,7 @@ pub async fn search(mut call: Call) -> Result<Answer, Problem> {
     let shown = hits.iter().map(|shown| {
         let mut hit = ObjectText::default();
         hit.push_str("sessionId", shown.hit.session.as_str());
-        if let Some(name) = &shown.display_name {
-            hit.push("displayName", name.text());
-        }
+        hit.push_some("displayName", shown.display_name.as_ref().map(|name| name.text()));
         hit.push("score", &shown.hit.score.to_string());
         let mut event = String::new();
         shown.event.write_json(&mut event);

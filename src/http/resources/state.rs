@@ -144,9 +144,7 @@ fn shown(pages: Option<&Pages<'_>>, mark: Option<i64>, StatePage { state, next }
     let Some(pages) = pages.filter(|pages| pages.limit.is_some()) else { return state };
     let mut page = ObjectText::default();
     page.push("state", &state);
-    if let Some(last) = next {
-        page.push_str("nextPageToken", &pages.bound(mark).token(&last));
-    }
+    page.push_some_str("nextPageToken", next.map(|last| pages.bound(mark).token(&last)));
     page.close()
 }
 
