@@ -301,13 +301,9 @@ impl KeyDraft {
         let expiry = Expiry::take(&mut fields);
         let draft = Self { name, role, apps, users, expiry };
         if !is_change {
-            for (field, is_missing) in
-                [("name", draft.name.is_none()), ("role", draft.role.is_none()), ("apps", draft.apps.is_none())]
-            {
-                if is_missing && !fields.is_refused(field) {
-                    fields.refuse(field, "is required");
-                }
-            }
+            fields.require("name", &draft.name);
+            fields.require("role", &draft.role);
+            fields.require("apps", &draft.apps);
         }
         fields.finish()?;
         Ok(draft)
@@ -348,17 +344,12 @@ const ROLES: &str = "must be one of reader, user, agent, operator, admin";
 
 /// Takes a list of names and prefixes.
 fn patterns(fields: &mut Fields<'_>, name: &str) -> Option<Names> {
-    let list = fields.take(name)?;
-    let texts: Option<Vec<_>> = list.as_array().and_then(|items| items.map(Json::as_str).collect());
-    let texts = texts.unwrap_or_default();
-    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-    match Names::parse(name, &texts) {
-        Ok(names) => Some(names),
-        Err(_) => {
-            fields.refuse(name, PATTERNS);
-            None
-        }
-    }
+    fields.take_with(name, |list| {
+        let texts: Option<Vec<_>> = list.as_array().and_then(|items| items.map(Json::as_str).collect());
+        let texts = texts.unwrap_or_default();
+        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        Names::parse(name, &texts).map_err(|_| PATTERNS)
+    })
 }
 
 const PATTERNS: &str = "must be a list of 1 to 100 names, or prefixes with a trailing `*`";
@@ -400,20 +391,13 @@ impl TokenDraft {
         let mut fields = Fields::of(json, "")?;
         let user = take_user(&mut fields);
         let role = fields.take_str_with("role", |role| Role::parse(role).ok_or(ROLES)).unwrap_or(Role::User);
-        let ttl = match fields.take("ttl").map(parse_ttl) {
-            None => HOUR,
-            Some(Ok(ttl)) if ttl <= MAX_TOKEN_TTL => ttl,
-            Some(Ok(_)) => {
-                fields.refuse("ttl", "must be at most 24 hours");
-                HOUR
-            }
-            Some(Err(message)) => {
-                fields.refuse("ttl", message);
-                HOUR
-            }
-        };
+        let ttl = fields.take_with("ttl", |ttl| match parse_ttl(ttl)? {
+            ttl if ttl <= MAX_TOKEN_TTL => Ok(ttl),
+            _ => Err("must be at most 24 hours"),
+        });
         fields.finish()?;
-        Ok(Self { user: user.ok_or_else(|| Rejected::field("user", "is required"))?, role, ttl })
+        let user = user.ok_or_else(|| Rejected::field("user", "is required"))?;
+        Ok(Self { user, role, ttl: ttl.unwrap_or(HOUR) })
     }
 }
 
@@ -428,11 +412,8 @@ pub fn parse_user(json: Json<'_>) -> Result<UserKey, Rejected> {
 fn take_user(fields: &mut Fields<'_>) -> Option<UserKey> {
     let app = fields.take_str_with("app", AppName::parse);
     let user = fields.take_str_with("user", UserId::parse);
-    for (field, is_missing) in [("app", app.is_none()), ("user", user.is_none())] {
-        if is_missing && !fields.is_refused(field) {
-            fields.refuse(field, "is required");
-        }
-    }
+    fields.require("app", &app);
+    fields.require("user", &user);
     Some(UserKey { app: app?, user: user? })
 }
 

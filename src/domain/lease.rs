@@ -53,9 +53,7 @@ impl LeaseDraft {
             1..=MAX_OWNER => Ok(owner.to_owned()),
             _ => Err("must be 1 to 256 bytes"),
         });
-        if owner.is_none() && !fields.is_refused("owner") {
-            fields.refuse("owner", "is required");
-        }
+        fields.require("owner", &owner);
         let invocation_id = fields.take_str_with("invocationId", |id| match id.len() {
             0..=MAX_INVOCATION => Ok(id.to_owned()),
             _ => Err("must be at most 1024 bytes"),
@@ -63,14 +61,7 @@ impl LeaseDraft {
         let ttl = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL);
         let exclusive =
             fields.take_str_with("exclusive", |word| Exclusive::parse(word).ok_or("must be `turn` or `all`"));
-        let steal = fields.take("steal").is_some_and(|steal| match steal.text() {
-            "true" => true,
-            "false" => false,
-            _ => {
-                fields.refuse("steal", "must be true or false");
-                false
-            }
-        });
+        let steal = fields.take_bool("steal").unwrap_or_default();
         fields.finish()?;
         let owner = owner.unwrap_or_default();
         Ok(Self { owner, invocation_id, ttl, exclusive: exclusive.unwrap_or_default(), steal })
@@ -79,13 +70,10 @@ impl LeaseDraft {
 
 /// Takes `ttl`, in microseconds.
 fn take_ttl(fields: &mut Fields<'_>) -> Option<i64> {
-    let ttl = parse_ttl(fields.take("ttl")?);
-    match ttl {
-        Ok(ttl) if (SHORTEST_TTL..=LONGEST_TTL).contains(&ttl) => return Some(ttl),
-        Ok(_) => fields.refuse("ttl", "must be from 1 second to 15 minutes"),
-        Err(message) => fields.refuse("ttl", message),
-    }
-    None
+    fields.take_with("ttl", |ttl| match parse_ttl(ttl)? {
+        ttl @ SHORTEST_TTL..=LONGEST_TTL => Ok(ttl),
+        _ => Err("must be from 1 second to 15 minutes"),
+    })
 }
 
 /// The lease that a request names: its epoch and, unless left out, the mark of the session's incarnation.
@@ -110,23 +98,16 @@ impl LeaseMark {
     /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; also returns the time to live in microseconds.
     pub fn parse_renewal(json: Json<'_>) -> Result<(Self, i64), Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let epoch = fields.take("epoch");
-        let epoch = match epoch {
-            None => Err("is required"),
-            Some(epoch) if epoch.kind() != Kind::Number => Err(NOT_AN_EPOCH),
-            Some(epoch) => parse_epoch(epoch.text()),
-        };
-        let epoch = epoch.unwrap_or_else(|message| {
-            fields.refuse("epoch", message);
-            0
+        let epoch = fields.take_with("epoch", |epoch| match epoch.kind() {
+            Kind::Number => parse_epoch(epoch.text()),
+            _ => Err(NOT_AN_EPOCH),
         });
+        fields.require("epoch", &epoch);
         let incarnation = fields.take_str_with("incarnation", parse_incarnation);
         let ttl = take_ttl(&mut fields);
-        if ttl.is_none() && !fields.is_refused("ttl") {
-            fields.refuse("ttl", "is required");
-        }
+        fields.require("ttl", &ttl);
         fields.finish()?;
-        Ok((Self { epoch, incarnation }, ttl.unwrap_or(DEFAULT_TTL)))
+        Ok((Self { epoch: epoch.unwrap_or_default(), incarnation }, ttl.unwrap_or(DEFAULT_TTL)))
     }
 
     /// Whether it names this epoch of this incarnation.

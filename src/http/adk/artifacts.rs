@@ -49,19 +49,14 @@ fn given(json: Json<'_>, place: &Place) -> Result<(ArtifactName, Part, Option<Ra
     const METADATA: &str = "customMetadata";
     let mut fields = Fields::of(json, "")?;
     let name = fields.take_str_with(NAME, |name| place.name(name));
-    let part = fields.take(PART).map(|part| Part::parse(part, &fields.pointer(PART)));
-    let part = part.map(|part| fields.absorb(part)).transpose()?;
-    let metadata = fields.take(METADATA);
-    let metadata = metadata.map(|metadata| parse_metadata(metadata.text())).transpose();
-    let metadata = metadata.map_err(|message| fields.refuse(METADATA, message)).unwrap_or_default();
-    for (name, is_given) in [(NAME, name.is_some()), (PART, part.is_some())] {
-        if !is_given && !fields.is_refused(name) {
-            fields.refuse(name, "is required");
-        }
-    }
+    let given = fields.take(PART);
+    let part = fields.read_below(PART, given, Part::parse)?;
+    let metadata = fields.take_with(METADATA, |metadata| parse_metadata(metadata.text()));
+    fields.require(NAME, &name);
+    fields.require(PART, &given);
     fields.ignore_others();
     fields.finish()?;
-    let (Some(name), Some(Some(part))) = (name, part) else { return Err(Problem::field(PART, "is required")) };
+    let (Some(name), Some(part)) = (name, part) else { return Err(Problem::field(PART, "is required")) };
     Ok((name, part, metadata))
 }
 
