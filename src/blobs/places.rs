@@ -157,7 +157,7 @@ impl Blobs for Places {
                         let begun = Instant::now();
                         let removed = store.remove(stray, None).await;
                         counted(&self.metrics, "remove", begun.elapsed(), removed)?;
-                        self.metrics.stray_removed();
+                        self.metrics.artifact_strays.inc();
                     }
                 }
                 Ok(())

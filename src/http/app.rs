@@ -57,7 +57,7 @@ impl App {
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         for code in Code::ALL {
-            metrics.expect_problems(code.entry().0);
+            metrics.problems.expect(code.entry().0);
         }
         Arc::new(Self {
             nowhere: Arc::new(service.nowhere()),

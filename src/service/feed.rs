@@ -105,7 +105,7 @@ impl Service {
                     self.live.until_feed(TICK, IDLE_TICK / 2 + self.clock.jitter(IDLE_TICK)).await;
                 }
                 Err(error) => {
-                    self.metrics.failed("feed");
+                    self.metrics.background_failures.inc("feed");
                     // Logged once: every request that fails meanwhile has its own line.
                     if !std::mem::replace(&mut failed, true) {
                         tracing::warn!(cause = ?error.cause, error = %error, "the change feed stands still, and is tried again");

@@ -59,7 +59,7 @@ impl Service {
             Ok((done, view)) => {
                 // Granted by an earlier try of this request, whose answer was lost: for the client, it is new.
                 let retried = done == LeaseDone::Retried && !unclear;
-                self.metrics.lease(match done {
+                self.metrics.leases.inc(match done {
                     LeaseDone::Stolen => "stolen",
                     _ if retried => "retried",
                     _ => "granted",
@@ -67,7 +67,7 @@ impl Service {
                 Ok(Taken::Granted(Granted { view, retried }))
             }
             Err(Refusal::Lease(LeaseRefusal::Held(held))) if !unclear => {
-                self.metrics.lease("held");
+                self.metrics.leases.inc("held");
                 Ok(Taken::Held(held))
             }
             Err(refusal) => Err(self.refusal(refusal, unclear)),
@@ -87,7 +87,7 @@ impl Service {
     ) -> Result<LeaseView> {
         let Tried { value, unclear } = self.change_lease(key, LeaseChange::Renew { mark, ttl }, deadline).await?;
         let (_, view) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
-        self.metrics.lease("renewed");
+        self.metrics.leases.inc("renewed");
         Ok(view)
     }
 
@@ -99,7 +99,7 @@ impl Service {
         let Tried { value, unclear } = self.change_lease(key, LeaseChange::Release(mark), deadline).await?;
         let (done, _) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
         if done == LeaseDone::Released {
-            self.metrics.lease("released");
+            self.metrics.leases.inc("released");
         }
         Ok(())
     }

@@ -55,7 +55,7 @@ impl Service {
             match self.transact(Repeat::Safe, deadline, redact).await?.value {
                 Step::Wider(forks) => redaction.forks = forks,
                 Step::Done(mut redacted) => {
-                    self.metrics.appended(redacted.appended);
+                    self.metrics.appended_events.inc_by(redacted.appended as u64);
                     revision = revision.or(redacted.revision);
                     carried_on.append(&mut redacted.carried_on);
                     if redacted.left.is_empty() {

@@ -87,11 +87,11 @@ impl Reader {
             let wait = self.clock.jitter(pause);
             if !may_repeat || tries == MAX_TRIES || Instant::now() + wait >= deadline {
                 if unclear {
-                    self.metrics.unknown_outcome();
+                    self.metrics.unknown_outcomes.inc();
                 }
                 return Err(Error::Store(error.after_unclear(unclear)));
             }
-            self.metrics.retried(if error.unclear { "unclear_commit" } else { error.cause.name() });
+            self.metrics.database_retries.inc(if error.unclear { "unclear_commit" } else { error.cause.name() });
             sleep(wait).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
             tries += 1;
@@ -102,13 +102,13 @@ impl Reader {
     /// after it: then the error says that the outcome is unknown.
     pub(super) fn refusal(&self, refusal: Refusal, unclear: bool) -> Error {
         if matches!(refusal, Refusal::Lease(LeaseRefusal::Fenced { .. })) {
-            self.metrics.fenced();
+            self.metrics.fenced.inc();
         }
         let error = Error::from(refusal);
         if !unclear {
             return error;
         }
-        self.metrics.unknown_outcome();
+        self.metrics.unknown_outcomes.inc();
         let refused = StoreError::new(Cause::ConnectionLost, format!("after an unclear commit: {error}"));
         Error::Store(refused.after_unclear(true))
     }

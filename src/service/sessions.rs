@@ -128,7 +128,7 @@ impl Service {
         let (made, view) =
             self.transact(Repeat::Safe, deadline, |_| self.store.create(&creation, deadline)).await?.value;
         if made == Made::New {
-            self.metrics.appended(usize::try_from(view.head.revision).unwrap_or(0));
+            self.metrics.appended_events.inc_by(u64::try_from(view.head.revision).unwrap_or(0));
         }
         Ok((made, view))
     }

@@ -115,7 +115,7 @@ impl Service {
 
     /// Logs and counts a failure of a sweep; the pause before it is tried again.
     pub(super) fn failed(&self, error: &StoreError) -> Duration {
-        self.metrics.failed("sweep");
+        self.metrics.background_failures.inc("sweep");
         tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
         PAUSE
     }
@@ -130,7 +130,7 @@ impl Service {
             for (app, policy) in page {
                 after = app.to_string();
                 if let Err(error) = self.apply_policy(app, policy, limit).await {
-                    self.metrics.failed("policy");
+                    self.metrics.background_failures.inc("policy");
                     tracing::warn!(cause = ?error.cause, error = %error, "a policy was not applied, and is tried again");
                 }
             }

@@ -151,7 +151,7 @@ impl Incoming {
             let begun = Instant::now();
             let frame = match timeout_at(begun + self.allowance.left(), self.body.frame()).await {
                 Err(_) => {
-                    self.app.metrics.rejected("body");
+                    self.app.metrics.rejections.inc("body");
                     return Err(Broken::TooSlow);
                 }
                 Ok(None) => return Ok(None),

@@ -392,7 +392,7 @@ impl PreparedRefusal {
 /// Logs once a second how many requests were refused by a limit, by a rate, or for lack of a credential, if there were
 /// any. Never returns.
 pub async fn report_refusals(metrics: Arc<Metrics>) {
-    let count = || COUNTED.map(|limit| metrics.rejections(limit));
+    let count = || COUNTED.map(|limit| metrics.rejections.get(limit));
     let mut before = count();
     let mut seconds = interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);

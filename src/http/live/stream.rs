@@ -99,7 +99,7 @@ pub fn answer(call: &Call, accepts: Accepts, source: impl Source) -> Result<Answ
         Ok(place) => place,
         // A browser treats any other answer as final and never reconnects.
         Err(_) if accepts == Accepts::StreamAlone => {
-            call.app.metrics.rejected("watchers");
+            call.app.metrics.rejections.inc("watchers");
             return Ok(headed(call, Body::from(bye(&call.app, Bye::Overloaded))));
         }
         Err(problem) => return Err(problem),
@@ -214,7 +214,7 @@ struct Stream<S> {
 
 impl<S> Drop for Stream<S> {
     fn drop(&mut self) {
-        self.app.metrics.watch_ended(self.ended.unwrap_or("client"));
+        self.app.metrics.watch_ends.inc(self.ended.unwrap_or("client"));
     }
 }
 
@@ -249,7 +249,7 @@ impl<S: Source> Stream<S> {
             Some(part) => part,
             // The client reconnects after the last event that it got.
             None => {
-                self.app.metrics.rejected("answer_bytes");
+                self.app.metrics.rejections.inc("answer_bytes");
                 self.bye(Bye::Overloaded).into()
             }
         };
@@ -280,7 +280,7 @@ impl<S: Source> Stream<S> {
                 return Some(self.bye(Bye::CredentialExpired));
             }
             if self.place.preemption.is_preempted() {
-                self.app.metrics.rejected("watchers");
+                self.app.metrics.rejections.inc("watchers");
                 return Some(self.bye(Bye::Overloaded));
             }
             let deadline = Instant::now() + self.app.settings.request_timeout;
