@@ -14,7 +14,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::retry::{Repeat, Tried};
 use super::sweep::rest;
-use super::{Error, Reader, Result, Service};
+use super::{Error, Reader, Result, Service, StoreResult};
 use crate::blobs::{BlobError, PART, Writing};
 use crate::domain::Rejected;
 use crate::domain::artifact::{
@@ -464,7 +464,7 @@ impl Service {
     }
 
     /// Removes the bytes that no version holds: what uploads left that were cut, and what versions left that are gone.
-    pub(super) async fn sweep_blobs(&self, limit: Duration) -> std::result::Result<(), StoreError> {
+    pub(super) async fn sweep_blobs(&self, limit: Duration) -> StoreResult<()> {
         const PAGE: usize = 200;
         let mut failing = HashSet::new();
         loop {
@@ -492,7 +492,7 @@ impl Service {
         mut loose: Vec<&LooseBlob>,
         failing: &mut HashSet<String>,
         limit: Duration,
-    ) -> std::result::Result<(), StoreError> {
+    ) -> StoreResult<()> {
         /// How many objects are removed at once.
         const AT_ONCE: usize = 8;
         /// How many bytes of the database one transaction removes, and of how large a blob it removes all.
@@ -559,7 +559,7 @@ impl Service {
 
 impl Service {
     /// Removes old objects of a shelf that the database does not have: of saves of which a database knows nothing that was restored.
-    pub(super) async fn sweep_strays(&self, shelf: u8) -> std::result::Result<(), StoreError> {
+    pub(super) async fn sweep_strays(&self, shelf: u8) -> StoreResult<()> {
         match self.blobs.remove_strays(shelf, self.clock.now()).await {
             Ok(()) | Err(BlobError::Missing | BlobError::Refused(_)) => Ok(()),
             Err(BlobError::Elsewhere(fault)) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Error, Reader, Result};
+use super::{Error, Reader, Result, StoreResult};
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::Refusal;
 use crate::store::error::{Cause, Failure, StoreError};
@@ -36,7 +36,7 @@ impl Reader {
     pub(super) async fn read<'a, T>(
         &'a self,
         deadline: Instant,
-        read: impl Fn() -> BoxFuture<'a, std::result::Result<T, StoreError>>,
+        read: impl Fn() -> BoxFuture<'a, StoreResult<T>>,
     ) -> Result<T> {
         Ok(self.transact(Repeat::Safe, deadline, |_| read()).await?.value)
     }

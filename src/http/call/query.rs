@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
 
 use super::names::{check_escapes, check_state_key};
 use crate::domain::envelope::{meant, to_camel};
@@ -11,8 +12,8 @@ use crate::domain::session::{MAX_LABELS, check_label_name, check_label_value};
 use crate::domain::shown::Shown;
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits};
-use crate::http::describe::{ANSWER, Kind, Operation, PAGE_SIZE, Param, QUERY_TOKEN, WAIT};
-use crate::http::reply::Problem;
+use crate::http::describe::{ANSWER, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, QUERY_TOKEN, WAIT};
+use crate::http::reply::{Binding, Problem};
 
 /// The page size if the request does not set one.
 const DEFAULT_PAGE_ROWS: usize = 100;
@@ -133,6 +134,14 @@ impl Query {
             Some(rows) if rows <= limits.page_rows => Ok(rows),
             Some(_) => Err(Problem::field(PAGE_SIZE.name, format!("must be at most {}", limits.page_rows))),
         }
+    }
+
+    /// Where the page begins, of a page that is not the first.
+    ///
+    /// # Errors
+    /// As of [`Binding::position`].
+    pub fn position<T: DeserializeOwned>(&self, binding: &Binding) -> Result<Option<T>, Problem> {
+        self.text(&PAGE_TOKEN).map(|token| binding.position(token)).transpose()
     }
 
     pub fn labels(&self) -> &[(String, String)] {

@@ -52,10 +52,7 @@ pub async fn list_keys(mut call: Call) -> Result<Answer, Problem> {
     let authenticator = manager(&call)?;
     let query = call.take_query();
     let binding = call.binding("keys");
-    let after: String = match query.text(&PAGE_TOKEN) {
-        Some(token) => binding.position(token)?,
-        None => String::new(),
-    };
+    let after: String = query.position(&binding)?.unwrap_or_default();
     let rows = query.page_rows(&call.limits())?;
     let (keys, more) = authenticator.keys(&call.client, &after, rows, call.deadline).await?;
     let next = keys.last().filter(|_| more).map(|last| binding.token(&last.id));

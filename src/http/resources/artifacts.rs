@@ -16,7 +16,7 @@ use crate::domain::event::cost;
 use crate::domain::ids::{ArtifactName, IdempotencyKey, segment};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
-use crate::http::call::{Broken, Call, Incoming, Query};
+use crate::http::call::{Broken, Call, Incoming};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply};
 use crate::http::limits::shares::Share;
 use crate::http::live::watched::Watched;
@@ -550,7 +550,7 @@ pub async fn versions(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (place, name) = call.names.artifact()?;
     let binding = of_place(call.binding("artifact versions"), &place).with(name.as_str());
-    let (after, rows) = (position(&query, &binding, -1)?, query.page_rows(&call.limits())?);
+    let (after, rows) = (query.position(&binding)?.unwrap_or(-1), query.page_rows(&call.limits())?);
     let page = call.service.artifact_versions(&place, &name, (after, rows), call.deadline).await?;
     let next = page.versions.last().filter(|_| page.more).map(|last| binding.token(&last.version));
     Ok(Answer::ok().json(reply::page("versions", &shown(&page.versions), next)))
@@ -585,7 +585,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     }
     let at = query.integer(&AT_REVISION);
     let binding = of_place(call.binding("artifacts"), &place).with(&prefix).with(&format!("{at:?}"));
-    let (after, rows) = (position(&query, &binding, String::new())?, query.page_rows(&call.limits())?);
+    let (after, rows) = (query.position(&binding)?.unwrap_or_default(), query.page_rows(&call.limits())?);
     let page = call.service.artifacts(place, prefix, at, (after, rows), call.deadline).await?;
     let next = page.next.map(|last| binding.token(&last));
     Ok(Answer::ok().json(reply::page("artifacts", &shown(&page.artifacts), next)))
@@ -595,14 +595,6 @@ fn of_place(binding: Binding, place: &Place) -> Binding {
     let user = place.user();
     let session = place.session().map_or("", |session| session.session.as_str());
     binding.with(user.app.as_str()).with(user.user.as_str()).with(session)
-}
-
-fn position<T: serde::Serialize + serde::de::DeserializeOwned>(
-    query: &Query,
-    binding: &Binding,
-    begin: T,
-) -> Result<T, Problem> {
-    query.text(&PAGE_TOKEN).map_or(Ok(begin), |token| binding.position(token))
 }
 
 fn shown(versions: &[Version]) -> Vec<String> {

@@ -77,10 +77,7 @@ pub const LIST: Operation = Operation {
 pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let binding = call.binding("erasures");
-    let after: String = match query.text(&PAGE_TOKEN) {
-        Some(token) => binding.position(token)?,
-        None => String::new(),
-    };
+    let after: String = query.position(&binding)?.unwrap_or_default();
     let rows = query.page_rows(&call.limits())?;
     let (erasures, more) = call.service.erasures(&after, rows, &call.client.grant, call.deadline).await?;
     let next = erasures.last().filter(|_| more).map(|last| binding.token(&last.id));

@@ -368,11 +368,7 @@ pub const GET: Operation = Operation {
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let (key, id) = (call.names.session()?, call.names.event_id()?);
     let (head, event) = call.service.event(&key, &id, call.deadline).await?;
-    let tag = head.tag().to_string();
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
     let mut text = String::new();
     event.write_json(&mut text);
-    Ok(Answer::ok().tag(tag).json(text))
+    call.headers.tagged(head.tag(), || text)
 }

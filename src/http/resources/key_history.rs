@@ -69,7 +69,7 @@ async fn get(mut call: Call, owner: KeyOwner, key: String) -> Result<Answer, Pro
     let binding = call.binding("key_history").with(owner.app().as_str());
     let binding = names.into_iter().fold(binding, |binding, name| binding.with(name.unwrap_or("")));
     let binding = binding.with(&key).with(order);
-    let after: Option<(i64, i64)> = query.text(&PAGE_TOKEN).map(|token| binding.position(token)).transpose()?;
+    let after: Option<(i64, i64)> = query.position(&binding)?;
     let page = (after.map(|(_, revision)| revision), order == "desc", rows);
     let _turn = call.turn().await?;
     let history = call.service.key_history(owner, key, page, call.deadline).await?;

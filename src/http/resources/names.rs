@@ -77,10 +77,7 @@ pub async fn activity(call: Call) -> Result<Answer, Problem> {
 
 /// Where the page begins, and its size.
 fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize), Problem> {
-    let after: String = match query.text(&PAGE_TOKEN) {
-        Some(token) => binding.position(token)?,
-        None => String::new(),
-    };
+    let after: String = query.position(binding)?.unwrap_or_default();
     // All ids follow the same rule. A token that breaks it is not ours.
     if !after.is_empty() && AppName::parse(&after).is_err() {
         return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));

@@ -2,15 +2,13 @@
 
 use axum::http::StatusCode;
 
-use crate::domain::FieldError;
 use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::domain::policy::{Policy, PolicyWrite, StoredPolicy};
-use crate::domain::refusal::Mismatch;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply};
 use crate::http::reply::{Answer, Code, Problem};
-use crate::service::Error;
+use crate::http::resources::state::is_there;
 
 const TAG: &str = "Policies";
 
@@ -27,11 +25,7 @@ pub const GET: Operation = Operation {
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let stored = call.service.policy(&call.names.app()?, call.deadline).await?;
-    let tag = tag(&stored);
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(shown(&stored))
+    call.headers.tagged(tag(&stored), || text(&stored))
 }
 
 const DRY_RUN: Param =
@@ -57,14 +51,16 @@ pub const PUT: Operation = Operation {
 };
 
 pub async fn put(mut call: Call) -> Result<Answer, Problem> {
+    let has_policy = |error| is_there(error, "the app has a policy");
     let query = call.take_query();
     let (app, if_match, if_absent) = (call.names.app()?, call.headers.if_match()?, call.headers.is_create_only()?);
     let policy = Policy::parse(call.required_body().await?.json()?)?;
     let write = PolicyWrite { app, policy: Some(policy), if_match, if_absent };
     if !query.boolean(&DRY_RUN) {
-        return Ok(shown(&call.writer()?.set_policy(write, call.deadline).await.map_err(of_header)?));
+        let stored = call.writer()?.set_policy(write, call.deadline).await.map_err(has_policy)?;
+        return Ok(Answer::ok().tag(tag(&stored)).json(text(&stored)));
     }
-    let (stored, counts, versions) = call.writer()?.try_policy(write, call.deadline).await.map_err(of_header)?;
+    let (stored, counts, versions) = call.writer()?.try_policy(write, call.deadline).await.map_err(has_policy)?;
     let (mut expire, mut trim, mut found) = (ObjectText::default(), ObjectText::default(), ObjectText::default());
     expire.push("sessions", &counts.expired.to_string());
     trim.push("sessions", &counts.trimmed.to_string());
@@ -96,20 +92,8 @@ pub async fn delete(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag(&stored)))
 }
 
-/// Names the header in the error if the request asked that there be no policy, but there is one.
-fn of_header(error: Error) -> Error {
-    match error {
-        Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
-            let failed = vec![FieldError::new(Header::CreateOnly.title(), "the app has a policy")];
-            Error::RevisionMismatch(Mismatch { failed, ..mismatch })
-        }
-        error => error,
-    }
-}
-
-fn shown(stored: &StoredPolicy) -> Answer {
-    let text = stored.policy.as_ref().map_or_else(|| "{}".to_owned(), Policy::to_json);
-    Answer::ok().tag(tag(stored)).json(text)
+fn text(stored: &StoredPolicy) -> String {
+    stored.policy.as_ref().map_or_else(|| "{}".to_owned(), Policy::to_json)
 }
 
 fn tag(stored: &StoredPolicy) -> String {

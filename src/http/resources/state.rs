@@ -87,10 +87,7 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     if go_on.is_some_and(|mark| mark != tag.mark()) {
         return Err(Error::SessionNotFound.into());
     }
-    if call.headers.has_current(&tag.to_string())? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(Answer::ok().tag(tag).json(shown(pages.as_ref(), Some(tag.mark()), page)))
+    call.headers.tagged(tag, || shown(pages.as_ref(), Some(tag.mark()), page))
 }
 
 fn named_scope(name: &str) -> Option<Scope> {
@@ -236,11 +233,7 @@ pub const GET_KEY: Operation = Operation {
 pub async fn get_key(call: Call) -> Result<Answer, Problem> {
     let (key, state_key) = (call.names.session()?, call.names.state_key()?);
     let (head, value) = call.service.value(&key, &state_key, call.deadline).await?;
-    let tag = head.tag().to_string();
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(Answer::ok().tag(tag).json(value.into_string()))
+    call.headers.tagged(head.tag(), || value.into_string())
 }
 
 pub const PUT_KEY: Operation = Operation {
@@ -277,9 +270,14 @@ pub async fn put_key(mut call: Call) -> Result<Answer, Problem> {
 
 /// The error of a write of one key, of which `If-None-Match: *` is the only precondition on it.
 fn has_key(error: Error) -> Error {
+    is_there(error, "the state has the key")
+}
+
+/// The error of a write of which `If-None-Match: *` is the only precondition but for a revision: it names the header, and says why.
+pub fn is_there(error: Error, why: &str) -> Error {
     match error {
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
-            let failed = vec![FieldError::new(Header::CreateOnly.title(), "the state has the key")];
+            let failed = vec![FieldError::new(Header::CreateOnly.title(), why)];
             Error::RevisionMismatch(Mismatch { failed, ..mismatch })
         }
         error => error,
@@ -372,11 +370,7 @@ pub async fn get_scope(mut call: Call) -> Result<Answer, Problem> {
         (None, None) => ScopePart::Whole,
     };
     let ScopeView { revision, state, next } = call.service.scope(&scope, part, call.deadline).await?;
-    let tag = scope_tag(revision);
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(Answer::ok().tag(tag).json(shown(pages.as_ref(), None, StatePage { state, next })))
+    call.headers.tagged(scope_tag(revision), || shown(pages.as_ref(), None, StatePage { state, next }))
 }
 
 pub const PATCH_APP: Operation = Operation {
@@ -446,11 +440,7 @@ pub const GET_USER_KEY: Operation = Operation {
 pub async fn get_scope_key(call: Call) -> Result<Answer, Problem> {
     let (scope, key) = call.names.scope_key()?;
     let (revision, value) = call.service.scope_value(&scope, key, call.deadline).await?;
-    let tag = scope_tag(revision);
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(Answer::ok().tag(tag).json(value.into_string()))
+    call.headers.tagged(scope_tag(revision), || value.into_string())
 }
 
 pub const PUT_APP_KEY: Operation = Operation {
