@@ -377,13 +377,12 @@ impl Names {
 pub struct TokenDraft {
     pub user: UserKey,
     pub role: Role,
-    /// Microseconds.
-    pub ttl: i64,
+    pub ttl_micros: i64,
 }
 
-const HOUR: i64 = 3_600_000_000;
-/// The longest life of a token, in microseconds.
-pub const MAX_TOKEN_TTL: i64 = 24 * HOUR;
+const HOUR_MICROS: i64 = 3_600_000_000;
+/// The longest life of a token.
+pub const MAX_TOKEN_TTL_MICROS: i64 = 24 * HOUR_MICROS;
 
 impl TokenDraft {
     /// Reads `{app, user, role?, ttl?}`.
@@ -392,12 +391,12 @@ impl TokenDraft {
         let user = take_user(&mut fields);
         let role = fields.take_str_with("role", |role| Role::parse(role).ok_or(ROLES)).unwrap_or(Role::User);
         let ttl = fields.take_with("ttl", |ttl| match parse_ttl(ttl)? {
-            ttl if ttl <= MAX_TOKEN_TTL => Ok(ttl),
+            ttl if ttl <= MAX_TOKEN_TTL_MICROS => Ok(ttl),
             _ => Err("must be at most 24 hours"),
         });
         fields.finish()?;
         let user = user.ok_or_else(|| Rejected::field("user", "is required"))?;
-        Ok(Self { user, role, ttl: ttl.unwrap_or(HOUR) })
+        Ok(Self { user, role, ttl_micros: ttl.unwrap_or(HOUR_MICROS) })
     }
 }
 

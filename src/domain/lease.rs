@@ -16,10 +16,9 @@ use super::word::read_words;
 const MAX_OWNER: usize = 256;
 const MAX_INVOCATION: usize = 1024;
 
-/// Microseconds.
-const SHORTEST_TTL: i64 = 1_000_000;
-const LONGEST_TTL: i64 = 15 * 60 * 1_000_000;
-const DEFAULT_TTL: i64 = 60 * 1_000_000;
+const SHORTEST_TTL_MICROS: i64 = 1_000_000;
+const LONGEST_TTL_MICROS: i64 = 15 * 60 * 1_000_000;
+const DEFAULT_TTL_MICROS: i64 = 60 * 1_000_000;
 
 read_words! {
     /// The writers that a lease excludes until it expires.
@@ -58,7 +57,7 @@ impl LeaseDraft {
             0..=MAX_INVOCATION => Ok(id.to_owned()),
             _ => Err("must be at most 1024 bytes"),
         });
-        let ttl = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL);
+        let ttl = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL_MICROS);
         let exclusive =
             fields.take_str_with("exclusive", |word| Exclusive::parse(word).ok_or("must be `turn` or `all`"));
         let steal = fields.take_bool("steal").unwrap_or_default();
@@ -71,7 +70,7 @@ impl LeaseDraft {
 /// Takes `ttl`, in microseconds.
 fn take_ttl(fields: &mut Fields<'_>) -> Option<i64> {
     fields.take_with("ttl", |ttl| match parse_ttl(ttl)? {
-        ttl @ SHORTEST_TTL..=LONGEST_TTL => Ok(ttl),
+        ttl @ SHORTEST_TTL_MICROS..=LONGEST_TTL_MICROS => Ok(ttl),
         _ => Err("must be from 1 second to 15 minutes"),
     })
 }
@@ -107,7 +106,7 @@ impl LeaseMark {
         let ttl = take_ttl(&mut fields);
         fields.require("ttl", &ttl);
         fields.finish()?;
-        Ok((Self { epoch: epoch.unwrap_or_default(), incarnation }, ttl.unwrap_or(DEFAULT_TTL)))
+        Ok((Self { epoch: epoch.unwrap_or_default(), incarnation }, ttl.unwrap_or(DEFAULT_TTL_MICROS)))
     }
 
     /// Whether it names this epoch of this incarnation.

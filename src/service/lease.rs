@@ -43,8 +43,8 @@ impl Reader {
 
     /// When to try again for a lease that expires then. Releases by other processes wake nobody here.
     pub fn next_lease_attempt(&self, expire_time: Micros) -> Micros {
-        const EVERY: i64 = 250_000;
-        if self.reads.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
+        const EVERY_MICROS: i64 = 250_000;
+        if self.reads.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY_MICROS)) } else { expire_time }
     }
 }
 
@@ -74,7 +74,7 @@ impl Service {
         }
     }
 
-    /// Renews a lease until `ttl` microseconds from now.
+    /// Renews a lease: it ends `ttl_micros` from now.
     ///
     /// # Errors
     /// `SessionNotFound`; `Lease` if it was superseded or released.
@@ -82,10 +82,10 @@ impl Service {
         &self,
         key: &SessionKey,
         mark: LeaseMark,
-        ttl: i64,
+        ttl_micros: i64,
         deadline: Instant,
     ) -> Result<LeaseView> {
-        let Tried { value, unclear } = self.change_lease(key, LeaseChange::Renew { mark, ttl }, deadline).await?;
+        let Tried { value, unclear } = self.change_lease(key, LeaseChange::Renew { mark, ttl: ttl_micros }, deadline).await?;
         let (_, view) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
         self.metrics.leases.inc("renewed");
         Ok(view)

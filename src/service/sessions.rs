@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::retry::Repeat;
 use super::{Error, Guard, Made, Reader, Result, Service};
 use crate::domain::access::Names;
-use crate::domain::activity::{ACTIVE, Activity};
+use crate::domain::activity::{ACTIVE_MICROS, Activity};
 use crate::domain::command::{Deletion, MetadataUpdate};
 use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
@@ -71,7 +71,7 @@ impl Reader {
 
     /// How much an app did in the last day.
     pub async fn activity(&self, app: &AppName, deadline: Instant) -> Result<Activity> {
-        let since = self.clock.now().plus(-ACTIVE);
+        let since = self.clock.now().plus(-ACTIVE_MICROS);
         self.read(deadline, || self.reads.activity(app, since, deadline)).await
     }
 

@@ -5,7 +5,7 @@ use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
 use super::jwks::{Jwks, NoKey};
-use super::{Apps, JwtSettings, LEEWAY, RoleFrom, signature};
+use super::{Apps, JwtSettings, LEEWAY_MICROS, RoleFrom, signature};
 use crate::access::{AuthError, Client, ClientKind};
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::ids::{AppName, UserId};
@@ -21,7 +21,7 @@ struct Verified {
     user: Option<UserId>,
     /// The claim `sub`, unchanged: of any length and content.
     subject: Option<String>,
-    /// The claim `exp`. The token is valid until [`LEEWAY`] after it.
+    /// The claim `exp`. The token is valid until [`LEEWAY_MICROS`] after it.
     expire_time: Micros,
 }
 
@@ -116,10 +116,10 @@ impl Jwt {
         }
 
         let expire_time = time(&claims, "exp")?.ok_or(Reason::NoExpiry)?;
-        if expire_time.plus(LEEWAY) <= now {
+        if expire_time.plus(LEEWAY_MICROS) <= now {
             return Err(Reason::Expired);
         }
-        if time(&claims, "nbf")?.is_some_and(|begin| begin > now.plus(LEEWAY)) {
+        if time(&claims, "nbf")?.is_some_and(|begin| begin > now.plus(LEEWAY_MICROS)) {
             return Err(Reason::NotYetValid);
         }
 
