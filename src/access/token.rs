@@ -44,7 +44,8 @@ impl Claims {
     pub(crate) fn is_short_lived(&self, now: Micros) -> bool {
         let longest = MAX_TOKEN_TTL_MICROS / 1_000_000;
         let ends = self.expires.saturating_mul(1_000_000);
-        self.expires.saturating_sub(self.issued) <= longest && ends <= now.plus(MAX_TOKEN_TTL_MICROS).plus(SKEW_MICROS).0
+        self.expires.saturating_sub(self.issued) <= longest
+            && ends <= now.plus(MAX_TOKEN_TTL_MICROS).plus(SKEW_MICROS).0
     }
 }
 

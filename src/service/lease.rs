@@ -85,7 +85,8 @@ impl Service {
         ttl_micros: i64,
         deadline: Instant,
     ) -> Result<LeaseView> {
-        let Tried { value, unclear } = self.change_lease(key, LeaseChange::Renew { mark, ttl: ttl_micros }, deadline).await?;
+        let Tried { value, unclear } =
+            self.change_lease(key, LeaseChange::Renew { mark, ttl: ttl_micros }, deadline).await?;
         let (_, view) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
         self.metrics.leases.inc("renewed");
         Ok(view)

@@ -15,6 +15,7 @@ use crate::domain::json::Json;
 use crate::http::app::App;
 use crate::http::limits::admission::RequestShare;
 use crate::http::limits::memory::Claim;
+use crate::http::limits::shares::preempted;
 use crate::http::reply::{Code, Problem};
 
 /// Reads the whole body; `None` if there is none. While it arrives, the request's place may be preempted for another user
@@ -56,15 +57,9 @@ pub async fn receive(
     loop {
         let begun = Instant::now();
         let patience = begun + allowance.left();
-        let preempted = async {
-            match &preemption {
-                Some(preemption) => preemption.preempted().await,
-                None => std::future::pending().await,
-            }
-        };
         let read = tokio::select! {
             biased;
-            () = preempted => return Err(taken_back()),
+            () = preempted(preemption.as_deref()) => return Err(taken_back()),
             read = timeout_at(patience.min(deadline), body.frame()) => read,
         };
         let frame = match read {

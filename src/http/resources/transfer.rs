@@ -113,28 +113,25 @@ async fn export(source: ExportSource, mut call: Call) -> Result<Answer, Problem>
     let place = call.app.places.transfer(call.sharer())?;
     let export = call.service.export(source, after);
     let export = if has_artifacts { export } else { export.without_artifacts() };
-    let limit = call.app.settings.request_timeout;
     let begun = (export, Watched::new(&call), place);
-    let lines = stream::try_unfold(begun, move |(export, client, place)| async move {
-        let next = lines(export, client, limit).await?;
-        Ok::<_, io::Error>(next.map(|(lines, (export, client))| (lines, (export, client, place))))
+    let lines = stream::try_unfold(begun, async move |(mut export, mut client, place)| {
+        let lines = lines(&mut export, &mut client).await?;
+        Ok::<_, io::Error>(lines.map(|lines| (lines, (export, client, place))))
     });
     Ok(answer.body(Body::from_stream(lines)))
 }
 
 /// The next lines of an export. Each must be read within the time limit, and while the client has access.
-async fn lines(
-    mut export: Export,
-    mut client: Watched,
-    limit: Duration,
-) -> io::Result<Option<(String, (Export, Watched))>> {
-    let mut deadline = Instant::now() + limit;
+async fn lines(export: &mut Export, client: &mut Watched) -> io::Result<Option<String>> {
+    let mut deadline = client.next_part().await?;
     loop {
-        client.still_must().await?;
         match export.next(deadline).await {
-            Ok(Some(lines)) if lines.is_empty() => deadline = Instant::now() + limit,
-            Ok(lines) => return Ok(lines.map(|lines| (lines, (export, client)))),
-            Err(error) => wait_or_cut(&error, deadline).await?,
+            Ok(Some(lines)) if lines.is_empty() => deadline = client.next_part().await?,
+            Ok(lines) => return Ok(lines),
+            Err(error) => {
+                wait_or_cut(&error, deadline).await?;
+                client.still_must().await?;
+            }
         }
     }
 }
