@@ -48,6 +48,7 @@ pub struct App {
 }
 
 impl App {
+    /// Builds the state that all requests share.
     pub fn new(
         service: Arc<Service>,
         authenticator: Arc<Authenticator>,

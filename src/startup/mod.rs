@@ -253,7 +253,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     welcome(&listener.local_addr()?, &settings, &place(&config).unwrap_or_default());
     let origins = settings.origins.clone();
     let observers = Observers { audit: audit.clone(), traces: traces.clone() };
-    let app = http::app(service.clone(), authenticator.clone(), observers, settings, metrics.clone(), clock);
+    let app = http::App::new(service.clone(), authenticator.clone(), observers, settings, metrics.clone(), clock);
 
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();

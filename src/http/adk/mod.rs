@@ -237,24 +237,9 @@ pub const LIST: Operation = Operation {
 };
 
 pub async fn list(call: Call) -> Result<Answer, Problem> {
-    let UserKey { app, user } = call.names.user()?;
     let Limits { page_rows, page_bytes, .. } = call.limits();
-    let query = ListQuery {
-        app,
-        user: Some(user),
-        users: Names::all(),
-        order_by: OrderBy::LastUpdateTime,
-        descending: false,
-        labels: Vec::new(),
-        user_range: None,
-        id_range: None,
-        forked_from: None,
-        after: None,
-        with_state: true,
-        max_rows: page_rows,
-        max_bytes: page_bytes,
-    };
-    array(call, Sessions(query)).await
+    let all = ListQuery::of_user(call.names.user()?, OrderBy::LastUpdateTime, (page_rows, page_bytes));
+    array(call, Sessions(ListQuery { with_state: true, ..all })).await
 }
 
 const DETAILED: Param = Param::new("detailed", Kind::OneOf(&["false", "False", "0"]))
