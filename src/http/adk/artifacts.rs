@@ -13,7 +13,7 @@ use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::http::call::Call;
 use crate::http::describe::{Access, Body, Header, Operation, Reply};
 use crate::http::reply::{self, Answer, Code, Problem};
-use crate::http::resources::artifacts::{ONE_VERSION, Terms, VERSION, filled, part, saved};
+use crate::http::resources::artifacts::{ONE_VERSION, VERSION, filled, part, request, saved};
 use crate::service::{self, Error, Reader, SavedArtifact};
 
 pub const SAVE: Operation = Operation {
@@ -32,10 +32,10 @@ pub async fn save(mut call: Call) -> Result<Answer, Problem> {
     let place = call.names.place()?;
     let body = call.required_body().await?;
     let (name, mut part, metadata) = given(body.json()?, &place)?;
-    let terms = Terms::new(&call, (&place, &name), (metadata, None), (Some("none"), None, None))?;
-    let upload = filled(&call, &place, part.bytes.take()).await?;
+    let bytes = part.bytes.take();
+    let request = request(&call, (place.clone(), name, part), (metadata, None), (Some("none"), None, None))?;
+    let upload = filled(&call, &place, bytes).await?;
     drop(body);
-    let request = terms.request(place.clone(), name, part);
     let SavedArtifact { version, replayed, cost } = saved(call.writer()?, request, upload, call.deadline).await?;
     call.costs(cost);
     let named = vec![("artifact", version.name.to_string())];

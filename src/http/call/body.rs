@@ -63,16 +63,12 @@ pub async fn receive(
             read = timeout_at(patience.min(deadline), body.frame()) => read,
         };
         let frame = match read {
-            Err(_) if patience < deadline => {
-                return Err(Problem::new(Code::RequestTimeout, "the body arrives too slowly"));
-            }
+            Err(_) if patience < deadline => return Err(Broken::TooSlow.into()),
             Err(_) => {
                 return Err(Problem::new(Code::RequestTimeout, "the body did not arrive within the time limit"));
             }
             Ok(None) => break,
-            Ok(Some(Err(_))) => {
-                return Err(Problem::new(Code::InvalidJson, "the body ended before it was complete"));
-            }
+            Ok(Some(Err(_))) => return Err(Broken::Cut.into()),
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(data) = frame.into_data() else { continue };
@@ -129,6 +125,15 @@ pub struct Incoming {
 pub enum Broken {
     TooSlow,
     Cut,
+}
+
+impl From<Broken> for Problem {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::TooSlow => Self::new(Code::RequestTimeout, "the body arrives too slowly"),
+            Broken::Cut => Self::new(Code::InvalidJson, "the body ended before it was complete"),
+        }
+    }
 }
 
 impl Incoming {

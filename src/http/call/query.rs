@@ -96,6 +96,18 @@ impl Query {
         self.values.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value.as_str())
     }
 
+    /// A parameter whose values only its handler knows.
+    ///
+    /// # Errors
+    /// As of `parse`, about the parameter.
+    pub fn parsed<T, M: Into<String>>(
+        &self,
+        param: &Param,
+        parse: impl FnOnce(&str) -> Result<T, M>,
+    ) -> Result<Option<T>, Problem> {
+        self.text(param).map(|text| parse(text).map_err(|why| Problem::field(param.name, why))).transpose()
+    }
+
     pub fn integer(&self, param: &Param) -> Option<i64> {
         self.text(param).map(saturating)
     }

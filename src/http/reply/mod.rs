@@ -17,7 +17,7 @@ use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 
 pub use download::{Ranged, disposition, ranged};
-pub use paging::{Binding, Token};
+pub use paging::{Binding, Token, foreign_token};
 pub use problem::{Code, Ids, Outcome, Problem, REQUEST_ID, RateFields, Throttle, is_write};
 
 /// Of an append that made its session.

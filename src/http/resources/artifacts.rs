@@ -9,14 +9,13 @@ use tokio::time::Instant;
 
 use crate::domain::access::Role;
 use crate::domain::artifact::{
-    Blob, Content, Draft, Frame, IfVersion, Kind as ArtifactKind, Part, Place, Version, Wanted, check_mime_type,
+    Blob, Content, Draft, Frame, Kind as ArtifactKind, Part, Place, Version, Wanted, check_mime_type,
     parse_display_name, parse_metadata,
 };
 use crate::domain::event::cost;
-use crate::domain::ids::{ArtifactName, IdempotencyKey, segment};
+use crate::domain::ids::{ArtifactName, segment};
 use crate::domain::json::RawJson;
-use crate::domain::lease::LeaseMark;
-use crate::http::call::{Broken, Call, Incoming};
+use crate::http::call::{Call, Incoming};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply};
 use crate::http::limits::shares::Share;
 use crate::http::live::watched::Watched;
@@ -110,46 +109,28 @@ pub const POST_OF_USER: Operation = Operation {
     ..POST
 };
 
-/// The other words of a save.
-pub struct Terms {
-    metadata: Option<RawJson>,
-    version: Option<i64>,
-    is_first: bool,
-    if_match: Option<IfVersion>,
-    lease: Option<LeaseMark>,
-    key: Option<IdempotencyKey>,
-    event: Option<(String, String)>,
-}
-
-impl Terms {
-    /// With what the headers say.
-    pub fn new(
-        call: &Call,
-        (place, name): (&Place, &ArtifactName),
-        (metadata, version): (Option<RawJson>, Option<i64>),
-        (event, author, invocation_id): (Option<&str>, Option<&str>, Option<&str>),
-    ) -> Result<Self, Problem> {
-        let author = author.unwrap_or(DEFAULT_AUTHOR);
-        let writer = call.limits().writer;
-        writer.check_author(author)?;
-        writer.check_file(name.as_str())?;
-        let appends = match (place, event) {
-            (Place::Session(_), event) => event != Some("none"),
-            (Place::User(_), Some("append")) => {
-                return Err(Problem::field(EVENT.name, "needs a session: this is an artifact of a user"));
-            }
-            (Place::User(_), _) => false,
-        };
-        let event = appends.then(|| (author.to_owned(), invocation_id.unwrap_or_default().to_owned()));
-        let (is_first, if_match) = (call.headers.is_create_only()?, call.headers.if_version()?);
-        let (lease, key) = (call.headers.lease()?, call.headers.request_key()?);
-        Ok(Self { metadata, version, is_first, if_match, lease, key, event })
-    }
-
-    pub fn request(self, place: Place, name: ArtifactName, part: Part) -> SaveRequest {
-        let Self { metadata, version, is_first, if_match, lease, key, event } = self;
-        SaveRequest { place, name, part, metadata, version, is_first, if_match, lease, key, event }
-    }
+/// A save, on the conditions of the headers.
+pub fn request(
+    call: &Call,
+    (place, name, part): (Place, ArtifactName, Part),
+    (metadata, version): (Option<RawJson>, Option<i64>),
+    (event, author, invocation_id): (Option<&str>, Option<&str>, Option<&str>),
+) -> Result<SaveRequest, Problem> {
+    let author = author.unwrap_or(DEFAULT_AUTHOR);
+    let writer = call.limits().writer;
+    writer.check_author(author)?;
+    writer.check_file(name.as_str())?;
+    let appends = match (&place, event) {
+        (Place::Session(_), event) => event != Some("none"),
+        (Place::User(_), Some("append")) => {
+            return Err(Problem::field(EVENT.name, "needs a session: this is an artifact of a user"));
+        }
+        (Place::User(_), _) => false,
+    };
+    let event = appends.then(|| (author.to_owned(), invocation_id.unwrap_or_default().to_owned()));
+    let (is_first, if_match) = (call.headers.is_create_only()?, call.headers.if_version()?);
+    let (lease, key) = (call.headers.lease()?, call.headers.request_key()?);
+    Ok(SaveRequest { place, name, part, metadata, version, is_first, if_match, lease, key, event })
 }
 
 const DEFAULT_AUTHOR: &str = "user";
@@ -157,13 +138,11 @@ const DEFAULT_AUTHOR: &str = "user";
 pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (place, name) = call.names.artifact()?;
-    let metadata = query.text(&METADATA).map(parse_metadata).transpose();
-    let metadata = metadata.map_err(|message| Problem::field(METADATA.name, message))?;
-    let event = (query.text(&EVENT), query.text(&AUTHOR), query.text(&INVOCATION_ID));
-    let terms = Terms::new(&call, (&place, &name), (metadata, query.integer(&NEW_VERSION)), event)?;
-    let display_name = query.text(&DISPLAY_NAME).map(parse_display_name).transpose();
-    let display_name = display_name.map_err(|message| Problem::field(DISPLAY_NAME.name, message))?;
+    let metadata = query.parsed(&METADATA, parse_metadata)?;
+    let display_name = query.parsed(&DISPLAY_NAME, parse_display_name)?;
     let part = Part { display_name, ..Part::of_bytes(content_type(&call)?) };
+    let event = (query.text(&EVENT), query.text(&AUTHOR), query.text(&INVOCATION_ID));
+    let request = request(&call, (place, name, part), (metadata, query.integer(&NEW_VERSION)), event)?;
     if call.headers.all().contains_key(header::CONTENT_RANGE) {
         return Err(Problem::new(
             Code::InvalidRequest,
@@ -176,8 +155,8 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     // What cannot be paid is refused before it comes. It is paid as it comes.
     call.charge(cost(usize::try_from(announced.unwrap_or(0)).unwrap_or(usize::MAX)))?;
     call.costs(1);
-    let upload = upload(&mut call, place.clone()).await?;
-    save(call, terms.request(place, name, part), Some(upload)).await
+    let upload = upload(&mut call, request.place.clone()).await?;
+    save(call, request, Some(upload)).await
 }
 
 /// The type of the body, if it says one.
@@ -237,12 +216,7 @@ async fn take_in(call: &mut Call, body: &mut Incoming, upload: &mut Upload, shar
                     "the credential does not allow this any more",
                 ));
             }
-            Ok(Err(Broken::TooSlow)) => {
-                return Err(Problem::new(Code::RequestTimeout, "the body arrives too slowly"));
-            }
-            Ok(Err(Broken::Cut)) => {
-                return Err(Problem::new(Code::InvalidJson, "the body ended before it was complete"));
-            }
+            Ok(Err(broken)) => return Err(broken.into()),
             Ok(Ok(None)) if !share.settle() => return Err(taken_back()),
             Ok(Ok(None)) => return call.still_may().await,
             Ok(Ok(Some(data))) => data,
@@ -262,11 +236,12 @@ pub async fn post(mut call: Call) -> Result<Answer, Problem> {
     let draft = Draft::parse(body.json()?)?;
     let name = place.name(&draft.name).map_err(|message| Problem::field("name", message))?;
     let event = (draft.event.as_deref(), draft.author.as_deref(), draft.invocation_id.as_deref());
-    let terms = Terms::new(&call, (&place, &name), (draft.metadata, draft.version), event)?;
     let mut part = draft.part;
-    let upload = filled(&call, &place, part.bytes.take()).await?;
+    let bytes = part.bytes.take();
+    let request = request(&call, (place, name, part), (draft.metadata, draft.version), event)?;
+    let upload = filled(&call, &request.place, bytes).await?;
     drop(body);
-    save(call, terms.request(place, name, part), upload).await
+    save(call, request, upload).await
 }
 
 /// An upload of the bytes of a part, if it has some, which are charged before.

@@ -236,8 +236,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
             return Err(Problem::field(WAIT.name, format!("excludes `{}`: it waits for what comes", param.name)));
         }
     }
-    let words =
-        query.text(&TEXT).map(Words::parse).transpose().map_err(|message| Problem::field(TEXT.name, message))?;
+    let words = query.parsed(&TEXT, Words::parse)?;
     let service = call.service.clone();
     let mut looked = 0;
     let token = query.text(&PAGE_TOKEN).map(Token::<(i64, i64)>::parse).transpose()?;

@@ -5,7 +5,7 @@ use crate::domain::key_history::{KeyChange, KeyOwner, MadeBy};
 use crate::domain::scope::split;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply};
-use crate::http::reply::{self, Answer, Code, Problem};
+use crate::http::reply::{self, Answer, Code, Problem, foreign_token};
 use crate::service::Error;
 
 const ORDER: Param =
@@ -75,7 +75,7 @@ async fn get(mut call: Call, owner: KeyOwner, key: String) -> Result<Answer, Pro
     let history = call.service.key_history(owner, key, page, call.deadline).await?;
     // Of a session that was made anew it would be another past.
     if after.is_some_and(|(mark, _)| mark != history.mark) {
-        return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
+        return Err(foreign_token());
     }
     let next = history.changes.last().filter(|_| history.more);
     let next = next.map(|last| binding.token(&(history.mark, last.revision)));

@@ -5,7 +5,7 @@ use crate::domain::ids::AppName;
 use crate::domain::json::ObjectText;
 use crate::http::call::{Call, Query};
 use crate::http::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
-use crate::http::reply::{self, Answer, Binding, Problem};
+use crate::http::reply::{self, Answer, Binding, Problem, foreign_token};
 
 pub const APPS: Operation = Operation {
     id: "listApps",
@@ -80,7 +80,7 @@ fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize
     let after: String = query.position(binding)?.unwrap_or_default();
     // All ids follow the same rule. A token that breaks it is not ours.
     if !after.is_empty() && AppName::parse(&after).is_err() {
-        return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
+        return Err(foreign_token());
     }
     Ok((after, query.page_rows(&call.limits())?))
 }

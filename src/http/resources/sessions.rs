@@ -17,7 +17,7 @@ use crate::http::call::{Call, Received};
 use crate::http::describe::{ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, WAIT};
 use crate::http::live::history;
 use crate::http::live::wait::current;
-use crate::http::reply::{self, Answer, Binding, Code, Problem};
+use crate::http::reply::{self, Answer, Binding, Code, Problem, foreign_token};
 use crate::http::resources::events::HISTORY;
 use crate::service::{Error, Made};
 
@@ -261,12 +261,10 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Answer, Problem> {
         }
         binding = binding.with(prefix.unwrap_or(""));
     }
-    let source = query.text(&FORKED_FROM).map(SessionId::parse).transpose();
-    let forked_from = source.map_err(|message| Problem::field(FORKED_FROM.name, message))?;
+    let forked_from = query.parsed(&FORKED_FROM, SessionId::parse)?;
     binding = binding.with(forked_from.as_ref().map_or("", SessionId::as_str));
-    let title = query.text(&TITLE);
-    binding = binding.with(title.unwrap_or(""));
-    let title = title.map(Words::parse).transpose().map_err(|message| Problem::field(TITLE.name, message))?;
+    binding = binding.with(query.text(&TITLE).unwrap_or(""));
+    let title = query.parsed(&TITLE, Words::parse)?;
     let [user_range, id_range] = prefixes.map(|prefix| prefix.map(NameRange::of_prefix));
     for (name, value) in query.labels() {
         binding = binding.with(name).with(value);
@@ -328,11 +326,10 @@ async fn titled(
 }
 
 fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {
-    let refuse = |_| Problem::field("pageToken", "is not a token of this query");
     let (time, user, session): (i64, String, String) = binding.position(token)?;
     Ok(ListPosition {
         time: Micros(time),
-        user: UserId::parse(&user).map_err(refuse)?,
-        session: SessionId::parse(&session).map_err(refuse)?,
+        user: UserId::parse(&user).map_err(|_| foreign_token())?,
+        session: SessionId::parse(&session).map_err(|_| foreign_token())?,
     })
 }

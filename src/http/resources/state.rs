@@ -15,7 +15,7 @@ use crate::domain::{FieldError, Limits, Rejected};
 use crate::http::call::{Call, Query};
 use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_TOKEN, Param, Reply, WAIT};
 use crate::http::live::wait::current;
-use crate::http::reply::{Answer, Binding, Code, Problem};
+use crate::http::reply::{Answer, Binding, Code, Problem, foreign_token};
 use crate::http::resources::events::APPEND_ERRORS;
 use crate::service::{Changed, Error, StateChange, StoredValue};
 
@@ -126,7 +126,7 @@ impl<'q> Pages<'q> {
         let after: Option<String> = self.token.map(|token| self.bound(mark).position(token)).transpose()?;
         // Anybody can write a token, and no database takes this in a text.
         if after.as_ref().is_some_and(|after| after.contains('\0')) {
-            return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
+            return Err(foreign_token());
         }
         Ok(StateRange::new(self.prefix, scope, self.limit, after.as_deref()))
     }

@@ -100,8 +100,7 @@ export!(EXPORT_APP, export_app, "exportApp", "Export an app", &[], |call| Ok(Exp
 
 async fn export(source: ExportSource, mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
-    let after = query.text(&AFTER).map(|text| parse_cursor(&source, text)).transpose();
-    let after = after.map_err(|why| Problem::field(AFTER.name, why))?;
+    let after = query.parsed(&AFTER, |text| parse_cursor(&source, text))?;
     let has_artifacts = query.text(&ARTIFACTS) != Some("none");
     if let ExportSource::Session(session) = &source {
         call.service.head(session, call.deadline).await?;
@@ -163,10 +162,9 @@ pub const IMPORT: Operation = Operation {
 
 pub async fn import(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
-    let app = query.text(&APP_NAME).map(AppName::parse).transpose();
     let options = ImportOptions {
         on_conflict: if query.text(&ON_CONFLICT) == Some("skip") { OnConflict::Skip } else { OnConflict::Fail },
-        app: app.map_err(|why| Problem::field(APP_NAME.name, why))?,
+        app: query.parsed(&APP_NAME, AppName::parse)?,
         dry_run: query.boolean(&DRY_RUN),
     };
     let body = call.incoming(Some(MediaType::Ndjson))?;
