@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric, MetricEncoder, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -28,118 +29,79 @@ const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 type Label = [(&'static str, &'static str); 1];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RouteLabels {
-    method: &'static str,
-    route: &'static str,
+pub struct RouteLabels {
+    pub method: &'static str,
+    pub route: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RequestLabels {
-    method: &'static str,
-    route: &'static str,
-    status: u16,
+pub struct RequestLabels {
+    pub method: &'static str,
+    pub route: &'static str,
+    pub status: u16,
 }
-
-/// The reasons of refusals: limits, rates, grants, and the checks of `Host` and `Origin`.
-const LIMITS: [&str; 27] = [
-    "connections",
-    "in_flight",
-    "streams",
-    "buffered_bytes",
-    "answer_bytes",
-    "look_ups",
-    "watchers",
-    "transfers",
-    "uploads",
-    "turns",
-    "body",
-    "artifact",
-    "event",
-    "value",
-    "batch",
-    "state_keys",
-    "operators",
-    "template",
-    "rendered",
-    "rate_app",
-    "rate_key",
-    "rate_user",
-    "host",
-    "origin",
-    "credential",
-    "role",
-    "grant",
-];
-
-/// Why credentials are invalid: in general, and for JWTs.
-const REFUSALS: [&str; 16] = [
-    "missing",
-    "malformed",
-    "invalid",
-    "expired",
-    "header",
-    "algorithm",
-    "no_keys",
-    "unknown_key",
-    "signature",
-    "issuer",
-    "audience",
-    "not_yet_valid",
-    "no_expiry",
-    "user",
-    "apps",
-    "role",
-];
-
-/// The results of requests about leases.
-const LEASE_RESULTS: [&str; 6] = ["granted", "retried", "stolen", "held", "renewed", "released"];
 
 /// The states of a database connection.
 const CONNECTION_STATES: [&str; 2] = ["idle", "used"];
 
-/// Why a transaction is retried: it lost a race, the connection failed before COMMIT, or the answer to COMMIT was lost.
-const RETRY_CAUSES: [&str; 3] = ["conflict", "connection_lost", "unclear_commit"];
-
-/// Why a watch ends: its session was deleted or trimmed beyond its position, the server says `bye`, the log was rolled
-/// back, the database failed, or the client left or stopped reading.
-const WATCH_ENDS: [&str; 9] = [
-    "deleted",
-    "trimmed",
-    "drain",
-    "lifetime",
-    "credential_expired",
-    "overloaded",
-    "position_gone",
-    "storage",
-    "client",
-];
-
-/// Background tasks that are retried when they fail: the sweep, each policy and each artifact store that it applies to, the poll for other
-/// processes' commits, reads of the issuer's keys and of the admin key, and writes to the access log.
-const BACKGROUND: [&str; 8] =
-    ["sweep", "policy", "artifact_store", "feed", "watch_poll", "issuer_keys", "admin_key", "access_log"];
-
-/// What becomes of saves of artifacts: a version, one that an earlier request saved, a refusal, a failure; or their bytes never came whole.
-const SAVE_OUTCOMES: [&str; 5] = ["saved", "replayed", "refused", "failed", "cut"];
-
-/// Which way the bytes of artifacts go: from clients, to clients.
-const DIRECTIONS: [&str; 2] = ["in", "out"];
-
 /// What stores of objects are asked for.
 const STORE_OPERATIONS: [&str; 4] = ["write", "read", "remove", "list"];
 
-/// The results of spans: the collector accepted them, the queue was full, or the collector did not accept them.
-const SPAN_RESULTS: [&str; 3] = ["sent", "dropped", "failed"];
+/// Counters of one metric: one for each word that its label can be. All exist from the start at 0, so that "never" differs from "not
+/// measured" and `rate()` sees the first step.
+#[derive(Debug, Clone)]
+pub struct Counts {
+    counters: Family<Label, Counter>,
+    label: &'static str,
+    words: &'static [&'static str],
+}
+
+impl Counts {
+    /// Without words: of a closed set that the caller [expects](Self::expect) at the start.
+    fn by(label: &'static str, words: &'static [&'static str]) -> Self {
+        let counts = Self { counters: Family::default(), label, words };
+        words.iter().for_each(|word| counts.expect(word));
+        counts
+    }
+
+    /// Begins to count at 0.
+    pub fn expect(&self, word: &'static str) {
+        drop(self.counters.get_or_create(&[(self.label, word)]));
+    }
+
+    pub fn inc(&self, word: &'static str) {
+        self.add(word, 1);
+    }
+
+    pub fn add(&self, word: &'static str, count: usize) {
+        debug_assert!(self.words.is_empty() || self.words.contains(&word), "{word} is no {}", self.label);
+        self.counters.get_or_create(&[(self.label, word)]).inc_by(count as u64);
+    }
+
+    pub fn get(&self, word: &'static str) -> u64 {
+        self.counters.get_or_create(&[(self.label, word)]).get()
+    }
+}
+
+impl EncodeMetric for Counts {
+    fn encode(&self, encoder: MetricEncoder<'_>) -> fmt::Result {
+        self.counters.encode(encoder)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        self.counters.metric_type()
+    }
+}
 
 /// Defines [`Metrics`]: for each metric a field with its type and, if it has no default, its constructor; its name and
 /// help, to which the encoder appends `_total` or the unit, and a full stop; and the label whose values exist from the
-/// start at 0, so that "never" differs from "not measured" and `rate()` sees the first step.
+/// start, as those of [`Counts`].
 macro_rules! metrics {
-    ($($field:ident: $kind:ty $([$new:expr])? = $name:literal $(in $unit:ident)?, $help:literal $(, $label:ident of $words:ident)?;)*) => {
+    ($($field:ident: $kind:ty $([$new:expr])? = $name:literal $(in $unit:ident)?, $help:literal $(, $label:ident of $words:expr)?;)*) => {
         /// The metrics of one service. Methods are cheap enough for the hot path and never block on I/O.
         pub struct Metrics {
             registry: Registry,
-            $($field: $kind,)*
+            $(#[doc = $help] pub $field: $kind,)*
             nodes: OnceLock<Box<dyn Fn() -> Option<Nodes> + Send + Sync>>,
             pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
         }
@@ -183,14 +145,21 @@ metrics! {
         "Requests being served now, streamed answers included";
     connections: Gauge = "sessiond_http_connections",
         "HTTP connections open now";
-    problems: Family<Label, Counter> = "sessiond_problems",
+    problems: Counts [Counts::by("code", &[])] = "sessiond_problems",
         "Answers that are problem documents, by code";
-    rejections: Family<Label, Counter> = "sessiond_rejections",
-        "Requests and connections refused, by limit",
-        limit of LIMITS;
-    credentials_refused: Family<Label, Counter> = "sessiond_credentials_refused",
-        "Credentials that did not hold, by reason",
-        reason of REFUSALS;
+    // Limits, rates, grants, and the checks of `Host` and `Origin`.
+    rejections: Counts [Counts::by("limit", &[
+        "connections", "in_flight", "streams", "buffered_bytes", "answer_bytes", "look_ups", "watchers", "transfers", "uploads",
+        "turns", "body", "artifact", "event", "value", "batch", "state_keys", "operators", "template", "rendered",
+        "rate_app", "rate_key", "rate_user", "host", "origin", "credential", "role", "grant",
+    ])] = "sessiond_rejections",
+        "Requests and connections refused, by limit";
+    // In general, and of JWTs. The reason is visible nowhere else.
+    credentials_refused: Counts [Counts::by("reason", &[
+        "missing", "malformed", "invalid", "expired", "header", "algorithm", "no_keys", "unknown_key", "signature", "issuer",
+        "audience", "not_yet_valid", "no_expiry", "user", "apps", "role",
+    ])] = "sessiond_credentials_refused",
+        "Credentials that did not hold, by reason";
     database_connections: Family<Label, Gauge> = "sessiond_database_connections",
         "Database connections open now, by what they do",
         state of CONNECTION_STATES;
@@ -198,9 +167,10 @@ metrics! {
         "Nodes of a distributed database, by whether they answered when readiness was last asked for";
     database_wait: Histogram [latency()] = "sessiond_database_wait" in Seconds,
         "Time to get a database connection and begin a transaction";
-    database_retries: Family<Label, Counter> = "sessiond_database_retries",
-        "Transactions tried again, by cause",
-        cause of RETRY_CAUSES;
+    // A transaction lost a race, the connection failed before COMMIT, or the answer to COMMIT was lost.
+    database_retries: Counts [Counts::by("cause", &["conflict", "connection_lost", "unclear_commit"])] =
+        "sessiond_database_retries",
+        "Transactions tried again, by cause";
     unknown_outcomes: Counter = "sessiond_unknown_outcomes",
         "Writes answered without knowing whether they were applied";
     clock_skew: Gauge<f64, AtomicU64> = "sessiond_clock_skew" in Seconds,
@@ -211,45 +181,48 @@ metrics! {
         "Events committed";
     watchers: Gauge = "sessiond_watchers",
         "Watches and waiting requests open now";
-    watch_ends: Family<Label, Counter> = "sessiond_watch_ends",
-        "Watches that ended, by reason",
-        reason of WATCH_ENDS;
+    // The session was deleted or trimmed beyond the position, the server says `bye`, the log was rolled back, the database failed, or
+    // the client left or stopped reading.
+    watch_ends: Counts [Counts::by("reason", &[
+        "deleted", "trimmed", "drain", "lifetime", "credential_expired", "overloaded", "position_gone", "storage", "client",
+    ])] = "sessiond_watch_ends",
+        "Watches that ended, by reason";
     watch_delivery: Histogram [latency()] = "sessiond_watch_delivery" in Seconds,
         "Time from the commit of an event to its writing to a watch that had all before it";
     watch_polls: Counter = "sessiond_watch_polls",
         "Looks at what other processes have committed of watched sessions";
-    leases: Family<Label, Counter> = "sessiond_leases",
-        "Requests about leases, by result",
-        result of LEASE_RESULTS;
+    leases: Counts [Counts::by("result", &["granted", "retried", "stolen", "held", "renewed", "released"])] = "sessiond_leases",
+        "Requests about leases, by result";
     fenced: Counter = "sessiond_fenced",
         "Requests that named a superseded lease";
-    background_failures: Family<Label, Counter> = "sessiond_background_failures",
-        "What failed beside requests and is tried again, by task",
-        task of BACKGROUND;
+    // The sweep, each policy and each artifact store that it applies to, the views of effective histories, the feed, the poll for other
+    // processes' commits, reads of the issuer's keys and of the admin key, and writes to the access log.
+    background_failures: Counts [Counts::by("task", &[
+        "sweep", "policy", "artifact_store", "views", "feed", "watch_poll", "issuer_keys", "admin_key", "access_log",
+    ])] = "sessiond_background_failures",
+        "What failed beside requests and is tried again, by task";
     sweep_completed: Gauge<f64, AtomicU64> = "sessiond_sweep_completed_timestamp" in Seconds,
         "When a sweep last left nothing to do, or the process started if none has, in Unix time";
     erasures_waiting: Gauge = "sessiond_erasures_waiting",
         "Erasures that wait for a reader of the SQLite file, which holds its log";
-    artifact_saves: Family<Label, Counter> = "sessiond_artifact_saves",
-        "Saves of artifacts, by outcome",
-        outcome of SAVE_OUTCOMES;
-    artifact_bytes: Family<Label, Counter> = "sessiond_artifact_bytes",
-        "Bytes of artifacts that came from clients, or were read for them, by direction",
-        direction of DIRECTIONS;
+    // A version, one that an earlier request saved, a refusal, a failure; or the bytes never came whole.
+    artifact_saves: Counts [Counts::by("outcome", &["saved", "replayed", "refused", "failed", "cut"])] = "sessiond_artifact_saves",
+        "Saves of artifacts, by outcome";
+    artifact_bytes: Counts [Counts::by("direction", &["in", "out"])] = "sessiond_artifact_bytes",
+        "Bytes of artifacts that came from clients, or were read for them, by direction";
     artifact_orphans: Counter = "sessiond_artifact_orphans",
         "Uploads and versions that are gone, whose bytes were removed";
     artifact_store_duration: Family<Label, Histogram, fn() -> Histogram> [Family::new_with_constructor(latency as fn() -> Histogram)] =
         "sessiond_artifact_store_duration" in Seconds,
         "Time that an object store took to write an object, to begin reading one, to remove one, or to list some",
         operation of STORE_OPERATIONS;
-    artifact_store_failures: Family<Label, Counter> = "sessiond_artifact_store_failures",
-        "Operations in which an object store failed, or had lost an object",
-        operation of STORE_OPERATIONS;
+    artifact_store_failures: Counts [Counts::by("operation", &STORE_OPERATIONS)] = "sessiond_artifact_store_failures",
+        "Operations in which an object store failed, or had lost an object";
     artifact_strays: Counter = "sessiond_artifact_strays",
         "Objects removed from a store because the database does not have them";
-    spans: Family<Label, Counter> = "sessiond_spans",
-        "Spans for the collector, by result",
-        result of SPAN_RESULTS;
+    // The collector accepted them, the queue was full, or the collector did not accept them.
+    spans: Counts [Counts::by("result", &["sent", "dropped", "failed"])] = "sessiond_spans",
+        "Spans for the collector, by result";
     build_info: Family<Label, Gauge> = "sessiond_build_info",
         "The running version, always 1";
 }
@@ -303,66 +276,14 @@ impl Metrics {
         InFlight(self.in_flight.clone())
     }
 
-    /// Initializes the counter of this problem code at 0, as for all counters with a label.
-    pub fn expect_problems(&self, code: &'static str) {
-        drop(self.problems.get_or_create(&[("code", code)]));
-    }
-
-    /// Counts a problem document with this code.
-    pub fn problem(&self, code: &'static str) {
-        self.problems.get_or_create(&[("code", code)]).inc();
-    }
-
-    /// Counts a refusal by the limit of this name, one of [`LIMITS`].
-    pub fn rejected(&self, limit: &'static str) {
-        debug_assert!(LIMITS.contains(&limit), "{limit} is not in the list of limits");
-        self.rejections.get_or_create(&[("limit", limit)]).inc();
-    }
-
-    /// Counts an invalid credential. The reason is visible nowhere else.
-    pub fn credential_refused(&self, reason: &'static str) {
-        self.credentials_refused.get_or_create(&[("reason", reason)]).inc();
-    }
-
-    /// The number of refusals by the limit of this name.
-    pub fn rejections(&self, limit: &'static str) -> u64 {
-        self.rejections.get_or_create(&[("limit", limit)]).get()
-    }
-
     /// Records the wait for a connection and its BEGIN, successful or not.
     pub fn database_wait(&self, duration: Duration) {
         self.database_wait.observe(duration.as_secs_f64());
     }
 
-    /// Counts a retry of a transaction because of `conflict`, `connection_lost` or `unclear_commit`.
-    pub fn retried(&self, cause: &'static str) {
-        self.database_retries.get_or_create(&[("cause", cause)]).inc();
-    }
-
     /// Sets by how many microseconds the database's clock is ahead.
     pub fn clock_skew(&self, micros: i64) {
         self.clock_skew.set(micros as f64 / 1e6);
-    }
-
-    /// Counts a write that was answered with `outcome: "unknown"`.
-    pub fn unknown_outcome(&self) {
-        self.unknown_outcomes.inc();
-    }
-
-    /// Counts a request about a lease with this result, one of [`LEASE_RESULTS`].
-    pub fn lease(&self, result: &'static str) {
-        debug_assert!(LEASE_RESULTS.contains(&result), "{result} is not in the list of results");
-        self.leases.get_or_create(&[("result", result)]).inc();
-    }
-
-    /// Counts a request that named a superseded lease.
-    pub fn fenced(&self) {
-        self.fenced.inc();
-    }
-
-    /// Counts events whose earlier result was returned again.
-    pub fn replayed(&self, count: usize) {
-        self.replayed_events.inc_by(count as u64);
     }
 
     /// Counts a watch, or a request that waits, until the guard is dropped.
@@ -372,26 +293,9 @@ impl Metrics {
         InFlight(self.watchers.clone())
     }
 
-    /// Counts the end of a watch, for one of [`WATCH_ENDS`].
-    pub fn watch_ended(&self, reason: &'static str) {
-        debug_assert!(WATCH_ENDS.contains(&reason), "{reason} is not in the list");
-        self.watch_ends.get_or_create(&[("reason", reason)]).inc();
-    }
-
     /// Records how many microseconds after its commit an event was written to a watch.
     pub fn delivered(&self, micros: i64) {
         self.watch_delivery.observe(micros.max(0) as f64 / 1e6);
-    }
-
-    /// Counts a poll for commits of other processes to watched sessions.
-    pub fn polled(&self) {
-        self.watch_polls.inc();
-    }
-
-    /// Counts a failure of a background task, one of [`BACKGROUND`].
-    pub fn failed(&self, task: &'static str) {
-        debug_assert!(BACKGROUND.contains(&task), "{task} is not in the list of tasks");
-        self.background_failures.get_or_create(&[("task", task)]).inc();
     }
 
     /// Records that a sweep left nothing to do, or that none was due yet.
@@ -404,47 +308,14 @@ impl Metrics {
         self.erasures_waiting.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// Counts a save of an artifact with this outcome, one of [`SAVE_OUTCOMES`].
-    pub fn artifact_save(&self, outcome: &'static str) {
-        debug_assert!(SAVE_OUTCOMES.contains(&outcome), "{outcome} is not in the list of outcomes");
-        self.artifact_saves.get_or_create(&[("outcome", outcome)]).inc();
-    }
-
-    /// Counts bytes of artifacts that go one of [`DIRECTIONS`].
-    pub fn artifact_bytes(&self, direction: &'static str, bytes: usize) {
-        debug_assert!(DIRECTIONS.contains(&direction), "{direction} is not in the list of directions");
-        self.artifact_bytes.get_or_create(&[("direction", direction)]).inc_by(bytes as u64);
-    }
-
-    /// Counts bytes that were removed because no version holds them.
-    pub fn orphan_removed(&self) {
-        self.artifact_orphans.inc();
-    }
-
     /// Records an operation of an object store, one of [`STORE_OPERATIONS`].
     pub fn artifact_store(&self, operation: &'static str, duration: Duration, succeeded: bool) {
         debug_assert!(STORE_OPERATIONS.contains(&operation), "{operation} is not in the list of operations");
         let label = [("operation", operation)];
         self.artifact_store_duration.get_or_create(&label).observe(duration.as_secs_f64());
         if !succeeded {
-            self.artifact_store_failures.get_or_create(&label).inc();
+            self.artifact_store_failures.inc(operation);
         }
-    }
-
-    /// Counts an object that was removed because the database does not have it.
-    pub fn stray_removed(&self) {
-        self.artifact_strays.inc();
-    }
-
-    /// Counts spans with this result, one of [`SPAN_RESULTS`].
-    pub fn spans(&self, result: &'static str, count: usize) {
-        debug_assert!(SPAN_RESULTS.contains(&result), "{result} is not in the list of results");
-        self.spans.get_or_create(&[("result", result)]).inc_by(count as u64);
-    }
-
-    /// Counts newly committed events.
-    pub fn appended(&self, count: usize) {
-        self.appended_events.inc_by(count as u64);
     }
 
     /// All metrics in the OpenMetrics text format 1.0.0.
@@ -492,7 +363,7 @@ impl ConnectionObserver for Metrics {
     }
 
     fn refused(&self) {
-        self.rejected("connections");
+        self.rejections.inc("connections");
     }
 }
 
@@ -568,13 +439,13 @@ mod tests {
         let guard = metrics.in_flight();
         metrics.opened();
         metrics.refused();
-        metrics.rejected("body");
+        metrics.rejections.inc("body");
         metrics.database_wait(Duration::from_micros(400));
-        metrics.retried("unclear_commit");
-        metrics.unknown_outcome();
+        metrics.database_retries.inc("unclear_commit");
+        metrics.unknown_outcomes.inc();
         metrics.clock_skew(-3_600_500_000);
-        metrics.replayed(2);
-        metrics.appended(3);
+        metrics.replayed_events.inc_by(2);
+        metrics.appended_events.inc_by(3);
         let text = metrics.encode();
         for line in [
             r#"sessiond_http_requests_total{method="GET",route="/v1/apps/{app}",status="200"} 1"#,

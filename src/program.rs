@@ -61,41 +61,20 @@ impl From<StartError> for Failure {
     }
 }
 
-impl From<transfer::Error> for Failure {
-    fn from(error: transfer::Error) -> Self {
-        match error {
-            transfer::Error::Start(error) => Self::of_command(error),
-            error => Self::new(error.to_string()),
-        }
-    }
+macro_rules! failures_of {
+    ($($command:ident),+) => {
+        $(impl From<$command::Error> for Failure {
+            fn from(error: $command::Error) -> Self {
+                match error {
+                    $command::Error::Start(error) => Self::of_command(error),
+                    error => Self::new(error.to_string()),
+                }
+            }
+        })+
+    };
 }
 
-impl From<keys::Error> for Failure {
-    fn from(error: keys::Error) -> Self {
-        match error {
-            keys::Error::Start(error) => Self::of_command(error),
-            error @ keys::Error::Access(_) => Self::new(error.to_string()),
-        }
-    }
-}
-
-impl From<backup::Error> for Failure {
-    fn from(error: backup::Error) -> Self {
-        match error {
-            backup::Error::Start(error) => Self::of_command(error),
-            error => Self::new(error.to_string()),
-        }
-    }
-}
-
-impl From<erasures::Error> for Failure {
-    fn from(error: erasures::Error) -> Self {
-        match error {
-            erasures::Error::Start(error) => Self::of_command(error),
-            error => Self::new(error.to_string()),
-        }
-    }
-}
+failures_of!(backup, erasures, keys, transfer);
 
 /// Runs the command of the process's arguments to its end, and returns the exit status of the process.
 pub fn main() -> ExitCode {

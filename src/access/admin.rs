@@ -52,7 +52,7 @@ impl AdminKey {
                     }
                 }
                 Err(error) => {
-                    metrics.failed("admin_key");
+                    metrics.background_failures.inc("admin_key");
                     if !std::mem::replace(&mut is_logged, true) {
                         tracing::warn!(%error, "the admin key cannot be read; the last one stays valid");
                     }

@@ -102,7 +102,7 @@ impl Audit {
         match appending(path) {
             Ok(file) => *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(file),
             Err(error) => {
-                self.metrics.failed("access_log");
+                self.metrics.background_failures.inc("access_log");
                 tracing::error!(%error, "the access log cannot be reopened; the old file stays in use");
             }
         }
@@ -154,7 +154,7 @@ impl Audit {
             None => io::stderr().lock().write_all(text.as_bytes()),
         };
         if let Err(error) = written {
-            self.metrics.failed("access_log");
+            self.metrics.background_failures.inc("access_log");
             tracing::error!(%error, "a line of the access log is lost");
         }
     }
@@ -181,9 +181,7 @@ impl AuditLine<'_> {
             principal.push_str("role", client.grant.role.as_str());
             line.push("principal", &principal.close());
         }
-        if let Some(peer) = self.peer {
-            line.push_str("address", &peer.to_string());
-        }
+        line.push_some_str("address", self.peer.map(|peer| peer.to_string()));
         line.push_str("method", known_method(self.method.as_str()));
         if let Some(route) = self.route {
             line.push_str("route", route);

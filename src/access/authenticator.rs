@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admin::{self, AdminKey};
-use super::jwt::{Jwt, LEEWAY};
+use super::jwt::{Jwt, LEEWAY_MICROS};
 use super::{AuthError, Client, ClientKind, NoRandomness, key, random, token};
 use crate::domain::access::{ApiKey, Grant, Names};
 use crate::domain::ids::UserKey;
@@ -46,7 +46,7 @@ const KEY_POLL: Duration = Duration::from_secs(2);
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// `lastUsedTime` of a key is written when it is older than this.
-const TOUCH_AFTER: i64 = 3_600_000_000;
+const TOUCH_AFTER_MICROS: i64 = 3_600_000_000;
 
 /// The settings of authentication.
 pub struct AuthSettings {
@@ -156,7 +156,7 @@ impl Authenticator {
         };
         let client = found.map_err(AuthError::Unauthenticated)?;
         // The issuer's clock and ours may differ.
-        let leeway = if client.kind == ClientKind::Jwt { LEEWAY } else { 0 };
+        let leeway = if client.kind == ClientKind::Jwt { LEEWAY_MICROS } else { 0 };
         match client.expire_time {
             Some(expire_time) if expire_time.plus(leeway) <= self.clock.now() => {
                 Err(AuthError::Unauthenticated("expired"))
@@ -222,7 +222,7 @@ impl Authenticator {
         }
         self.known.insert(id.to_owned(), *digest).await;
         let now = self.clock.now();
-        if found.last_used_time.is_none_or(|last| last.plus(TOUCH_AFTER) <= now) {
+        if found.last_used_time.is_none_or(|last| last.plus(TOUCH_AFTER_MICROS) <= now) {
             let (store, id) = (self.store.clone(), found.id.clone());
             // A failure must not fail the request.
             tokio::spawn(async move { store.touch_api_key(&id, now, Instant::now() + QUERY_TIMEOUT).await });

@@ -28,21 +28,9 @@ pub enum Error {
     #[error("there is no such key")]
     NotFound,
     #[error("{0}")]
-    Rejected(Rejected),
+    Rejected(#[from] Rejected),
     #[error(transparent)]
-    Store(StoreError),
-}
-
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<Rejected> for Error {
-    fn from(rejected: Rejected) -> Self {
-        Self::Rejected(rejected)
-    }
+    Store(#[from] StoreError),
 }
 
 type Result<T> = std::result::Result<T, Error>;
@@ -140,7 +128,7 @@ impl Authenticator {
         }
     }
 
-    /// Creates a copy of a key, which expires after `overlap` microseconds. Also returns that time.
+    /// Creates a copy of a key, which expires after the overlap. Also returns that time.
     ///
     /// # Errors
     /// There is no such key within the client's grant; it has expired.
@@ -148,7 +136,7 @@ impl Authenticator {
         &self,
         client: &Client,
         id: &str,
-        overlap: i64,
+        overlap_micros: i64,
         deadline: Instant,
     ) -> Result<(ApiKey, SecretString, Micros)> {
         loop {
@@ -166,7 +154,7 @@ impl Authenticator {
                 expiry: old.expire_time.map(|time| Some(Expiry::At(time))),
             };
             let (key, text) = self.create_key(client, draft, deadline).await?;
-            let until = now.plus(overlap);
+            let until = now.plus(overlap_micros);
             let until = old.expire_time.map_or(until, |end| end.min(until));
             let ending = ApiKey { expire_time: Some(until), ..old.clone() };
             if self.store.change_api_key(&old, &ending, deadline).await? {
@@ -195,7 +183,7 @@ impl Authenticator {
     /// The client has no key; it would exceed the key's role, names or expiry.
     pub async fn mint(&self, client: &Client, draft: TokenDraft, deadline: Instant) -> Result<(String, Micros)> {
         self.must_be_on()?;
-        let TokenDraft { user, role, ttl } = draft;
+        let TokenDraft { user, role, ttl_micros } = draft;
         let (ClientKind::Key | ClientKind::AdminKey, Some(id)) = (client.kind, &client.id) else {
             return Err(Error::Beyond("tokens are minted with a key, not with a token"));
         };
@@ -204,7 +192,7 @@ impl Authenticator {
             return Err(Error::Beyond("the role is above that of the key"));
         }
         let now = self.clock.now();
-        let until = now.plus(ttl);
+        let until = now.plus(ttl_micros);
         let until = client.expire_time.map_or(until, |expire_time| expire_time.min(until));
         let claims = token::Claims {
             key: id.clone(),

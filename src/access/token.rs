@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::access::{MAX_TOKEN_TTL, Role};
+use crate::domain::access::{MAX_TOKEN_TTL_MICROS, Role};
 use crate::domain::ids::{AppName, UserId};
 use crate::domain::time::Micros;
 
@@ -35,16 +35,17 @@ pub(crate) struct Claims {
     pub expires: i64,
 }
 
-/// How much the clock of the process that minted a token and ours may differ, in microseconds.
-const SKEW: i64 = 60_000_000;
+/// How much the clock of the process that minted a token and ours may differ.
+const SKEW_MICROS: i64 = 60_000_000;
 
 impl Claims {
     /// Whether its lifetime, both by its own times and from now on, is within the limit for minted tokens. If not, it
     /// was forged with a stolen secret.
     pub(crate) fn is_short_lived(&self, now: Micros) -> bool {
-        let longest = MAX_TOKEN_TTL / 1_000_000;
+        let longest = MAX_TOKEN_TTL_MICROS / 1_000_000;
         let ends = self.expires.saturating_mul(1_000_000);
-        self.expires.saturating_sub(self.issued) <= longest && ends <= now.plus(MAX_TOKEN_TTL).plus(SKEW).0
+        self.expires.saturating_sub(self.issued) <= longest
+            && ends <= now.plus(MAX_TOKEN_TTL_MICROS).plus(SKEW_MICROS).0
     }
 }
 

@@ -19,9 +19,9 @@ use crate::store::Store;
 /// While bytes come in, the database is told this often.
 const RENEWED: Duration = Duration::from_secs(60);
 
-/// How old an object is, in microseconds, before it is removed if the database does not have it. Older than any upload, and than any
+/// How old an object is before it is removed if the database does not have it. Older than any upload, and than any
 /// difference between the clocks of a store and of a server.
-const STRAY: i64 = 24 * 3600 * 1_000_000;
+const STRAY_MICROS: i64 = 24 * 3600 * 1_000_000;
 
 /// About how many objects the database is asked at once.
 const ASKED: usize = 500;
@@ -149,7 +149,7 @@ impl Blobs for Places {
                 let begun = Instant::now();
                 let listed = store.list(&shelf).await;
                 let listed = counted(&self.metrics, "list", begun.elapsed(), listed)?;
-                let is_old = |listed: &Listed| listed.written < now.0.saturating_sub(STRAY);
+                let is_old = |listed: &Listed| listed.written < now.0.saturating_sub(STRAY_MICROS);
                 let old: Vec<String> = listed.into_iter().filter(is_old).map(|listed| listed.object).collect();
                 for some in old.chunks(ASKED) {
                     let known = self.rows.known_objects(name, some, due()).await?;
@@ -157,7 +157,7 @@ impl Blobs for Places {
                         let begun = Instant::now();
                         let removed = store.remove(stray, None).await;
                         counted(&self.metrics, "remove", begun.elapsed(), removed)?;
-                        self.metrics.stray_removed();
+                        self.metrics.artifact_strays.inc();
                     }
                 }
                 Ok(())

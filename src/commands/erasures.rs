@@ -99,9 +99,7 @@ fn revocation_line(revocation: &Revocation) -> String {
             line.push_str("type", "key");
             line.push_str("id", id);
             line.push_str("grant", &hex(grant));
-            if let Some(time) = expire_time {
-                line.push("expireTime", &time.to_number());
-            }
+            line.push_some("expireTime", expire_time.map(Micros::to_number));
         }
         Revocation::Tokens(TokenEpoch { app, subject, epoch }) => {
             line.push_str("type", "tokens.revoked");
@@ -157,19 +155,11 @@ fn line(erasure: &Erasure) -> String {
     line.push_str("id", &erasure.id);
     line.push_str("appName", erasure.app.as_str());
     line.push_str("subject", &erasure.subject.to_hex());
-    if let Some(request) = &erasure.request {
-        line.push_str("request", &hex(request));
-    }
-    if let Some(reference) = &erasure.reference {
-        line.push_str("reference", reference);
-    }
-    if let Some(block) = erasure.block {
-        line.push("block", if block { "true" } else { "false" });
-    }
+    line.push_some_str("request", erasure.request.as_ref().map(|request| hex(request)));
+    line.push_some_str("reference", erasure.reference.as_ref());
+    line.push_some("block", erasure.block.map(|block| if block { "true" } else { "false" }));
     line.push("requestTime", &erasure.request_time.to_number());
-    if let Some(done) = erasure.done_time {
-        line.push("doneTime", &done.to_number());
-    }
+    line.push_some("doneTime", erasure.done_time.map(Micros::to_number));
     line.close()
 }
 

@@ -1,7 +1,6 @@
 //! `sessiond keys`: API keys, for operators with access to the database. Works while servers run; they follow changes
 //! within 5 s.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,27 +19,12 @@ use crate::startup::{StartError, open_beside};
 const NOT_SERVED: &str = "no process serves this database: one that is started on it asks for a key\n";
 
 /// Why a command failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
-    Start(StartError),
-    Access(access::Error),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start(error) => error.fmt(f),
-            Self::Access(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<access::Error> for Error {
-    fn from(error: access::Error) -> Self {
-        Self::Access(error)
-    }
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Access(#[from] access::Error),
 }
 
 /// The output of a command: standard output for programs, standard error for people.
@@ -53,10 +37,10 @@ pub struct Printed {
 /// # Errors
 /// The database cannot be opened; there is no such key; a name or a pattern is invalid.
 pub async fn run(config: &Config, command: KeysCommand) -> Result<Printed, Error> {
-    let store = open_beside(config, false).await.map_err(Error::Start)?;
+    let store = open_beside(config, false).await?;
     let settings = AuthSettings { required: true, admin_key: None, jwt: None };
     let started = Authenticator::start(store.clone(), Arc::new(SystemClock), settings).await;
-    let authenticator = started.map_err(|error| Error::Start(error.into()))?;
+    let authenticator = started.map_err(StartError::from)?;
     let deadline = Instant::now() + config.request_timeout;
     let makes_key = matches!(command, KeysCommand::Create { .. });
     let mut done = perform(&authenticator, command, deadline).await;

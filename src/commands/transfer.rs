@@ -1,6 +1,5 @@
 //! `sessiond export` and `sessiond import`: sessions from a database to a file, and back. Both work while servers run.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -23,41 +22,19 @@ const PROGRESS: Duration = Duration::from_millis(200);
 const PAGE_ROWS: usize = 500;
 
 /// Why a command failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
-    Start(StartError),
-    Service(ServiceError),
-    File(io::Error),
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    #[error(transparent)]
+    File(#[from] io::Error),
     /// How many sessions, states of apps and users, or artifacts of users were not imported.
+    #[error("{0} failed; standard output says which, and why")]
     Failed(u64),
-    /// The file is incomplete.
+    #[error("the last line, `end`, is missing: the file was cut")]
     Cut,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start(error) => error.fmt(f),
-            Self::Service(error) => error.fmt(f),
-            Self::File(error) => error.fmt(f),
-            Self::Failed(count) => write!(f, "{count} failed; standard output says which, and why"),
-            Self::Cut => f.write_str("the last line, `end`, is missing: the file was cut"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<ServiceError> for Error {
-    fn from(error: ServiceError) -> Self {
-        Self::Service(error)
-    }
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Self::File(error)
-    }
 }
 
 /// Adds the file's name to the error.
@@ -67,8 +44,8 @@ fn named(path: &Path, error: &io::Error) -> Error {
 
 /// The service on a database, without a server. `creates`: a missing database is created.
 async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
-    let store = open_beside(config, creates).await.map_err(Error::Start)?;
-    Ok(Arc::new(startup::service(config, &store).await.map_err(Error::Start)?))
+    let store = open_beside(config, creates).await?;
+    Ok(Arc::new(startup::service(config, &store).await?))
 }
 
 /// Writes an export of all apps or of a part. Each app is an export of its own; they follow each other.

@@ -48,29 +48,18 @@ pub(super) fn is_loopback(address: SocketAddr) -> bool {
 }
 
 /// Why the service cannot listen on an address.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The host has no address.
+    #[error("cannot find the listen address {0}: {1}")]
     Unknown(Address, io::Error),
     /// Others could reach the address, and no credential would be required.
+    #[error(
+        "{0} is not a loopback address and there is no authentication: give --admin-key-file, or make a key (`sessiond keys \
+         create`); or give --insecure-no-auth (SESSIOND_INSECURE_NO_AUTH=true) if only trusted clients can reach it"
+    )]
     Exposed(SocketAddr),
 }
-
-impl fmt::Display for ListenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(address, error) => write!(f, "cannot find the listen address {address}: {error}"),
-            Self::Exposed(address) => write!(
-                f,
-                "{address} is not a loopback address and there is no authentication: give --admin-key-file, or make a key \
-                 (`sessiond keys create`); or give --insecure-no-auth (SESSIOND_INSECURE_NO_AUTH=true) if only trusted clients \
-                 can reach it"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ListenError {}
 
 /// `HOST:PORT`: an IPv4 address, an IPv6 address in brackets, or a name, and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,35 +12,20 @@ use super::ids::{AppName, UserId, UserKey};
 use super::json::Json;
 use super::session::{Expiry, parse_ttl};
 use super::time::Micros;
+use super::word::read_words;
 
 pub use super::writer::Writer;
 
-/// What a client may do. Each role includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    Reader,
-    /// One user's own sessions: speaks as `user`, and changes no app state.
-    User,
-    Agent,
-    Operator,
-    Admin,
-}
-
-impl Role {
-    pub const ALL: [Self; 5] = [Self::Reader, Self::User, Self::Agent, Self::Operator, Self::Admin];
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == text)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reader => "reader",
-            Self::User => "user",
-            Self::Agent => "agent",
-            Self::Operator => "operator",
-            Self::Admin => "admin",
-        }
+read_words! {
+    /// What a client may do. Each role includes those before it.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Role {
+        Reader = "reader",
+        /// One user's own sessions: speaks as `user`, and changes no app state.
+        User = "user",
+        Agent = "agent",
+        Operator = "operator",
+        Admin = "admin",
     }
 }
 
@@ -316,13 +301,9 @@ impl KeyDraft {
         let expiry = Expiry::take(&mut fields);
         let draft = Self { name, role, apps, users, expiry };
         if !is_change {
-            for (field, is_missing) in
-                [("name", draft.name.is_none()), ("role", draft.role.is_none()), ("apps", draft.apps.is_none())]
-            {
-                if is_missing && !fields.is_refused(field) {
-                    fields.refuse(field, "is required");
-                }
-            }
+            fields.require("name", &draft.name);
+            fields.require("role", &draft.role);
+            fields.require("apps", &draft.apps);
         }
         fields.finish()?;
         Ok(draft)
@@ -363,17 +344,12 @@ const ROLES: &str = "must be one of reader, user, agent, operator, admin";
 
 /// Takes a list of names and prefixes.
 fn patterns(fields: &mut Fields<'_>, name: &str) -> Option<Names> {
-    let list = fields.take(name)?;
-    let texts: Option<Vec<_>> = list.as_array().and_then(|items| items.map(Json::as_str).collect());
-    let texts = texts.unwrap_or_default();
-    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-    match Names::parse(name, &texts) {
-        Ok(names) => Some(names),
-        Err(_) => {
-            fields.refuse(name, PATTERNS);
-            None
-        }
-    }
+    fields.take_with(name, |list| {
+        let texts: Option<Vec<_>> = list.as_array().and_then(|items| items.map(Json::as_str).collect());
+        let texts = texts.unwrap_or_default();
+        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        Names::parse(name, &texts).map_err(|_| PATTERNS)
+    })
 }
 
 const PATTERNS: &str = "must be a list of 1 to 100 names, or prefixes with a trailing `*`";
@@ -401,13 +377,12 @@ impl Names {
 pub struct TokenDraft {
     pub user: UserKey,
     pub role: Role,
-    /// Microseconds.
-    pub ttl: i64,
+    pub ttl_micros: i64,
 }
 
-const HOUR: i64 = 3_600_000_000;
-/// The longest life of a token, in microseconds.
-pub const MAX_TOKEN_TTL: i64 = 24 * HOUR;
+const HOUR_MICROS: i64 = 3_600_000_000;
+/// The longest life of a token.
+pub const MAX_TOKEN_TTL_MICROS: i64 = 24 * HOUR_MICROS;
 
 impl TokenDraft {
     /// Reads `{app, user, role?, ttl?}`.
@@ -415,20 +390,13 @@ impl TokenDraft {
         let mut fields = Fields::of(json, "")?;
         let user = take_user(&mut fields);
         let role = fields.take_str_with("role", |role| Role::parse(role).ok_or(ROLES)).unwrap_or(Role::User);
-        let ttl = match fields.take("ttl").map(parse_ttl) {
-            None => HOUR,
-            Some(Ok(ttl)) if ttl <= MAX_TOKEN_TTL => ttl,
-            Some(Ok(_)) => {
-                fields.refuse("ttl", "must be at most 24 hours");
-                HOUR
-            }
-            Some(Err(message)) => {
-                fields.refuse("ttl", message);
-                HOUR
-            }
-        };
+        let ttl = fields.take_with("ttl", |ttl| match parse_ttl(ttl)? {
+            ttl if ttl <= MAX_TOKEN_TTL_MICROS => Ok(ttl),
+            _ => Err("must be at most 24 hours"),
+        });
         fields.finish()?;
-        Ok(Self { user: user.ok_or_else(|| Rejected::field("user", "is required"))?, role, ttl })
+        let user = user.ok_or_else(|| Rejected::field("user", "is required"))?;
+        Ok(Self { user, role, ttl_micros: ttl.unwrap_or(HOUR_MICROS) })
     }
 }
 
@@ -443,11 +411,8 @@ pub fn parse_user(json: Json<'_>) -> Result<UserKey, Rejected> {
 fn take_user(fields: &mut Fields<'_>) -> Option<UserKey> {
     let app = fields.take_str_with("app", AppName::parse);
     let user = fields.take_str_with("user", UserId::parse);
-    for (field, is_missing) in [("app", app.is_none()), ("user", user.is_none())] {
-        if is_missing && !fields.is_refused(field) {
-            fields.refuse(field, "is required");
-        }
-    }
+    fields.require("app", &app);
+    fields.require("user", &user);
     Some(UserKey { app: app?, user: user? })
 }
 

@@ -12,15 +12,15 @@ pub const LOOKED_AT: i64 = 100;
 pub const EVENTS: i64 = 200;
 /// The largest event that is looked at for an error, in bytes.
 pub const LARGEST: i64 = 16 << 10;
-/// How far back, in microseconds.
-pub const ACTIVE: i64 = 24 * 60 * 60 * 1_000_000;
+/// How far back.
+pub const ACTIVE_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
     /// Up to [`COUNTED`].
     pub sessions: i64,
     pub more_sessions: bool,
-    /// Committed in the last [`ACTIVE`], in the sessions that were looked at.
+    /// Committed in the last [`ACTIVE_MICROS`], in the sessions that were looked at.
     pub events: i64,
     /// There may be more, in what was not looked at.
     pub more_events: bool,
@@ -47,7 +47,7 @@ pub struct Looked {
     pub revision: i64,
     /// That of its last event.
     pub commit_time: Micros,
-    /// Of its last [`EVENTS`], those committed in the last [`ACTIVE`].
+    /// Of its last [`EVENTS`], those committed in the last [`ACTIVE_MICROS`].
     pub events: i64,
     /// Its last event, if it may have an error.
     pub body: Option<String>,

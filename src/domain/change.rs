@@ -113,19 +113,15 @@ impl<'a> WrittenEdit<'a> {
     pub fn take(fields: &mut Fields<'a>, keys: Keys, limits: &Limits) -> Result<Self, Rejected> {
         let (delta, ops) = (fields.take("stateDelta"), fields.take("stateOps"));
         let preconditions = fields.take("preconditions");
-        let mut edit = Edit::default();
-        if let Some(delta) = delta {
-            let read = parse_delta(delta, keys, &fields.pointer("stateDelta"), limits);
-            edit.sets = fields.absorb(read)?.unwrap_or_default();
-        }
-        if let Some(ops) = ops {
-            let read = parse_ops(ops, keys, &fields.pointer("stateOps"), limits);
-            edit.ops = fields.absorb(read)?.unwrap_or_default();
-        }
-        if let Some(list) = preconditions {
-            let read = parse_preconditions(list, keys, &fields.pointer("preconditions"), limits);
-            edit.preconditions = fields.absorb(read)?.unwrap_or_default();
-        }
+        let sets = fields.read_below("stateDelta", delta, |delta, at| parse_delta(delta, keys, at, limits))?;
+        let operators = fields.read_below("stateOps", ops, |ops, at| parse_ops(ops, keys, at, limits))?;
+        let conditions = fields
+            .read_below("preconditions", preconditions, |list, at| parse_preconditions(list, keys, at, limits))?;
+        let edit = Edit {
+            preconditions: conditions.unwrap_or_default(),
+            sets: sets.unwrap_or_default(),
+            ops: operators.unwrap_or_default(),
+        };
         limits.check_keys(edit.keys())?;
         limits.writer.check_keys(edit.named())?;
         let text = |list: Option<Json<'a>>| list.map(|list| Cow::Borrowed(list.text()));

@@ -162,7 +162,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether a fault of this field was noted.
-    pub fn is_refused(&self, name: &str) -> bool {
+    fn is_refused(&self, name: &str) -> bool {
         let path = self.path(name);
         self.errors.iter().any(|error| error.field == path)
     }
@@ -187,13 +187,59 @@ impl<'a> Fields<'a> {
         self.take_nullable(name).filter(|value| !value.is_null())
     }
 
+    /// Takes a field and reads it with `parse`.
+    pub fn take_with<T, M: Into<String>>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(Json<'a>) -> Result<T, M>,
+    ) -> Option<T> {
+        let value = self.take(name)?;
+        parse(value).map_err(|message| self.refuse(name, message)).ok()
+    }
+
+    /// Takes a field of which all is read below this envelope, at the pointer that `read` is given.
+    ///
+    /// # Errors
+    /// As of [`Fields::absorb`].
+    pub fn take_below<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(Json<'a>, &str) -> Result<T, Rejected>,
+    ) -> Result<Option<T>, Rejected> {
+        let taken = self.take(name);
+        self.read_below(name, taken, read)
+    }
+
+    /// As [`Fields::take_below`], of a field that was taken before.
+    ///
+    /// # Errors
+    /// As of [`Fields::absorb`].
+    pub fn read_below<T>(
+        &mut self,
+        name: &str,
+        taken: Option<Json<'a>>,
+        read: impl FnOnce(Json<'a>, &str) -> Result<T, Rejected>,
+    ) -> Result<Option<T>, Rejected> {
+        let Some(value) = taken else { return Ok(None) };
+        let read = read(value, &self.pointer(name));
+        self.absorb(read)
+    }
+
+    /// Takes a field that must be a boolean.
+    pub fn take_bool(&mut self, name: &str) -> Option<bool> {
+        self.take_with(name, |value| value.as_bool().ok_or("must be true or false"))
+    }
+
+    /// Refuses a field that is missing.
+    pub fn require<T>(&mut self, name: &str, taken: &Option<T>) {
+        if taken.is_none() && !self.is_refused(name) {
+            self.refuse(name, "is required");
+        }
+    }
+
     /// Takes a field that must be an integer of at least `least`; else refuses it with this message.
     pub fn take_integer(&mut self, name: &str, least: i64, message: &'static str) -> Option<i64> {
-        let number = self.take(name)?.as_integer().filter(|number| *number >= least);
-        if number.is_none() {
-            self.refuse(name, message);
-        }
-        number
+        self.take_with(name, |value| value.as_integer().filter(|number| *number >= least).ok_or(message))
     }
 
     /// Takes a field that must be a string.

@@ -110,13 +110,7 @@ impl ErasureDraft {
         let draft = Self {
             request_id: text(&mut fields, "requestId"),
             reference: text(&mut fields, "reference"),
-            block: match fields.take("block").map(|value| value.as_bool()) {
-                Some(None) => {
-                    fields.refuse("block", "must be true or false");
-                    None
-                }
-                block => block.flatten(),
-            },
+            block: fields.take_bool("block"),
         };
         fields.finish()?;
         Ok(draft)

@@ -132,9 +132,7 @@ impl KeyChange {
         if self.is_base {
             change.push("base", "true");
         }
-        if let Some(by) = self.by.as_ref().filter(|by| shown(by)) {
-            change.push("by", &by.to_object());
-        }
+        change.push_some("by", self.by.as_ref().filter(|by| shown(by)).map(|by| by.to_object()));
         change.close()
     }
 }

@@ -10,34 +10,25 @@ use super::envelope::Fields;
 use super::json::{Json, Kind};
 use super::session::{SessionInfo, parse_ttl};
 use super::time::Micros;
+use super::word::read_words;
 
 /// Longest `owner` and `invocationId`, in bytes.
 const MAX_OWNER: usize = 256;
 const MAX_INVOCATION: usize = 1024;
 
-/// Microseconds.
-const SHORTEST_TTL: i64 = 1_000_000;
-const LONGEST_TTL: i64 = 15 * 60 * 1_000_000;
-const DEFAULT_TTL: i64 = 60 * 1_000_000;
+const SHORTEST_TTL_MICROS: i64 = 1_000_000;
+const LONGEST_TTL_MICROS: i64 = 15 * 60 * 1_000_000;
+const DEFAULT_TTL_MICROS: i64 = 60 * 1_000_000;
 
-/// The writers that a lease excludes until it expires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Exclusive {
-    /// Other holders. Writes that name no lease are accepted.
-    #[default]
-    Turn,
-    /// Also writes that name no lease.
-    All,
-}
-
-impl Exclusive {
-    pub const ALL: [Self; 2] = [Self::Turn, Self::All];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::All => "all",
-        }
+read_words! {
+    /// The writers that a lease excludes until it expires.
+    #[derive(Default)]
+    pub enum Exclusive {
+        /// Other holders. Writes that name no lease are accepted.
+        #[default]
+        Turn = "turn",
+        /// Also writes that name no lease.
+        All = "all",
     }
 }
 
@@ -61,25 +52,15 @@ impl LeaseDraft {
             1..=MAX_OWNER => Ok(owner.to_owned()),
             _ => Err("must be 1 to 256 bytes"),
         });
-        if owner.is_none() && !fields.is_refused("owner") {
-            fields.refuse("owner", "is required");
-        }
+        fields.require("owner", &owner);
         let invocation_id = fields.take_str_with("invocationId", |id| match id.len() {
             0..=MAX_INVOCATION => Ok(id.to_owned()),
             _ => Err("must be at most 1024 bytes"),
         });
-        let ttl = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL);
-        let exclusive = fields.take_str_with("exclusive", |word| {
-            Exclusive::ALL.into_iter().find(|known| known.as_str() == word).ok_or("must be `turn` or `all`")
-        });
-        let steal = fields.take("steal").is_some_and(|steal| match steal.text() {
-            "true" => true,
-            "false" => false,
-            _ => {
-                fields.refuse("steal", "must be true or false");
-                false
-            }
-        });
+        let ttl = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL_MICROS);
+        let exclusive =
+            fields.take_str_with("exclusive", |word| Exclusive::parse(word).ok_or("must be `turn` or `all`"));
+        let steal = fields.take_bool("steal").unwrap_or_default();
         fields.finish()?;
         let owner = owner.unwrap_or_default();
         Ok(Self { owner, invocation_id, ttl, exclusive: exclusive.unwrap_or_default(), steal })
@@ -88,13 +69,10 @@ impl LeaseDraft {
 
 /// Takes `ttl`, in microseconds.
 fn take_ttl(fields: &mut Fields<'_>) -> Option<i64> {
-    let ttl = parse_ttl(fields.take("ttl")?);
-    match ttl {
-        Ok(ttl) if (SHORTEST_TTL..=LONGEST_TTL).contains(&ttl) => return Some(ttl),
-        Ok(_) => fields.refuse("ttl", "must be from 1 second to 15 minutes"),
-        Err(message) => fields.refuse("ttl", message),
-    }
-    None
+    fields.take_with("ttl", |ttl| match parse_ttl(ttl)? {
+        ttl @ SHORTEST_TTL_MICROS..=LONGEST_TTL_MICROS => Ok(ttl),
+        _ => Err("must be from 1 second to 15 minutes"),
+    })
 }
 
 /// The lease that a request names: its epoch and, unless left out, the mark of the session's incarnation.
@@ -119,23 +97,16 @@ impl LeaseMark {
     /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; also returns the time to live in microseconds.
     pub fn parse_renewal(json: Json<'_>) -> Result<(Self, i64), Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let epoch = fields.take("epoch");
-        let epoch = match epoch {
-            None => Err("is required"),
-            Some(epoch) if epoch.kind() != Kind::Number => Err(NOT_AN_EPOCH),
-            Some(epoch) => parse_epoch(epoch.text()),
-        };
-        let epoch = epoch.unwrap_or_else(|message| {
-            fields.refuse("epoch", message);
-            0
+        let epoch = fields.take_with("epoch", |epoch| match epoch.kind() {
+            Kind::Number => parse_epoch(epoch.text()),
+            _ => Err(NOT_AN_EPOCH),
         });
+        fields.require("epoch", &epoch);
         let incarnation = fields.take_str_with("incarnation", parse_incarnation);
         let ttl = take_ttl(&mut fields);
-        if ttl.is_none() && !fields.is_refused("ttl") {
-            fields.refuse("ttl", "is required");
-        }
+        fields.require("ttl", &ttl);
         fields.finish()?;
-        Ok((Self { epoch, incarnation }, ttl.unwrap_or(DEFAULT_TTL)))
+        Ok((Self { epoch: epoch.unwrap_or_default(), incarnation }, ttl.unwrap_or(DEFAULT_TTL_MICROS)))
     }
 
     /// Whether it names this epoch of this incarnation.

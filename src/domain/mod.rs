@@ -3,7 +3,7 @@
 //! Everything is a function of its arguments, time and fresh ids included, so each rule is in one place and tested without a
 //! server. Each uses only what stands above it (`tests/it/walls.rs`):
 //!
-//! - `fault`: why input is refused
+//! - `word`: enums of words; `fault`: why input is refused
 //! - [`number`]: JSON numbers as exact decimals; [`json`]: one-pass validation; values stay text, byte for byte
 //! - [`envelope`]: reading the fields of a request body
 //! - [`time`]: whole microseconds, exact from and to JSON numbers
@@ -83,6 +83,7 @@ pub mod time;
 pub mod transfer;
 pub mod trim;
 pub(crate) mod verify;
+pub(crate) mod word;
 mod writer;
 pub(crate) mod writes;
 

@@ -100,11 +100,7 @@ impl Policy {
             ("search", Self::take_search),
         ];
         for (name, take) in groups {
-            if let Some(group) = fields.take(name) {
-                let pointer = fields.pointer(name);
-                let read = take(&mut policy, group, &pointer);
-                fields.absorb(read)?;
-            }
+            fields.take_below(name, |group, at| take(&mut policy, group, at))?;
         }
         fields.finish()?;
         Ok(policy)
@@ -146,9 +142,9 @@ impl Policy {
             (Bound::EventsPerSession, &mut self.bounds.events_per_session),
             (Bound::ArtifactBytesPerUser, &mut self.bounds.artifact_bytes_per_user),
         ] {
-            *of = fields.take_integer(bound.name(), 1, MESSAGE);
+            *of = fields.take_integer(bound.as_str(), 1, MESSAGE);
             if of.is_some_and(|most| most > MOST) {
-                fields.refuse(bound.name(), MESSAGE);
+                fields.refuse(bound.as_str(), MESSAGE);
             }
         }
         fields.finish()
@@ -156,13 +152,7 @@ impl Policy {
 
     fn take_search(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
         let mut fields = Fields::of(json, pointer)?;
-        if let Some(index) = fields.take("index") {
-            match index.text() {
-                "true" => self.index = Some(true),
-                "false" => self.index = Some(false),
-                _ => fields.refuse("index", "must be a boolean"),
-            }
-        }
+        self.index = fields.take_with("index", |index| index.as_bool().ok_or("must be a boolean"));
         fields.finish()
     }
 
@@ -192,23 +182,17 @@ impl Policy {
             (
                 "limits",
                 vec![
-                    (Bound::SessionsPerUser.name(), numbers(self.bounds.sessions_per_user)),
-                    (Bound::EventsPerSession.name(), numbers(self.bounds.events_per_session)),
-                    (Bound::ArtifactBytesPerUser.name(), numbers(self.bounds.artifact_bytes_per_user)),
+                    (Bound::SessionsPerUser.as_str(), numbers(self.bounds.sessions_per_user)),
+                    (Bound::EventsPerSession.as_str(), numbers(self.bounds.events_per_session)),
+                    (Bound::ArtifactBytesPerUser.as_str(), numbers(self.bounds.artifact_bytes_per_user)),
                 ],
             ),
             ("search", vec![("index", self.index.map(|is_on| is_on.to_string()))]),
         ];
         for (name, fields) in groups {
             let mut group = ObjectText::default();
-            let mut is_empty = true;
-            for (name, text) in fields {
-                if let Some(text) = text {
-                    group.push(name, &text);
-                    is_empty = false;
-                }
-            }
-            if !is_empty {
+            fields.iter().for_each(|(name, text)| group.push_some(name, text.as_ref()));
+            if fields.iter().any(|(_, text)| text.is_some()) {
                 policy.push(name, &group.close());
             }
         }
@@ -395,13 +379,10 @@ impl Due {
 }
 
 fn span(fields: &mut Fields<'_>, name: &str, least: i64) -> Option<Span> {
-    let parsed = Span::parse(fields.take(name)?);
-    match parsed {
-        Ok(span) if span.micros >= least => return Some(span),
-        Ok(_) => fields.refuse(name, "must be at least a day"),
-        Err(message) => fields.refuse(name, message),
-    }
-    None
+    fields.take_with(name, |span| match Span::parse(span)? {
+        span if span.micros >= least => Ok(span),
+        _ => Err("must be at least a day"),
+    })
 }
 
 #[cfg(test)]

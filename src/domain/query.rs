@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::access::{NameRange, Names};
 use super::event::StoredEvent;
-use super::ids::{AppName, SessionId, SessionKey, UserId};
+use super::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use super::json::RawJson;
 use super::scope::{Scope, split};
 use super::session::SessionInfo;
@@ -367,6 +367,27 @@ pub struct ListQuery {
     pub with_state: bool,
     pub max_rows: usize,
     pub max_bytes: usize,
+}
+
+impl ListQuery {
+    /// All sessions of a user, on pages of so many rows and bytes.
+    pub fn of_user(UserKey { app, user }: UserKey, order_by: OrderBy, (max_rows, max_bytes): (usize, usize)) -> Self {
+        Self {
+            app,
+            user: Some(user),
+            users: Names::all(),
+            order_by,
+            descending: false,
+            labels: Vec::new(),
+            user_range: None,
+            id_range: None,
+            forked_from: None,
+            after: None,
+            with_state: false,
+            max_rows,
+            max_bytes,
+        }
+    }
 }
 
 /// Microseconds. The list by last update files a session under the bucket of its update time, so that not every append moves it;

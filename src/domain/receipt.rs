@@ -85,9 +85,7 @@ pub fn statement(erasure: &Erasure, done: Micros, left: Option<Left>, instance: 
     object.push_str("id", &erasure.id);
     object.push_str("appName", erasure.app.as_str());
     object.push_str("subject", &erasure.subject.to_hex());
-    if let Some(reference) = &erasure.reference {
-        object.push_str("reference", reference);
-    }
+    object.push_some_str("reference", erasure.reference.as_ref());
     object.push("requestTime", &erasure.request_time.to_number());
     object.push("doneTime", &done.to_number());
     object.push("counts", &counts(erasure));

@@ -3,27 +3,17 @@
 use super::erasure::Erasure;
 use super::lease::LeaseRefusal;
 use super::tag::Tag;
+use super::word::words;
 use super::{FieldError, Rejected};
 
-/// A bound on stored data, most often set by the policy of an app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
-    SessionsPerUser,
-    EventsPerSession,
-    ArtifactBytesPerUser,
-    /// Of the artifacts of a session, or of a user. No policy sets it.
-    ArtifactVersions,
-}
-
-impl Bound {
-    /// Its name in policies and errors.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SessionsPerUser => "sessionsPerUser",
-            Self::EventsPerSession => "eventsPerSession",
-            Self::ArtifactBytesPerUser => "artifactBytesPerUser",
-            Self::ArtifactVersions => "artifactVersions",
-        }
+words! {
+    /// A bound on stored data, most often set by the policy of an app, by its name in policies and errors.
+    pub enum Bound {
+        SessionsPerUser = "sessionsPerUser",
+        EventsPerSession = "eventsPerSession",
+        ArtifactBytesPerUser = "artifactBytesPerUser",
+        /// Of the artifacts of a session, or of a user. No policy sets it.
+        ArtifactVersions = "artifactVersions",
     }
 }
 

@@ -152,14 +152,9 @@ impl SessionDraft {
     pub fn parse(json: Json<'_>, takes_id: bool, limits: &Limits) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let session_id = if takes_id { SessionId::take(&mut fields) } else { None };
-        let state = match fields.take("state") {
-            Some(state) => fields.absorb(parse_delta(state, Keys::Merged, "/state", limits))?.unwrap_or_default(),
-            None => Vec::new(),
-        };
-        let events = match fields.take("events") {
-            Some(events) => fields.absorb(parse_events(events, "/events", None, limits))?.unwrap_or_default(),
-            None => Vec::new(),
-        };
+        let state = fields.take_below("state", |state, at| parse_delta(state, Keys::Merged, at, limits))?;
+        let events = fields.take_below("events", |events, at| parse_events(events, at, None, limits))?;
+        let (state, events) = (state.unwrap_or_default(), events.unwrap_or_default());
         limits.check_keys(state.len() + events.iter().map(EventDraft::keys).sum::<usize>())?;
         let metadata = MetadataPatch::take(&mut fields);
         fields.finish()?;

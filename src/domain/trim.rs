@@ -37,13 +37,9 @@ impl Cut {
         };
         let before = integer(&mut fields, "beforeSequence").map(Self::Before);
         let keep = integer(&mut fields, "keepLast").map(Self::Keep);
-        let time = fields.take("beforeTime").map(|value| match Timestamp::parse(value) {
-            Ok(time) if time.micros >= Micros(0) => Self::BeforeTime(time.micros),
-            found => {
-                let message = found.err().unwrap_or("must not be before 1970");
-                fields.refuse("beforeTime", message);
-                Self::BeforeTime(Micros(0))
-            }
+        let time = fields.take_with("beforeTime", |value| match Timestamp::parse(value)?.micros {
+            time if time >= Micros(0) => Ok(Self::BeforeTime(time)),
+            _ => Err("must not be before 1970"),
         });
         fields.finish()?;
         let mut given = [before, keep, time].into_iter().flatten();

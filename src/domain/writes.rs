@@ -12,6 +12,7 @@ use super::json::{ObjectText, RawJson};
 use super::loaded::SessionHead;
 use super::query::update_bucket;
 use super::time::{Micros, Timestamp};
+use super::word::words;
 
 /// A row of the event log.
 #[derive(Debug)]
@@ -204,35 +205,21 @@ impl ArtifactChange {
             Self::Rewound { version } => (Some(version), None, None, Some(Self::REWOUND)),
         };
         for (name, number) in [("version", version), ("throughVersion", through), ("size", size)] {
-            if let Some(number) = number {
-                object.push(name, &number.to_string());
-            }
+            object.push_some(name, number.map(|number| number.to_string()));
         }
-        if let Some(reason) = reason {
-            object.push_str("reason", reason);
-        }
+        object.push_some_str("reason", reason);
         object.close()
     }
 }
 
-/// Why a session was removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    Deleted,
-    Expired,
-    /// By a policy.
-    Retention,
-    Erased,
-}
-
-impl Removal {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Deleted => "deleted",
-            Self::Expired => "expired",
-            Self::Retention => "retention",
-            Self::Erased => "erased",
-        }
+words! {
+    /// Why a session was removed.
+    pub enum Removal {
+        Deleted = "deleted",
+        Expired = "expired",
+        /// By a policy.
+        Retention = "retention",
+        Erased = "erased",
     }
 }
 

@@ -48,6 +48,7 @@ pub struct App {
 }
 
 impl App {
+    /// Builds the state that all requests share.
     pub fn new(
         service: Arc<Service>,
         authenticator: Arc<Authenticator>,
@@ -57,7 +58,7 @@ impl App {
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         for code in Code::ALL {
-            metrics.expect_problems(code.entry().0);
+            metrics.problems.expect(code.entry().0);
         }
         Arc::new(Self {
             nowhere: Arc::new(service.nowhere()),

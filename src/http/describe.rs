@@ -30,6 +30,25 @@ pub struct Operation {
     pub errors: &'static [Code],
 }
 
+impl Operation {
+    /// Of stored data, in the API's own form; it has neither query nor headers nor a body, and no errors of its own.
+    pub const fn of(tag: &'static str, access: Access) -> Self {
+        Self {
+            id: "",
+            tag,
+            serving: Serving::NATIVE,
+            access,
+            summary: "",
+            description: "",
+            query: &[],
+            headers: &[],
+            body: None,
+            answers: &[],
+            errors: &[],
+        }
+    }
+}
+
 /// Which clients may use an operation (contract, section 11). The names are those in its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -101,6 +120,16 @@ pub struct Param {
     pub about: &'static str,
 }
 
+impl Param {
+    pub const fn new(name: &'static str, kind: Kind) -> Self {
+        Self { name, kind, about: "" }
+    }
+
+    pub const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// An integer of at least `min`. A value above `max` is refused.
@@ -131,6 +160,12 @@ pub enum Kind {
     Incarnation,
     /// Any number of parameters whose names begin with `name` and a dot: `label.NAME=VALUE`.
     Labels,
+}
+
+impl Kind {
+    pub const fn at_least(min: i64) -> Self {
+        Self::Integer { min, max: i64::MAX }
+    }
 }
 
 /// A request header that makes a request conditional or safe to retry.
@@ -189,27 +224,39 @@ pub struct Reply {
     pub headers: &'static [&'static str],
 }
 
+impl Reply {
+    pub const fn ok(about: &'static str, schema: &'static str) -> Self {
+        Self { status: StatusCode::OK, about, schema: Some(schema), headers: &[] }
+    }
+
+    pub const fn created(about: &'static str, schema: &'static str) -> Self {
+        Self::ok(about, schema).status(StatusCode::CREATED)
+    }
+
+    pub const fn no_content(about: &'static str) -> Self {
+        Self { status: StatusCode::NO_CONTENT, about, schema: None, headers: &[] }
+    }
+
+    pub const fn status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    /// With these response headers.
+    pub const fn with(self, headers: &'static [&'static str]) -> Self {
+        Self { headers, ..self }
+    }
+}
+
 /// The query parameter with a user token, for streams.
 pub const QUERY_TOKEN: &str = "access_token";
 
-pub const WAIT: Param = Param {
-    name: "wait",
-    kind: Kind::Wait,
-    about: "For how long to wait for what is not there yet, in seconds, up to 60: `30` or `30s`.",
-};
-pub const ANSWER: Param = Param {
-    name: "answer",
-    kind: Kind::OneOf(&["full", "minimal"]),
-    about: "`minimal`: without what the client has, or can read when it needs it.",
-};
-pub const PAGE_SIZE: Param = Param {
-    name: "pageSize",
-    kind: Kind::Integer { min: 1, max: i64::MAX },
-    about: "Rows of a page: 1 to 1000, 100 if it is not given. A page also ends at 8 MiB. Both limits are settings of \
-            the server; these are their defaults.",
-};
-pub const PAGE_TOKEN: Param = Param {
-    name: "pageToken",
-    kind: Kind::Text,
-    about: "`nextPageToken` of the answer before; only together with the parameters of that request.",
-};
+pub const WAIT: Param = Param::new("wait", Kind::Wait)
+    .about("For how long to wait for what is not there yet, in seconds, up to 60: `30` or `30s`.");
+pub const ANSWER: Param = Param::new("answer", Kind::OneOf(&["full", "minimal"]))
+    .about("`minimal`: without what the client has, or can read when it needs it.");
+pub const PAGE_SIZE: Param = Param::new("pageSize", Kind::at_least(1)).about(
+    "Rows of a page: 1 to 1000, 100 if it is not given. A page also ends at 8 MiB. Both limits are settings of the \
+     server; these are their defaults.",
+);
+pub const PAGE_TOKEN: Param = Param::new("pageToken", Kind::Text)
+    .about("`nextPageToken` of the answer before; only together with the parameters of that request.");

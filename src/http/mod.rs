@@ -29,11 +29,6 @@ use resources::{
 use way::pipeline;
 use way::routes::{Endpoint, resources};
 
-use crate::access::Authenticator;
-use crate::config::HttpSettings;
-use crate::metrics::Metrics;
-use crate::service::{Clock, Service};
-
 pub use app::{App, Observers};
 pub use limits::admission::report_refusals;
 pub use openapi::{ADK_YAML, YAML};
@@ -165,18 +160,6 @@ const CONSOLE: &[Endpoint] = endpoints! {
     GET "/console/" => console::file, FILE;
     GET "/console/{file}" => console::file, PART;
 };
-
-/// Builds the state that all requests share.
-pub fn app(
-    service: Arc<Service>,
-    authenticator: Arc<Authenticator>,
-    observers: Observers,
-    settings: HttpSettings,
-    metrics: Arc<Metrics>,
-    clock: Arc<dyn Clock>,
-) -> Arc<App> {
-    App::new(service, authenticator, observers, settings, metrics, clock)
-}
 
 /// The application, as a listener serves it.
 pub fn router(app: Arc<App>) -> Router {

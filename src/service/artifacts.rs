@@ -14,7 +14,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::retry::{Repeat, Tried};
 use super::sweep::rest;
-use super::{Error, Reader, Result, Service};
+use super::{Error, Reader, Result, Service, StoreResult};
 use crate::blobs::{BlobError, PART, Writing};
 use crate::domain::Rejected;
 use crate::domain::artifact::{
@@ -97,7 +97,7 @@ impl Upload {
     /// They are too many; the place is not there; the database, or the place for bytes, fails.
     pub async fn push(&mut self, bytes: &[u8]) -> Result<()> {
         self.size += bytes.len() as u64;
-        self.service.metrics.artifact_bytes("in", bytes.len());
+        self.service.metrics.artifact_bytes.add("in", bytes.len());
         self.service.limits.check_artifact(self.size)?;
         self.hash.update(bytes);
         let mut rest = bytes;
@@ -194,7 +194,7 @@ impl Upload {
 
     /// It did not come whole, and nothing of it is wanted.
     pub async fn abandon(self) {
-        self.service.metrics.artifact_save("cut");
+        self.service.metrics.artifact_saves.inc("cut");
         self.leave().await;
     }
 
@@ -336,7 +336,7 @@ impl Reader {
         let metrics = self.metrics.clone();
         self.blobs.read(blob, range).map(move |part| {
             let part = part.map_err(Error::from)?;
-            metrics.artifact_bytes("out", part.len());
+            metrics.artifact_bytes.add("out", part.len());
             Ok(part)
         })
     }
@@ -378,7 +378,7 @@ impl Service {
         deadline: Instant,
     ) -> Result<SavedArtifact> {
         let saved = self.save(request, upload, deadline).await;
-        self.metrics.artifact_save(match &saved {
+        self.metrics.artifact_saves.inc(match &saved {
             Ok(saved) if saved.replayed => "replayed",
             Ok(_) => "saved",
             Err(Error::Store(_) | Error::ArtifactStore(_)) => "failed",
@@ -429,7 +429,7 @@ impl Service {
             upload.leave().await;
         }
         if saved.tag.is_some() {
-            self.metrics.appended(1);
+            self.metrics.appended_events.inc_by(1);
         }
         let size = saved.version.content.bytes.filter(|_| !saved.replayed).map_or(0, |(size, _)| size);
         let of_event = if saved.tag.is_some() { cost(saved.event_bytes) } else { 1 };
@@ -464,7 +464,7 @@ impl Service {
     }
 
     /// Removes the bytes that no version holds: what uploads left that were cut, and what versions left that are gone.
-    pub(super) async fn sweep_blobs(&self, limit: Duration) -> std::result::Result<(), StoreError> {
+    pub(super) async fn sweep_blobs(&self, limit: Duration) -> StoreResult<()> {
         const PAGE: usize = 200;
         let mut failing = HashSet::new();
         loop {
@@ -492,7 +492,7 @@ impl Service {
         mut loose: Vec<&LooseBlob>,
         failing: &mut HashSet<String>,
         limit: Duration,
-    ) -> std::result::Result<(), StoreError> {
+    ) -> StoreResult<()> {
         /// How many objects are removed at once.
         const AT_ONCE: usize = 8;
         /// How many bytes of the database one transaction removes, and of how large a blob it removes all.
@@ -540,7 +540,7 @@ impl Service {
             let begun = Instant::now();
             let keys: Vec<&BlobKey> = now.iter().map(|one| &one.blob.key).collect();
             self.store.remove_blobs(app, &keys, begun + limit).await?;
-            now.iter().for_each(|_| self.metrics.orphan_removed());
+            self.metrics.artifact_orphans.inc_by(now.len() as u64);
             rest(begun).await;
             left = later;
         }
@@ -551,7 +551,7 @@ impl Service {
                 more = self.store.remove_blob(&one.blob.key, begun + limit).await?;
                 rest(begun).await;
             }
-            self.metrics.orphan_removed();
+            self.metrics.artifact_orphans.inc();
         }
         Ok(())
     }
@@ -559,7 +559,7 @@ impl Service {
 
 impl Service {
     /// Removes old objects of a shelf that the database does not have: of saves of which a database knows nothing that was restored.
-    pub(super) async fn sweep_strays(&self, shelf: u8) -> std::result::Result<(), StoreError> {
+    pub(super) async fn sweep_strays(&self, shelf: u8) -> StoreResult<()> {
         match self.blobs.remove_strays(shelf, self.clock.now()).await {
             Ok(()) | Err(BlobError::Missing | BlobError::Refused(_)) => Ok(()),
             Err(BlobError::Elsewhere(fault)) => {
@@ -572,7 +572,7 @@ impl Service {
 
     /// What failed is tried again.
     fn artifact_store_failed(&self, fault: &StoreFault) {
-        self.metrics.failed("artifact_store");
+        self.metrics.background_failures.inc("artifact_store");
         tracing::warn!(%fault, "objects were not removed from an artifact store, which is tried again");
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::receipts::{PublicKey, Signer};
 use super::retry::{Repeat, Tried};
-use super::{Error, Made, Reader, Result, Service};
+use super::{Error, Made, Reader, Result, Service, StoreResult};
 use crate::domain::access::{Grant, Names};
 use crate::domain::erasure::{
     Erasing, Erasure, ErasureDraft, Subject, instance, request_digest, request_digest_of_user,
@@ -17,7 +17,7 @@ use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::receipt::{self, Left};
 use crate::domain::refusal::Refusal;
 use crate::store::backend::Scrubbed;
-use crate::store::error::{Failure, StoreError};
+use crate::store::error::Failure;
 
 /// How many rows one read takes.
 const ROWS: usize = 1000;
@@ -149,13 +149,13 @@ impl Service {
         Ok(self.signer(deadline).await?.public())
     }
 
-    async fn signer(&self, deadline: Instant) -> std::result::Result<&Signer, StoreError> {
+    async fn signer(&self, deadline: Instant) -> StoreResult<&Signer> {
         let stored = async || Signer::stored(&self.store.receipt_key(&Signer::draw()?, deadline).await?);
         self.signer.get_or_try_init(stored).await
     }
 
     /// Signs the receipts of erasures whose rows are all removed; `false` if some wait for a reader of the file.
-    pub(super) async fn finish_erasures(&self, deadline: Instant) -> std::result::Result<bool, StoreError> {
+    pub(super) async fn finish_erasures(&self, deadline: Instant) -> StoreResult<bool> {
         /// How often in a row this process's own reads may be in the way, which end within seconds.
         const OWN: usize = 6;
         loop {

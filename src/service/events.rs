@@ -142,8 +142,8 @@ impl Service {
             event.replayed &= !unclear;
         }
         let replayed = answer.done.events.iter().filter(|event| event.replayed).count();
-        self.metrics.replayed(replayed);
-        self.metrics.appended(answer.done.events.len() - replayed);
+        self.metrics.replayed_events.inc_by(replayed as u64);
+        self.metrics.appended_events.inc_by((answer.done.events.len() - replayed) as u64);
         if append.events.iter().any(|event| event.compacts) {
             self.behind.note(&append.key);
         }
@@ -155,9 +155,7 @@ impl Service {
 fn short(event: Json<'_>) -> RawJson {
     let mut short = ObjectText::default();
     for name in ["id", "timestamp", "partial"] {
-        if let Some(value) = event.get(name) {
-            short.push(name, value.text());
-        }
+        short.push_some(name, event.get(name).map(|value| value.text()));
     }
     RawJson::trusted(short.close())
 }

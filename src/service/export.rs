@@ -321,26 +321,11 @@ impl Export {
     async fn next_session(&mut self, deadline: Instant) -> Result<String> {
         if self.sessions.is_empty() {
             if let Some(user) = self.user.clone() {
-                let query = ListQuery {
-                    app: user.app,
-                    user: Some(user.user),
-                    users: Names::all(),
-                    order_by: OrderBy::CreateTime,
-                    descending: false,
-                    labels: Vec::new(),
-                    user_range: None,
-                    id_range: None,
-                    forked_from: None,
-                    after: self.last.clone(),
-                    with_state: false,
-                    max_rows: PAGE_ROWS,
-                    max_bytes: PAGE_BYTES,
-                };
+                let all = ListQuery::of_user(user, OrderBy::CreateTime, (PAGE_ROWS, PAGE_BYTES));
+                let query = ListQuery { after: self.last.clone(), ..all };
                 let page = self.service.list_sessions(query, deadline).await?;
                 if let Some(last) = page.items.last() {
-                    let key = &last.head.key;
-                    let (user, session) = (key.user.user.clone(), key.session.clone());
-                    self.last = Some(ListPosition { time: last.head.create_time, user, session });
+                    self.last = Some(OrderBy::CreateTime.position(&last.head));
                 }
                 self.sessions = page.items.into_iter().map(|view| view.head.key).rev().collect();
             }

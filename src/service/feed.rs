@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::live::Live;
-use super::{Error, Reader, Result, Service};
+use super::{Error, Reader, Result, Service, StoreResult};
 use crate::domain::erasure::Subject;
 use crate::domain::feed::Change;
 use crate::domain::feed::{FeedPage, FeedPosition, FeedQuery, FeedScope, Quiet};
@@ -105,7 +105,7 @@ impl Service {
                     self.live.until_feed(TICK, IDLE_TICK / 2 + self.clock.jitter(IDLE_TICK)).await;
                 }
                 Err(error) => {
-                    self.metrics.failed("feed");
+                    self.metrics.background_failures.inc("feed");
                     // Logged once: every request that fails meanwhile has its own line.
                     if !std::mem::replace(&mut failed, true) {
                         tracing::warn!(cause = ?error.cause, error = %error, "the change feed stands still, and is tried again");
@@ -117,7 +117,7 @@ impl Service {
     }
 
     /// Removes changes that are older than the feed keeps them.
-    pub(super) async fn prune_feed(&self, limit: Duration) -> std::result::Result<(), crate::store::error::StoreError> {
+    pub(super) async fn prune_feed(&self, limit: Duration) -> StoreResult<()> {
         loop {
             let begun = Instant::now();
             if !self.store.prune_feed(self.clock.now(), begun + limit).await? {

@@ -43,8 +43,8 @@ impl Reader {
 
     /// When to try again for a lease that expires then. Releases by other processes wake nobody here.
     pub fn next_lease_attempt(&self, expire_time: Micros) -> Micros {
-        const EVERY: i64 = 250_000;
-        if self.reads.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY)) } else { expire_time }
+        const EVERY_MICROS: i64 = 250_000;
+        if self.reads.shape().is_shared() { expire_time.min(self.clock.now().plus(EVERY_MICROS)) } else { expire_time }
     }
 }
 
@@ -59,7 +59,7 @@ impl Service {
             Ok((done, view)) => {
                 // Granted by an earlier try of this request, whose answer was lost: for the client, it is new.
                 let retried = done == LeaseDone::Retried && !unclear;
-                self.metrics.lease(match done {
+                self.metrics.leases.inc(match done {
                     LeaseDone::Stolen => "stolen",
                     _ if retried => "retried",
                     _ => "granted",
@@ -67,14 +67,14 @@ impl Service {
                 Ok(Taken::Granted(Granted { view, retried }))
             }
             Err(Refusal::Lease(LeaseRefusal::Held(held))) if !unclear => {
-                self.metrics.lease("held");
+                self.metrics.leases.inc("held");
                 Ok(Taken::Held(held))
             }
             Err(refusal) => Err(self.refusal(refusal, unclear)),
         }
     }
 
-    /// Renews a lease until `ttl` microseconds from now.
+    /// Renews a lease: it ends `ttl_micros` from now.
     ///
     /// # Errors
     /// `SessionNotFound`; `Lease` if it was superseded or released.
@@ -82,12 +82,13 @@ impl Service {
         &self,
         key: &SessionKey,
         mark: LeaseMark,
-        ttl: i64,
+        ttl_micros: i64,
         deadline: Instant,
     ) -> Result<LeaseView> {
-        let Tried { value, unclear } = self.change_lease(key, LeaseChange::Renew { mark, ttl }, deadline).await?;
+        let Tried { value, unclear } =
+            self.change_lease(key, LeaseChange::Renew { mark, ttl: ttl_micros }, deadline).await?;
         let (_, view) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
-        self.metrics.lease("renewed");
+        self.metrics.leases.inc("renewed");
         Ok(view)
     }
 
@@ -99,7 +100,7 @@ impl Service {
         let Tried { value, unclear } = self.change_lease(key, LeaseChange::Release(mark), deadline).await?;
         let (done, _) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
         if done == LeaseDone::Released {
-            self.metrics.lease("released");
+            self.metrics.leases.inc("released");
         }
         Ok(())
     }

@@ -202,6 +202,8 @@ impl From<Rejected> for Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+type StoreResult<T> = std::result::Result<T, StoreError>;
+
 /// All reads. Outside of a client's grant a reader over [`Nowhere`] answers; it has no writes, so a write there does not compile.
 pub struct Reader {
     reads: Arc<dyn Reads>,
@@ -311,7 +313,7 @@ impl Reader {
     }
 
     /// The time by the database's clock or, if it has none, by this process's.
-    async fn time(&self, deadline: Instant) -> std::result::Result<Micros, StoreError> {
+    async fn time(&self, deadline: Instant) -> StoreResult<Micros> {
         Ok(match self.reads.clock(deadline).await? {
             DatabaseClock::Own(earliest, _) => earliest,
             DatabaseClock::OfProcess(_) => self.clock.now(),

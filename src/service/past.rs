@@ -111,9 +111,9 @@ impl Service {
         // Made by an earlier try of this request, whose answer was lost: for the client, it is new.
         let replayed = appended == 0 && !unclear;
         if replayed {
-            self.metrics.replayed(1);
+            self.metrics.replayed_events.inc_by(1);
         } else {
-            self.metrics.appended(appended.max(1));
+            self.metrics.appended_events.inc_by(appended.max(1) as u64);
         }
         Ok(Changed { replayed, cost, after: view })
     }

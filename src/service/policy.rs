@@ -6,11 +6,10 @@ use tokio::time::Instant;
 
 use super::retry::Repeat;
 use super::sweep::rest;
-use super::{Error, Reader, Result, Service};
+use super::{Error, Reader, Result, Service, StoreResult};
 use crate::domain::artifact::KeepVersions;
 use crate::domain::ids::AppName;
 use crate::domain::policy::{Counts, Forget, Found, Policy, PolicyWrite, Scopes, StoredPolicy, Walk};
-use crate::store::error::StoreError;
 
 impl Reader {
     /// The policy of an app, if it has one.
@@ -70,12 +69,7 @@ impl Service {
     ///
     /// # Errors
     /// Of the database; rows that were removed before it stay removed.
-    pub(super) async fn apply_policy(
-        &self,
-        app: AppName,
-        policy: Policy,
-        limit: Duration,
-    ) -> std::result::Result<(), StoreError> {
+    pub(super) async fn apply_policy(&self, app: AppName, policy: Policy, limit: Duration) -> StoreResult<()> {
         if let Some(age) = &policy.shared_age {
             let mut from = Some(Scopes::All);
             while let Some(scopes) = from {

@@ -48,7 +48,7 @@ impl Reader {
                     sleep_until(began + every.max(began.elapsed() * 2)).await;
                 }
                 Err(error) => {
-                    self.metrics.failed("watch_poll");
+                    self.metrics.background_failures.inc("watch_poll");
                     // Logged once: every request that fails meanwhile has its own line.
                     if !std::mem::replace(&mut failed, true) {
                         tracing::warn!(cause = ?error.cause, error = %error, "looking for changes of watched sessions failed");
@@ -79,7 +79,7 @@ impl Reader {
     }
 
     async fn poll_sessions(&self, keys: &[SessionKey], topics: &[Arc<Topic>]) -> Result<(), StoreError> {
-        self.metrics.polled();
+        self.metrics.watch_polls.inc();
         let deadline = Instant::now() + POLL_LIMIT;
         let (timeline, found) = self.reads.revisions(keys, self.clock.now(), deadline).await?;
         for (topic, found) in topics.iter().zip(found) {
@@ -89,7 +89,7 @@ impl Reader {
     }
 
     async fn poll_scopes(&self, keys: &[ScopeKey]) -> Result<(), StoreError> {
-        self.metrics.polled();
+        self.metrics.watch_polls.inc();
         let found = self.reads.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
         let found: Vec<_> = found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
         self.live.committed(&found);

@@ -6,11 +6,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::retry::Repeat;
-use super::{Guard, Result, Service};
+use super::{Guard, Result, Service, StoreResult};
 use crate::domain::ids::{EventId, SessionKey};
 use crate::domain::redact::{FORKS_AT_ONCE, RedactDraft, Redacted, Redaction, Step};
 use crate::store::backend::Scrubbed;
-use crate::store::error::StoreError;
 
 impl Service {
     /// Overwrites in the files what redactions took, where they are this process's; `false` if a reader of the file is in the way. `limit`
@@ -18,7 +17,7 @@ impl Service {
     ///
     /// # Errors
     /// The database fails; it is tried again with the next sweep.
-    pub(super) async fn scrub_redacted(&self, limit: Duration) -> std::result::Result<bool, StoreError> {
+    pub(super) async fn scrub_redacted(&self, limit: Duration) -> StoreResult<bool> {
         let due = || Instant::now() + limit;
         let apps = self.store.to_scrub(due()).await?;
         if apps.is_empty() {
@@ -55,7 +54,7 @@ impl Service {
             match self.transact(Repeat::Safe, deadline, redact).await?.value {
                 Step::Wider(forks) => redaction.forks = forks,
                 Step::Done(mut redacted) => {
-                    self.metrics.appended(redacted.appended);
+                    self.metrics.appended_events.inc_by(redacted.appended as u64);
                     revision = revision.or(redacted.revision);
                     carried_on.append(&mut redacted.carried_on);
                     if redacted.left.is_empty() {

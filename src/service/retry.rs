@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Error, Reader, Result};
+use super::{Error, Reader, Result, StoreResult};
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::Refusal;
 use crate::store::error::{Cause, Failure, StoreError};
@@ -36,7 +36,7 @@ impl Reader {
     pub(super) async fn read<'a, T>(
         &'a self,
         deadline: Instant,
-        read: impl Fn() -> BoxFuture<'a, std::result::Result<T, StoreError>>,
+        read: impl Fn() -> BoxFuture<'a, StoreResult<T>>,
     ) -> Result<T> {
         Ok(self.transact(Repeat::Safe, deadline, |_| read()).await?.value)
     }
@@ -87,11 +87,11 @@ impl Reader {
             let wait = self.clock.jitter(pause);
             if !may_repeat || tries == MAX_TRIES || Instant::now() + wait >= deadline {
                 if unclear {
-                    self.metrics.unknown_outcome();
+                    self.metrics.unknown_outcomes.inc();
                 }
                 return Err(Error::Store(error.after_unclear(unclear)));
             }
-            self.metrics.retried(if error.unclear { "unclear_commit" } else { error.cause.name() });
+            self.metrics.database_retries.inc(if error.unclear { "unclear_commit" } else { error.cause.name() });
             sleep(wait).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
             tries += 1;
@@ -102,13 +102,13 @@ impl Reader {
     /// after it: then the error says that the outcome is unknown.
     pub(super) fn refusal(&self, refusal: Refusal, unclear: bool) -> Error {
         if matches!(refusal, Refusal::Lease(LeaseRefusal::Fenced { .. })) {
-            self.metrics.fenced();
+            self.metrics.fenced.inc();
         }
         let error = Error::from(refusal);
         if !unclear {
             return error;
         }
-        self.metrics.unknown_outcome();
+        self.metrics.unknown_outcomes.inc();
         let refused = StoreError::new(Cause::ConnectionLost, format!("after an unclear commit: {error}"));
         Error::Store(refused.after_unclear(true))
     }

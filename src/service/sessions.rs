@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::retry::Repeat;
 use super::{Error, Guard, Made, Reader, Result, Service};
 use crate::domain::access::Names;
-use crate::domain::activity::{ACTIVE, Activity};
+use crate::domain::activity::{ACTIVE_MICROS, Activity};
 use crate::domain::command::{Deletion, MetadataUpdate};
 use crate::domain::ids::{AppName, SessionKey, UserId, UserKey};
 use crate::domain::query::{EventQuery, ListQuery, Page, SessionQuery, SessionView, StateFilter};
@@ -71,7 +71,7 @@ impl Reader {
 
     /// How much an app did in the last day.
     pub async fn activity(&self, app: &AppName, deadline: Instant) -> Result<Activity> {
-        let since = self.clock.now().plus(-ACTIVE);
+        let since = self.clock.now().plus(-ACTIVE_MICROS);
         self.read(deadline, || self.reads.activity(app, since, deadline)).await
     }
 
@@ -128,7 +128,7 @@ impl Service {
         let (made, view) =
             self.transact(Repeat::Safe, deadline, |_| self.store.create(&creation, deadline)).await?.value;
         if made == Made::New {
-            self.metrics.appended(usize::try_from(view.head.revision).unwrap_or(0));
+            self.metrics.appended_events.inc_by(u64::try_from(view.head.revision).unwrap_or(0));
         }
         Ok((made, view))
     }

@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Service;
 use crate::blobs::places::SHELVES;
+use crate::domain::policy::DAY;
 use crate::store::backend::DatabaseClock;
 use crate::store::error::StoreError;
 use crate::store::limits::CLOCK_TOLERANCE;
@@ -115,7 +116,7 @@ impl Service {
 
     /// Logs and counts a failure of a sweep; the pause before it is tried again.
     pub(super) fn failed(&self, error: &StoreError) -> Duration {
-        self.metrics.failed("sweep");
+        self.metrics.background_failures.inc("sweep");
         tracing::warn!(cause = ?error.cause, error = %error, "sweeping failed, and is tried again");
         PAUSE
     }
@@ -130,7 +131,7 @@ impl Service {
             for (app, policy) in page {
                 after = app.to_string();
                 if let Err(error) = self.apply_policy(app, policy, limit).await {
-                    self.metrics.failed("policy");
+                    self.metrics.background_failures.inc("policy");
                     tracing::warn!(cause = ?error.cause, error = %error, "a policy was not applied, and is tried again");
                 }
             }
@@ -143,12 +144,11 @@ impl Service {
     /// Whether the clocks of this process and of the database agree. If not, one of them is wrong, and a sweep could remove
     /// sessions that have not expired. `before` is the last result; a change of it is logged.
     async fn compare_clocks(&self, before: Option<bool>, deadline: Instant) -> Result<bool, StoreError> {
-        /// The time since the last write, or its lead over the clock, that is reported.
-        const DAY: i64 = 24 * 3600 * 1_000_000;
         let asked = self.clock.now();
         let theirs = match self.store.clock(deadline).await? {
             DatabaseClock::Own(earliest, latest) => [earliest, latest],
             DatabaseClock::OfProcess(latest) => {
+                // The time since the last write, or its lead over the clock.
                 let ahead = latest.map_or(0, |latest| asked.0.saturating_sub(latest.0));
                 if before.is_none() && ahead.saturating_abs() > DAY {
                     tracing::warn!(

@@ -21,7 +21,7 @@ impl Service {
                     Ok(false) => break,
                     // Readers go further, and tell of it again.
                     Err(error) => {
-                        self.metrics.failed("views");
+                        self.metrics.background_failures.inc("views");
                         tracing::debug!(cause = ?error.cause, %error, "a view of an effective history was not kept");
                         break;
                     }

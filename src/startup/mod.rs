@@ -2,7 +2,6 @@
 
 mod metrics_listener;
 
-use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -40,42 +39,22 @@ const DATABASE_CHECK: Duration = Duration::from_secs(5);
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// Why a server cannot start. Never contains the database URL.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address of `--listen` cannot be used.
-    Listen(ListenError),
-    Database(StoreError),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error("database: {0}")]
+    Database(#[from] StoreError),
     /// The socket cannot be bound.
+    #[error("{0}")]
     Socket(String),
     /// A file or an issuer of the access settings cannot be used.
+    #[error("{0}")]
     Access(String),
     /// A store for artifacts cannot be used.
+    #[error("--artifact-store: {0}")]
     ArtifactStore(String),
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Listen(error) => error.fmt(f),
-            Self::Database(error) => write!(f, "database: {error}"),
-            Self::Socket(message) | Self::Access(message) => f.write_str(message),
-            Self::ArtifactStore(message) => write!(f, "--artifact-store: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<ListenError> for StartError {
-    fn from(error: ListenError) -> Self {
-        Self::Listen(error)
-    }
-}
-
-impl From<StoreError> for StartError {
-    fn from(error: StoreError) -> Self {
-        Self::Database(error)
-    }
 }
 
 /// The requirements of the first request.
@@ -274,7 +253,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
     welcome(&listener.local_addr()?, &settings, &place(&config).unwrap_or_default());
     let origins = settings.origins.clone();
     let observers = Observers { audit: audit.clone(), traces: traces.clone() };
-    let app = http::app(service.clone(), authenticator.clone(), observers, settings, metrics.clone(), clock);
+    let app = http::App::new(service.clone(), authenticator.clone(), observers, settings, metrics.clone(), clock);
 
     let (stop, stopped) = watch::channel(false);
     let mut metrics_stopped = stopped.clone();

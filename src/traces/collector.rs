@@ -236,7 +236,7 @@ impl SpanProcessor for SpanQueue {
         if self.state.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok() {
             return self.batches.on_end(span);
         }
-        self.state.metrics.spans("dropped", 1);
+        self.state.metrics.spans.add("dropped", 1);
         if !self.told.swap(true, Ordering::Relaxed) {
             tracing::warn!("spans are dropped: too many wait for the collector. The metrics count them from now on");
         }
@@ -267,7 +267,7 @@ impl opentelemetry_sdk::trace::SpanExporter for Counting {
         let size = batch.len();
         let result = self.exporter.export(batch).await;
         self.state.waiting.fetch_sub(size, Ordering::Relaxed);
-        self.state.metrics.spans(if result.is_ok() { "sent" } else { "failed" }, size);
+        self.state.metrics.spans.add(if result.is_ok() { "sent" } else { "failed" }, size);
         result
     }
 

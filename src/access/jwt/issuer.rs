@@ -5,11 +5,12 @@ use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
 use super::jwks::{Jwks, NoKey};
-use super::{Apps, JwtSettings, LEEWAY, RoleFrom, signature};
+use super::{Apps, JwtSettings, LEEWAY_MICROS, RoleFrom, signature};
 use crate::access::{AuthError, Client, ClientKind};
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::ids::{AppName, UserId};
 use crate::domain::time::Micros;
+use crate::domain::word::words;
 use crate::metrics::Metrics;
 
 /// The content of a valid token.
@@ -20,60 +21,39 @@ struct Verified {
     user: Option<UserId>,
     /// The claim `sub`, unchanged: of any length and content.
     subject: Option<String>,
-    /// The claim `exp`. The token is valid until [`LEEWAY`] after it.
+    /// The claim `exp`. The token is valid until [`LEEWAY_MICROS`] after it.
     expire_time: Micros,
 }
 
-/// Why a token is refused. Only for metrics: a client does not learn the reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Reason {
-    /// Not a JWT, or a claim that RFC 7519 defines has another form.
-    Malformed,
-    /// It has `crit`, or a `typ` that is not an access token.
-    Header,
-    /// Not RS256, ES256 or EdDSA, or not the algorithm of the key.
-    Algorithm,
-    /// The issuer's keys could not be read.
-    NoKeys,
-    /// The issuer has no such key.
-    UnknownKey,
-    /// Its key may be in the set that is being read, but too many requests wait for that.
-    Busy,
-    Signature,
-    Issuer,
-    Audience,
-    Expired,
-    NotYetValid,
-    /// There is no `exp`.
-    NoExpiry,
-    /// The user claim is absent or not a valid name.
-    User,
-    /// The apps claim is absent or empty, or contains an invalid name.
-    Apps,
-    /// The role claim is absent or not a role.
-    Role,
-}
-
-impl Reason {
-    /// The label in the metric.
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Malformed => "malformed",
-            Self::Header => "header",
-            Self::Algorithm => "algorithm",
-            Self::NoKeys => "no_keys",
-            Self::UnknownKey => "unknown_key",
-            Self::Busy => "busy",
-            Self::Signature => "signature",
-            Self::Issuer => "issuer",
-            Self::Audience => "audience",
-            Self::Expired => "expired",
-            Self::NotYetValid => "not_yet_valid",
-            Self::NoExpiry => "no_expiry",
-            Self::User => "user",
-            Self::Apps => "apps",
-            Self::Role => "role",
-        }
+words! {
+    /// Why a token is refused: a label of metrics. A client does not learn the reason.
+    #[derive(Hash)]
+    enum Reason {
+        /// Not a JWT, or a claim that RFC 7519 defines has another form.
+        Malformed = "malformed",
+        /// It has `crit`, or a `typ` that is not an access token.
+        Header = "header",
+        /// Not RS256, ES256 or EdDSA, or not the algorithm of the key.
+        Algorithm = "algorithm",
+        /// The issuer's keys could not be read.
+        NoKeys = "no_keys",
+        /// The issuer has no such key.
+        UnknownKey = "unknown_key",
+        /// Its key may be in the set that is being read, but too many requests wait for that.
+        Busy = "busy",
+        Signature = "signature",
+        Issuer = "issuer",
+        Audience = "audience",
+        Expired = "expired",
+        NotYetValid = "not_yet_valid",
+        /// There is no `exp`.
+        NoExpiry = "no_expiry",
+        /// The user claim is absent or not a valid name.
+        User = "user",
+        /// The apps claim is absent or empty, or contains an invalid name.
+        Apps = "apps",
+        /// The role claim is absent or not a role.
+        Role = "role",
     }
 }
 
@@ -136,10 +116,10 @@ impl Jwt {
         }
 
         let expire_time = time(&claims, "exp")?.ok_or(Reason::NoExpiry)?;
-        if expire_time.plus(LEEWAY) <= now {
+        if expire_time.plus(LEEWAY_MICROS) <= now {
             return Err(Reason::Expired);
         }
-        if time(&claims, "nbf")?.is_some_and(|begin| begin > now.plus(LEEWAY)) {
+        if time(&claims, "nbf")?.is_some_and(|begin| begin > now.plus(LEEWAY_MICROS)) {
             return Err(Reason::NotYetValid);
         }
 

@@ -142,7 +142,7 @@ impl Jwks {
             let result = self.load().await;
             let pause = if result.is_ok() { interval(&self.source) } else { retry(&self.source) };
             if result.is_err() {
-                metrics.failed("issuer_keys");
+                metrics.background_failures.inc("issuer_keys");
             }
             self.settle(result);
             tokio::select! {

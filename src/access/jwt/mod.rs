@@ -28,8 +28,8 @@ use url::{Host, Url};
 
 use crate::domain::access::{Names, Role};
 
-/// How much the issuer's clock and ours may differ, in microseconds: 60 s.
-pub(crate) const LEEWAY: i64 = 60_000_000;
+/// How much the issuer's clock and ours may differ: 60 s.
+pub(crate) const LEEWAY_MICROS: i64 = 60_000_000;
 
 /// Settings of the issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]

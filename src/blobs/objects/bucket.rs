@@ -52,27 +52,17 @@ pub fn open(url: &Url, patience: Duration) -> std::result::Result<Arc<dyn Object
     };
     let connector = Connector { patience: patience / 3 };
     let prefix = Path::from_url_path(url.path()).map_err(|error| error.to_string())?;
+    // The builders have these methods in common, and no trait.
+    macro_rules! build {
+        ($builder:expr) => {
+            $builder.with_url(url.as_str()).with_http_connector(connector).with_retry(retry).build().map(both)
+        };
+    }
     let opened = match url.scheme() {
-        "s3" => AmazonS3Builder::from_env()
-            .with_url(url.as_str())
-            // Some that speak as S3 does cannot remove several objects by one request.
-            .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true")
-            .with_http_connector(connector)
-            .with_retry(retry)
-            .build()
-            .map(both),
-        "gs" => GoogleCloudStorageBuilder::from_env()
-            .with_url(url.as_str())
-            .with_http_connector(connector)
-            .with_retry(retry)
-            .build()
-            .map(both),
-        _ => MicrosoftAzureBuilder::from_env()
-            .with_url(url.as_str())
-            .with_http_connector(connector)
-            .with_retry(retry)
-            .build()
-            .map(both),
+        // Some that speak as S3 does cannot remove several objects by one request.
+        "s3" => build!(AmazonS3Builder::from_env().with_config(AmazonS3ConfigKey::DisableBulkDelete, "true")),
+        "gs" => build!(GoogleCloudStorageBuilder::from_env()),
+        _ => build!(MicrosoftAzureBuilder::from_env()),
     };
     let (store, uploads) = opened.map_err(|error| error.to_string())?;
     Ok(Arc::new(Bucket { store, uploads, prefix, patience, memory: Arc::new(Semaphore::new(UPLOADS)) }))

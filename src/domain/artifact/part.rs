@@ -69,14 +69,11 @@ impl Part {
         let mut fields = Fields::of(json, pointer)?;
         let mime_type = take_mime_type(&mut fields);
         let display_name = take_display_name(&mut fields);
-        let data = fields.take_str("data");
-        if data.is_none() && !fields.is_refused("data") {
-            fields.refuse("data", "is required");
-        }
-        let bytes = data.and_then(|data| {
+        let bytes = fields.take_str_with("data", |data| {
             let engine = if data.contains(['-', '_']) { URL_SAFE } else { STANDARD };
-            engine.decode(data.as_bytes()).map_err(|_| fields.refuse("data", "must be base64")).ok()
+            engine.decode(data.as_bytes()).map_err(|_| "must be base64")
         });
+        fields.require("data", &bytes);
         fields.finish()?;
         Ok(Self { display_name, bytes, ..Self::of_bytes(mime_type) })
     }
@@ -86,9 +83,7 @@ impl Part {
         let mime_type = take_mime_type(&mut fields);
         let display_name = take_display_name(&mut fields);
         let file_uri = take_file_uri(&mut fields);
-        if !fields.is_refused("fileUri") && file_uri.is_none() {
-            fields.refuse("fileUri", "is required");
-        }
+        fields.require("fileUri", &file_uri);
         fields.finish()?;
         Ok(Self { kind: Kind::Uri, mime_type, display_name, file_uri, bytes: None })
     }
@@ -159,23 +154,11 @@ impl Draft {
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
         let name = fields.take_str("name");
-        if name.is_none() && !fields.is_refused("name") {
-            fields.refuse("name", "is required");
-        }
-        let part = match fields.take("part") {
-            Some(part) => {
-                let pointer = fields.pointer("part");
-                let read = Part::parse(part, &pointer);
-                fields.absorb(read)?
-            }
-            None => {
-                fields.refuse("part", "is required");
-                None
-            }
-        };
-        let metadata = fields.take("metadata").and_then(|metadata| {
-            parse_metadata(metadata.text()).map_err(|message| fields.refuse("metadata", message)).ok()
-        });
+        fields.require("name", &name);
+        let part = fields.take("part");
+        fields.require("part", &part);
+        let part = fields.read_below("part", part, Part::parse)?;
+        let metadata = fields.take_with("metadata", |metadata| parse_metadata(metadata.text()));
         let event = fields.take_str_with("event", |event| match event {
             "none" | "append" => Ok(event.to_owned()),
             _ => Err("must be `none` or `append`"),

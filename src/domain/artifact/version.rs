@@ -8,6 +8,7 @@ use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::json::{Json, JsonError, Kind as JsonKind, ObjectText, RawJson};
 use crate::domain::tag::{EntityTag, tags};
 use crate::domain::time::Micros;
+use crate::domain::word::read_words;
 
 /// Longest metadata, in bytes of its text.
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
@@ -53,33 +54,16 @@ impl Place {
     }
 }
 
-/// What a version is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Bytes,
-    /// Text in UTF-8, which ADK gave as text and gets back as such.
-    Text,
-    /// An address of something that is elsewhere.
-    Uri,
-    /// Nothing: it reads as if the artifact were not there.
-    Gone,
-}
-
-impl Kind {
-    pub const ALL: [Self; 4] = [Self::Bytes, Self::Text, Self::Uri, Self::Gone];
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
-    /// As it is shown and stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Text => "text",
-            Self::Uri => "uri",
-            Self::Gone => "gone",
-        }
+read_words! {
+    /// What a version is.
+    pub enum Kind {
+        Bytes = "bytes",
+        /// Text in UTF-8, which ADK gave as text and gets back as such.
+        Text = "text",
+        /// An address of something that is elsewhere.
+        Uri = "uri",
+        /// Nothing: it reads as if the artifact were not there.
+        Gone = "gone",
     }
 }
 
@@ -180,9 +164,7 @@ impl Version {
         object.push_str("name", self.name.as_str());
         object.push("version", &self.version.to_string());
         object.push_str("kind", kind.as_str());
-        if let Some(mime_type) = mime_type {
-            object.push_str("mimeType", mime_type);
-        }
+        object.push_some_str("mimeType", mime_type.as_ref());
         if let Some((size, sha256)) = bytes {
             object.push("size", &size.to_string());
             object.push_str("sha256", &hex(sha256));

@@ -175,9 +175,7 @@ impl EventDraft {
         let mut actions = ObjectText::default();
         actions.push("stateDelta", &stored_delta(delta, &edit.sets));
         for (name, list) in [("stateOps", &ops), ("preconditions", &preconditions)] {
-            if let Some(list) = list {
-                actions.push(name, list);
-            }
+            actions.push_some(name, list.as_ref());
         }
         for (name, value) in others {
             actions.push(name, value.text());
@@ -189,9 +187,7 @@ impl EventDraft {
         }
         let actions = actions.close();
         let mut body = ObjectText::with_capacity(actions.len() + 256);
-        if let Some(id) = &id {
-            body.push_str("id", id.as_str());
-        }
+        body.push_some_str("id", id.as_ref().map(EventId::as_str));
         let (quoted_author, quoted_invocation) = (RawJson::string(author), RawJson::string(invocation_id));
         let mut members =
             vec![("author", quoted_author.text()), ("invocationId", quoted_invocation.text()), ("actions", &actions)];
@@ -496,9 +492,7 @@ mod tests {
             actions.push(name, text);
         }
         let mut event = ObjectText::default();
-        if let Some(id) = id {
-            event.push_str("id", id.as_str());
-        }
+        event.push_some_str("id", id.map(EventId::as_str));
         event.push_str("author", author);
         event.push_str("invocationId", invocation_id);
         event.push("actions", &actions.close());

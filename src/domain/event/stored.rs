@@ -9,6 +9,7 @@ use crate::domain::json::{Json, Member, ObjectText, RawJson};
 use crate::domain::scope::Scope;
 use crate::domain::shape::{self, Of};
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::word::words;
 
 /// An event as it is appended: complete, with its id, before it has a place in the log.
 #[derive(Debug, Clone)]
@@ -69,19 +70,11 @@ pub struct StoredEvent {
     pub is_stub: bool,
 }
 
-/// Why of an event a stub is left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remains {
-    Trimmed,
-    Redacted,
-}
-
-impl Remains {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Trimmed => "trimmed",
-            Self::Redacted => "redacted",
-        }
+words! {
+    /// Why of an event a stub is left.
+    pub enum Remains {
+        Trimmed = "trimmed",
+        Redacted = "redacted",
     }
 }
 

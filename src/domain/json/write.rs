@@ -51,6 +51,20 @@ impl ObjectText {
         push_string(&mut self.0, value);
     }
 
+    /// Adds a member whose value is JSON text, if there is one.
+    pub fn push_some(&mut self, key: &str, value: Option<impl AsRef<str>>) {
+        if let Some(value) = value {
+            self.push(key, value.as_ref());
+        }
+    }
+
+    /// Adds a member whose value is a string, if there is one.
+    pub fn push_some_str(&mut self, key: &str, value: Option<impl AsRef<str>>) {
+        if let Some(value) = value {
+            self.push_str(key, value.as_ref());
+        }
+    }
+
     fn push_key(&mut self, key: &str) {
         self.separate();
         push_string(&mut self.0, key);

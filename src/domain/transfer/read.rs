@@ -214,13 +214,7 @@ fn digest(fields: &mut Fields<'_>, name: &str) -> Option<[u8; 32]> {
 }
 
 fn time(fields: &mut Fields<'_>, name: &str) -> Option<Micros> {
-    match Timestamp::parse(fields.take(name)?) {
-        Ok(time) => Some(time.micros),
-        Err(message) => {
-            fields.refuse(name, message);
-            None
-        }
-    }
+    fields.take_with(name, Timestamp::parse).map(|time| time.micros)
 }
 
 fn state(fields: &mut Fields<'_>) -> Result<Option<Vec<(String, RawJson)>>, Rejected> {
@@ -330,13 +324,8 @@ impl SessionLine {
         let saw = saw(fields);
         let raw_labels = fields.take_str(&raw_name("labels"));
         let metadata = MetadataPatch::take(fields);
-        let forked_from = fields.take("forkedFrom").and_then(|source| {
-            let parsed = fork_source(source);
-            if parsed.is_none() {
-                fields.refuse("forkedFrom", "must be a `sessionId` and a `revision`");
-            }
-            parsed
-        });
+        let forked_from = fields
+            .take_with("forkedFrom", |source| fork_source(source).ok_or("must be a `sessionId` and a `revision`"));
         let labels = exact("labels", metadata.labels.flatten(), raw_labels)?;
         let parts = user.zip(id).zip(origin).zip(create_time).zip(base.zip(base_state));
         Ok(parts.map(|((((user, id), origin), create_time), (base, base_state))| Self {

@@ -126,9 +126,7 @@ fn session_line_with(session: &Exported, saw: bool) -> String {
             push_value(&mut line, name, value.text());
         }
     }
-    if let Some(time) = head.expire_time {
-        line.push("expireTime", &time.to_number());
-    }
+    line.push_some("expireTime", head.expire_time.map(Micros::to_number));
     if let Some((session, revision)) = &head.forked_from {
         let mut source = ObjectText::default();
         source.push_str("sessionId", session.as_str());
@@ -181,9 +179,7 @@ pub fn end_of_session(
     line.push("revision", &head.revision.to_string());
     push_value(&mut line, "state", state);
     lost.push(&mut line);
-    if let Some(source) = nearest_source {
-        line.push_str("nearestSource", source.as_str());
-    }
+    line.push_some_str("nearestSource", nearest_source.map(SessionId::as_str));
     line.push_str("sha256", &hex(&sha256));
     line.push_str("cursor", &cursor(source, head));
     closed(line)
@@ -223,9 +219,7 @@ pub(super) fn typed(kind: &str) -> ObjectText {
 /// A line of a user, if there is one.
 fn typed_of(kind: &str, user: Option<&UserId>) -> ObjectText {
     let mut line = typed(kind);
-    if let Some(user) = user {
-        line.push_str("userId", user.as_str());
-    }
+    line.push_some_str("userId", user.map(UserId::as_str));
     line
 }
 

@@ -347,6 +347,7 @@ impl fmt::Display for WrittenBy {
 }
 
 /// The content of a stored event.
+#[derive(Default)]
 struct Body<'a> {
     id: Option<Cow<'a, str>>,
     timestamp: Option<Timestamp>,
@@ -372,22 +373,7 @@ struct Body<'a> {
 
 impl<'a> Body<'a> {
     fn of(json: Json<'a>) -> Option<Self> {
-        let mut body = Self {
-            id: None,
-            timestamp: None,
-            author: None,
-            invocation_id: None,
-            branch: None,
-            resolved: false,
-            rewinds: false,
-            compacts: false,
-            rewound_to: None,
-            removed: BTreeSet::new(),
-            set: Vec::new(),
-            named: Vec::new(),
-            is_redacted: false,
-            others: Vec::new(),
-        };
+        let mut body = Self::default();
         for member in json.as_object()? {
             match &*member.key {
                 "id" => body.id = member.value.as_str(),

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use futures_util::stream::{self, StreamExt as _};
@@ -39,14 +38,8 @@ pub async fn array(call: Call, mut pages: impl Pages) -> Result<Answer, Problem>
         text.push(']');
         return Ok(Answer::ok().json(text));
     }
-    let rest = Rest {
-        service: call.service.clone(),
-        client: Watched::new(&call),
-        page_limit: call.app.settings.request_timeout,
-        pages,
-        first: elements.is_empty(),
-        more,
-    };
+    let rest =
+        Rest { service: call.service.clone(), client: Watched::new(&call), pages, first: elements.is_empty(), more };
     let rest = stream::try_unfold(rest, Rest::step);
     Ok(Answer::ok().streamed(Body::from_stream(stream::once(async { Ok(text) }).chain(rest))))
 }
@@ -55,8 +48,6 @@ pub async fn array(call: Call, mut pages: impl Pages) -> Result<Answer, Problem>
 struct Rest<P> {
     service: Arc<Reader>,
     client: Watched,
-    /// The time limit for reading one page.
-    page_limit: Duration,
     pages: P,
     /// No element has been sent yet.
     first: bool,
@@ -68,8 +59,7 @@ impl<P: Pages> Rest<P> {
         if !self.more {
             return Ok(None);
         }
-        self.client.still_must().await?;
-        let deadline = Instant::now() + self.page_limit;
+        let deadline = self.client.next_part().await?;
         let (elements, more) = loop {
             match self.pages.next(&self.service, deadline).await {
                 Ok(page) => break page,

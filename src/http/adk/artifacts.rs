@@ -1,9 +1,9 @@
 //! Artifacts, as `adk api_server` has them: parts with base64 in JSON, and no event, as agents write that themselves. A name may have
 //! slashes.
 
-use axum::http::StatusCode;
 use tokio::time::Instant;
 
+use super::adk;
 use super::array::{Pages, array, quoted};
 use crate::domain::access::Role;
 use crate::domain::artifact::{Frame, Kind, Part, Place, Version, Wanted, parse_metadata};
@@ -11,39 +11,31 @@ use crate::domain::envelope::Fields;
 use crate::domain::ids::{ArtifactName, segment};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
+use crate::http::describe::{Access, Body, Header, Operation, Reply};
 use crate::http::reply::{self, Answer, Code, Problem};
-use crate::http::resources::artifacts::{ONE_VERSION, Terms, VERSION, filled, part, saved};
+use crate::http::resources::artifacts::{ONE_VERSION, VERSION, filled, part, request, saved};
 use crate::service::{self, Error, Reader, SavedArtifact};
 
 pub const SAVE: Operation = Operation {
     id: "adkSaveArtifact",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Write(Role::User),
     summary: "Save a part as the next version of an artifact",
     description: "Without an event: an agent names the version in the `artifactDelta` of its own. A name that begins with `user:` \
                   is an artifact of the user. Unknown fields are ignored, but for those of the part.",
-    query: &[],
     headers: &[Header::Lease, Header::IdempotencyKey],
     body: Some(Body { schema: "AdkSaveArtifact", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The version.",
-        schema: Some("AdkArtifactVersion"),
-        headers: &["ETag", "Idempotent-Replayed"],
-    }],
+    answers: &[Reply::ok("The version.", "AdkArtifactVersion").with(&["ETag", "Idempotent-Replayed"])],
     errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::LimitReached],
+    ..adk(Access::Write(Role::User))
 };
 
 pub async fn save(mut call: Call) -> Result<Answer, Problem> {
     let place = call.names.place()?;
     let body = call.required_body().await?;
     let (name, mut part, metadata) = given(body.json()?, &place)?;
-    let terms = Terms::new(&call, (&place, &name), (metadata, None), (Some("none"), None, None))?;
-    let upload = filled(&call, &place, part.bytes.take()).await?;
+    let bytes = part.bytes.take();
+    let request = request(&call, (place.clone(), name, part), (metadata, None), (Some("none"), None, None))?;
+    let upload = filled(&call, &place, bytes).await?;
     drop(body);
-    let request = terms.request(place.clone(), name, part);
     let SavedArtifact { version, replayed, cost } = saved(call.writer()?, request, upload, call.deadline).await?;
     call.costs(cost);
     let named = vec![("artifact", version.name.to_string())];
@@ -57,19 +49,14 @@ fn given(json: Json<'_>, place: &Place) -> Result<(ArtifactName, Part, Option<Ra
     const METADATA: &str = "customMetadata";
     let mut fields = Fields::of(json, "")?;
     let name = fields.take_str_with(NAME, |name| place.name(name));
-    let part = fields.take(PART).map(|part| Part::parse(part, &fields.pointer(PART)));
-    let part = part.map(|part| fields.absorb(part)).transpose()?;
-    let metadata = fields.take(METADATA);
-    let metadata = metadata.map(|metadata| parse_metadata(metadata.text())).transpose();
-    let metadata = metadata.map_err(|message| fields.refuse(METADATA, message)).unwrap_or_default();
-    for (name, is_given) in [(NAME, name.is_some()), (PART, part.is_some())] {
-        if !is_given && !fields.is_refused(name) {
-            fields.refuse(name, "is required");
-        }
-    }
+    let given = fields.take(PART);
+    let part = fields.read_below(PART, given, Part::parse)?;
+    let metadata = fields.take_with(METADATA, |metadata| parse_metadata(metadata.text()));
+    fields.require(NAME, &name);
+    fields.require(PART, &given);
     fields.ignore_others();
     fields.finish()?;
-    let (Some(name), Some(Some(part))) = (name, part) else { return Err(Problem::field(PART, "is required")) };
+    let (Some(name), Some(part)) = (name, part) else { return Err(Problem::field(PART, "is required")) };
     Ok((name, part, metadata))
 }
 
@@ -84,27 +71,21 @@ fn shown(place: &Place, version: &Version) -> String {
     object.push_str("canonicalUri", &uri);
     object.push("customMetadata", version.content.metadata.as_ref().map_or("{}", RawJson::text));
     object.push("createTime", &version.create_time.to_number());
-    if let Some(mime_type) = &version.content.mime_type {
-        object.push_str("mimeType", mime_type);
-    }
+    object.push_some_str("mimeType", version.content.mime_type.as_ref());
     object.close()
 }
 
-const PART: &[Reply] =
-    &[Reply { status: StatusCode::OK, about: "The part.", schema: Some("Part"), headers: &["ETag"] }];
+const PART: &[Reply] = &[Reply::ok("The part.", "Part").with(&["ETag"])];
 
 pub const GET: Operation = Operation {
     id: "adkGetArtifact",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Read(Role::Reader),
     summary: "Read an artifact",
     description: "As a part, with the bytes in base64 of the alphabet for URLs. A part is streamed.",
     query: &[VERSION],
     headers: &[Header::IfNoneMatch],
-    body: None,
     answers: PART,
     errors: &[Code::SessionNotFound, Code::ArtifactNotFound],
+    ..adk(Access::Read(Role::Reader))
 };
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
@@ -140,12 +121,7 @@ pub const METADATA: Operation = Operation {
     summary: "Read what a version of an artifact is",
     description: "Without its content.",
     headers: &[],
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The version.",
-        schema: Some("AdkArtifactVersion"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("The version.", "AdkArtifactVersion")],
     ..GET_VERSION
 };
 
@@ -162,7 +138,7 @@ pub const LIST: Operation = Operation {
                   page by page, each of one moment.",
     query: &[],
     headers: &[],
-    answers: &[Reply { status: StatusCode::OK, about: "The names.", schema: Some("AdkArtifactNames"), headers: &[] }],
+    answers: &[Reply::ok("The names.", "AdkArtifactNames")],
     errors: &[Code::SessionNotFound],
     ..GET
 };
@@ -192,12 +168,7 @@ pub const VERSIONS: Operation = Operation {
     id: "adkListArtifactVersions",
     summary: "List the numbers of the versions of an artifact",
     description: "Ascending; none, if there is no such artifact. Streamed as the list of artifacts.",
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The numbers.",
-        schema: Some("AdkArtifactVersionNumbers"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("The numbers.", "AdkArtifactVersionNumbers")],
     ..LIST
 };
 
@@ -208,12 +179,7 @@ pub async fn versions(call: Call) -> Result<Answer, Problem> {
 pub const VERSIONS_METADATA: Operation = Operation {
     id: "adkListArtifactVersionsMetadata",
     summary: "List the versions of an artifact",
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The versions.",
-        schema: Some("AdkArtifactVersionList"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("The versions.", "AdkArtifactVersionList")],
     ..VERSIONS
 };
 
@@ -250,21 +216,13 @@ impl Pages for Versions {
 
 pub const DELETE: Operation = Operation {
     id: "adkDeleteArtifact",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Write(Role::User),
     summary: "Delete an artifact",
     description: "All its versions, or one, which ADK's server cannot. One that is not there is fine.",
     query: &[ONE_VERSION],
     headers: &[Header::Lease],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "There is no such version now.",
-        schema: Some("Null"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("There is no such version now.", "Null")],
     errors: &[Code::LeaseHeld, Code::Fenced],
+    ..adk(Access::Write(Role::User))
 };
 
 pub async fn delete(mut call: Call) -> Result<Answer, Problem> {

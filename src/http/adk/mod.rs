@@ -11,7 +11,6 @@ mod secrets;
 pub mod shape;
 
 use array::{Pages, array, quoted};
-use axum::http::StatusCode;
 use restored::restored;
 use tokio::time::Instant;
 
@@ -36,26 +35,23 @@ use crate::service::{self, Changed, Guard, Made, Reader, StateChange};
 /// Sessions of ADK's evaluations, which ADK's lists omit.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
 
-const SESSION: &[Reply] = &[Reply {
-    status: StatusCode::OK,
-    about: "The session.",
-    schema: Some("AdkSession"),
-    headers: &["ETag", "Idempotent-Replayed"],
-}];
+/// Of stored data, in ADK's form.
+const fn adk(access: Access) -> Operation {
+    Operation { serving: Serving::ADK, ..Operation::of("ADK", access) }
+}
+
+const SESSION: &[Reply] = &[Reply::ok("The session.", "AdkSession").with(&["ETag", "Idempotent-Replayed"])];
 
 pub const CREATE: Operation = Operation {
     id: "adkCreateSession",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Write(Role::User),
     summary: "Create a session",
     description: "A blank or missing `sessionId` asks for a generated one. `events` are what was said before, without \
                   actions: only agents act, and theirs come by the native API. Unknown fields are ignored.",
-    query: &[],
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkNewSession", required: false }),
     answers: SESSION,
     errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::LimitReached, Code::UserErased],
+    ..adk(Access::Write(Role::User))
 };
 
 pub async fn create(mut call: Call) -> Result<Answer, Problem> {
@@ -103,16 +99,13 @@ fn native_creation(json: Json<'_>) -> Result<String, Problem> {
 
 pub const CREATE_WITH_ID: Operation = Operation {
     id: "adkCreateSessionWithId",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Write(Role::User),
     summary: "Create a session with this id",
     description: "The body is its state.",
-    query: &[],
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "AdkInitialState", required: false }),
     answers: SESSION,
     errors: &[Code::SessionAlreadyExists, Code::LimitReached, Code::UserErased],
+    ..adk(Access::Write(Role::User))
 };
 
 pub async fn create_with_id(mut call: Call) -> Result<Answer, Problem> {
@@ -158,16 +151,12 @@ fn session(call: &Call, answer: Answer, view: SessionView) -> Answer {
 
 pub const GET: Operation = Operation {
     id: "adkGetSession",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Read(Role::Reader),
     summary: "Read a session",
     description: "A long history is streamed, as by the native API.",
-    query: &[],
     headers: &[Header::IfNoneMatch],
-    body: None,
     answers: &[Reply { headers: &["ETag"], ..SESSION[0] }],
     errors: &[Code::SessionNotFound],
+    ..adk(Access::Read(Role::Reader))
 };
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
@@ -182,17 +171,14 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
 
 pub const PATCH: Operation = Operation {
     id: "adkUpdateSession",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Write(Role::User),
     summary: "Change a session's state",
     description: "Through one appended event, whatever others do meanwhile, unless a lease excludes it. Unknown fields are \
                   ignored.",
-    query: &[],
     headers: &[Header::Lease, Header::IdempotencyKey],
     body: Some(Body { schema: "AdkUpdateSession", required: true }),
     answers: SESSION,
     errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::LimitReached],
+    ..adk(Access::Write(Role::User))
 };
 
 pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
@@ -227,21 +213,11 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
 
 pub const DELETE: Operation = Operation {
     id: "adkDeleteSession",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Write(Role::User),
     summary: "Delete a session",
     description: "App and user state stay. A session that is not there is fine.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "There is no such session now.",
-        schema: Some("Null"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("There is no such session now.", "Null")],
     errors: &[Code::LeaseHeld],
+    ..adk(Access::Write(Role::User))
 };
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
@@ -251,60 +227,31 @@ pub async fn delete(call: Call) -> Result<Answer, Problem> {
 
 pub const LIST: Operation = Operation {
     id: "adkListSessions",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Read(Role::Reader),
     summary: "List a user's sessions",
     description: "All of them, by `lastUpdateTime`, with merged state and without events; those of ADK's evaluations \
                   (`adk-eval-session-…`, `___eval___session___…`) are left out. A list of more than a page of the \
                   native API (1000 sessions or 8 MiB) is streamed page by page, each of one moment: a session that \
                   is written to meanwhile may be in it twice, or, if its time goes back, not at all.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The sessions.", schema: Some("AdkSessionList"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The sessions.", "AdkSessionList")],
+    ..adk(Access::Read(Role::Reader))
 };
 
 pub async fn list(call: Call) -> Result<Answer, Problem> {
-    let UserKey { app, user } = call.names.user()?;
     let Limits { page_rows, page_bytes, .. } = call.limits();
-    let query = ListQuery {
-        app,
-        user: Some(user),
-        users: Names::all(),
-        order_by: OrderBy::LastUpdateTime,
-        descending: false,
-        labels: Vec::new(),
-        user_range: None,
-        id_range: None,
-        forked_from: None,
-        after: None,
-        with_state: true,
-        max_rows: page_rows,
-        max_bytes: page_bytes,
-    };
-    array(call, Sessions(query)).await
+    let all = ListQuery::of_user(call.names.user()?, OrderBy::LastUpdateTime, (page_rows, page_bytes));
+    array(call, Sessions(ListQuery { with_state: true, ..all })).await
 }
 
-const DETAILED: Param = Param {
-    name: "detailed",
-    kind: Kind::OneOf(&["false", "False", "0"]),
-    about: "Whether to describe the apps' agents, of which the server knows nothing.",
-};
+const DETAILED: Param = Param::new("detailed", Kind::OneOf(&["false", "False", "0"]))
+    .about("Whether to describe the apps' agents, of which the server knows nothing.");
 
 pub const APPS: Operation = Operation {
     id: "adkListApps",
-    tag: "ADK",
-    serving: Serving::ADK,
-    access: Access::Read(Role::Reader),
     summary: "List the names of the apps that have sessions or state",
     description: "All of them, in byte order.",
     query: &[DETAILED],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The names.", schema: Some("AdkApps"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The names.", "AdkApps")],
+    ..adk(Access::Read(Role::Reader))
 };
 
 pub async fn apps(call: Call) -> Result<Answer, Problem> {
@@ -349,16 +296,10 @@ impl Pages for Apps {
 
 pub const HEALTH: Operation = Operation {
     id: "adkHealth",
-    tag: "ADK",
     serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
-    access: Access::Open,
     summary: "Whether the process lives",
-    description: "",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("It does.", "Status")],
+    ..Operation::of("ADK", Access::Open)
 };
 
 pub async fn health(_: Call) -> Result<Answer, Problem> {
@@ -367,16 +308,11 @@ pub async fn health(_: Call) -> Result<Answer, Problem> {
 
 pub const VERSION: Operation = Operation {
     id: "adkVersion",
-    tag: "ADK",
     serving: Serving { strict_query: false, ..Serving::PROCESS },
-    access: Access::Open,
     summary: "What serves",
     description: "The version of sessiond, and the version of Rust that it is written for.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The versions.", schema: Some("AdkVersion"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The versions.", "AdkVersion")],
+    ..Operation::of("ADK", Access::Open)
 };
 
 pub async fn version(_: Call) -> Result<Answer, Problem> {

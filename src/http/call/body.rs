@@ -15,6 +15,7 @@ use crate::domain::json::Json;
 use crate::http::app::App;
 use crate::http::limits::admission::RequestShare;
 use crate::http::limits::memory::Claim;
+use crate::http::limits::shares::preempted;
 use crate::http::reply::{Code, Problem};
 
 /// Reads the whole body; `None` if there is none. While it arrives, the request's place may be preempted for another user
@@ -56,28 +57,18 @@ pub async fn receive(
     loop {
         let begun = Instant::now();
         let patience = begun + allowance.left();
-        let preempted = async {
-            match &preemption {
-                Some(preemption) => preemption.preempted().await,
-                None => std::future::pending().await,
-            }
-        };
         let read = tokio::select! {
             biased;
-            () = preempted => return Err(taken_back()),
+            () = preempted(preemption.as_deref()) => return Err(taken_back()),
             read = timeout_at(patience.min(deadline), body.frame()) => read,
         };
         let frame = match read {
-            Err(_) if patience < deadline => {
-                return Err(Problem::new(Code::RequestTimeout, "the body arrives too slowly"));
-            }
+            Err(_) if patience < deadline => return Err(Broken::TooSlow.into()),
             Err(_) => {
                 return Err(Problem::new(Code::RequestTimeout, "the body did not arrive within the time limit"));
             }
             Ok(None) => break,
-            Ok(Some(Err(_))) => {
-                return Err(Problem::new(Code::InvalidJson, "the body ended before it was complete"));
-            }
+            Ok(Some(Err(_))) => return Err(Broken::Cut.into()),
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(data) = frame.into_data() else { continue };
@@ -136,6 +127,15 @@ pub enum Broken {
     Cut,
 }
 
+impl From<Broken> for Problem {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::TooSlow => Self::new(Code::RequestTimeout, "the body arrives too slowly"),
+            Broken::Cut => Self::new(Code::InvalidJson, "the body ended before it was complete"),
+        }
+    }
+}
+
 impl Incoming {
     pub fn new(app: Arc<App>, body: Body) -> Self {
         let allowance = Allowance::new(app.settings.body_stall_timeout, app.settings.min_rate);
@@ -151,7 +151,7 @@ impl Incoming {
             let begun = Instant::now();
             let frame = match timeout_at(begun + self.allowance.left(), self.body.frame()).await {
                 Err(_) => {
-                    self.app.metrics.rejected("body");
+                    self.app.metrics.rejections.inc("body");
                     return Err(Broken::TooSlow);
                 }
                 Ok(None) => return Ok(None),

@@ -13,7 +13,7 @@ use crate::http::reply::{Code, Problem};
 pub fn turned_away(app: &App, error: AuthError) -> Problem {
     match error {
         AuthError::Unauthenticated(reason) => {
-            app.metrics.credential_refused(reason);
+            app.metrics.credentials_refused.inc(reason);
             unauthenticated()
         }
         AuthError::Overloaded => {

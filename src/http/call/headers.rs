@@ -8,7 +8,7 @@ use crate::domain::ids::{EventId, IdempotencyKey};
 use crate::domain::lease::LeaseMark;
 use crate::domain::tag::{IfMatch, none_match_hits};
 use crate::http::describe::{Header, Operation};
-use crate::http::reply::Problem;
+use crate::http::reply::{Answer, Problem};
 use crate::service::Guard;
 
 pub struct Headers(HeaderMap);
@@ -75,6 +75,15 @@ impl Headers {
     /// Whether the client already has the version with this `tag` (quoted).
     pub fn has_current(&self, tag: &str) -> Result<bool, Problem> {
         Ok(self.parsed(Header::IfNoneMatch, |header| none_match_hits(header, tag))?.unwrap_or(false))
+    }
+
+    /// A body with this tag, or 304 if the client already has that version.
+    pub fn tagged(&self, tag: impl ToString, body: impl FnOnce() -> String) -> Result<Answer, Problem> {
+        let tag = tag.to_string();
+        match self.has_current(&tag)? {
+            true => Ok(Answer::not_modified(tag)),
+            false => Ok(Answer::ok().tag(tag).json(body())),
+        }
     }
 
     /// The `Idempotency-Key` as an event id, for a request that appends one event.

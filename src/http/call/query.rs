@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
 
 use super::names::{check_escapes, check_state_key};
 use crate::domain::envelope::{meant, to_camel};
@@ -11,8 +12,8 @@ use crate::domain::session::{MAX_LABELS, check_label_name, check_label_value};
 use crate::domain::shown::Shown;
 use crate::domain::time::Micros;
 use crate::domain::{FieldError, Limits};
-use crate::http::describe::{ANSWER, Kind, Operation, PAGE_SIZE, Param, QUERY_TOKEN, WAIT};
-use crate::http::reply::Problem;
+use crate::http::describe::{ANSWER, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, QUERY_TOKEN, WAIT};
+use crate::http::reply::{Binding, Problem};
 
 /// The page size if the request does not set one.
 const DEFAULT_PAGE_ROWS: usize = 100;
@@ -95,6 +96,18 @@ impl Query {
         self.values.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value.as_str())
     }
 
+    /// A parameter whose values only its handler knows.
+    ///
+    /// # Errors
+    /// As of `parse`, about the parameter.
+    pub fn parsed<T, M: Into<String>>(
+        &self,
+        param: &Param,
+        parse: impl FnOnce(&str) -> Result<T, M>,
+    ) -> Result<Option<T>, Problem> {
+        self.text(param).map(|text| parse(text).map_err(|why| Problem::field(param.name, why))).transpose()
+    }
+
     pub fn integer(&self, param: &Param) -> Option<i64> {
         self.text(param).map(saturating)
     }
@@ -133,6 +146,14 @@ impl Query {
             Some(rows) if rows <= limits.page_rows => Ok(rows),
             Some(_) => Err(Problem::field(PAGE_SIZE.name, format!("must be at most {}", limits.page_rows))),
         }
+    }
+
+    /// Where the page begins, of a page that is not the first.
+    ///
+    /// # Errors
+    /// As of [`Binding::position`].
+    pub fn position<T: DeserializeOwned>(&self, binding: &Binding) -> Result<Option<T>, Problem> {
+        self.text(&PAGE_TOKEN).map(|token| binding.position(token)).transpose()
     }
 
     pub fn labels(&self) -> &[(String, String)] {
@@ -214,19 +235,16 @@ mod tests {
     use super::*;
 
     const PARAMS: &[Param] = &[
-        Param { name: "pageSize", kind: Kind::Integer { min: 1, max: 10 }, about: "" },
-        Param { name: "author", kind: Kind::Text, about: "" },
-        Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "" },
-        Param { name: "since", kind: Kind::Time, about: "" },
-        Param { name: "label", kind: Kind::Labels, about: "" },
+        Param::new("pageSize", Kind::Integer { min: 1, max: 10 }),
+        Param::new("author", Kind::Text),
+        Param::new("order", Kind::OneOf(&["asc", "desc"])),
+        Param::new("since", Kind::Time),
+        Param::new("label", Kind::Labels),
     ];
 
     #[test]
     fn what_is_required_is_asked_for() {
-        const RELEASE: &[Param] = &[
-            Param { name: "epoch", kind: Kind::Epoch, about: "" },
-            Param { name: "incarnation", kind: Kind::Incarnation, about: "" },
-        ];
+        const RELEASE: &[Param] = &[Param::new("epoch", Kind::Epoch), Param::new("incarnation", Kind::Incarnation)];
         let query = Query::parse("epoch=8&incarnation=abc", RELEASE).unwrap();
         assert_eq!((query.epoch(&RELEASE[0]), query.incarnation(&RELEASE[1])), (8, Some(0xabc)));
         for bad in

@@ -24,20 +24,21 @@ use crate::http::limits::shares::{Asker, PlacePool, Preemption, Share};
 use crate::http::reply::{Answer, Code, Ids, Outcome, Problem, REQUEST_ID, Throttle, is_write};
 use crate::metrics::{InFlight, Metrics};
 
-/// The limits whose refusals are counted instead of logged, because their number grows with the load: limits on
-/// concurrent work, rates, and missing credentials. These are their names in the metrics.
-const COUNTED: [&str; 10] = [
-    "connections",
-    "in_flight",
-    "streams",
-    "buffered_bytes",
-    "answer_bytes",
-    "look_ups",
-    "rate_app",
-    "rate_key",
-    "rate_user",
-    "credential",
-];
+macro_rules! counted {
+    ($($limit:ident),+) => {
+        /// The limits whose refusals are counted instead of logged, because their number grows with the load: limits on
+        /// concurrent work, rates, and missing credentials. These are their names in the metrics.
+        const COUNTED: [&str; [$(stringify!($limit)),+].len()] = [$(stringify!($limit)),+];
+
+        fn log_refused([$($limit),+]: [u64; COUNTED.len()]) {
+            tracing::warn!($($limit),+, "refused: too much is under way, beyond a rate, or without a credential");
+        }
+    };
+}
+
+counted! {
+    connections, in_flight, streams, buffered_bytes, answer_bytes, look_ups, rate_app, rate_key, rate_user, credential
+}
 
 /// The least time for which the connection of a refused request is ignored, and the least time between two connections
 /// that are served again. So refusals take little time from other requests, however fast clients retry.
@@ -392,40 +393,15 @@ impl PreparedRefusal {
 /// Logs once a second how many requests were refused by a limit, by a rate, or for lack of a credential, if there were
 /// any. Never returns.
 pub async fn report_refusals(metrics: Arc<Metrics>) {
-    let count = || COUNTED.map(|limit| metrics.rejections(limit));
+    let count = || COUNTED.map(|limit| metrics.rejections.get(limit));
     let mut before = count();
     let mut seconds = interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         seconds.tick().await;
         let now = count();
-        let refused: [u64; COUNTED.len()] = std::array::from_fn(|n| now[n] - before[n]);
-        let [
-            connections,
-            in_flight,
-            streams,
-            buffered_bytes,
-            answer_bytes,
-            look_ups,
-            rate_app,
-            rate_key,
-            rate_user,
-            credential,
-        ] = refused;
         if now != before {
-            tracing::warn!(
-                connections,
-                in_flight,
-                streams,
-                buffered_bytes,
-                answer_bytes,
-                look_ups,
-                rate_app,
-                rate_key,
-                rate_user,
-                credential,
-                "refused: too much is under way, beyond a rate, or without a credential"
-            );
+            log_refused(std::array::from_fn(|n| now[n] - before[n]));
         }
         before = now;
     }

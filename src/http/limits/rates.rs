@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::config::{Rate, RateLimits};
 use crate::domain::ids::{AppName, UserKey};
+use crate::domain::word::words;
 use crate::http::reply::{Problem, RateFields, Throttle};
 
 /// Nanoseconds since the process started to count, or a duration: enough for 584 years.
@@ -60,25 +61,17 @@ pub struct Rates {
     buckets: Mutex<[Buckets; 3]>,
 }
 
-/// Which limit refused a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    App,
-    Key,
-    User,
+words! {
+    /// Which limit refused a request, by its name in answers.
+    pub enum Limit {
+        App = "app",
+        Key = "key",
+        User = "user",
+    }
 }
 
 impl Limit {
     const ALL: [Self; 3] = [Self::App, Self::Key, Self::User];
-
-    /// The name in answers.
-    fn name(self) -> &'static str {
-        match self {
-            Self::App => "app",
-            Self::Key => "key",
-            Self::User => "user",
-        }
-    }
 
     /// The name in metrics.
     fn metric(self) -> &'static str {
@@ -126,7 +119,7 @@ pub struct Limited {
 impl Limited {
     /// The answer. `jitter` returns a random time of at most its argument.
     pub fn problem(&self, jitter: impl FnOnce(Duration) -> Duration) -> Problem {
-        let name = self.limit.name();
+        let name = self.limit.as_str();
         let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000).max(1);
         let wait = match self.retry_after > JITTER_BEYOND {
             true => self.retry_after + jitter(self.retry_after / 4),
@@ -134,7 +127,7 @@ impl Limited {
         };
         let policy = |(limit, rate): &(Limit, Rate)| {
             let (quota, window) = quota(*rate);
-            format!(r#""{}";q={quota};w={window}"#, limit.name())
+            format!(r#""{}";q={quota};w={window}"#, limit.as_str())
         };
         let throttle = Throttle {
             limit: name,

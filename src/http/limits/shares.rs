@@ -203,6 +203,14 @@ impl Preemption {
     }
 }
 
+/// Waits until a place is preempted, if it can be. Cancel-safe.
+pub async fn preempted(preemption: Option<&Preemption>) {
+    match preemption {
+        Some(preemption) => preemption.preempted().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Places that are given back when their [`Share`] is dropped.
 #[derive(Debug, Clone)]
 pub struct PlacePool(Arc<Mutex<Shares>>);

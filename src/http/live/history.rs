@@ -2,11 +2,9 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use futures_util::stream;
-use tokio::time::Instant;
 
 use super::watched::{Watched, wait_or_cut};
 use crate::domain::query::{EventPage, EventQuery, SessionView};
@@ -46,7 +44,6 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
     let rest = RestOfSession {
         service: call.service.clone(),
         client: Watched::new(call),
-        page_limit: call.app.settings.request_timeout,
         form,
         first: view.events.events.is_empty(),
         query: EventQuery {
@@ -68,8 +65,6 @@ pub fn session_as(form: Form, call: &Call, answer: Answer, view: SessionView, ev
 struct RestOfSession {
     service: Arc<Reader>,
     client: Watched,
-    /// The time limit for reading one page.
-    page_limit: Duration,
     form: Form,
     /// No event has been sent yet.
     first: bool,
@@ -90,8 +85,7 @@ impl RestOfSession {
             Next::Text(text) => Ok(Some((text, self))),
             Next::End => Ok(None),
             Next::Page => {
-                self.client.still_must().await?;
-                let deadline = Instant::now() + self.page_limit;
+                let deadline = self.client.next_part().await?;
                 let EventPage { events, more, selected, .. } = loop {
                     let events = self.query.clone();
                     match self.service.events_of(&self.head, events, deadline).await {

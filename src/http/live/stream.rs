@@ -13,6 +13,7 @@ use tokio::sync::watch as channel;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::domain::json::ObjectText;
+use crate::domain::word::words;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::limits::admission::Watching;
@@ -98,7 +99,7 @@ pub fn answer(call: &Call, accepts: Accepts, source: impl Source) -> Result<Answ
         Ok(place) => place,
         // A browser treats any other answer as final and never reconnects.
         Err(_) if accepts == Accepts::StreamAlone => {
-            call.app.metrics.rejected("watchers");
+            call.app.metrics.rejections.inc("watchers");
             return Ok(headed(call, Body::from(bye(&call.app, Bye::Overloaded))));
         }
         Err(problem) => return Err(problem),
@@ -175,23 +176,13 @@ fn range(text: &str) -> (String, bool) {
     (range, parts.any(is_zero))
 }
 
-/// Why the server ends a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bye {
-    Drain,
-    Lifetime,
-    CredentialExpired,
-    Overloaded,
-}
-
-impl Bye {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Drain => "drain",
-            Self::Lifetime => "lifetime",
-            Self::CredentialExpired => "credential_expired",
-            Self::Overloaded => "overloaded",
-        }
+words! {
+    /// Why the server ends a stream.
+    enum Bye {
+        Drain = "drain",
+        Lifetime = "lifetime",
+        CredentialExpired = "credential_expired",
+        Overloaded = "overloaded",
     }
 }
 
@@ -223,7 +214,7 @@ struct Stream<S> {
 
 impl<S> Drop for Stream<S> {
     fn drop(&mut self) {
-        self.app.metrics.watch_ended(self.ended.unwrap_or("client"));
+        self.app.metrics.watch_ends.inc(self.ended.unwrap_or("client"));
     }
 }
 
@@ -258,7 +249,7 @@ impl<S: Source> Stream<S> {
             Some(part) => part,
             // The client reconnects after the last event that it got.
             None => {
-                self.app.metrics.rejected("answer_bytes");
+                self.app.metrics.rejections.inc("answer_bytes");
                 self.bye(Bye::Overloaded).into()
             }
         };
@@ -289,7 +280,7 @@ impl<S: Source> Stream<S> {
                 return Some(self.bye(Bye::CredentialExpired));
             }
             if self.place.preemption.is_preempted() {
-                self.app.metrics.rejected("watchers");
+                self.app.metrics.rejections.inc("watchers");
                 return Some(self.bye(Bye::Overloaded));
             }
             let deadline = Instant::now() + self.app.settings.request_timeout;

@@ -12,7 +12,7 @@ use crate::domain::time::Micros;
 use crate::http::app::App;
 use crate::http::call::{Call, ClientGone, unauthenticated};
 use crate::http::limits::admission::{RequestShare, Watching};
-use crate::http::limits::shares::Asker;
+use crate::http::limits::shares::{Asker, preempted};
 use crate::http::reply::{Answer, Problem};
 use crate::service::{FeedSubscription, Subscription};
 
@@ -100,12 +100,6 @@ impl<A: Awaited> Wait<A> {
         let expiry = self.app.reader(true).next_expiry_check(expire_time);
         let preemption = self.place.as_ref().map(|place| place.preemption.clone());
         loop {
-            let preempted = async {
-                match &preemption {
-                    Some(preemption) => preemption.preempted().await,
-                    None => std::future::pending().await,
-                }
-            };
             let next = self.until.min(self.watched.due()).min(expiry.unwrap_or(self.until));
             let changed = tokio::select! {
                 // A client that has disconnected gets nothing.
@@ -113,7 +107,7 @@ impl<A: Awaited> Wait<A> {
                 _ = self.ending.wait_for(|ending| *ending) => return Ok(None),
                 () = self.gone.wait() => return Ok(None),
                 // The place was preempted for another user: the wait ends as if its time were up.
-                () = preempted => return Ok(None),
+                () = preempted(preemption.as_deref()) => return Ok(None),
                 changed = timeout_at(next, self.awaited.changed()) => changed.is_ok(),
             };
             if !self.watched.still_may().await {

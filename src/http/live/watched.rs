@@ -79,6 +79,15 @@ impl Watched {
         Err(io::Error::other("cut"))
     }
 
+    /// The deadline for reading the next part of an answer that has begun: each has the time limit of a request.
+    ///
+    /// # Errors
+    /// As of [`Watched::still_must`].
+    pub async fn next_part(&mut self) -> io::Result<Instant> {
+        self.still_must().await?;
+        Ok(Instant::now() + self.app.settings.request_timeout)
+    }
+
     /// Awaits `waiting`, and checks the credential every 1.5 s meanwhile.
     ///
     /// # Errors

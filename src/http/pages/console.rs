@@ -118,16 +118,12 @@ fn media_type(name: &str) -> &'static str {
 
 pub const FILE: Operation = Operation {
     id: "console",
-    tag: "System",
     serving: Serving { page: true, strict_query: false, ..Serving::PROCESS },
-    access: Access::Open,
     summary: "A file of the console",
-    description: "",
-    query: &[],
     headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The file.", schema: Some("Page"), headers: &["ETag"] }],
+    answers: &[Reply::ok("The file.", "Page").with(&["ETag"])],
     errors: &[Code::NotFound],
+    ..Operation::of("System", Access::Open)
 };
 
 /// A file that the page loads. Other sites may not link to it.
@@ -137,7 +133,7 @@ pub const ENTRANCE: Operation = Operation {
     id: "consoleEntrance",
     summary: "Leads to the console",
     headers: &[],
-    answers: &[Reply { status: StatusCode::PERMANENT_REDIRECT, about: "To `/console/`.", schema: None, headers: &[] }],
+    answers: &[Reply::no_content("To `/console/`.").status(StatusCode::PERMANENT_REDIRECT)],
     errors: &[],
     ..FILE
 };

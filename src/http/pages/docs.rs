@@ -9,16 +9,11 @@ use crate::http::reply::{Answer, Problem};
 
 pub const OPENAPI: Operation = Operation {
     id: "openapi",
-    tag: "System",
     serving: Serving::PROCESS,
-    access: Access::Open,
     summary: "This description",
     description: "OpenAPI 3.1, in YAML, generated from the code that serves it. The paths of ADK are in `/openapi-adk.yaml`.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The description.", schema: Some("OpenApi"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The description.", "OpenApi")],
+    ..Operation::of("System", Access::Open)
 };
 
 pub async fn openapi(_: Call) -> Result<Answer, Problem> {
@@ -38,16 +33,11 @@ pub async fn openapi_adk(_: Call) -> Result<Answer, Problem> {
 
 pub const DOCS: Operation = Operation {
     id: "docs",
-    tag: "System",
     serving: Serving { page: true, ..Serving::PROCESS },
-    access: Access::Open,
     summary: "This description, to read",
     description: "One page with an example of each operation, which loads nothing from elsewhere.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The page.", "Page")],
+    ..Operation::of("System", Access::Open)
 };
 
 pub async fn docs(_: Call) -> Result<Answer, Problem> {
@@ -60,7 +50,7 @@ pub async fn docs(_: Call) -> Result<Answer, Problem> {
 pub const DOCS_WITH_SLASH: Operation = Operation {
     id: "docsWithSlash",
     summary: "Leads to the description",
-    answers: &[Reply { status: StatusCode::PERMANENT_REDIRECT, about: "To `/docs`.", schema: None, headers: &[] }],
+    answers: &[Reply::no_content("To `/docs`.").status(StatusCode::PERMANENT_REDIRECT)],
     ..DOCS
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use axum::http::{StatusCode, header};
+use axum::http::header;
 
 use crate::config::ConsoleLink;
 use crate::domain::json::ObjectText;
@@ -35,16 +35,10 @@ const FEATURES: &[&str] = &[
 
 pub const HOME: Operation = Operation {
     id: "home",
-    tag: "System",
     serving: Serving { page: true, strict_query: false, ..Serving::PROCESS },
-    access: Access::Open,
     summary: "What this is",
-    description: "",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The page.", schema: Some("Page"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The page.", "Page")],
+    ..Operation::of("System", Access::Open)
 };
 
 const STYLE: &str = include_str!("home.css");
@@ -106,16 +100,11 @@ fn is_plain(host: &str) -> bool {
 
 pub const INFO: Operation = Operation {
     id: "info",
-    tag: "System",
     serving: Serving { strict_path: true, ..Serving::PROCESS },
-    access: Access::Known,
     summary: "Version, database, features and limits",
     description: "What this server is and what it takes. A client asks for a feature by its name before it uses it.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The server.", schema: Some("Info"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The server.", "Info")],
+    ..Operation::of("System", Access::Known)
 };
 
 pub async fn info(call: Call) -> Result<Answer, Problem> {

@@ -11,12 +11,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{SessionKey, UserKey, segment};
-use crate::domain::json::ObjectText;
+use crate::domain::json::{ObjectText, RawJson};
 use crate::domain::query::SessionView;
 use crate::domain::session::SessionInfo;
+use crate::domain::time::Micros;
 
 pub use download::{Ranged, disposition, ranged};
-pub use paging::{Binding, Token};
+pub use paging::{Binding, Token, foreign_token};
 pub use problem::{Code, Ids, Outcome, Problem, REQUEST_ID, RateFields, Throttle, is_write};
 
 /// Of an append that made its session.
@@ -116,9 +117,7 @@ pub fn page(name: &str, items: &[String], next: Option<String>) -> String {
 pub fn open_page(name: &str, items: &[String], next: Option<String>) -> ObjectText {
     let mut object = ObjectText::default();
     object.push_array(name, items);
-    if let Some(token) = next {
-        object.push_str("nextPageToken", &token);
-    }
+    object.push_some_str("nextPageToken", next);
     object
 }
 
@@ -144,13 +143,9 @@ pub fn session_object(view: &SessionView) -> ObjectText {
     object.push("createTime", &view.head.create_time.to_number());
     object.push("lastUpdateTime", view.head.update_time.number.text());
     for (name, value) in [("displayName", &view.head.display_name), ("labels", &view.head.labels)] {
-        if let Some(value) = value {
-            object.push(name, value.text());
-        }
+        object.push_some(name, value.as_ref().map(RawJson::text));
     }
-    if let Some(time) = view.head.expire_time {
-        object.push("expireTime", &time.to_number());
-    }
+    object.push_some("expireTime", view.head.expire_time.map(Micros::to_number));
     if let Some((session, revision)) = &view.head.forked_from {
         let mut source = ObjectText::default();
         source.push_str("sessionId", session.as_str());
@@ -160,9 +155,7 @@ pub fn session_object(view: &SessionView) -> ObjectText {
     if view.head.base_revision > 0 {
         object.push("baseRevision", &view.head.base_revision.to_string());
     }
-    if let Some(state) = &view.state {
-        object.push("state", state);
-    }
+    object.push_some("state", view.state.as_ref());
     object
 }
 

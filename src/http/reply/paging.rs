@@ -63,20 +63,21 @@ impl<T: DeserializeOwned> Token<T> {
     /// # Errors
     /// The token is not ours.
     pub fn parse(token: &str) -> Result<Self, Problem> {
-        let bytes = unhex(token).ok_or_else(refused)?;
-        let (checksum, position) = bytes.split_at_checked(CHECKSUM_BYTES).ok_or_else(refused)?;
-        let position = serde_json::from_slice(position).map_err(|_| refused())?;
+        let bytes = unhex(token).ok_or_else(foreign_token)?;
+        let (checksum, position) = bytes.split_at_checked(CHECKSUM_BYTES).ok_or_else(foreign_token)?;
+        let position = serde_json::from_slice(position).map_err(|_| foreign_token())?;
         Ok(Self { checksum: checksum.to_vec(), position })
     }
 
     /// # Errors
     /// It belongs to another query.
     pub fn check(&self, binding: &Binding) -> Result<(), Problem> {
-        if self.checksum == binding.checksum() { Ok(()) } else { Err(refused()) }
+        if self.checksum == binding.checksum() { Ok(()) } else { Err(foreign_token()) }
     }
 }
 
-fn refused() -> Problem {
+/// The problem of a page token that another query has made, or nobody.
+pub fn foreign_token() -> Problem {
     Problem::field("pageToken", "is not a token of this query")
 }
 

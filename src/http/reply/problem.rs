@@ -2,13 +2,13 @@
 
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::domain::artifact::{MAX_VERSIONS, StoreFault};
 use crate::domain::feed::FeedPosition;
+use crate::domain::json::ObjectText;
 use crate::domain::lease::LeaseRefusal;
 use crate::domain::refusal::{Bound, Mismatch};
+use crate::domain::word::words;
 use crate::domain::{FieldError, Rejected};
 use crate::service::{Cause, Error};
 use crate::store::error::StoreError;
@@ -79,19 +79,11 @@ codes! {
     StorageUnavailable, "storage_unavailable", SERVICE_UNAVAILABLE, "The storage does not answer";
 }
 
-/// Whether a failed write may have happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    NotApplied,
-    Unknown,
-}
-
-impl Outcome {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotApplied => "not_applied",
-            Self::Unknown => "unknown",
-        }
+words! {
+    /// Whether a failed write may have happened.
+    pub enum Outcome {
+        NotApplied = "not_applied",
+        Unknown = "unknown",
     }
 }
 
@@ -138,55 +130,30 @@ enum Tells {
     Methods(String),
 }
 
-/// The members of a document that only some errors have.
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Members<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    oldest: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base_revision: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    revision: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user_revision: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    app_revision: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    epoch: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    owner: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expire_time: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<i64>,
-}
-
 impl Tells {
-    fn members(&self) -> Members<'_> {
-        let none = Members::default();
+    /// Adds the members that only some errors have.
+    fn tell(&self, document: &mut ObjectText) {
         match self {
-            Self::Mismatch(Mismatch { revision, shared, .. }) => Members {
-                revision: Some(*revision),
-                user_revision: shared.map(|(user, _)| user),
-                app_revision: shared.map(|(_, app)| app),
-                ..none
-            },
-            Self::Log { base, revision } => Members { base_revision: Some(*base), revision: *revision, ..none },
-            Self::Feed { oldest } => Members { oldest: Some(oldest.to_string()), ..none },
-            Self::Lease(LeaseRefusal::Held(held)) => Members {
-                epoch: Some(held.epoch),
-                owner: Some(&held.owner),
-                expire_time: RawValue::from_string(held.expire_time.to_number()).ok(),
-                ..none
-            },
-            Self::Lease(LeaseRefusal::Fenced { epoch }) => Members { epoch: Some(*epoch), ..none },
-            Self::Throttle(throttle) => Members { limit: Some(throttle.limit), ..none },
-            Self::Bound(bound) => Members { limit: Some(bound.name()), ..none },
-            Self::Latest(version) => Members { version: *version, ..none },
-            Self::Methods(_) | Self::Size(_) => none,
+            Self::Mismatch(Mismatch { revision, shared, .. }) => {
+                document.push("revision", &revision.to_string());
+                document.push_some("userRevision", shared.map(|(user, _)| user.to_string()));
+                document.push_some("appRevision", shared.map(|(_, app)| app.to_string()));
+            }
+            Self::Log { base, revision } => {
+                document.push("baseRevision", &base.to_string());
+                document.push_some("revision", revision.map(|revision| revision.to_string()));
+            }
+            Self::Feed { oldest } => document.push_str("oldest", &oldest.to_string()),
+            Self::Lease(LeaseRefusal::Held(held)) => {
+                document.push("epoch", &held.epoch.to_string());
+                document.push_str("owner", &held.owner);
+                document.push("expireTime", &held.expire_time.to_number());
+            }
+            Self::Lease(LeaseRefusal::Fenced { epoch }) => document.push("epoch", &epoch.to_string()),
+            Self::Throttle(throttle) => document.push_str("limit", throttle.limit),
+            Self::Bound(bound) => document.push_str("limit", bound.as_str()),
+            Self::Latest(version) => document.push_some("version", version.map(|version| version.to_string())),
+            Self::Methods(_) | Self::Size(_) => {}
         }
     }
 }
@@ -229,6 +196,10 @@ impl Problem {
         Self { code, detail, errors: Vec::new(), tells: None, outcome, limit: None, content_coding: false, cause: None }
     }
 
+    fn telling(self, tells: Tells) -> Self {
+        Self { tells: Some(Box::new(tells)), ..self }
+    }
+
     /// A limit refused the request. The metrics call it `limit`.
     pub fn over(limit: &'static str, code: Code, detail: impl Into<String>) -> Self {
         Self { limit: Some(limit), ..Self::new(code, detail) }
@@ -236,36 +207,25 @@ impl Problem {
 
     /// A rate refused the request. The metrics call it `limit`.
     pub fn throttled(limit: &'static str, throttle: Throttle, detail: impl Into<String>) -> Self {
-        Self { tells: Some(Box::new(Tells::Throttle(throttle))), ..Self::over(limit, Code::RateLimited, detail) }
+        Self::over(limit, Code::RateLimited, detail).telling(Tells::Throttle(throttle))
     }
 
     /// The path does not have the method of the request. It has these.
     pub fn method(allowed: String) -> Self {
         let detail = format!("the path does not take this method, but {}", allowed.replace(',', ", "));
-        Self { tells: Some(Box::new(Tells::Methods(allowed))), ..Self::new(Code::MethodNotAllowed, detail) }
+        Self::new(Code::MethodNotAllowed, detail).telling(Tells::Methods(allowed))
     }
 
     /// Shows only the first faults: a body may have one in each of its fields.
     pub fn invalid(mut errors: Vec<FieldError>) -> Self {
         const MOST: usize = 20;
         errors.truncate(MOST);
-        let mut detail = String::new();
-        for error in &errors {
-            if !detail.is_empty() {
-                detail.push_str("; ");
-            }
-            let field = shown(&error.field);
-            match field.as_str() {
-                "" => detail.push_str("the body: "),
-                field => {
-                    detail.push('`');
-                    detail.push_str(field);
-                    detail.push_str("`: ");
-                }
-            }
-            detail.push_str(&error.message);
-        }
-        Self { errors, ..Self::new(Code::InvalidArgument, detail) }
+        let told = |FieldError { field, message }: &FieldError| match &*shown(field) {
+            "" => format!("the body: {message}"),
+            field => format!("`{field}`: {message}"),
+        };
+        let details: Vec<String> = errors.iter().map(told).collect();
+        Self { errors, ..Self::new(Code::InvalidArgument, details.join("; ")) }
     }
 
     pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
@@ -281,14 +241,12 @@ impl Problem {
     /// An artifact has a version of this number although it was to have none.
     pub fn has_version(latest: Option<i64>, field: &str) -> Self {
         let errors = vec![FieldError::new(field, "the artifact has a version")];
-        let tells = Some(Box::new(Tells::Latest(latest)));
-        Self { code: Code::RevisionMismatch, tells, ..Self::invalid(errors) }
+        Self { code: Code::RevisionMismatch, ..Self::invalid(errors) }.telling(Tells::Latest(latest))
     }
 
     /// A range that is beyond the end of so many bytes.
     pub fn beyond(size: u64) -> Self {
-        let tells = Some(Box::new(Tells::Size(size)));
-        Self { tells, ..Self::new(Code::RangeNotSatisfiable, format!("there are {size} bytes")) }
+        Self::new(Code::RangeNotSatisfiable, format!("there are {size} bytes")).telling(Tells::Size(size))
     }
 
     /// A panic: it is unknown what was done before.
@@ -298,46 +256,29 @@ impl Problem {
 
     /// The document for the request with these ids. `of_write` adds the outcome.
     pub fn text(&self, ids: Ids<'_>, of_write: bool) -> String {
-        #[derive(Serialize)]
-        struct Field<'a> {
-            field: String,
-            message: &'a str,
-        }
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Body<'a> {
-            r#type: String,
-            title: &'a str,
-            status: u16,
-            detail: &'a str,
-            code: &'a str,
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            errors: Vec<Field<'a>>,
-            #[serde(flatten)]
-            members: Members<'a>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            outcome: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            trace_id: Option<&'a str>,
-            request_id: &'a str,
-        }
         let (code, status, title) = self.code.entry();
-        let body = Body {
-            r#type: format!("urn:sessiond:problem:{code}"),
-            title,
-            status: status.as_u16(),
-            detail: &self.detail,
-            code,
-            errors: self.errors.iter().map(|e| Field { field: shown(&e.field), message: &e.message }).collect(),
-            members: self.tells.as_deref().map(Tells::members).unwrap_or_default(),
-            outcome: of_write.then(|| self.outcome.as_str()),
-            trace_id: ids.trace,
-            request_id: ids.request,
+        let mut document = ObjectText::default();
+        document.push_str("type", &format!("urn:sessiond:problem:{code}"));
+        document.push_str("title", title);
+        document.push("status", status.as_str());
+        document.push_str("detail", &self.detail);
+        document.push_str("code", code);
+        let field = |FieldError { field, message }: &FieldError| {
+            let mut error = ObjectText::default();
+            error.push_str("field", &shown(field));
+            error.push_str("message", message);
+            error.close()
         };
-        // Serializing strings and numbers cannot fail.
-        let mut text = serde_json::to_string(&body).unwrap_or_default();
-        text.push('\n');
-        text
+        if !self.errors.is_empty() {
+            document.push_array("errors", &self.errors.iter().map(field).collect::<Vec<_>>());
+        }
+        if let Some(tells) = &self.tells {
+            tells.tell(&mut document);
+        }
+        document.push_some_str("outcome", of_write.then(|| self.outcome.as_str()));
+        document.push_some_str("traceId", ids.trace);
+        document.push_str("requestId", ids.request);
+        document.close() + "\n"
     }
 
     /// The answer with an id of its own, when nothing else sets the header.
@@ -357,19 +298,25 @@ impl Problem {
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        if let Some(Tells::Lease(LeaseRefusal::Held(held))) = self.tells.as_deref() {
+        let told = match self.tells.as_deref() {
             // Whole seconds until the lease expires, at least 1.
-            let seconds = (held.left.max(1) + 999_999) / 1_000_000;
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if let Some(Tells::Throttle(Throttle { retry_after, fields, .. })) = self.tells.as_deref() {
-            let fields = fields
-                .iter()
-                .flat_map(|RateFields { rate_limit, policy }| [(RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]);
-            for (name, value) in fields.chain([(header::RETRY_AFTER, retry_after)]) {
-                if let Ok(value) = HeaderValue::from_str(value) {
-                    headers.insert(name, value);
+            Some(Tells::Lease(LeaseRefusal::Held(held))) => {
+                vec![(header::RETRY_AFTER, ((held.left.max(1) + 999_999) / 1_000_000).to_string())]
+            }
+            Some(Tells::Throttle(Throttle { retry_after, fields, .. })) => {
+                let mut told = vec![(header::RETRY_AFTER, retry_after.clone())];
+                if let Some(RateFields { rate_limit, policy }) = fields.clone() {
+                    told.extend([(RATE_LIMIT, rate_limit), (RATE_LIMIT_POLICY, policy)]);
                 }
+                told
+            }
+            Some(Tells::Methods(methods)) => vec![(header::ALLOW, methods.clone())],
+            Some(Tells::Size(size)) => vec![(header::CONTENT_RANGE, format!("bytes */{size}"))],
+            _ => Vec::new(),
+        };
+        for (name, value) in told {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.insert(name, value);
             }
         }
         if self.code == Code::InvalidRequest {
@@ -378,16 +325,6 @@ impl Problem {
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        if let Some(Tells::Methods(methods)) = self.tells.as_deref()
-            && let Ok(methods) = HeaderValue::from_str(methods)
-        {
-            headers.insert(header::ALLOW, methods);
-        }
-        if let Some(Tells::Size(size)) = self.tells.as_deref()
-            && let Ok(range) = HeaderValue::from_str(&format!("bytes */{size}"))
-        {
-            headers.insert(header::CONTENT_RANGE, range);
         }
         if self.content_coding {
             // Distinguishes this 415 from that for a content type (RFC 9110 section 12.5.3).
@@ -419,176 +356,128 @@ impl From<Rejected> for Problem {
     }
 }
 
+/// What each error is told as: by a code, a text and, some, by details beside them; or by a problem of its own.
+macro_rules! told {
+    ($error:ident; $($kind:pat => $code:ident, $detail:expr $(, $tells:expr)?;)*; $($other:pat => $problem:expr,)*) => {
+        match $error {
+            $($kind => Self::new(Code::$code, $detail)$(.telling($tells))?,)*
+            $($other => $problem),*
+        }
+    };
+}
+
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        match error {
+        told! { error;
+            Error::SessionNotFound => SessionNotFound, "there is no such session, or it has expired";
+            Error::SessionCut => SessionNotFound, "the session was deleted or trimmed, or an artifact deleted, meanwhile";
+            Error::EventNotFound => EventNotFound, "the session has no event of this id";
+            Error::InvocationNotFound => EventNotFound, "the session has no event of this invocation";
+            Error::StateKeyNotFound => StateKeyNotFound, "the merged state has no such key";
+            Error::SessionAlreadyExists => SessionAlreadyExists,
+                "the session exists and was left as it is; PUT gets or creates";
+            Error::CreationKeyConflict => SessionAlreadyExists,
+                "this Idempotency-Key made a session by another request; it was left as it is";
+            Error::PatchKeyConflict => EventIdConflict,
+                "this Idempotency-Key came with another change of this state; nothing was changed";
+            Error::EventIdConflict => EventIdConflict,
+                "the session has an event of this id with other content; nothing was appended";
+            Error::UserErased => UserErased,
+                "the user was erased, and is refused since; an erasure with `block: false` lifts that";
+            Error::ErasureConflict => ErasureConflict,
+                "this requestId came with the erasure of another user; nothing was erased";
+            Error::ErasureNotFound => NotFound, "there is no such erasure";
+            Error::ArtifactNotFound => ArtifactNotFound, "there is no such artifact, or it has no such version";
+            Error::ArtifactVersionExists => ArtifactVersionExists,
+                "the artifact has had this version, or a higher one, or can have no higher one; nothing was saved";
+            Error::ArtifactKeyConflict => EventIdConflict,
+                "this Idempotency-Key came with other content of this artifact; nothing was saved";
+            Error::ArtifactMismatch { latest } => RevisionMismatch,
+                "the latest version of the artifact is another one, or there is none", Tells::Latest(latest);
+            Error::LimitReached(bound @ Bound::ArtifactVersions) => LimitReached,
+                format!("there are {MAX_VERSIONS} versions of artifacts, as many as there may be; nothing was saved"),
+                Tells::Bound(bound);
+            Error::LimitReached(bound) => LimitReached,
+                format!("the policy of the app has a bound, `{}`, which this would exceed; nothing was written", bound.as_str()),
+                Tells::Bound(bound);
+            Error::Trimmed { base } => RevisionTrimmed,
+                format!("this was trimmed: the session begins at revision {base}"), Tells::Log { base, revision: None };
+            Error::Forgotten { base } => RevisionTrimmed,
+                "what user and app state were then is no longer kept; `scope=session` shows the state of the session alone",
+                Tells::Log { base, revision: None };
+            Error::SearchOff => SearchOff,
+                "what was said is not indexed; PUT /v1/apps/{app}/policy with `\"search\": {\"index\": true}` in the policy switches it on";
+            Error::FeedDisabled => FeedDisabled,
+                "there is no feed: the server keeps none (--feed-retention), or the credential is not for these names";
+            Error::FeedGone { oldest } => PositionGone,
+                "the feed has no such position, or not any more; take a position, read what there is, and go on from it",
+                Tells::Feed { oldest };
+            Error::PositionGone { base, revision } => PositionGone,
+                "the log has no such position: the session was made anew, or the event is not in it; read the session anew",
+                Tells::Log { base, revision: Some(revision) };
+            Error::Lease(refusal @ LeaseRefusal::Held(_)) => LeaseHeld,
+                "someone else holds the lease of the session, and it has not expired", Tells::Lease(refusal);
+            Error::Lease(refusal @ LeaseRefusal::Fenced { epoch }) => Fenced,
+                format!("the lease was superseded or released, or is of another session; the epoch is {epoch}"),
+                Tells::Lease(refusal);
+            ;
             Error::Rejected(rejected) => rejected.into(),
-            Error::SessionNotFound => Self::new(Code::SessionNotFound, "there is no such session, or it has expired"),
-            Error::EventNotFound => Self::new(Code::EventNotFound, "the session has no event of this id"),
-            Error::InvocationNotFound => Self::new(Code::EventNotFound, "the session has no event of this invocation"),
-            Error::SessionCut => Self::new(
-                Code::SessionNotFound,
-                "the session was deleted or trimmed, or an artifact deleted, meanwhile",
-            ),
-            Error::StateKeyNotFound => Self::new(Code::StateKeyNotFound, "the merged state has no such key"),
-            Error::SessionAlreadyExists => {
-                Self::new(Code::SessionAlreadyExists, "the session exists and was left as it is; PUT gets or creates")
-            }
-            Error::CreationKeyConflict => Self::new(
-                Code::SessionAlreadyExists,
-                "this Idempotency-Key made a session by another request; it was left as it is",
-            ),
-            Error::PatchKeyConflict => Self::new(
-                Code::EventIdConflict,
-                "this Idempotency-Key came with another change of this state; nothing was changed",
-            ),
-            Error::EventIdConflict => Self::new(
-                Code::EventIdConflict,
-                "the session has an event of this id with other content; nothing was appended",
-            ),
-            Error::UserErased => Self::new(
-                Code::UserErased,
-                "the user was erased, and is refused since; an erasure with `block: false` lifts that",
-            ),
-            Error::ErasureConflict => Self::new(
-                Code::ErasureConflict,
-                "this requestId came with the erasure of another user; nothing was erased",
-            ),
-            Error::ArtifactNotFound => {
-                Self::new(Code::ArtifactNotFound, "there is no such artifact, or it has no such version")
-            }
-            Error::ArtifactVersionExists => Self::new(
-                Code::ArtifactVersionExists,
-                "the artifact has had this version, or a higher one, or can have no higher one; nothing was saved",
-            ),
-            Error::ArtifactKeyConflict => Self::new(
-                Code::EventIdConflict,
-                "this Idempotency-Key came with other content of this artifact; nothing was saved",
-            ),
-            Error::ArtifactMismatch { latest } => Self {
-                tells: Some(Box::new(Tells::Latest(latest))),
-                ..Self::new(
-                    Code::RevisionMismatch,
-                    "the latest version of the artifact is another one, or there is none",
-                )
-            },
-            Error::LimitReached(Bound::ArtifactVersions) => Self {
-                tells: Some(Box::new(Tells::Bound(Bound::ArtifactVersions))),
-                ..Self::new(
-                    Code::LimitReached,
-                    format!(
-                        "there are {MAX_VERSIONS} versions of artifacts, as many as there may be; nothing was saved"
-                    ),
-                )
-            },
-            Error::LimitReached(bound) => Self {
-                tells: Some(Box::new(Tells::Bound(bound))),
-                ..Self::new(
-                    Code::LimitReached,
-                    format!(
-                        "the policy of the app has a bound, `{}`, which this would exceed; nothing was written",
-                        bound.name()
-                    ),
-                )
-            },
-            Error::ErasureNotFound => Self::new(Code::NotFound, "there is no such erasure"),
-            Error::Trimmed { base } => Self {
-                tells: Some(Box::new(Tells::Log { base, revision: None })),
-                ..Self::new(Code::RevisionTrimmed, format!("this was trimmed: the session begins at revision {base}"))
-            },
-            Error::Forgotten { base } => Self {
-                tells: Some(Box::new(Tells::Log { base, revision: None })),
-                ..Self::new(
-                    Code::RevisionTrimmed,
-                    "what user and app state were then is no longer kept; `scope=session` shows the state of the session alone",
-                )
-            },
-            Error::SearchOff => Self::new(
-                Code::SearchOff,
-                "what was said is not indexed; PUT /v1/apps/{app}/policy with `\"search\": {\"index\": true}` in the policy switches it on",
-            ),
-            Error::FeedDisabled => Self::new(
-                Code::FeedDisabled,
-                "there is no feed: the server keeps none (--feed-retention), or the credential is not for these names",
-            ),
-            Error::FeedGone { oldest } => Self {
-                tells: Some(Box::new(Tells::Feed { oldest })),
-                ..Self::new(
-                    Code::PositionGone,
-                    "the feed has no such position, or not any more; take a position, read what there is, and go on from it",
-                )
-            },
-            Error::PositionGone { base, revision } => Self {
-                tells: Some(Box::new(Tells::Log { base, revision: Some(revision) })),
-                ..Self::new(
-                    Code::PositionGone,
-                    "the log has no such position: the session was made anew, or the event is not in it; read the session anew",
-                )
-            },
-            Error::Lease(refusal) => {
-                let problem = match &refusal {
-                    LeaseRefusal::Held(_) => Self::new(
-                        Code::LeaseHeld,
-                        "someone else holds the lease of the session, and it has not expired",
-                    ),
-                    LeaseRefusal::Fenced { epoch } => Self::new(
-                        Code::Fenced,
-                        format!("the lease was superseded or released, or is of another session; the epoch is {epoch}"),
-                    ),
-                };
-                Self { tells: Some(Box::new(Tells::Lease(refusal))), ..problem }
-            }
-            Error::RevisionMismatch(mut mismatch) => {
-                let failed = std::mem::take(&mut mismatch.failed);
-                let Mismatch { revision, .. } = mismatch;
-                let problem = match failed.is_empty() {
-                    true => Self::new(
-                        Code::RevisionMismatch,
-                        format!("what If-Match asks for is not what is there; the current revision is {revision}"),
-                    ),
-                    false => Self { code: Code::RevisionMismatch, ..Self::invalid(failed) },
-                };
-                Self { tells: Some(Box::new(Tells::Mismatch(mismatch))), ..problem }
-            }
-            Error::ArtifactStore(fault) => {
-                let detail = match fault {
-                    StoreFault::NotConfigured => {
-                        "the artifact store of these bytes is not configured; everything else is served"
-                    }
-                    StoreFault::Lacks => "the artifact store has lost these bytes; everything else is served",
-                    StoreFault::Fails(_) => "the artifact store does not answer, or refuses; everything else is served",
-                };
-                Self { cause: Some(fault.to_string()), ..Self::new(Code::StorageUnavailable, detail) }
-            }
-            Error::Store(error) => {
-                let (code, detail) = match error.cause {
-                    Cause::Overloaded => (Code::Overloaded, "the database is busy; try again"),
-                    Cause::Internal => (Code::Internal, "the server met a bug; it is in its log"),
-                    // Whatever the cause: the next one finds it so.
-                    Cause::Unavailable if error.is_disk_full() => (
-                        Code::StorageUnavailable,
-                        "the disk of the database is full: it takes no writes now; reads are served",
-                    ),
-                    Cause::ReadOnly => (Code::StorageUnavailable, "the database takes no writes now; reads are served"),
-                    Cause::Conflict
-                    | Cause::ConnectionLost
-                    | Cause::Unavailable
-                    | Cause::Refused
-                    | Cause::Config
-                    | Cause::Timeout => (Code::StorageUnavailable, "the database did not answer; try again"),
-                };
-                let detail = if error.unclear {
-                    "the answer to the commit was lost, so the write may have happened; what has an event id can be \
-                     sent again as it is, before anything else look at what is there"
-                } else {
-                    detail
-                };
-                Self {
-                    outcome: if error.unclear { Outcome::Unknown } else { Outcome::NotApplied },
-                    cause: Some(error.to_string()),
-                    ..Self::new(code, detail)
-                }
-            }
+            Error::RevisionMismatch(mismatch) => Self::of_mismatch(mismatch),
+            Error::ArtifactStore(fault) => Self::of_artifact_store(&fault),
+            Error::Store(error) => Self::of_database(&error),
         }
+    }
+}
+
+impl Problem {
+    fn of_mismatch(mut mismatch: Mismatch) -> Self {
+        let failed = std::mem::take(&mut mismatch.failed);
+        let revision = mismatch.revision;
+        let problem = match failed.is_empty() {
+            true => Self::new(
+                Code::RevisionMismatch,
+                format!("what If-Match asks for is not what is there; the current revision is {revision}"),
+            ),
+            false => Self { code: Code::RevisionMismatch, ..Self::invalid(failed) },
+        };
+        problem.telling(Tells::Mismatch(mismatch))
+    }
+
+    fn of_artifact_store(fault: &StoreFault) -> Self {
+        let detail = match fault {
+            StoreFault::NotConfigured => {
+                "the artifact store of these bytes is not configured; everything else is served"
+            }
+            StoreFault::Lacks => "the artifact store has lost these bytes; everything else is served",
+            StoreFault::Fails(_) => "the artifact store does not answer, or refuses; everything else is served",
+        };
+        Self { cause: Some(fault.to_string()), ..Self::new(Code::StorageUnavailable, detail) }
+    }
+
+    fn of_database(error: &StoreError) -> Self {
+        let (code, detail) = match error.cause {
+            Cause::Overloaded => (Code::Overloaded, "the database is busy; try again"),
+            Cause::Internal => (Code::Internal, "the server met a bug; it is in its log"),
+            // Whatever the cause: the next one finds it so.
+            Cause::Unavailable if error.is_disk_full() => {
+                (Code::StorageUnavailable, "the disk of the database is full: it takes no writes now; reads are served")
+            }
+            Cause::ReadOnly => (Code::StorageUnavailable, "the database takes no writes now; reads are served"),
+            Cause::Conflict
+            | Cause::ConnectionLost
+            | Cause::Unavailable
+            | Cause::Refused
+            | Cause::Config
+            | Cause::Timeout => (Code::StorageUnavailable, "the database did not answer; try again"),
+        };
+        let (outcome, detail) = match error.unclear {
+            true => (
+                Outcome::Unknown,
+                "the answer to the commit was lost, so the write may have happened; what has an event id can be sent \
+                 again as it is, before anything else look at what is there",
+            ),
+            false => (Outcome::NotApplied, detail),
+        };
+        Self { outcome, cause: Some(error.to_string()), ..Self::new(code, detail) }
     }
 }

@@ -9,31 +9,22 @@ use crate::access::{Authenticator, Error};
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Role, TokenDraft, parse_user};
 use crate::domain::ids::UserKey;
 use crate::domain::json::{ObjectText, push_string};
+use crate::domain::time::Micros;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
+use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
 use crate::http::reply::{self, Answer, Code, Problem};
 
 const TAG: &str = "Access";
 
 pub const CREATE_KEY: Operation = Operation {
     id: "createKey",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Admin),
     summary: "Create an API key",
     description: "For a role, apps and users: names, or prefixes with a trailing `*`. Only this answer shows the key. \
                   It cannot exceed the role, apps, users and expiry of the credential that creates it. The role `user` \
                   is for exactly one user.",
-    query: &[],
-    headers: &[],
     body: Some(Body { schema: "CreateKey", required: true }),
-    answers: &[Reply {
-        status: StatusCode::CREATED,
-        about: "The key.",
-        schema: Some("CreatedKey"),
-        headers: &["Location"],
-    }],
-    errors: &[],
+    answers: &[Reply::created("The key.", "CreatedKey").with(&["Location"])],
+    ..Operation::of(TAG, Access::Write(Role::Admin))
 };
 
 pub async fn create_key(mut call: Call) -> Result<Answer, Problem> {
@@ -50,26 +41,18 @@ pub async fn create_key(mut call: Call) -> Result<Answer, Problem> {
 
 pub const LIST_KEYS: Operation = Operation {
     id: "listKeys",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Admin),
     summary: "List the API keys",
     description: "The keys within the grant of the credential, without secrets and without revoked keys.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "A page of keys.", schema: Some("KeyList"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("A page of keys.", "KeyList")],
+    ..Operation::of(TAG, Access::Read(Role::Admin))
 };
 
 pub async fn list_keys(mut call: Call) -> Result<Answer, Problem> {
     let authenticator = manager(&call)?;
     let query = call.take_query();
     let binding = call.binding("keys");
-    let after: String = match query.text(&PAGE_TOKEN) {
-        Some(token) => binding.position(token)?,
-        None => String::new(),
-    };
+    let after: String = query.position(&binding)?.unwrap_or_default();
     let rows = query.page_rows(&call.limits())?;
     let (keys, more) = authenticator.keys(&call.client, &after, rows, call.deadline).await?;
     let next = keys.last().filter(|_| more).map(|last| binding.token(&last.id));
@@ -79,19 +62,14 @@ pub async fn list_keys(mut call: Call) -> Result<Answer, Problem> {
 
 pub const GET_KEY: Operation = Operation {
     id: "getKey",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Admin),
     summary: "Read an API key",
     description: "Without its secret.",
-    query: &[],
-    headers: &[],
-    body: None,
     answers: KEY,
     errors: &[Code::NotFound],
+    ..Operation::of(TAG, Access::Read(Role::Admin))
 };
 
-const KEY: &[Reply] = &[Reply { status: StatusCode::OK, about: "The key.", schema: Some("Key"), headers: &[] }];
+const KEY: &[Reply] = &[Reply::ok("The key.", "Key")];
 
 pub async fn get_key(call: Call) -> Result<Answer, Problem> {
     let key = manager(&call)?.key(&call.client, &call.names.id()?, call.deadline).await?;
@@ -100,16 +78,12 @@ pub async fn get_key(call: Call) -> Result<Answer, Problem> {
 
 pub const UPDATE_KEY: Operation = Operation {
     id: "updateKey",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Admin),
     summary: "Change an API key",
     description: "Absent fields stay unchanged. Within 5 s the key and its tokens lose removed permissions everywhere.",
-    query: &[],
-    headers: &[],
     body: Some(Body { schema: "UpdateKey", required: true }),
     answers: KEY,
     errors: &[Code::NotFound],
+    ..Operation::of(TAG, Access::Write(Role::Admin))
 };
 
 pub async fn update_key(mut call: Call) -> Result<Answer, Problem> {
@@ -122,20 +96,14 @@ pub async fn update_key(mut call: Call) -> Result<Answer, Problem> {
 
 pub const DELETE_KEY: Operation = Operation {
     id: "deleteKey",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Admin),
     summary: "Revoke an API key",
     description: "Within 5 s the key and its tokens are invalid everywhere.",
-    query: &[],
-    headers: &[],
-    body: None,
     answers: REVOKED,
     errors: &[Code::NotFound],
+    ..Operation::of(TAG, Access::Write(Role::Admin))
 };
 
-const REVOKED: &[Reply] =
-    &[Reply { status: StatusCode::NO_CONTENT, about: "It is revoked.", schema: None, headers: &[] }];
+const REVOKED: &[Reply] = &[Reply::no_content("It is revoked.")];
 
 pub async fn delete_key(call: Call) -> Result<Answer, Problem> {
     manager(&call)?.revoke_key(&call.client, &call.names.id()?, call.deadline).await?;
@@ -144,22 +112,12 @@ pub async fn delete_key(call: Call) -> Result<Answer, Problem> {
 
 pub const CREATE_TOKEN: Operation = Operation {
     id: "createToken",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Agent),
     summary: "Mint a token for a user",
     description: "Needs an API key, not a token or a JWT. The token is for one user of one app, of the role `user` \
                   unless `role` says otherwise, and never allows more than its key; it ends with its key.",
-    query: &[],
-    headers: &[],
     body: Some(Body { schema: "CreateToken", required: true }),
-    answers: &[Reply {
-        status: StatusCode::CREATED,
-        about: "The token, which is not stored.",
-        schema: Some("CreatedToken"),
-        headers: &[],
-    }],
-    errors: &[],
+    answers: &[Reply::created("The token, which is not stored.", "CreatedToken")],
+    ..Operation::of(TAG, Access::Write(Role::Agent))
 };
 
 pub async fn create_token(mut call: Call) -> Result<Answer, Problem> {
@@ -176,17 +134,12 @@ pub async fn create_token(mut call: Call) -> Result<Answer, Problem> {
 
 pub const REVOKE_TOKENS: Operation = Operation {
     id: "revokeTokens",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Agent),
     summary: "Revoke the tokens of a user",
     description: "Within 5 s all earlier tokens of the user are invalid everywhere. Tokens minted after the answer are \
                   valid.",
-    query: &[],
-    headers: &[],
     body: Some(Body { schema: "RevokeTokens", required: true }),
     answers: REVOKED,
-    errors: &[],
+    ..Operation::of(TAG, Access::Write(Role::Agent))
 };
 
 pub async fn revoke_tokens(mut call: Call) -> Result<Answer, Problem> {
@@ -198,29 +151,19 @@ pub async fn revoke_tokens(mut call: Call) -> Result<Answer, Problem> {
 
 pub const WHOAMI: Operation = Operation {
     id: "whoami",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Known,
     summary: "Show the grant of the credential",
     description: "Its kind, its role, its apps and its users.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The client.", schema: Some("Caller"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The client.", "Caller")],
+    ..Operation::of(TAG, Access::Known)
 };
 
 pub async fn whoami(call: Call) -> Result<Answer, Problem> {
     let client = &call.client;
     let mut object = ObjectText::default();
     object.push_str("kind", client.kind.as_str());
-    if let Some(id) = &client.id {
-        object.push_str("id", id);
-    }
+    object.push_some_str("id", client.id.as_ref());
     push_grant(&mut object, &client.grant);
-    if let Some(time) = client.expire_time {
-        object.push("expireTime", &time.to_number());
-    }
+    object.push_some("expireTime", client.expire_time.map(Micros::to_number));
     Ok(Answer::ok().json(object.close()))
 }
 
@@ -241,9 +184,7 @@ fn key_object(key: &ApiKey) -> ObjectText {
     push_grant(&mut object, &key.grant);
     object.push("createTime", &key.create_time.to_number());
     for (name, time) in [("expireTime", key.expire_time), ("lastUsedTime", key.last_used_time)] {
-        if let Some(time) = time {
-            object.push(name, &time.to_number());
-        }
+        object.push_some(name, time.map(Micros::to_number));
     }
     object
 }

@@ -9,15 +9,14 @@ use tokio::time::Instant;
 
 use crate::domain::access::Role;
 use crate::domain::artifact::{
-    Blob, Content, Draft, Frame, IfVersion, Kind as ArtifactKind, Part, Place, Version, Wanted, check_mime_type,
+    Blob, Content, Draft, Frame, Kind as ArtifactKind, Part, Place, Version, Wanted, check_mime_type,
     parse_display_name, parse_metadata,
 };
 use crate::domain::event::cost;
-use crate::domain::ids::{ArtifactName, IdempotencyKey, segment};
+use crate::domain::ids::{ArtifactName, segment};
 use crate::domain::json::RawJson;
-use crate::domain::lease::LeaseMark;
-use crate::http::call::{Broken, Call, Incoming, Query};
-use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
+use crate::http::call::{Call, Incoming};
+use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply};
 use crate::http::limits::shares::Share;
 use crate::http::live::watched::Watched;
 use crate::http::reply::{self, Answer, Binding, Code, Problem, Ranged, disposition, ranged};
@@ -25,70 +24,33 @@ use crate::service::{self, Error, SaveRequest, SavedArtifact, Service, Upload};
 
 const TAG: &str = "Artifacts";
 
-const METADATA: Param = Param {
-    name: "metadata",
-    kind: Kind::Text,
-    about: "A JSON object of up to 8 KiB, which the version keeps byte for byte.",
-};
-const EVENT: Param = Param {
-    name: "event",
-    kind: Kind::OneOf(&["append", "none"]),
-    about: "Whether to append an event with the `artifactDelta` that names the version, in the same transaction (`append`, the \
-            default), or not (`none`): then the session does not change.",
-};
-const AUTHOR: Param =
-    Param { name: "author", kind: Kind::Text, about: "The author of the appended event; `user` by default." };
-const INVOCATION_ID: Param =
-    Param { name: "invocationId", kind: Kind::Text, about: "The invocation of the appended event." };
-const DISPLAY_NAME: Param = Param {
-    name: "displayName",
-    kind: Kind::Text,
-    about: "A name of the file for people, as the `displayName` of a part of ADK.",
-};
-const NEW_VERSION: Param = Param {
-    name: "version",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "The number of the version, which must be above all that the artifact has had; by default the next.",
-};
-pub const VERSION: Param = Param {
-    name: "version",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "This version; the latest by default.",
-};
-pub const ONE_VERSION: Param = Param {
-    name: "version",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "Only this version; all by default.",
-};
-const AS: Param = Param {
-    name: "as",
-    kind: Kind::OneOf(&["part"]),
-    about: "As a part of ADK, in JSON: `text`, `inlineData` or `fileData`.",
-};
-const AT_REVISION: Param = Param {
-    name: "atRevision",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "As the events of the session up to this one name it in their `artifactDelta`.",
-};
-const PREFIX: Param =
-    Param { name: "prefix", kind: Kind::Text, about: "Only artifacts whose names begin with this, bytewise." };
+const METADATA: Param =
+    Param::new("metadata", Kind::Text).about("A JSON object of up to 8 KiB, which the version keeps byte for byte.");
+const EVENT: Param = Param::new("event", Kind::OneOf(&["append", "none"])).about(
+    "Whether to append an event with the `artifactDelta` that names the version, in the same transaction (`append`, \
+     the default), or not (`none`): then the session does not change.",
+);
+const AUTHOR: Param = Param::new("author", Kind::Text).about("The author of the appended event; `user` by default.");
+const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text).about("The invocation of the appended event.");
+const DISPLAY_NAME: Param = Param::new("displayName", Kind::Text)
+    .about("A name of the file for people, as the `displayName` of a part of ADK.");
+const NEW_VERSION: Param = Param::new("version", Kind::at_least(0))
+    .about("The number of the version, which must be above all that the artifact has had; by default the next.");
+pub const VERSION: Param = Param::new("version", Kind::at_least(0)).about("This version; the latest by default.");
+pub const ONE_VERSION: Param = Param::new("version", Kind::at_least(0)).about("Only this version; all by default.");
+const AS: Param =
+    Param::new("as", Kind::OneOf(&["part"])).about("As a part of ADK, in JSON: `text`, `inlineData` or `fileData`.");
+const AT_REVISION: Param = Param::new("atRevision", Kind::at_least(0))
+    .about("As the events of the session up to this one name it in their `artifactDelta`.");
+const PREFIX: Param = Param::new("prefix", Kind::Text).about("Only artifacts whose names begin with this, bytewise.");
 
 const SAVE_HEADERS: &[Header] = &[Header::Lease, Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
 const SAVE_HEADERS_OF_USER: &[Header] = &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
 
 const SAVED: &[Reply] = &[
-    Reply {
-        status: StatusCode::CREATED,
-        about: "The version.",
-        schema: Some("SavedArtifact"),
-        headers: &["Location", "ETag"],
-    },
-    Reply {
-        status: StatusCode::OK,
-        about: "The version that an earlier request with this `Idempotency-Key` saved.",
-        schema: Some("SavedArtifact"),
-        headers: &["ETag", "Idempotent-Replayed"],
-    },
+    Reply::created("The version.", "SavedArtifact").with(&["Location", "ETag"]),
+    Reply::ok("The version that an earlier request with this `Idempotency-Key` saved.", "SavedArtifact")
+        .with(&["ETag", "Idempotent-Replayed"]),
 ];
 
 const SAVE_ERRORS: &[Code] = &[
@@ -106,9 +68,6 @@ const SAVE_ERRORS_OF_USER: &[Code] =
 
 pub const PUT: Operation = Operation {
     id: "putArtifact",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Save bytes as a version of an artifact",
     description: "The next version, or that of the query. It is there from the answer on, whole: an upload that is cut leaves \
                   nothing. The bytes are streamed, and the request has no time limit, but they must make progress. A name that \
@@ -119,6 +78,7 @@ pub const PUT: Operation = Operation {
     body: Some(Body { schema: "ArtifactBytes", required: false }),
     answers: SAVED,
     errors: SAVE_ERRORS,
+    ..Operation::of(TAG, Access::Write(Role::User))
 };
 
 pub const PUT_OF_USER: Operation = Operation {
@@ -149,46 +109,28 @@ pub const POST_OF_USER: Operation = Operation {
     ..POST
 };
 
-/// The other words of a save.
-pub struct Terms {
-    metadata: Option<RawJson>,
-    version: Option<i64>,
-    is_first: bool,
-    if_match: Option<IfVersion>,
-    lease: Option<LeaseMark>,
-    key: Option<IdempotencyKey>,
-    event: Option<(String, String)>,
-}
-
-impl Terms {
-    /// With what the headers say.
-    pub fn new(
-        call: &Call,
-        (place, name): (&Place, &ArtifactName),
-        (metadata, version): (Option<RawJson>, Option<i64>),
-        (event, author, invocation_id): (Option<&str>, Option<&str>, Option<&str>),
-    ) -> Result<Self, Problem> {
-        let author = author.unwrap_or(DEFAULT_AUTHOR);
-        let writer = call.limits().writer;
-        writer.check_author(author)?;
-        writer.check_file(name.as_str())?;
-        let appends = match (place, event) {
-            (Place::Session(_), event) => event != Some("none"),
-            (Place::User(_), Some("append")) => {
-                return Err(Problem::field(EVENT.name, "needs a session: this is an artifact of a user"));
-            }
-            (Place::User(_), _) => false,
-        };
-        let event = appends.then(|| (author.to_owned(), invocation_id.unwrap_or_default().to_owned()));
-        let (is_first, if_match) = (call.headers.is_create_only()?, call.headers.if_version()?);
-        let (lease, key) = (call.headers.lease()?, call.headers.request_key()?);
-        Ok(Self { metadata, version, is_first, if_match, lease, key, event })
-    }
-
-    pub fn request(self, place: Place, name: ArtifactName, part: Part) -> SaveRequest {
-        let Self { metadata, version, is_first, if_match, lease, key, event } = self;
-        SaveRequest { place, name, part, metadata, version, is_first, if_match, lease, key, event }
-    }
+/// A save, on the conditions of the headers.
+pub fn request(
+    call: &Call,
+    (place, name, part): (Place, ArtifactName, Part),
+    (metadata, version): (Option<RawJson>, Option<i64>),
+    (event, author, invocation_id): (Option<&str>, Option<&str>, Option<&str>),
+) -> Result<SaveRequest, Problem> {
+    let author = author.unwrap_or(DEFAULT_AUTHOR);
+    let writer = call.limits().writer;
+    writer.check_author(author)?;
+    writer.check_file(name.as_str())?;
+    let appends = match (&place, event) {
+        (Place::Session(_), event) => event != Some("none"),
+        (Place::User(_), Some("append")) => {
+            return Err(Problem::field(EVENT.name, "needs a session: this is an artifact of a user"));
+        }
+        (Place::User(_), _) => false,
+    };
+    let event = appends.then(|| (author.to_owned(), invocation_id.unwrap_or_default().to_owned()));
+    let (is_first, if_match) = (call.headers.is_create_only()?, call.headers.if_version()?);
+    let (lease, key) = (call.headers.lease()?, call.headers.request_key()?);
+    Ok(SaveRequest { place, name, part, metadata, version, is_first, if_match, lease, key, event })
 }
 
 const DEFAULT_AUTHOR: &str = "user";
@@ -196,13 +138,11 @@ const DEFAULT_AUTHOR: &str = "user";
 pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (place, name) = call.names.artifact()?;
-    let metadata = query.text(&METADATA).map(parse_metadata).transpose();
-    let metadata = metadata.map_err(|message| Problem::field(METADATA.name, message))?;
-    let event = (query.text(&EVENT), query.text(&AUTHOR), query.text(&INVOCATION_ID));
-    let terms = Terms::new(&call, (&place, &name), (metadata, query.integer(&NEW_VERSION)), event)?;
-    let display_name = query.text(&DISPLAY_NAME).map(parse_display_name).transpose();
-    let display_name = display_name.map_err(|message| Problem::field(DISPLAY_NAME.name, message))?;
+    let metadata = query.parsed(&METADATA, parse_metadata)?;
+    let display_name = query.parsed(&DISPLAY_NAME, parse_display_name)?;
     let part = Part { display_name, ..Part::of_bytes(content_type(&call)?) };
+    let event = (query.text(&EVENT), query.text(&AUTHOR), query.text(&INVOCATION_ID));
+    let request = request(&call, (place, name, part), (metadata, query.integer(&NEW_VERSION)), event)?;
     if call.headers.all().contains_key(header::CONTENT_RANGE) {
         return Err(Problem::new(
             Code::InvalidRequest,
@@ -215,8 +155,8 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     // What cannot be paid is refused before it comes. It is paid as it comes.
     call.charge(cost(usize::try_from(announced.unwrap_or(0)).unwrap_or(usize::MAX)))?;
     call.costs(1);
-    let upload = upload(&mut call, place.clone()).await?;
-    save(call, terms.request(place, name, part), Some(upload)).await
+    let upload = upload(&mut call, request.place.clone()).await?;
+    save(call, request, Some(upload)).await
 }
 
 /// The type of the body, if it says one.
@@ -276,12 +216,7 @@ async fn take_in(call: &mut Call, body: &mut Incoming, upload: &mut Upload, shar
                     "the credential does not allow this any more",
                 ));
             }
-            Ok(Err(Broken::TooSlow)) => {
-                return Err(Problem::new(Code::RequestTimeout, "the body arrives too slowly"));
-            }
-            Ok(Err(Broken::Cut)) => {
-                return Err(Problem::new(Code::InvalidJson, "the body ended before it was complete"));
-            }
+            Ok(Err(broken)) => return Err(broken.into()),
             Ok(Ok(None)) if !share.settle() => return Err(taken_back()),
             Ok(Ok(None)) => return call.still_may().await,
             Ok(Ok(Some(data))) => data,
@@ -301,11 +236,12 @@ pub async fn post(mut call: Call) -> Result<Answer, Problem> {
     let draft = Draft::parse(body.json()?)?;
     let name = place.name(&draft.name).map_err(|message| Problem::field("name", message))?;
     let event = (draft.event.as_deref(), draft.author.as_deref(), draft.invocation_id.as_deref());
-    let terms = Terms::new(&call, (&place, &name), (draft.metadata, draft.version), event)?;
     let mut part = draft.part;
-    let upload = filled(&call, &place, part.bytes.take()).await?;
+    let bytes = part.bytes.take();
+    let request = request(&call, (place, name, part), (draft.metadata, draft.version), event)?;
+    let upload = filled(&call, &request.place, bytes).await?;
     drop(body);
-    save(call, terms.request(place, name, part), upload).await
+    save(call, request, upload).await
 }
 
 /// An upload of the bytes of a part, if it has some, which are charged before.
@@ -356,9 +292,7 @@ async fn save(call: Call, request: SaveRequest, upload: Option<Upload>) -> Resul
         false => Answer::new(StatusCode::CREATED).header(header::LOCATION, location(&place, &version)),
     };
     let mut object = version.to_object();
-    if let Some(revision) = version.revision {
-        object.push("revision", &revision.to_string());
-    }
+    object.push_some("revision", version.revision.map(|revision| revision.to_string()));
     Ok(answer.tag(version.tag()).json(object.close()))
 }
 
@@ -385,35 +319,27 @@ const FILE_HEADERS: &[&str] = &[
 
 pub const GET: Operation = Operation {
     id: "getArtifact",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read an artifact",
     description: "The bytes of the latest version, or of that of the query, with the type that they were saved with. A browser \
                   saves them and never shows them. One range is honoured (`Range`, `If-Range`). A version that is an address is \
                   read with `as=part` alone.",
     query: &[VERSION, AT_REVISION, AS],
     headers: &[Header::IfNoneMatch],
-    body: None,
     answers: &[
-        Reply { status: StatusCode::OK, about: "The bytes.", schema: Some("ArtifactBytes"), headers: FILE_HEADERS },
-        Reply { status: StatusCode::OK, about: "The part.", schema: Some("Part"), headers: &["ETag"] },
-        Reply {
-            status: StatusCode::PARTIAL_CONTENT,
-            about: "The range.",
-            schema: Some("ArtifactBytes"),
-            headers: &[
-                "ETag",
-                "Accept-Ranges",
-                "Content-Disposition",
-                "Content-Range",
-                "Content-Security-Policy",
-                "Sessiond-Artifact-Kind",
-                "Sessiond-Artifact-Display-Name",
-            ],
-        },
+        Reply::ok("The bytes.", "ArtifactBytes").with(FILE_HEADERS),
+        Reply::ok("The part.", "Part").with(&["ETag"]),
+        Reply::ok("The range.", "ArtifactBytes").status(StatusCode::PARTIAL_CONTENT).with(&[
+            "ETag",
+            "Accept-Ranges",
+            "Content-Disposition",
+            "Content-Range",
+            "Content-Security-Policy",
+            "Sessiond-Artifact-Kind",
+            "Sessiond-Artifact-Display-Name",
+        ]),
     ],
     errors: &[Code::SessionNotFound, Code::ArtifactNotFound, Code::RevisionTrimmed, Code::RangeNotSatisfiable],
+    ..Operation::of(TAG, Access::Read(Role::Reader))
 };
 
 pub const GET_OF_USER: Operation = Operation {
@@ -580,21 +506,12 @@ async fn streamed(
 
 pub const VERSIONS: Operation = Operation {
     id: "listArtifactVersions",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "List the versions of an artifact",
     description: "Ascending.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
-    headers: &[],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "A page of versions.",
-        schema: Some("ArtifactVersionList"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("A page of versions.", "ArtifactVersionList")],
     errors: &[Code::SessionNotFound, Code::ArtifactNotFound],
+    ..Operation::of(TAG, Access::Read(Role::Reader))
 };
 
 pub const VERSIONS_OF_USER: Operation = Operation {
@@ -608,7 +525,7 @@ pub async fn versions(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (place, name) = call.names.artifact()?;
     let binding = of_place(call.binding("artifact versions"), &place).with(name.as_str());
-    let (after, rows) = (position(&query, &binding, -1)?, query.page_rows(&call.limits())?);
+    let (after, rows) = (query.position(&binding)?.unwrap_or(-1), query.page_rows(&call.limits())?);
     let page = call.service.artifact_versions(&place, &name, (after, rows), call.deadline).await?;
     let next = page.versions.last().filter(|_| page.more).map(|last| binding.token(&last.version));
     Ok(Answer::ok().json(reply::page("versions", &shown(&page.versions), next)))
@@ -616,22 +533,13 @@ pub async fn versions(mut call: Call) -> Result<Answer, Problem> {
 
 pub const LIST: Operation = Operation {
     id: "listArtifacts",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "List artifacts",
     description: "The latest version of each, in byte order of names. A session's list also has those of its user. With \
                   `atRevision` those that its events name until then, of which a page may be short of what is not there.",
     query: &[PREFIX, AT_REVISION, PAGE_SIZE, PAGE_TOKEN],
-    headers: &[],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "A page of artifacts.",
-        schema: Some("ArtifactList"),
-        headers: &[],
-    }],
+    answers: &[Reply::ok("A page of artifacts.", "ArtifactList")],
     errors: &[Code::SessionNotFound, Code::RevisionTrimmed],
+    ..Operation::of(TAG, Access::Read(Role::Reader))
 };
 
 pub const LIST_OF_USER: Operation = Operation {
@@ -652,7 +560,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     }
     let at = query.integer(&AT_REVISION);
     let binding = of_place(call.binding("artifacts"), &place).with(&prefix).with(&format!("{at:?}"));
-    let (after, rows) = (position(&query, &binding, String::new())?, query.page_rows(&call.limits())?);
+    let (after, rows) = (query.position(&binding)?.unwrap_or_default(), query.page_rows(&call.limits())?);
     let page = call.service.artifacts(place, prefix, at, (after, rows), call.deadline).await?;
     let next = page.next.map(|last| binding.token(&last));
     Ok(Answer::ok().json(reply::page("artifacts", &shown(&page.artifacts), next)))
@@ -664,36 +572,20 @@ fn of_place(binding: Binding, place: &Place) -> Binding {
     binding.with(user.app.as_str()).with(user.user.as_str()).with(session)
 }
 
-fn position<T: serde::Serialize + serde::de::DeserializeOwned>(
-    query: &Query,
-    binding: &Binding,
-    begin: T,
-) -> Result<T, Problem> {
-    query.text(&PAGE_TOKEN).map_or(Ok(begin), |token| binding.position(token))
-}
-
 fn shown(versions: &[Version]) -> Vec<String> {
     versions.iter().map(|version| version.to_object().close()).collect()
 }
 
 pub const DELETE: Operation = Operation {
     id: "deleteArtifact",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Delete an artifact",
     description: "All its versions, or one; also if there is none. Their numbers are not used again. No event is appended. With \
                   `If-Match: \"N\"` only if the latest is N.",
     query: &[ONE_VERSION],
     headers: &[Header::IfMatch, Header::Lease],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::NO_CONTENT,
-        about: "There is no such version now.",
-        schema: None,
-        headers: &[],
-    }],
+    answers: &[Reply::no_content("There is no such version now.")],
     errors: &[Code::SessionNotFound, Code::RevisionMismatch, Code::LeaseHeld, Code::Fenced],
+    ..Operation::of(TAG, Access::Write(Role::User))
 };
 
 pub const DELETE_OF_USER: Operation = Operation {

@@ -8,42 +8,31 @@ use crate::domain::access::Role;
 use crate::domain::erasure::{Erasure, ErasureDraft};
 use crate::domain::json::ObjectText;
 use crate::domain::receipt::counts;
+use crate::domain::time::Micros;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
+use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
 use crate::http::reply::{self, Answer, Code, Problem};
 
 const TAG: &str = "Erasures";
 
 pub const ERASE: Operation = Operation {
     id: "eraseUser",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Erase a user",
     description: "When the answer comes, the user's sessions and state are gone and streams have ended. Tokens of the \
                   user are invalid everywhere within 5 s (only the issuer can revoke JWTs). Then the rows are removed, \
                   and a receipt is signed. A user without data can be erased too. The same `requestId` returns the \
                   same erasure. `block` refuses the user from then on; without it the user may start again, and an \
                   existing block stays.",
-    query: &[],
-    headers: &[],
     body: Some(Body { schema: "EraseUser", required: false }),
     answers: &[
-        Reply {
-            status: StatusCode::ACCEPTED,
-            about: "The erasure. The user's data can no longer be read.",
-            schema: Some("Erasure"),
-            headers: &["Location"],
-        },
-        Reply {
-            status: StatusCode::OK,
-            about: "A retry: the erasure as it is now.",
-            schema: Some("Erasure"),
-            headers: &["Location", "Idempotent-Replayed"],
-        },
+        Reply::ok("The erasure. The user's data can no longer be read.", "Erasure")
+            .status(StatusCode::ACCEPTED)
+            .with(&["Location"]),
+        Reply::ok("A retry: the erasure as it is now.", "Erasure").with(&["Location", "Idempotent-Replayed"]),
     ],
     errors: &[Code::ErasureConflict],
+    ..Operation::of(TAG, Access::Write(Role::Operator))
 };
 
 pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
@@ -62,17 +51,12 @@ pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
 
 pub const GET: Operation = Operation {
     id: "getErasure",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Operator),
     summary: "Read an erasure",
     description: "`done` once all rows are removed; then it has a receipt. `reason` says what it waits for, if that is \
                   outside of the server. It does not name the user.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The erasure.", schema: Some("Erasure"), headers: &[] }],
+    answers: &[Reply::ok("The erasure.", "Erasure")],
     errors: &[Code::NotFound],
+    ..Operation::of(TAG, Access::Read(Role::Operator))
 };
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
@@ -82,31 +66,18 @@ pub async fn get(call: Call) -> Result<Answer, Problem> {
 
 pub const LIST: Operation = Operation {
     id: "listErasures",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Operator),
     summary: "List the erasures",
     description: "The erasures of the credential's apps and users, the oldest first; none for users that its grant \
                   names by a prefix.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
-    headers: &[],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "A page of erasures.",
-        schema: Some("ErasureList"),
-        headers: &[],
-    }],
-    errors: &[],
+    answers: &[Reply::ok("A page of erasures.", "ErasureList")],
+    ..Operation::of(TAG, Access::Read(Role::Operator))
 };
 
 pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let binding = call.binding("erasures");
-    let after: String = match query.text(&PAGE_TOKEN) {
-        Some(token) => binding.position(token)?,
-        None => String::new(),
-    };
+    let after: String = query.position(&binding)?.unwrap_or_default();
     let rows = query.page_rows(&call.limits())?;
     let (erasures, more) = call.service.erasures(&after, rows, &call.client.grant, call.deadline).await?;
     let next = erasures.last().filter(|_| more).map(|last| binding.token(&last.id));
@@ -119,16 +90,10 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
 
 pub const KEYS: Operation = Operation {
     id: "listReceiptKeys",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Known,
     summary: "The keys that verify receipts",
     description: "Store them separately from the receipts: a receipt with its own key proves nothing.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The public keys.", schema: Some("ReceiptKeys"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The public keys.", "ReceiptKeys")],
+    ..Operation::of(TAG, Access::Known)
 };
 
 pub async fn keys(call: Call) -> Result<Answer, Problem> {
@@ -144,20 +109,14 @@ async fn object(app: &App, erasure: &Erasure, deadline: Instant) -> Result<Strin
     let mut object = ObjectText::default();
     object.push_str("id", &erasure.id);
     object.push_str("appName", erasure.app.as_str());
-    if let Some(reference) = &erasure.reference {
-        object.push_str("reference", reference);
-    }
+    object.push_some_str("reference", erasure.reference.as_ref());
     object.push_str("state", if erasure.done_time.is_some() { "done" } else { "running" });
     object.push("requestTime", &erasure.request_time.to_number());
-    if let Some(done) = erasure.done_time {
-        object.push("doneTime", &done.to_number());
-    }
+    object.push_some("doneTime", erasure.done_time.map(Micros::to_number));
     object.push("counts", &counts(erasure));
     if let Some(reason) = app.writer().why_it_waits(erasure, deadline).await? {
         object.push_str("reason", reason);
     }
-    if let Some(receipt) = &erasure.receipt {
-        object.push("receipt", receipt);
-    }
+    object.push_some("receipt", erasure.receipt.as_ref());
     Ok(object.close())
 }

@@ -14,27 +14,21 @@ use crate::domain::query::{EventPage, EventQuery, History, Look, SessionView};
 use crate::domain::session::{SessionInfo, parse_events};
 use crate::domain::shown::Shown;
 use crate::http::call::{Call, Received};
-use crate::http::describe::{
-    ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
-};
+use crate::http::describe::{ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, WAIT};
 use crate::http::live::wait::{Wait, current};
 use crate::http::reply::{self, Answer, Code, Problem, Token};
 use crate::service::{Answered, Error, Guard};
 
-const OUTPUT_KEY: Param = Param {
-    name: "outputKey",
-    kind: Kind::StateKey,
-    about: "If the event is a final response (ADK's `is_final_response`), its text, without thoughts, becomes the \
-            value of this state key.",
-};
+const OUTPUT_KEY: Param = Param::new("outputKey", Kind::StateKey).about(
+    "If the event is a final response (ADK's `is_final_response`), its text, without thoughts, becomes the value of \
+     this state key.",
+);
 
-const CREATE: Param = Param {
-    name: "create",
-    kind: Kind::Boolean,
-    about: "If there is no such session, make it, empty, and append to it, in one transaction. `If-Match: \"0\"` fits a session that \
-            is made here, and no other tag does. A `partial` event makes none. Not for who must not bring back a session: \
-            an event that is sent late, after the session was deleted, makes it anew.",
-};
+const CREATE: Param = Param::new("create", Kind::Boolean).about(
+    "If there is no such session, make it, empty, and append to it, in one transaction. `If-Match: \"0\"` fits a \
+     session that is made here, and no other tag does. A `partial` event makes none. Not for who must not bring back \
+     a session: an event that is sent late, after the session was deleted, makes it anew.",
+);
 
 /// The errors of every operation that appends an event to a session.
 pub const APPEND_ERRORS: &[Code] = &[
@@ -48,9 +42,6 @@ pub const APPEND_ERRORS: &[Code] = &[
 
 pub const APPEND: Operation = Operation {
     id: "appendEvents",
-    tag: "Events",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Append an event, or several",
     description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
                   event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
@@ -61,18 +52,9 @@ pub const APPEND: Operation = Operation {
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "AppendEvents", required: true }),
     answers: &[
-        Reply {
-            status: StatusCode::OK,
-            about: "Nothing was stored: retries, answered with the stored events, or partial events.",
-            schema: Some("AppendedEvents"),
-            headers: &["ETag", "Idempotent-Replayed"],
-        },
-        Reply {
-            status: StatusCode::CREATED,
-            about: "The stored event, or an array of them.",
-            schema: Some("AppendedEvents"),
-            headers: &["ETag", "Sessiond-Created"],
-        },
+        Reply::ok("Nothing was stored: retries, answered with the stored events, or partial events.", "AppendedEvents")
+            .with(&["ETag", "Idempotent-Replayed"]),
+        Reply::created("The stored event, or an array of them.", "AppendedEvents").with(&["ETag", "Sessiond-Created"]),
     ],
     errors: &[
         Code::SessionNotFound,
@@ -83,6 +65,7 @@ pub const APPEND: Operation = Operation {
         Code::RevisionMismatch,
         Code::UserErased,
     ],
+    ..Operation::of("Events", Access::Write(Role::User))
 };
 
 pub async fn append(mut call: Call) -> Result<Answer, Problem> {
@@ -171,51 +154,34 @@ async fn read(call: &mut Call) -> Result<Given, Problem> {
     Ok(Given { key, guard, drafts, several, create: query.boolean(&CREATE), shows: query.shown(), body })
 }
 
-const ORDER: Param =
-    Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "By sequence; ascending by default." };
-const AFTER_SEQUENCE: Param = Param {
-    name: "afterSequence",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "Only events with a greater sequence.",
-};
-const BEFORE_SEQUENCE: Param = Param {
-    name: "beforeSequence",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "Only events with a smaller sequence.",
-};
+const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"])).about("By sequence; ascending by default.");
+const AFTER_SEQUENCE: Param =
+    Param::new("afterSequence", Kind::at_least(0)).about("Only events with a greater sequence.");
+const BEFORE_SEQUENCE: Param =
+    Param::new("beforeSequence", Kind::at_least(0)).about("Only events with a smaller sequence.");
 const AFTER_TIMESTAMP: Param =
-    Param { name: "afterTimestamp", kind: Kind::Time, about: "Only events with a timestamp at or after this one." };
-const AUTHOR: Param = Param { name: "author", kind: Kind::Text, about: "Only events of this author." };
-const INVOCATION_ID: Param = Param { name: "invocationId", kind: Kind::Text, about: "Only events of this invocation." };
-const BRANCH: Param = Param { name: "branch", kind: Kind::Text, about: "Only events of exactly this branch." };
-const TEXT: Param = Param {
-    name: "text",
-    kind: Kind::Words,
-    about: "Only events that hold all these words, which white space separates: up to 16 in 256 bytes. Each may be a part of a longer \
-            one, and anywhere in what was said (the parts' `text`), in the `name` of a call or a response, or in the keys, strings \
-            and numbers (as written) of `args` and `response`. Case (Unicode's full case folding) and combining marks (after NFD) \
-            make no difference. A request looks through up to 10,000 events and 8 MiB (the bytes of a page) of those that the \
-            other parameters select; if there are more, it answers with `nextPageToken`, also without an event. Redacted and trimmed \
-            events hold nothing.",
-};
-const EXCLUDE_REWOUND: Param = Param {
-    name: "excludeRewound",
-    kind: Kind::Boolean,
-    about: "Without rewound events and without rewinds: the history as ADK's agents see it.",
-};
+    Param::new("afterTimestamp", Kind::Time).about("Only events with a timestamp at or after this one.");
+const AUTHOR: Param = Param::new("author", Kind::Text).about("Only events of this author.");
+const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text).about("Only events of this invocation.");
+const BRANCH: Param = Param::new("branch", Kind::Text).about("Only events of exactly this branch.");
+const TEXT: Param = Param::new("text", Kind::Words).about(
+    "Only events that hold all these words, which white space separates: up to 16 in 256 bytes. Each may be a part \
+     of a longer one, and anywhere in what was said (the parts' `text`), in the `name` of a call or a response, or \
+     in the keys, strings and numbers (as written) of `args` and `response`. Case (Unicode's full case folding) and \
+     combining marks (after NFD) make no difference. A request looks through up to 10,000 events and 8 MiB (the \
+     bytes of a page) of those that the other parameters select; if there are more, it answers with `nextPageToken`, \
+     also without an event. Redacted and trimmed events hold nothing.",
+);
+const EXCLUDE_REWOUND: Param = Param::new("excludeRewound", Kind::Boolean)
+    .about("Without rewound events and without rewinds: the history as ADK's agents see it.");
 
-pub const HISTORY: Param = Param {
-    name: "history",
-    kind: Kind::OneOf(&["full", "effective"]),
-    about: "`effective`: only the events of which ADK makes a prompt, without those that were rewound or that a compaction covers. \
-            A page token keeps to the history as it was at the first page.",
-};
+pub const HISTORY: Param = Param::new("history", Kind::OneOf(&["full", "effective"])).about(
+    "`effective`: only the events of which ADK makes a prompt, without those that were rewound or that a compaction \
+     covers. A page token keeps to the history as it was at the first page.",
+);
 
 pub const LIST: Operation = Operation {
     id: "listEvents",
-    tag: "Events",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read the event log",
     description: "In sequence order, whatever the clients' clocks say. With `wait`, a page that would be empty, and the last, waits \
                   for its first event; it is empty after the wait, and when the server stops.",
@@ -235,14 +201,9 @@ pub const LIST: Operation = Operation {
         WAIT,
     ],
     headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "A page of events.",
-        schema: Some("EventList"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::ok("A page of events.", "EventList").with(&["ETag"])],
     errors: &[Code::SessionNotFound, Code::PositionGone],
+    ..Operation::of("Events", Access::Read(Role::Reader))
 };
 
 pub async fn list(mut call: Call) -> Result<Answer, Problem> {
@@ -275,8 +236,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
             return Err(Problem::field(WAIT.name, format!("excludes `{}`: it waits for what comes", param.name)));
         }
     }
-    let words =
-        query.text(&TEXT).map(Words::parse).transpose().map_err(|message| Problem::field(TEXT.name, message))?;
+    let words = query.parsed(&TEXT, Words::parse)?;
     let service = call.service.clone();
     let mut looked = 0;
     let token = query.text(&PAGE_TOKEN).map(Token::<(i64, i64)>::parse).transpose()?;
@@ -397,26 +357,17 @@ async fn read_page(
 
 pub const GET: Operation = Operation {
     id: "getEvent",
-    tag: "Events",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read one event",
-    description: "",
-    query: &[],
     headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The event.", schema: Some("Event"), headers: &["ETag"] }],
+    answers: &[Reply::ok("The event.", "Event").with(&["ETag"])],
     errors: &[Code::SessionNotFound, Code::EventNotFound, Code::RevisionTrimmed],
+    ..Operation::of("Events", Access::Read(Role::Reader))
 };
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let (key, id) = (call.names.session()?, call.names.event_id()?);
     let (head, event) = call.service.event(&key, &id, call.deadline).await?;
-    let tag = head.tag().to_string();
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
     let mut text = String::new();
     event.write_json(&mut text);
-    Ok(Answer::ok().tag(tag).json(text))
+    call.headers.tagged(head.tag(), || text)
 }

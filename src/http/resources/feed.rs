@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
 use tokio::time::Instant;
 
 use crate::domain::access::{Names, Role};
@@ -16,21 +15,12 @@ use crate::http::live::wait::Wait;
 use crate::http::reply::{self, Answer, Code, Problem};
 use crate::service::{self, Changes, Error, FeedSubscription, Reader};
 
-const AFTER: Param = Param {
-    name: "after",
-    kind: Kind::Text,
-    about: "Begin after this position; `start` (the default): with the oldest kept change; `now`: only new changes.",
-};
-const INCLUDE: Param = Param {
-    name: "include",
-    kind: Kind::OneOf(&["events", "none"]),
-    about: "`events`, the default: with the events and the values; `none`: without.",
-};
-const KINDS: Param = Param {
-    name: "kinds",
-    kind: Kind::SomeOf(ChangeKind::NAMES),
-    about: "Only changes of these kinds, separated by commas.",
-};
+const AFTER: Param = Param::new("after", Kind::Text)
+    .about("Begin after this position; `start` (the default): with the oldest kept change; `now`: only new changes.");
+const INCLUDE: Param = Param::new("include", Kind::OneOf(&["events", "none"]))
+    .about("`events`, the default: with the events and the values; `none`: without.");
+const KINDS: Param =
+    Param::new("kinds", Kind::SomeOf(ChangeKind::NAMES)).about("Only changes of these kinds, separated by commas.");
 
 /// The most that a stream reads and sends at a time.
 const PART_BYTES: usize = 256 << 10;
@@ -41,29 +31,25 @@ const DESCRIPTION: &str = "One sequence of changes, the same for every reader an
     text/event-stream`, a stream whose `id` is the position. A position that is not in the feed any more, or never was: 410 with \
     `oldest`. docs/feed.md has the kinds and the guarantees. A browser sends its user token as `access_token`.";
 const ANSWERS: &[Reply] = &[
-    Reply {
-        status: StatusCode::OK,
-        about: "Changes, and the position after them; without any, the one that was asked with. `upToDate`: there are no further changes.",
-        schema: Some("ChangePage"),
-        headers: &[],
-    },
-    Reply { status: StatusCode::OK, about: "The stream.", schema: Some("EventStream"), headers: &[] },
+    Reply::ok(
+        "Changes, and the position after them; without any, the one that was asked with. `upToDate`: there are no further changes.",
+        "ChangePage",
+    ),
+    Reply::ok("The stream.", "EventStream"),
 ];
 const ERRORS: &[Code] = &[Code::FeedDisabled, Code::PositionGone, Code::RateLimited];
 
 const fn operation(id: &'static str, summary: &'static str) -> Operation {
     Operation {
         id,
-        tag: "Changes",
         serving: Serving::WATCH,
-        access: Access::Read(Role::Reader),
         summary,
         description: DESCRIPTION,
         query: QUERY,
         headers: &[Header::LastEventId],
-        body: None,
         answers: ANSWERS,
         errors: ERRORS,
+        ..Operation::of("Changes", Access::Read(Role::Reader))
     }
 }
 
@@ -183,12 +169,8 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
     object.push("time", &time.to_number());
     object.push_str("kind", kind.as_str());
     object.push_str("appName", app.as_str());
-    if let Some(user) = user {
-        object.push_str("userId", user.as_str());
-    }
-    if let Some(subject) = subject {
-        object.push_str("subject", &subject.to_hex());
-    }
+    object.push_some_str("userId", user.as_ref().map(|user| user.as_str()));
+    object.push_some_str("subject", subject.map(|subject| subject.to_hex()));
     if let Some((session, incarnation)) = session {
         object.push_str("sessionId", session.as_str());
         object.push_str("incarnation", &format!("{incarnation:x}"));
@@ -197,9 +179,7 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
     match kind {
         ChangeKind::SessionCreated => {
             object.push("revision", &last.to_string());
-            if let Some(source) = detail {
-                object.push("forkedFrom", source);
-            }
+            object.push_some("forkedFrom", detail);
         }
         ChangeKind::Events => {
             object.push("firstSequence", &first.to_string());

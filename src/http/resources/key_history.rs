@@ -1,39 +1,29 @@
 //! The past of a state key.
 
-use axum::http::StatusCode;
-
 use crate::domain::access::Role;
 use crate::domain::key_history::{KeyChange, KeyOwner, MadeBy};
 use crate::domain::scope::split;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving};
-use crate::http::reply::{self, Answer, Code, Problem};
+use crate::http::describe::{Access, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply};
+use crate::http::reply::{self, Answer, Code, Problem, foreign_token};
 use crate::service::Error;
 
-const ORDER: Param = Param {
-    name: "order",
-    kind: Kind::OneOf(&["asc", "desc"]),
-    about: "By revision; `desc`, the latest first, by default.",
-};
+const ORDER: Param =
+    Param::new("order", Kind::OneOf(&["asc", "desc"])).about("By revision; `desc`, the latest first, by default.");
 
-const HISTORY: &[Reply] =
-    &[Reply { status: StatusCode::OK, about: "A page of changes.", schema: Some("KeyHistory"), headers: &[] }];
+const HISTORY: &[Reply] = &[Reply::ok("A page of changes.", "KeyHistory")];
 
 pub const GET_SESSION: Operation = Operation {
     id: "getStateKeyHistory",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read the past of a key",
     description: "Each change of a key: its value, when it was made, and by which event. The key carries its prefix: that of a `user:` or \
                   `app:` key is the past of the user's or the app's state, by whatever session or request, with revisions of that state. \
                   It begins with what the key had (`base`) when the session was created, or where a trim or a policy has ended the \
                   known past. A change by a session that the client may not read, or by an erased user, says nothing of who made it.",
     query: &[PAGE_SIZE, PAGE_TOKEN, ORDER],
-    headers: &[],
-    body: None,
     answers: HISTORY,
     errors: &[Code::SessionNotFound, Code::StateKeyNotFound],
+    ..Operation::of("State", Access::Read(Role::Reader))
 };
 
 pub async fn get_session(call: Call) -> Result<Answer, Problem> {
@@ -79,13 +69,13 @@ async fn get(mut call: Call, owner: KeyOwner, key: String) -> Result<Answer, Pro
     let binding = call.binding("key_history").with(owner.app().as_str());
     let binding = names.into_iter().fold(binding, |binding, name| binding.with(name.unwrap_or("")));
     let binding = binding.with(&key).with(order);
-    let after: Option<(i64, i64)> = query.text(&PAGE_TOKEN).map(|token| binding.position(token)).transpose()?;
+    let after: Option<(i64, i64)> = query.position(&binding)?;
     let page = (after.map(|(_, revision)| revision), order == "desc", rows);
     let _turn = call.turn().await?;
     let history = call.service.key_history(owner, key, page, call.deadline).await?;
     // Of a session that was made anew it would be another past.
     if after.is_some_and(|(mark, _)| mark != history.mark) {
-        return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
+        return Err(foreign_token());
     }
     let next = history.changes.last().filter(|_| history.more);
     let next = next.map(|last| binding.token(&(history.mark, last.revision)));

@@ -7,7 +7,7 @@ use crate::domain::json::ObjectText;
 use crate::domain::lease::{LeaseDraft, LeaseMark, LeaseRefusal, LeaseView};
 use crate::domain::time::Micros;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Kind, Operation, Param, Reply, Serving, WAIT};
+use crate::http::describe::{Access, Body, Kind, Operation, Param, Reply, WAIT};
 use crate::http::live::wait::Wait;
 use crate::http::reply::{Answer, Code, Problem};
 use crate::service::{Error, Granted, Taken};
@@ -16,27 +16,19 @@ const TAG: &str = "Leases";
 
 pub const TAKE: Operation = Operation {
     id: "takeLease",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Agent),
     summary: "Take the lease of a session",
     description: "Granted if the lease is free or has expired, or with `steal`; each grant adds 1 to `epoch`. The same \
                   `owner` and `invocationId` again, while nobody superseded them, is a retry: the same epoch, a new \
                   `expireTime`, and `exclusive` as asked now. Writes then name it in `Sessiond-Lease`, and are fenced \
                   once it was superseded.",
     query: &[WAIT],
-    headers: &[],
     body: Some(Body { schema: "TakeLease", required: true }),
     answers: &[
-        Reply {
-            status: StatusCode::OK,
-            about: "A retry: the lease, granted before.",
-            schema: Some("GrantedLease"),
-            headers: &[],
-        },
-        Reply { status: StatusCode::CREATED, about: "The lease.", schema: Some("GrantedLease"), headers: &[] },
+        Reply::ok("A retry: the lease, granted before.", "GrantedLease"),
+        Reply::created("The lease.", "GrantedLease"),
     ],
     errors: &[Code::SessionNotFound, Code::LeaseHeld],
+    ..Operation::of(TAG, Access::Write(Role::Agent))
 };
 
 pub async fn take(mut call: Call) -> Result<Answer, Problem> {
@@ -81,17 +73,13 @@ async fn until_free(call: &mut Call, wait: &mut Wait, expire_time: Micros) -> Re
 
 pub const RENEW: Operation = Operation {
     id: "renewLease",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Agent),
     summary: "Renew a lease",
     description: "It expires `ttl` from now, even if it has already expired; 409 `fenced` if it was superseded or \
                   released. An append that names the lease extends it too, so this is needed only for long pauses.",
-    query: &[],
-    headers: &[],
     body: Some(Body { schema: "RenewLease", required: true }),
-    answers: &[Reply { status: StatusCode::OK, about: "The lease.", schema: Some("GrantedLease"), headers: &[] }],
+    answers: &[Reply::ok("The lease.", "GrantedLease")],
     errors: &[Code::SessionNotFound, Code::Fenced],
+    ..Operation::of(TAG, Access::Write(Role::Agent))
 };
 
 pub async fn renew(mut call: Call) -> Result<Answer, Problem> {
@@ -101,31 +89,19 @@ pub async fn renew(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(granted(&view)))
 }
 
-const EPOCH: Param = Param { name: "epoch", kind: Kind::Epoch, about: "That of the lease to release." };
-const INCARNATION: Param = Param {
-    name: "incarnation",
-    kind: Kind::Incarnation,
-    about: "That of the lease, so that a lease of a recreated session is not released.",
-};
+const EPOCH: Param = Param::new("epoch", Kind::Epoch).about("That of the lease to release.");
+const INCARNATION: Param = Param::new("incarnation", Kind::Incarnation)
+    .about("That of the lease, so that a lease of a recreated session is not released.");
 
 pub const RELEASE: Operation = Operation {
     id: "releaseLease",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Agent),
     summary: "Release a lease",
     description: "The lease is then free; the epoch stays, and writes that name it pass until the next grant. A lease \
                   that was superseded or released is fine: nothing changes.",
     query: &[EPOCH, INCARNATION],
-    headers: &[],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::NO_CONTENT,
-        about: "That lease is not held now.",
-        schema: None,
-        headers: &[],
-    }],
+    answers: &[Reply::no_content("That lease is not held now.")],
     errors: &[Code::SessionNotFound],
+    ..Operation::of(TAG, Access::Write(Role::Agent))
 };
 
 pub async fn release(mut call: Call) -> Result<Answer, Problem> {
@@ -137,17 +113,12 @@ pub async fn release(mut call: Call) -> Result<Answer, Problem> {
 
 pub const GET: Operation = Operation {
     id: "getLease",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read who holds the lease",
     description: "`epoch` 0: there never was a lease. Without `owner` the lease is free. An expired lease keeps its \
                   owner until another one takes it over. `watchers` counts who follows the session, in this process.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The lease.", schema: Some("Lease"), headers: &[] }],
+    answers: &[Reply::ok("The lease.", "Lease")],
     errors: &[Code::SessionNotFound],
+    ..Operation::of(TAG, Access::Read(Role::Reader))
 };
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
@@ -174,9 +145,7 @@ fn granted(view: &LeaseView) -> String {
     let mut object = lease_object(view);
     if let Some(holding) = &view.lease.holding {
         object.push_str("owner", &holding.owner);
-        if let Some(id) = &holding.invocation_id {
-            object.push_str("invocationId", id);
-        }
+        object.push_some_str("invocationId", holding.invocation_id.as_ref());
         object.push("expireTime", &holding.expire_time.to_number());
         object.push_str("exclusive", holding.exclusive.as_str());
     }

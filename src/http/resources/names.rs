@@ -1,26 +1,19 @@
 //! `/v1/apps` and `/v1/apps/{app}/users`: the apps and users that exist; `/v1/apps/{app}/activity`: how much an app does.
 
-use axum::http::StatusCode;
-
 use crate::domain::access::Role;
 use crate::domain::ids::AppName;
 use crate::domain::json::ObjectText;
 use crate::http::call::{Call, Query};
-use crate::http::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN, Reply, Serving};
-use crate::http::reply::{self, Answer, Binding, Problem};
+use crate::http::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
+use crate::http::reply::{self, Answer, Binding, Problem, foreign_token};
 
 pub const APPS: Operation = Operation {
     id: "listApps",
-    tag: "Apps and users",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "List the apps that have sessions or state",
     description: "In byte order. An expired session counts until it is swept.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "A page of apps.", schema: Some("AppList"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("A page of apps.", "AppList")],
+    ..Operation::of("Apps and users", Access::Read(Role::Reader))
 };
 
 pub async fn apps(mut call: Call) -> Result<Answer, Problem> {
@@ -34,16 +27,11 @@ pub async fn apps(mut call: Call) -> Result<Answer, Problem> {
 
 pub const USERS: Operation = Operation {
     id: "listUsers",
-    tag: "Apps and users",
-    serving: Serving::NATIVE,
-    access: Access::ReadShared(Role::Reader),
     summary: "List the users of an app that have sessions or state",
     description: "In byte order. An unknown app has none. An expired session counts until it is swept.",
     query: &[PAGE_SIZE, PAGE_TOKEN],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "A page of users.", schema: Some("UserList"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("A page of users.", "UserList")],
+    ..Operation::of("Apps and users", Access::ReadShared(Role::Reader))
 };
 
 pub async fn users(mut call: Call) -> Result<Answer, Problem> {
@@ -58,18 +46,12 @@ pub async fn users(mut call: Call) -> Result<Answer, Problem> {
 
 pub const ACTIVITY: Operation = Operation {
     id: "readAppActivity",
-    tag: "Apps and users",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read how much an app does",
     description: "Its sessions, its events of the last day, and its last error. It costs the same for every app: sessions are counted up \
                   to 1000; events and errors are looked for in the 100 sessions that were updated last, among the last 200 \
                   events of each. Expired sessions count until they are swept.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The numbers.", schema: Some("AppActivity"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The numbers.", "AppActivity")],
+    ..Operation::of("Apps and users", Access::Read(Role::Reader))
 };
 
 pub async fn activity(call: Call) -> Result<Answer, Problem> {
@@ -87,9 +69,7 @@ pub async fn activity(call: Call) -> Result<Answer, Problem> {
         error.push("sequence", &last.sequence.to_string());
         error.push("commitTime", &last.commit_time.to_number());
         error.push_str("errorCode", &last.code);
-        if let Some(message) = last.message {
-            error.push_str("errorMessage", &message);
-        }
+        error.push_some_str("errorMessage", last.message);
         object.push("lastError", &error.close());
     }
     Ok(Answer::ok().json(object.close()))
@@ -97,13 +77,10 @@ pub async fn activity(call: Call) -> Result<Answer, Problem> {
 
 /// Where the page begins, and its size.
 fn place(call: &Call, query: &Query, binding: &Binding) -> Result<(String, usize), Problem> {
-    let after: String = match query.text(&PAGE_TOKEN) {
-        Some(token) => binding.position(token)?,
-        None => String::new(),
-    };
+    let after: String = query.position(binding)?.unwrap_or_default();
     // All ids follow the same rule. A token that breaks it is not ours.
     if !after.is_empty() && AppName::parse(&after).is_err() {
-        return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
+        return Err(foreign_token());
     }
     Ok((after, query.page_rows(&call.limits())?))
 }

@@ -1,13 +1,11 @@
 //! Past states of a session: forks and rewinds.
 
-use axum::http::StatusCode;
-
 use crate::domain::access::Role;
 use crate::domain::envelope::Fields;
 use crate::domain::ids::SessionId;
 use crate::domain::rewind::RewindTarget;
 use crate::http::call::{Call, Received};
-use crate::http::describe::{ANSWER, Access, Body, Header, Operation, Reply, Serving};
+use crate::http::describe::{ANSWER, Access, Body, Header, Operation, Reply};
 use crate::http::live::history;
 use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::{REPLAYED, of_creation};
@@ -15,9 +13,6 @@ use crate::service::{Changed, Made};
 
 pub const FORK: Operation = Operation {
     id: "forkSession",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Fork a session",
     description: "A new session of the same user begins with the events up to `atRevision` (all by default), with the \
                   same ids, sequences and times, and with the session's own state as it was then; `forkedFrom` says \
@@ -26,16 +21,9 @@ pub const FORK: Operation = Operation {
     query: &[ANSWER],
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "ForkSession", required: false }),
-    answers: &[
-        REPLAYED,
-        Reply {
-            status: StatusCode::CREATED,
-            about: "The new session.",
-            schema: Some("WrittenSession"),
-            headers: &["Location", "ETag"],
-        },
-    ],
+    answers: &[REPLAYED, Reply::created("The new session.", "WrittenSession").with(&["Location", "ETag"])],
     errors: &[Code::SessionNotFound, Code::SessionAlreadyExists, Code::LimitReached, Code::RevisionTrimmed],
+    ..Operation::of("Sessions", Access::Write(Role::User))
 };
 
 pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
@@ -65,9 +53,6 @@ pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
 
 pub const REWIND: Operation = Operation {
     id: "rewindSession",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Rewind a session",
     description: "To before the first event of an invocation, or to right after the event `toRevision`. One event is \
                   appended, with `actions.rewindBeforeInvocationId` and what restores the session's own state: keys as \
@@ -78,12 +63,7 @@ pub const REWIND: Operation = Operation {
     query: &[ANSWER],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "RewindSession", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The session.",
-        schema: Some("WrittenSession"),
-        headers: &["ETag", "Idempotent-Replayed"],
-    }],
+    answers: &[Reply::ok("The session.", "WrittenSession").with(&["ETag", "Idempotent-Replayed"])],
     errors: &[
         Code::SessionNotFound,
         Code::EventNotFound,
@@ -94,6 +74,7 @@ pub const REWIND: Operation = Operation {
         Code::LimitReached,
         Code::RevisionMismatch,
     ],
+    ..Operation::of("Sessions", Access::Write(Role::User))
 };
 
 pub async fn rewind(mut call: Call) -> Result<Answer, Problem> {

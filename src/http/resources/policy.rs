@@ -2,52 +2,37 @@
 
 use axum::http::StatusCode;
 
-use crate::domain::FieldError;
 use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::domain::policy::{Policy, PolicyWrite, StoredPolicy};
-use crate::domain::refusal::Mismatch;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply};
 use crate::http::reply::{Answer, Code, Problem};
-use crate::service::Error;
+use crate::http::resources::state::is_there;
 
 const TAG: &str = "Policies";
 
-const POLICY: &[Reply] =
-    &[Reply { status: StatusCode::OK, about: "The policy.", schema: Some("Policy"), headers: &["ETag"] }];
+const POLICY: &[Reply] = &[Reply::ok("The policy.", "Policy").with(&["ETag"])];
 
 pub const GET: Operation = Operation {
     id: "getPolicy",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Operator),
     summary: "Read the policy of an app",
     description: "`{}` if there is none. The ETag is its revision, which counts changes and removals.",
-    query: &[],
     headers: &[Header::IfNoneMatch],
-    body: None,
     answers: POLICY,
-    errors: &[],
+    ..Operation::of(TAG, Access::Read(Role::Operator))
 };
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let stored = call.service.policy(&call.names.app()?, call.deadline).await?;
-    let tag = tag(&stored);
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(shown(&stored))
+    call.headers.tagged(tag(&stored), || text(&stored))
 }
 
 const DRY_RUN: Param =
-    Param { name: "dryRun", kind: Kind::Boolean, about: "Change nothing, and return what a sweep would remove now." };
+    Param::new("dryRun", Kind::Boolean).about("Change nothing, and return what a sweep would remove now.");
 
 pub const PUT: Operation = Operation {
     id: "putPolicy",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Replace the policy of an app",
     description: "The sweep applies it, to existing data too. Sessions are idle from their last commit on, to the day \
                   and never early; reads and timestamps in events do not count. `sessions` does not affect a session \
@@ -60,24 +45,22 @@ pub const PUT: Operation = Operation {
     query: &[DRY_RUN],
     headers: &[Header::IfMatch, Header::CreateOnly],
     body: Some(Body { schema: "Policy", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The policy; of a dry run, what it would remove.",
-        schema: Some("PolicyAnswer"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::ok("The policy; of a dry run, what it would remove.", "PolicyAnswer").with(&["ETag"])],
     errors: &[Code::RevisionMismatch],
+    ..Operation::of(TAG, Access::Write(Role::Operator))
 };
 
 pub async fn put(mut call: Call) -> Result<Answer, Problem> {
+    let has_policy = |error| is_there(error, "the app has a policy");
     let query = call.take_query();
     let (app, if_match, if_absent) = (call.names.app()?, call.headers.if_match()?, call.headers.is_create_only()?);
     let policy = Policy::parse(call.required_body().await?.json()?)?;
     let write = PolicyWrite { app, policy: Some(policy), if_match, if_absent };
     if !query.boolean(&DRY_RUN) {
-        return Ok(shown(&call.writer()?.set_policy(write, call.deadline).await.map_err(of_header)?));
+        let stored = call.writer()?.set_policy(write, call.deadline).await.map_err(has_policy)?;
+        return Ok(Answer::ok().tag(tag(&stored)).json(text(&stored)));
     }
-    let (stored, counts, versions) = call.writer()?.try_policy(write, call.deadline).await.map_err(of_header)?;
+    let (stored, counts, versions) = call.writer()?.try_policy(write, call.deadline).await.map_err(has_policy)?;
     let (mut expire, mut trim, mut found) = (ObjectText::default(), ObjectText::default(), ObjectText::default());
     expire.push("sessions", &counts.expired.to_string());
     trim.push("sessions", &counts.trimmed.to_string());
@@ -94,21 +77,12 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
 
 pub const DELETE: Operation = Operation {
     id: "deletePolicy",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Remove the policy of an app",
     description: "From then on nothing is removed without a request. Succeeds without a policy too.",
-    query: &[],
     headers: &[Header::IfMatch],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::NO_CONTENT,
-        about: "The app has no policy now.",
-        schema: None,
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::no_content("The app has no policy now.").with(&["ETag"])],
     errors: &[Code::RevisionMismatch],
+    ..Operation::of(TAG, Access::Write(Role::Operator))
 };
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
@@ -118,20 +92,8 @@ pub async fn delete(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::NO_CONTENT).tag(tag(&stored)))
 }
 
-/// Names the header in the error if the request asked that there be no policy, but there is one.
-fn of_header(error: Error) -> Error {
-    match error {
-        Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
-            let failed = vec![FieldError::new(Header::CreateOnly.title(), "the app has a policy")];
-            Error::RevisionMismatch(Mismatch { failed, ..mismatch })
-        }
-        error => error,
-    }
-}
-
-fn shown(stored: &StoredPolicy) -> Answer {
-    let text = stored.policy.as_ref().map_or_else(|| "{}".to_owned(), Policy::to_json);
-    Answer::ok().tag(tag(stored)).json(text)
+fn text(stored: &StoredPolicy) -> String {
+    stored.policy.as_ref().map_or_else(|| "{}".to_owned(), Policy::to_json)
 }
 
 fn tag(stored: &StoredPolicy) -> String {

@@ -1,19 +1,14 @@
 //! `.../events/{event}/redact`: what must not be read again.
 
-use axum::http::StatusCode;
-
 use crate::domain::access::Role;
 use crate::domain::json::string_array;
 use crate::domain::redact::RedactDraft;
 use crate::http::call::{Call, Received};
-use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
+use crate::http::describe::{Access, Body, Header, Operation, Reply};
 use crate::http::reply::{Answer, Code, Problem};
 
 pub const REDACT: Operation = Operation {
     id: "redactEvent",
-    tag: "Events",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Redact an event",
     description: "Of the event there stays when, by whom and in which invocation it was; its content is gone for every \
                   reader. With `state: keep` (the default) it still shows the changes of state that it made, and \
@@ -22,15 +17,9 @@ pub const REDACT: Operation = Operation {
                   What an operator of a later event made of such a value stays; `carriedOn` names these keys. Forks that \
                   hold the event are redacted with it, and so are the copies of it that rewinds made. Repeating the request changes nothing. A retry of the \
                   event is still recognised. The last part of the `ETag` changes.",
-    query: &[],
     headers: &[Header::Lease, Header::IfMatch],
     body: Some(Body { schema: "RedactEvent", required: false }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The event as it is now, and in how many forks.",
-        schema: Some("RedactedEvent"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::ok("The event as it is now, and in how many forks.", "RedactedEvent").with(&["ETag"])],
     errors: &[
         Code::SessionNotFound,
         Code::EventNotFound,
@@ -39,6 +28,7 @@ pub const REDACT: Operation = Operation {
         Code::Fenced,
         Code::RevisionMismatch,
     ],
+    ..Operation::of("Events", Access::Write(Role::Operator))
 };
 
 pub async fn redact(mut call: Call) -> Result<Answer, Problem> {

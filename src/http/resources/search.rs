@@ -1,38 +1,28 @@
 //! `/v1/apps/{app}/users/{user}/search`: what was said.
 
-use axum::http::StatusCode;
-
 use super::look;
 use crate::domain::access::Role;
 use crate::domain::ids::SessionId;
 use crate::domain::json::ObjectText;
 use crate::domain::search::Filter;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Kind, Operation, Param, Reply, Serving};
+use crate::http::describe::{Access, Kind, Operation, Param, Reply};
 use crate::http::reply::{Answer, Code, Problem};
 
-const TEXT: Param = Param {
-    name: "text",
-    kind: Kind::Text,
-    about: "Required. An event is a hit if it has one of its first 32 distinct words whole, whatever their case and accents.",
-};
-const LIMIT: Param = Param {
-    name: "limit",
-    kind: Kind::Integer { min: 1, max: 100 },
-    about: "How many hits there are at most; 10 by default.",
-};
-const FROM: Param =
-    Param { name: "from", kind: Kind::Time, about: "Only events that were committed at this time or later." };
-const TO: Param = Param { name: "to", kind: Kind::Time, about: "Only events that were committed before this time." };
-const AUTHOR: Param = Param { name: "author", kind: Kind::Text, about: "Only events of this author." };
-const SESSION: Param = Param { name: "session", kind: Kind::Id, about: "Only events of this session." };
-const EXCEPT: Param = Param { name: "exceptSession", kind: Kind::Id, about: "No events of this session." };
+const TEXT: Param = Param::new("text", Kind::Text).about(
+    "Required. An event is a hit if it has one of its first 32 distinct words whole, whatever their case and \
+     accents.",
+);
+const LIMIT: Param =
+    Param::new("limit", Kind::Integer { min: 1, max: 100 }).about("How many hits there are at most; 10 by default.");
+const FROM: Param = Param::new("from", Kind::Time).about("Only events that were committed at this time or later.");
+const TO: Param = Param::new("to", Kind::Time).about("Only events that were committed before this time.");
+const AUTHOR: Param = Param::new("author", Kind::Text).about("Only events of this author.");
+const SESSION: Param = Param::new("session", Kind::Id).about("Only events of this session.");
+const EXCEPT: Param = Param::new("exceptSession", Kind::Id).about("No events of this session.");
 
 pub const SEARCH: Operation = Operation {
     id: "searchUser",
-    tag: "Search",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Search what was said",
     description: "In all sessions of a user, the best hits first. Words are letters, digits and their marks; of scripts without spaces \
                   (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar) every two neighbours are one. They are those of the parts' \
@@ -42,10 +32,9 @@ pub const SEARCH: Operation = Operation {
                   that stored it. `complete` is false while events from before the index are taken in, and if more than 10,000 events \
                   have one of the words.",
     query: &[TEXT, LIMIT, FROM, TO, AUTHOR, SESSION, EXCEPT],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The hits.", schema: Some("SearchAnswer"), headers: &[] }],
+    answers: &[Reply::ok("The hits.", "SearchAnswer")],
     errors: &[Code::SearchOff],
+    ..Operation::of("Search", Access::Read(Role::Reader))
 };
 
 pub async fn search(mut call: Call) -> Result<Answer, Problem> {
@@ -82,9 +71,7 @@ pub async fn search(mut call: Call) -> Result<Answer, Problem> {
     let shown = hits.iter().map(|shown| {
         let mut hit = ObjectText::default();
         hit.push_str("sessionId", shown.hit.session.as_str());
-        if let Some(name) = &shown.display_name {
-            hit.push("displayName", name.text());
-        }
+        hit.push_some("displayName", shown.display_name.as_ref().map(|name| name.text()));
         hit.push("score", &shown.hit.score.to_string());
         let mut event = String::new();
         shown.event.write_json(&mut event);

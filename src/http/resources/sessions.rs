@@ -14,12 +14,10 @@ use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use crate::domain::time::Micros;
 use crate::http::call::{Call, Received};
-use crate::http::describe::{
-    ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, Serving, WAIT,
-};
+use crate::http::describe::{ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, WAIT};
 use crate::http::live::history;
 use crate::http::live::wait::current;
-use crate::http::reply::{self, Answer, Binding, Code, Problem};
+use crate::http::reply::{self, Answer, Binding, Code, Problem, foreign_token};
 use crate::http::resources::events::HISTORY;
 use crate::service::{Error, Made};
 
@@ -28,9 +26,6 @@ const CREATION_ERRORS: &[Code] =
 
 pub const CREATE: Operation = Operation {
     id: "createSession",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Create a session",
     description: "`state` is routed by prefix and merged over what the app and the user already hold; `events` are \
                   appended in order, with their deltas. All of it commits in one transaction. A blank or missing \
@@ -39,16 +34,9 @@ pub const CREATE: Operation = Operation {
     query: &[ANSWER],
     headers: &[Header::IdempotencyKey],
     body: Some(Body { schema: "CreateSession", required: false }),
-    answers: &[
-        REPLAYED,
-        Reply {
-            status: StatusCode::CREATED,
-            about: "The session.",
-            schema: Some("WrittenSession"),
-            headers: &["Location", "ETag"],
-        },
-    ],
+    answers: &[REPLAYED, Reply::created("The session.", "WrittenSession").with(&["Location", "ETag"])],
     errors: CREATION_ERRORS,
+    ..Operation::of("Sessions", Access::Write(Role::User))
 };
 
 pub async fn create(mut call: Call) -> Result<Answer, Problem> {
@@ -78,18 +66,12 @@ pub fn of_creation(made: Made, view: &SessionView) -> Answer {
     }
 }
 
-pub const REPLAYED: Reply = Reply {
-    status: StatusCode::OK,
-    about: "The session that an earlier request with this `Idempotency-Key` made, as it is now.",
-    schema: Some("WrittenSession"),
-    headers: &["ETag", "Idempotent-Replayed"],
-};
+pub const REPLAYED: Reply =
+    Reply::ok("The session that an earlier request with this `Idempotency-Key` made, as it is now.", "WrittenSession")
+        .with(&["ETag", "Idempotent-Replayed"]);
 
 pub const GET_OR_CREATE: Operation = Operation {
     id: "getOrCreateSession",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Get a session, or create it",
     description: "An existing session is returned unchanged, whatever the body says; with `If-None-Match: *` it is 412 \
                   instead. An `Idempotency-Key` is remembered if the session is created: then the same request is \
@@ -98,20 +80,11 @@ pub const GET_OR_CREATE: Operation = Operation {
     headers: &[Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "GetOrCreateSession", required: false }),
     answers: &[
-        Reply {
-            status: StatusCode::OK,
-            about: "The existing session, unchanged.",
-            schema: Some("WrittenSession"),
-            headers: &["ETag", "Idempotent-Replayed"],
-        },
-        Reply {
-            status: StatusCode::CREATED,
-            about: "The session, created.",
-            schema: Some("WrittenSession"),
-            headers: &["Location", "ETag"],
-        },
+        Reply::ok("The existing session, unchanged.", "WrittenSession").with(&["ETag", "Idempotent-Replayed"]),
+        Reply::created("The session, created.", "WrittenSession").with(&["Location", "ETag"]),
     ],
     errors: CREATION_ERRORS,
+    ..Operation::of("Sessions", Access::Write(Role::User))
 };
 
 pub async fn get_or_create(mut call: Call) -> Result<Answer, Problem> {
@@ -144,31 +117,23 @@ async fn session_draft(call: &mut Call, takes_id: bool) -> Result<(SessionDraft,
     Ok((draft, call.request_key(json)?))
 }
 
-const NUM_RECENT_EVENTS: Param = Param {
-    name: "numRecentEvents",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "Only this many of the last events; 0 for none; all by default.",
-};
-const AFTER_TIMESTAMP: Param = Param {
-    name: "afterTimestamp",
-    kind: Kind::Time,
-    about: "Of these, only events with a timestamp at or after this one (Unix seconds or RFC 3339; inclusive, as in \
-            ADK, and 0 is a real value).",
-};
+const NUM_RECENT_EVENTS: Param = Param::new("numRecentEvents", Kind::at_least(0))
+    .about("Only this many of the last events; 0 for none; all by default.");
+const AFTER_TIMESTAMP: Param = Param::new("afterTimestamp", Kind::Time).about(
+    "Of these, only events with a timestamp at or after this one (Unix seconds or RFC 3339; inclusive, as in ADK, \
+     and 0 is a real value).",
+);
 
 pub const GET: Operation = Operation {
     id: "getSession",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read a session",
     description: "A snapshot of the merged state and the events, in sequence order. A long history is streamed; if the \
                   session is deleted meanwhile, the answer is cut rather than ended.",
     query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, HISTORY, WAIT],
     headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The session.", schema: Some("Session"), headers: &["ETag"] }],
+    answers: &[Reply::ok("The session.", "Session").with(&["ETag"])],
     errors: &[Code::SessionNotFound],
+    ..Operation::of("Sessions", Access::Read(Role::Reader))
 };
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
@@ -187,22 +152,15 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
 
 pub const PATCH: Operation = Operation {
     id: "updateSession",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Change a session's metadata",
     description: "Absent fields stay unchanged; `null` clears; `labels` are replaced as a whole. Does not change the \
                   revision and appends no event.",
     query: &[ANSWER],
     headers: &[Header::Lease, Header::IfMatch],
     body: Some(Body { schema: "UpdateSession", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The session.",
-        schema: Some("WrittenSession"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::ok("The session.", "WrittenSession").with(&["ETag"])],
     errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+    ..Operation::of("Sessions", Access::Write(Role::User))
 };
 
 pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
@@ -215,22 +173,13 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
 
 pub const DELETE: Operation = Operation {
     id: "deleteSession",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Delete a session",
     description: "Removes its events and its session state; app and user state stay. Succeeds if there is no such \
                   session.",
-    query: &[],
     headers: &[Header::Lease, Header::IfMatch],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::NO_CONTENT,
-        about: "There is no such session now.",
-        schema: None,
-        headers: &[],
-    }],
+    answers: &[Reply::no_content("There is no such session now.")],
     errors: &[Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+    ..Operation::of("Sessions", Access::Write(Role::User))
 };
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
@@ -239,62 +188,36 @@ pub async fn delete(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::NO_CONTENT))
 }
 
-const ORDER_BY: Param = Param {
-    name: "orderBy",
-    kind: Kind::OneOf(&["lastUpdateTime", "createTime"]),
-    about: "The time to sort by; `lastUpdateTime` by default. Ties go by user, then by id.",
-};
-const ORDER: Param = Param { name: "order", kind: Kind::OneOf(&["asc", "desc"]), about: "Ascending by default." };
-const INCLUDE_STATE: Param =
-    Param { name: "includeState", kind: Kind::Boolean, about: "Show the merged state of each session." };
-const LABELS: Param = Param {
-    name: "label",
-    kind: Kind::Labels,
-    about: "`label.NAME=VALUE`: only sessions with this label; may be given for several names.",
-};
-const USER_PREFIX: Param = Param {
-    name: "userPrefix",
-    kind: Kind::Text,
-    about: "Only sessions of users whose ids begin with this, byte by \
-                                                          byte.",
-};
+const ORDER_BY: Param = Param::new("orderBy", Kind::OneOf(&["lastUpdateTime", "createTime"]))
+    .about("The time to sort by; `lastUpdateTime` by default. Ties go by user, then by id.");
+const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"])).about("Ascending by default.");
+const INCLUDE_STATE: Param = Param::new("includeState", Kind::Boolean).about("Show the merged state of each session.");
+const LABELS: Param = Param::new("label", Kind::Labels)
+    .about("`label.NAME=VALUE`: only sessions with this label; may be given for several names.");
+const USER_PREFIX: Param =
+    Param::new("userPrefix", Kind::Text).about("Only sessions of users whose ids begin with this, byte by byte.");
 const ID_PREFIX: Param =
-    Param { name: "idPrefix", kind: Kind::Text, about: "Only sessions whose ids begin with this, byte by byte." };
-const FORKED_FROM: Param = Param {
-    name: "forkedFrom",
-    kind: Kind::Id,
-    about: "Only the forks of this session: those made of it, not their forks.",
-};
-const TITLE: Param = Param {
-    name: "title",
-    kind: Kind::Words,
-    about: "Only sessions with all these words in the display name or the id, compared as those of `text` of an event log. A request \
-            looks through up to 10,000 sessions and 8 MiB of those that the other parameters select; if there are more, it answers with \
-            `nextPageToken`, also without a session.",
-};
+    Param::new("idPrefix", Kind::Text).about("Only sessions whose ids begin with this, byte by byte.");
+const FORKED_FROM: Param =
+    Param::new("forkedFrom", Kind::Id).about("Only the forks of this session: those made of it, not their forks.");
+const TITLE: Param = Param::new("title", Kind::Words).about(
+    "Only sessions with all these words in the display name or the id, compared as those of `text` of an event log. \
+     A request looks through up to 10,000 sessions and 8 MiB of those that the other parameters select; if there are \
+     more, it answers with `nextPageToken`, also without a session.",
+);
 const LIST_QUERY: &[Param] =
     &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, TITLE, LABELS];
 const LIST_OF_USER_QUERY: &[Param] =
     &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, FORKED_FROM, TITLE, LABELS];
-const LIST_ANSWERS: &[Reply] = &[Reply {
-    status: StatusCode::OK,
-    about: "A page of sessions, without events.",
-    schema: Some("SessionList"),
-    headers: &[],
-}];
+const LIST_ANSWERS: &[Reply] = &[Reply::ok("A page of sessions, without events.", "SessionList")];
 
 pub const LIST_OF_USER: Operation = Operation {
     id: "listSessions",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "List a user's sessions",
     description: "An unknown app or user has no sessions: the list is empty.",
     query: LIST_OF_USER_QUERY,
-    headers: &[],
-    body: None,
     answers: LIST_ANSWERS,
-    errors: &[],
+    ..Operation::of("Sessions", Access::Read(Role::Reader))
 };
 
 pub async fn list_of_user(call: Call) -> Result<Answer, Problem> {
@@ -304,16 +227,11 @@ pub async fn list_of_user(call: Call) -> Result<Answer, Problem> {
 
 pub const LIST_OF_APP: Operation = Operation {
     id: "listAppSessions",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::ReadShared(Role::Reader),
     summary: "List an app's sessions, of all its users",
     description: "An unknown app has no sessions: the list is empty.",
     query: LIST_QUERY,
-    headers: &[],
-    body: None,
     answers: LIST_ANSWERS,
-    errors: &[],
+    ..Operation::of("Sessions", Access::ReadShared(Role::Reader))
 };
 
 pub async fn list_of_app(call: Call) -> Result<Answer, Problem> {
@@ -343,12 +261,10 @@ async fn list(mut call: Call, user: Option<UserId>) -> Result<Answer, Problem> {
         }
         binding = binding.with(prefix.unwrap_or(""));
     }
-    let source = query.text(&FORKED_FROM).map(SessionId::parse).transpose();
-    let forked_from = source.map_err(|message| Problem::field(FORKED_FROM.name, message))?;
+    let forked_from = query.parsed(&FORKED_FROM, SessionId::parse)?;
     binding = binding.with(forked_from.as_ref().map_or("", SessionId::as_str));
-    let title = query.text(&TITLE);
-    binding = binding.with(title.unwrap_or(""));
-    let title = title.map(Words::parse).transpose().map_err(|message| Problem::field(TITLE.name, message))?;
+    binding = binding.with(query.text(&TITLE).unwrap_or(""));
+    let title = query.parsed(&TITLE, Words::parse)?;
     let [user_range, id_range] = prefixes.map(|prefix| prefix.map(NameRange::of_prefix));
     for (name, value) in query.labels() {
         binding = binding.with(name).with(value);
@@ -410,11 +326,10 @@ async fn titled(
 }
 
 fn position(binding: &Binding, token: &str) -> Result<ListPosition, Problem> {
-    let refuse = |_| Problem::field("pageToken", "is not a token of this query");
     let (time, user, session): (i64, String, String) = binding.position(token)?;
     Ok(ListPosition {
         time: Micros(time),
-        user: UserId::parse(&user).map_err(refuse)?,
-        session: SessionId::parse(&session).map_err(refuse)?,
+        user: UserId::parse(&user).map_err(|_| foreign_token())?,
+        session: SessionId::parse(&session).map_err(|_| foreign_token())?,
     })
 }

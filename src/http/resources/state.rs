@@ -13,60 +13,43 @@ use crate::domain::scope::{Scope, split};
 use crate::domain::state_range::{PageLimit, StatePage, StateRange};
 use crate::domain::{FieldError, Limits, Rejected};
 use crate::http::call::{Call, Query};
-use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_TOKEN, Param, Reply, Serving, WAIT};
+use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_TOKEN, Param, Reply, WAIT};
 use crate::http::live::wait::current;
-use crate::http::reply::{Answer, Binding, Code, Problem};
+use crate::http::reply::{Answer, Binding, Code, Problem, foreign_token};
 use crate::http::resources::events::APPEND_ERRORS;
 use crate::service::{Changed, Error, StateChange, StoredValue};
 
-const SCOPE: Param = Param {
-    name: "scope",
-    kind: Kind::OneOf(&["app", "user", "session"]),
-    about: "Only this scope; keys keep their prefixes.",
-};
-const KEYS: Param = Param {
-    name: "keys",
-    kind: Kind::StateKeys,
-    about: "Only these keys, separated by commas, with their prefixes. Missing keys are omitted.",
-};
+const SCOPE: Param =
+    Param::new("scope", Kind::OneOf(&["app", "user", "session"])).about("Only this scope; keys keep their prefixes.");
+const KEYS: Param = Param::new("keys", Kind::StateKeys)
+    .about("Only these keys, separated by commas, with their prefixes. Missing keys are omitted.");
 
-const PREFIX: Param = Param {
-    name: "prefix",
-    kind: Kind::StateKey,
-    about: "Only the keys that begin with this, byte by byte, as they are shown.",
-};
-const PAGE_KEYS: Param = Param {
-    name: "pageSize",
-    kind: Kind::Integer { min: 1, max: i64::MAX },
-    about: "Keys of a page, 1 to 1000: the answer is then `{state, nextPageToken?}`, in byte order of the keys as they are shown. \
-            A page also ends at 8 MiB. Each page is of its own moment, the `ETag`'s: a key that stays is on one page, whatever else \
-            changes between them. With `atRevision` all pages are of one moment.",
-};
+const PREFIX: Param =
+    Param::new("prefix", Kind::StateKey).about("Only the keys that begin with this, byte by byte, as they are shown.");
+const PAGE_KEYS: Param = Param::new("pageSize", Kind::at_least(1)).about(
+    "Keys of a page, 1 to 1000: the answer is then `{state, nextPageToken?}`, in byte order of the keys as they are \
+     shown. A page also ends at 8 MiB. Each page is of its own moment, the `ETag`'s: a key that stays is on one \
+     page, whatever else changes between them. With `atRevision` all pages are of one moment.",
+);
 
-const AT_REVISION: Param = Param {
-    name: "atRevision",
-    kind: Kind::Integer { min: 0, max: i64::MAX },
-    about: "The state after the event of this sequence, including app and user state; 0 for the creation. The ETag \
-            belongs to that state.",
-};
+const AT_REVISION: Param = Param::new("atRevision", Kind::at_least(0)).about(
+    "The state after the event of this sequence, including app and user state; 0 for the creation. The ETag belongs \
+     to that state.",
+);
 
 pub const GET: Operation = Operation {
     id: "getState",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read the merged state",
     description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object; a snapshot.",
     query: &[SCOPE, KEYS, PREFIX, PAGE_KEYS, PAGE_TOKEN, AT_REVISION, WAIT],
     headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The merged state, or the requested part; with `pageSize` a page: `{state, nextPageToken?}`.",
-        schema: Some("State"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::ok(
+        "The merged state, or the requested part; with `pageSize` a page: `{state, nextPageToken?}`.",
+        "State",
+    )
+    .with(&["ETag"])],
     errors: &[Code::SessionNotFound, Code::RevisionTrimmed, Code::PayloadTooLarge],
+    ..Operation::of("State", Access::Read(Role::Reader))
 };
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
@@ -104,10 +87,7 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     if go_on.is_some_and(|mark| mark != tag.mark()) {
         return Err(Error::SessionNotFound.into());
     }
-    if call.headers.has_current(&tag.to_string())? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(Answer::ok().tag(tag).json(shown(pages.as_ref(), Some(tag.mark()), page)))
+    call.headers.tagged(tag, || shown(pages.as_ref(), Some(tag.mark()), page))
 }
 
 fn named_scope(name: &str) -> Option<Scope> {
@@ -146,7 +126,7 @@ impl<'q> Pages<'q> {
         let after: Option<String> = self.token.map(|token| self.bound(mark).position(token)).transpose()?;
         // Anybody can write a token, and no database takes this in a text.
         if after.as_ref().is_some_and(|after| after.contains('\0')) {
-            return Err(Problem::field(PAGE_TOKEN.name, "is not a token of this query"));
+            return Err(foreign_token());
         }
         Ok(StateRange::new(self.prefix, scope, self.limit, after.as_deref()))
     }
@@ -161,9 +141,7 @@ fn shown(pages: Option<&Pages<'_>>, mark: Option<i64>, StatePage { state, next }
     let Some(pages) = pages.filter(|pages| pages.limit.is_some()) else { return state };
     let mut page = ObjectText::default();
     page.push("state", &state);
-    if let Some(last) = next {
-        page.push_str("nextPageToken", &pages.bound(mark).token(&last));
-    }
+    page.push_some_str("nextPageToken", next.map(|last| pages.bound(mark).token(&last)));
     page.close()
 }
 
@@ -185,17 +163,11 @@ fn filter(query: &Query, limits: &Limits) -> Result<StateFilter, Rejected> {
     Ok(filter)
 }
 
-const ANSWER_OF_PATCH: Param = Param {
-    name: "answer",
-    kind: Kind::OneOf(&["full", "changed"]),
-    about: "`changed`: only the keys that the request names, as they are now; one that is not there is absent.",
-};
+const ANSWER_OF_PATCH: Param = Param::new("answer", Kind::OneOf(&["full", "changed"]))
+    .about("`changed`: only the keys that the request names, as they are now; one that is not there is absent.");
 
 pub const PATCH: Operation = Operation {
     id: "patchState",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Change the state",
     description: "Through one appended event, whose id is `eventId` or `Idempotency-Key` if one is given; then a retry \
                   changes nothing twice. `stateDelta` replaces values whole, `temp:` keys dropped; then the operators \
@@ -203,13 +175,11 @@ pub const PATCH: Operation = Operation {
     query: &[ANSWER_OF_PATCH],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchState", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The merged state, or what the request named of it.",
-        schema: Some("State"),
-        headers: &["ETag", "Idempotent-Replayed"],
-    }],
+    answers: &[
+        Reply::ok("The merged state, or what the request named of it.", "State").with(&["ETag", "Idempotent-Replayed"])
+    ],
     errors: APPEND_ERRORS,
+    ..Operation::of("State", Access::Write(Role::User))
 };
 
 pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
@@ -248,38 +218,26 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
 
 const DEFAULT_AUTHOR: &str = "user";
 
-const AUTHOR: Param =
-    Param { name: "author", kind: Kind::Text, about: "The author of the appended event; `user` by default." };
+const AUTHOR: Param = Param::new("author", Kind::Text).about("The author of the appended event; `user` by default.");
 
 pub const GET_KEY: Operation = Operation {
     id: "getStateKey",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Read(Role::Reader),
     summary: "Read one key",
     description: "The bare JSON value, byte for byte as it was written. The key carries its prefix.",
-    query: &[],
     headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The value.", schema: Some("Value"), headers: &["ETag"] }],
+    answers: &[Reply::ok("The value.", "Value").with(&["ETag"])],
     errors: &[Code::SessionNotFound, Code::StateKeyNotFound],
+    ..Operation::of("State", Access::Read(Role::Reader))
 };
 
 pub async fn get_key(call: Call) -> Result<Answer, Problem> {
     let (key, state_key) = (call.names.session()?, call.names.state_key()?);
     let (head, value) = call.service.value(&key, &state_key, call.deadline).await?;
-    let tag = head.tag().to_string();
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(Answer::ok().tag(tag).json(value.into_string()))
+    call.headers.tagged(head.tag(), || value.into_string())
 }
 
 pub const PUT_KEY: Operation = Operation {
     id: "putStateKey",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Set one key",
     description: "Through one appended event; with `Idempotency-Key`, which becomes its id, a retry changes nothing \
                   twice. With `If-None-Match: *` only if the state has no such key. `temp:` keys are not stored, so they are \
@@ -287,13 +245,9 @@ pub const PUT_KEY: Operation = Operation {
     query: &[AUTHOR],
     headers: &[Header::Lease, Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "Value", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The value, as written.",
-        schema: Some("Value"),
-        headers: &["ETag", "Idempotent-Replayed"],
-    }],
+    answers: &[Reply::ok("The value, as written.", "Value").with(&["ETag", "Idempotent-Replayed"])],
     errors: APPEND_ERRORS,
+    ..Operation::of("State", Access::Write(Role::User))
 };
 
 pub async fn put_key(mut call: Call) -> Result<Answer, Problem> {
@@ -316,9 +270,14 @@ pub async fn put_key(mut call: Call) -> Result<Answer, Problem> {
 
 /// The error of a write of one key, of which `If-None-Match: *` is the only precondition on it.
 fn has_key(error: Error) -> Error {
+    is_there(error, "the state has the key")
+}
+
+/// The error of a write of which `If-None-Match: *` is the only precondition but for a revision: it names the header, and says why.
+pub fn is_there(error: Error, why: &str) -> Error {
     match error {
         Error::RevisionMismatch(mismatch) if !mismatch.failed.is_empty() => {
-            let failed = vec![FieldError::new(Header::CreateOnly.title(), "the state has the key")];
+            let failed = vec![FieldError::new(Header::CreateOnly.title(), why)];
             Error::RevisionMismatch(Mismatch { failed, ..mismatch })
         }
         error => error,
@@ -327,21 +286,13 @@ fn has_key(error: Error) -> Error {
 
 pub const DELETE_KEY: Operation = Operation {
     id: "deleteStateKey",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::User),
     summary: "Remove one key",
     description: "Appends one event, or none if there is no such key.",
     query: &[AUTHOR],
     headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::NO_CONTENT,
-        about: "The state has no such key now.",
-        schema: None,
-        headers: &["ETag", "Idempotent-Replayed"],
-    }],
+    answers: &[Reply::no_content("The state has no such key now.").with(&["ETag", "Idempotent-Replayed"])],
     errors: APPEND_ERRORS,
+    ..Operation::of("State", Access::Write(Role::User))
 };
 
 pub async fn delete_key(mut call: Call) -> Result<Answer, Problem> {
@@ -376,29 +327,23 @@ fn stored_key(call: &Call) -> Result<(Scope, String), Problem> {
     }
 }
 
-const KEYS_OF_SCOPE: Param = Param {
-    name: "keys",
-    kind: Kind::StateKeys,
-    about: "Only these keys, separated by commas, without prefixes. Missing keys are omitted.",
-};
+const KEYS_OF_SCOPE: Param = Param::new("keys", Kind::StateKeys)
+    .about("Only these keys, separated by commas, without prefixes. Missing keys are omitted.");
 
 pub const GET_APP: Operation = Operation {
     id: "getAppState",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::ReadShared(Role::Reader),
     summary: "Read app state on its own",
     description: "Keys without prefix; `{}` if there is none. The ETag is the revision of this state.",
     query: &[KEYS_OF_SCOPE, PREFIX, PAGE_KEYS, PAGE_TOKEN],
     headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The state of this scope, or the requested part, keys without prefix; with `pageSize` a page: `{state, nextPageToken?}`.",
-        schema: Some("State"),
-        headers: &["ETag"],
-    }],
+    answers: &[Reply::ok(
+        "The state of this scope, or the requested part, keys without prefix; with `pageSize` a page: `{state, \
+         nextPageToken?}`.",
+        "State",
+    )
+    .with(&["ETag"])],
     errors: &[Code::PayloadTooLarge],
+    ..Operation::of("State", Access::ReadShared(Role::Reader))
 };
 
 pub const GET_USER: Operation = Operation {
@@ -425,18 +370,11 @@ pub async fn get_scope(mut call: Call) -> Result<Answer, Problem> {
         (None, None) => ScopePart::Whole,
     };
     let ScopeView { revision, state, next } = call.service.scope(&scope, part, call.deadline).await?;
-    let tag = scope_tag(revision);
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(Answer::ok().tag(tag).json(shown(pages.as_ref(), None, StatePage { state, next })))
+    call.headers.tagged(scope_tag(revision), || shown(pages.as_ref(), None, StatePage { state, next }))
 }
 
 pub const PATCH_APP: Operation = Operation {
     id: "patchAppState",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Agent),
     summary: "Change app state on its own",
     description: "Needs no session. Keys have no prefix here. `stateDelta`, `stateOps` and `preconditions` mean what \
                   they mean in a change of a session's state. The scope remembers an `Idempotency-Key` for a day: then the \
@@ -445,13 +383,10 @@ pub const PATCH_APP: Operation = Operation {
     query: &[ANSWER_OF_PATCH],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
     body: Some(Body { schema: "PatchScope", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The state of this scope, or what the request named of it, keys without prefix.",
-        schema: Some("State"),
-        headers: &["ETag", "Idempotent-Replayed"],
-    }],
+    answers: &[Reply::ok("The state of this scope, or what the request named of it, keys without prefix.", "State")
+        .with(&["ETag", "Idempotent-Replayed"])],
     errors: &[Code::EventIdConflict, Code::RevisionMismatch],
+    ..Operation::of("State", Access::Write(Role::Agent))
 };
 
 pub const PATCH_USER: Operation = Operation {
@@ -487,16 +422,12 @@ fn scope_tag(revision: i64) -> String {
 
 pub const GET_APP_KEY: Operation = Operation {
     id: "getAppStateKey",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::ReadShared(Role::Reader),
     summary: "Read one key of app state",
     description: "The bare JSON value, byte for byte as it was written. The key has no prefix. The ETag is the revision of the scope.",
-    query: &[],
     headers: &[Header::IfNoneMatch],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The value.", schema: Some("Value"), headers: &["ETag"] }],
+    answers: &[Reply::ok("The value.", "Value").with(&["ETag"])],
     errors: &[Code::StateKeyNotFound],
+    ..Operation::of("State", Access::ReadShared(Role::Reader))
 };
 
 pub const GET_USER_KEY: Operation = Operation {
@@ -509,32 +440,20 @@ pub const GET_USER_KEY: Operation = Operation {
 pub async fn get_scope_key(call: Call) -> Result<Answer, Problem> {
     let (scope, key) = call.names.scope_key()?;
     let (revision, value) = call.service.scope_value(&scope, key, call.deadline).await?;
-    let tag = scope_tag(revision);
-    if call.headers.has_current(&tag)? {
-        return Ok(Answer::not_modified(tag));
-    }
-    Ok(Answer::ok().tag(tag).json(value.into_string()))
+    call.headers.tagged(scope_tag(revision), || value.into_string())
 }
 
 pub const PUT_APP_KEY: Operation = Operation {
     id: "putAppStateKey",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Agent),
     summary: "Set one key of app state",
     description: "Needs no session. The key has no prefix. With `If-None-Match: *` only if the scope has no such key. The scope \
                   remembers an `Idempotency-Key` for a day: then the same request with the same key changes nothing. Without one \
                   a lost answer is told as `outcome: unknown`.",
-    query: &[],
     headers: &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
     body: Some(Body { schema: "Value", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "The value, as it was sent.",
-        schema: Some("Value"),
-        headers: &["ETag", "Idempotent-Replayed"],
-    }],
+    answers: &[Reply::ok("The value, as it was sent.", "Value").with(&["ETag", "Idempotent-Replayed"])],
     errors: PATCH_APP.errors,
+    ..Operation::of("State", Access::Write(Role::Agent))
 };
 
 pub const PUT_USER_KEY: Operation = Operation {
@@ -569,21 +488,12 @@ const NOTHING: ScopePart = ScopePart::Keys(Vec::new());
 
 pub const DELETE_APP_KEY: Operation = Operation {
     id: "deleteAppStateKey",
-    tag: "State",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Agent),
     summary: "Remove one key of app state",
     description: "Changes nothing if there is no such key. `Idempotency-Key` works as for setting it.",
-    query: &[],
     headers: &[Header::IfMatch, Header::IdempotencyKey],
-    body: None,
-    answers: &[Reply {
-        status: StatusCode::NO_CONTENT,
-        about: "The scope has no such key now.",
-        schema: None,
-        headers: &["ETag", "Idempotent-Replayed"],
-    }],
+    answers: &[Reply::no_content("The scope has no such key now.").with(&["ETag", "Idempotent-Replayed"])],
     errors: PATCH_APP.errors,
+    ..Operation::of("State", Access::Write(Role::Agent))
 };
 
 pub const DELETE_USER_KEY: Operation = Operation {

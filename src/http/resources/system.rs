@@ -1,7 +1,5 @@
 //! Health and readiness, and the requests that were answered.
 
-use axum::http::StatusCode;
-
 use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::http::call::Call;
@@ -11,17 +9,12 @@ use crate::service::{Nodes, Standby};
 
 pub const HEALTH: Operation = Operation {
     id: "health",
-    tag: "System",
     // Some balancers add a query to avoid caches.
     serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
-    access: Access::Open,
     summary: "Whether the process lives",
     description: "Depends on nothing else: restart the process if this fails.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "It does.", schema: Some("Status"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("It does.", "Status")],
+    ..Operation::of("System", Access::Open)
 };
 
 pub async fn health(_: Call) -> Result<Answer, Problem> {
@@ -30,19 +23,14 @@ pub async fn health(_: Call) -> Result<Answer, Problem> {
 
 pub const READY: Operation = Operation {
     id: "ready",
-    tag: "System",
     serving: Serving { always: true, database: true, strict_query: false, ..Serving::PROCESS },
-    access: Access::Open,
     summary: "Whether requests can be served",
     description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
                   `warning`: the database takes no writes, as its settings say, or as its disk is full, while reads are served; or a \
                   standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
                   answer, while apps on the others are served.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "They can.", schema: Some("Status"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("They can.", "Status")],
+    ..Operation::of("System", Access::Open)
 };
 
 pub async fn ready(call: Call) -> Result<Answer, Problem> {
@@ -80,17 +68,12 @@ pub async fn ready(call: Call) -> Result<Answer, Problem> {
 
 pub const REQUESTS: Operation = Operation {
     id: "countRequests",
-    tag: "System",
     serving: Serving { strict_path: true, ..Serving::PROCESS },
-    access: Access::Read(Role::Operator),
     summary: "Count the requests by route and status",
     description: "Those that this process has answered since its start; the difference of two readings is what came between. \
                   They are of all apps: a client for some apps or users gets none.",
-    query: &[],
-    headers: &[],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The counts.", schema: Some("RequestCounts"), headers: &[] }],
-    errors: &[],
+    answers: &[Reply::ok("The counts.", "RequestCounts")],
+    ..Operation::of("System", Access::Read(Role::Operator))
 };
 
 pub async fn requests(call: Call) -> Result<Answer, Problem> {

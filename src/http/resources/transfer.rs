@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use bytes::BytesMut;
 use futures_util::stream;
 use memchr::{memchr, memmem};
@@ -19,7 +19,7 @@ use crate::domain::ids::AppName;
 use crate::domain::transfer::{ExportSource, Fault, LONGEST_DATA, Totals, parse_cursor};
 use crate::http::app::App;
 use crate::http::call::{Broken, Call, Incoming, MediaType};
-use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply, Serving};
+use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply};
 use crate::http::limits::memory::Claim;
 use crate::http::limits::rates::Payers;
 use crate::http::limits::shares::Share;
@@ -55,24 +55,14 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Memory that a member of an object takes, besides its text.
 const MEMBER_BYTES: usize = 200;
 
-const AFTER: Param = Param {
-    name: "after",
-    kind: Kind::Text,
-    about: "Go on behind the session with this `cursor`, of an export at this path that was cut.",
-};
+const AFTER: Param = Param::new("after", Kind::Text)
+    .about("Go on behind the session with this `cursor`, of an export at this path that was cut.");
 
-const ARTIFACTS: Param = Param {
-    name: "artifacts",
-    kind: Kind::OneOf(&["all", "none"]),
-    about: "`none` leaves artifacts out; `all` is the default.",
-};
+const ARTIFACTS: Param =
+    Param::new("artifacts", Kind::OneOf(&["all", "none"])).about("`none` leaves artifacts out; `all` is the default.");
 
-const EXPORTED: &[Reply] = &[Reply {
-    status: StatusCode::OK,
-    about: "The lines. Without the last one, of the type `end`, it was cut.",
-    schema: Some("ExportLines"),
-    headers: &[],
-}];
+const EXPORTED: &[Reply] =
+    &[Reply::ok("The lines. Without the last one, of the type `end`, it was cut.", "ExportLines")];
 
 const ABOUT: &str = "Lines of JSON: `export`, then the state of the app and of its users where it is part of it, then each \
                      session from `session` to `session.end`, and `end`. Artifacts are behind the state of their user, or the events of their \
@@ -85,16 +75,12 @@ macro_rules! export {
     ($operation:ident, $handler:ident, $id:literal, $summary:literal, $errors:expr, $source:expr) => {
         pub const $operation: Operation = Operation {
             id: $id,
-            tag: TAG,
-            serving: Serving::NATIVE,
-            access: Access::Read(Role::Operator),
             summary: $summary,
             description: ABOUT,
             query: &[AFTER, ARTIFACTS],
-            headers: &[],
-            body: None,
             answers: EXPORTED,
             errors: $errors,
+            ..Operation::of(TAG, Access::Read(Role::Operator))
         };
 
         pub async fn $handler(call: Call) -> Result<Answer, Problem> {
@@ -114,8 +100,7 @@ export!(EXPORT_APP, export_app, "exportApp", "Export an app", &[], |call| Ok(Exp
 
 async fn export(source: ExportSource, mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
-    let after = query.text(&AFTER).map(|text| parse_cursor(&source, text)).transpose();
-    let after = after.map_err(|why| Problem::field(AFTER.name, why))?;
+    let after = query.parsed(&AFTER, |text| parse_cursor(&source, text))?;
     let has_artifacts = query.text(&ARTIFACTS) != Some("none");
     if let ExportSource::Session(session) = &source {
         call.service.head(session, call.deadline).await?;
@@ -127,45 +112,37 @@ async fn export(source: ExportSource, mut call: Call) -> Result<Answer, Problem>
     let place = call.app.places.transfer(call.sharer())?;
     let export = call.service.export(source, after);
     let export = if has_artifacts { export } else { export.without_artifacts() };
-    let limit = call.app.settings.request_timeout;
     let begun = (export, Watched::new(&call), place);
-    let lines = stream::try_unfold(begun, move |(export, client, place)| async move {
-        let next = lines(export, client, limit).await?;
-        Ok::<_, io::Error>(next.map(|(lines, (export, client))| (lines, (export, client, place))))
+    let lines = stream::try_unfold(begun, async move |(mut export, mut client, place)| {
+        let lines = lines(&mut export, &mut client).await?;
+        Ok::<_, io::Error>(lines.map(|lines| (lines, (export, client, place))))
     });
     Ok(answer.body(Body::from_stream(lines)))
 }
 
 /// The next lines of an export. Each must be read within the time limit, and while the client has access.
-async fn lines(
-    mut export: Export,
-    mut client: Watched,
-    limit: Duration,
-) -> io::Result<Option<(String, (Export, Watched))>> {
-    let mut deadline = Instant::now() + limit;
+async fn lines(export: &mut Export, client: &mut Watched) -> io::Result<Option<String>> {
+    let mut deadline = client.next_part().await?;
     loop {
-        client.still_must().await?;
         match export.next(deadline).await {
-            Ok(Some(lines)) if lines.is_empty() => deadline = Instant::now() + limit,
-            Ok(lines) => return Ok(lines.map(|lines| (lines, (export, client)))),
-            Err(error) => wait_or_cut(&error, deadline).await?,
+            Ok(Some(lines)) if lines.is_empty() => deadline = client.next_part().await?,
+            Ok(lines) => return Ok(lines),
+            Err(error) => {
+                wait_or_cut(&error, deadline).await?;
+                client.still_must().await?;
+            }
         }
     }
 }
 
-const ON_CONFLICT: Param = Param {
-    name: "onConflict",
-    kind: Kind::OneOf(&["fail", "skip"]),
-    about: "What becomes of a session of which there is another one: `failed` (default) or `skipped`. It is left as it is.",
-};
-const APP_NAME: Param = Param { name: "appName", kind: Kind::Text, about: "The name that the app gets here." };
-const DRY_RUN: Param = Param { name: "dryRun", kind: Kind::Boolean, about: "Check every line, and write nothing." };
+const ON_CONFLICT: Param = Param::new("onConflict", Kind::OneOf(&["fail", "skip"])).about(
+    "What becomes of a session of which there is another one: `failed` (default) or `skipped`. It is left as it is.",
+);
+const APP_NAME: Param = Param::new("appName", Kind::Text).about("The name that the app gets here.");
+const DRY_RUN: Param = Param::new("dryRun", Kind::Boolean).about("Check every line, and write nothing.");
 
 pub const IMPORT: Operation = Operation {
     id: "importSessions",
-    tag: TAG,
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Import sessions",
     description: "Takes the lines of an export, and answers a line for each session as it ends: `created`, `unchanged` (this very \
                   session is there, also if it went on since), `skipped` or `failed`, with `code` and `detail`; the last line \
@@ -175,23 +152,19 @@ pub const IMPORT: Operation = Operation {
                   again change nothing. The answer begins when the body has ended, or earlier if the client pauses for 2 s or the answer \
                   gets longer than 4 MiB.",
     query: &[ON_CONFLICT, APP_NAME, DRY_RUN],
-    headers: &[],
     body: Some(DescribedBody { schema: "ImportLines", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "A line for each session, and for shared state and artifacts of users that were not taken. Without the last one it was cut.",
-        schema: Some("ImportedLines"),
-        headers: &[],
-    }],
-    errors: &[],
+    answers: &[Reply::ok(
+        "A line for each session, and for shared state and artifacts of users that were not taken. Without the last one it was cut.",
+        "ImportedLines",
+    )],
+    ..Operation::of(TAG, Access::Write(Role::Operator))
 };
 
 pub async fn import(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
-    let app = query.text(&APP_NAME).map(AppName::parse).transpose();
     let options = ImportOptions {
         on_conflict: if query.text(&ON_CONFLICT) == Some("skip") { OnConflict::Skip } else { OnConflict::Fail },
-        app: app.map_err(|why| Problem::field(APP_NAME.name, why))?,
+        app: query.parsed(&APP_NAME, AppName::parse)?,
         dry_run: query.boolean(&DRY_RUN),
     };
     let body = call.incoming(Some(MediaType::Ndjson))?;

@@ -1,35 +1,27 @@
 //! `.../sessions/{session}/trim`: a session's log begins at a later revision.
 
-use axum::http::StatusCode;
-
 use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::domain::trim::Cut;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Header, Operation, Reply, Serving};
+use crate::http::describe::{Access, Body, Header, Operation, Reply};
 use crate::http::reply::{Answer, Code, Problem};
 
 pub const TRIM: Operation = Operation {
     id: "trimSession",
-    tag: "Sessions",
-    serving: Serving::NATIVE,
-    access: Access::Write(Role::Operator),
     summary: "Trim a session",
     description: "The session then begins at `baseRevision`: the state stays, and the events up to there are gone for \
                   every reader. Takes one of `beforeSequence`, `keepLast` and `beforeTime` (by `commitTime`); a value \
                   beyond the log means its end, and a base never goes back, so repeating the request changes nothing. \
                   A retry of a trimmed event is still recognised. No event is appended and no revision changes; the \
                   last part of the `ETag` does.",
-    query: &[],
     headers: &[Header::Lease, Header::IfMatch],
     body: Some(Body { schema: "TrimSession", required: true }),
-    answers: &[Reply {
-        status: StatusCode::OK,
-        about: "Where the log begins, and how many events this request took.",
-        schema: Some("TrimmedSession"),
-        headers: &["ETag"],
-    }],
+    answers: &[
+        Reply::ok("Where the log begins, and how many events this request took.", "TrimmedSession").with(&["ETag"])
+    ],
     errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
+    ..Operation::of("Sessions", Access::Write(Role::Operator))
 };
 
 pub async fn trim(mut call: Call) -> Result<Answer, Problem> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
 use tokio::time::Instant;
 
 use crate::domain::access::Role;
@@ -16,24 +15,16 @@ use crate::http::live::stream::{self, Accepts, Frames, Source, reason_object};
 use crate::http::reply::{Answer, Code, Problem};
 use crate::service::{self, Begin, Follower, Item};
 
-const AFTER_SEQUENCE: Param = Param {
-    name: "afterSequence",
-    kind: Kind::Text,
-    about: "Begin after this event: its sequence, or its SSE `id`; `now`: only new events. By default the whole log.",
-};
-const LAST_EVENT_ID: Param = Param {
-    name: "lastEventId",
-    kind: Kind::Text,
-    about: "Begin after this event, for clients that cannot set the header `Last-Event-ID`.",
-};
+const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::Text)
+    .about("Begin after this event: its sequence, or its SSE `id`; `now`: only new events. By default the whole log.");
+const LAST_EVENT_ID: Param = Param::new("lastEventId", Kind::Text)
+    .about("Begin after this event, for clients that cannot set the header `Last-Event-ID`.");
 const INCLUDE: Param =
-    Param { name: "include", kind: Kind::OneOf(&["state"]), about: "`state`: also the merged state, and its changes." };
+    Param::new("include", Kind::OneOf(&["state"])).about("`state`: also the merged state, and its changes.");
 
 pub const WATCH: Operation = Operation {
     id: "watchSession",
-    tag: "Events",
     serving: Serving::WATCH,
-    access: Access::Read(Role::Reader),
     summary: "Follow a session",
     description: "Server-sent events: each event of the log once, in order, then each new one as it is committed. The \
                   `id` of a frame is a cursor: with it in `Last-Event-ID`, which takes precedence over the query, a \
@@ -42,9 +33,9 @@ pub const WATCH: Operation = Operation {
                   token as `access_token`.",
     query: &[AFTER_SEQUENCE, LAST_EVENT_ID, INCLUDE],
     headers: &[Header::LastEventId],
-    body: None,
-    answers: &[Reply { status: StatusCode::OK, about: "The stream.", schema: Some("EventStream"), headers: &[] }],
+    answers: &[Reply::ok("The stream.", "EventStream")],
     errors: &[Code::SessionNotFound, Code::NotAcceptable, Code::PositionGone, Code::RateLimited],
+    ..Operation::of("Events", Access::Read(Role::Reader))
 };
 
 pub async fn watch(mut call: Call) -> Result<Answer, Problem> {

@@ -120,7 +120,7 @@ pub fn guarded(router: Router, policy: Arc<OriginPolicy>, metrics: Arc<Metrics>)
                 return next.run(Request::from_parts(head, body)).await;
             };
             if let Some(limit) = problem.limit {
-                metrics.rejected(limit);
+                metrics.rejections.inc(limit);
             }
             problem.finish_alone(&SystemClock.fresh_id().to_string(), is_write(&head.method))
         }

@@ -101,8 +101,8 @@ fn refuse(app: &App, route: Option<&'static str>, request: &Request) -> Response
     let started = Instant::now();
     let method = request.method();
     let mut response = refused(&request_id(request.headers(), app), is_write(method));
-    app.metrics.rejected("in_flight");
-    app.metrics.problem(Code::Overloaded.entry().0);
+    app.metrics.rejections.inc("in_flight");
+    app.metrics.problems.inc(Code::Overloaded.entry().0);
     app.metrics.request(method.as_str(), route, response.status().as_u16(), Some(started.elapsed()));
     response.extensions_mut().insert(Pace { pause: Some(app.places.pause()), stall: None });
     response
@@ -182,9 +182,9 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
             *response.body_mut() = answer.body;
         }
         Err(refusal) => {
-            app.metrics.problem(refusal.code.entry().0);
+            app.metrics.problems.inc(refusal.code.entry().0);
             if let Some(limit) = refusal.limit {
-                app.metrics.rejected(limit);
+                app.metrics.rejections.inc(limit);
             }
             response = refusal.finish(ids, is_write(method));
             problem = Some(refusal);

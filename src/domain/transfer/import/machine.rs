@@ -24,9 +24,9 @@ use crate::domain::transfer::rows::{
     ArtifactImport, ImportEnd, ImportRows, ImportedArtifact, PastChange, PastPage, ScopeHead, ScopeImport, SessionLine,
 };
 
-/// How often the bytes are renewed that wait for an artifact of a user to be whole, in microseconds: long before the sweep takes them for
+/// How often the bytes are renewed that wait for an artifact of a user to be whole: long before the sweep takes them for
 /// left behind.
-const RENEWED: i64 = 300_000_000;
+const RENEWED_MICROS: i64 = 300_000_000;
 
 /// What is being read of sessions.
 #[derive(Debug, Default)]
@@ -838,7 +838,7 @@ impl ImportMachine {
     /// Renews the bytes that wait for an artifact of a user to be whole.
     fn renew_own(&mut self) {
         let Beside::Own(own) = &mut self.beside else { return };
-        if self.now.0 - own.renewed.0 > RENEWED {
+        if self.now.0 - own.renewed.0 > RENEWED_MICROS {
             own.renewed = self.now;
             // Whether they are there is seen at the end.
             self.asks.extend(stored(&own.import.user, &own.import.versions).into_iter().map(Ask::Renew));

@@ -396,8 +396,8 @@ fn lists_of_words_are_those_of_the_code() {
     };
     of("Role/enum", &Role::ALL.map(Role::as_str));
     of("Change/properties/kind/enum", ChangeKind::NAMES);
-    of("Render/properties/braces/anyOf/0/enum", Braces::WORDS);
-    of("Render/properties/missing/anyOf/0/enum", Missing::WORDS);
+    of("Render/properties/braces/anyOf/0/enum", &Braces::WORDS);
+    of("Render/properties/missing/anyOf/0/enum", &Missing::WORDS);
     of("TakeLease/properties/exclusive/enum", &Exclusive::ALL.map(Exclusive::as_str));
     of("GrantedLease/properties/exclusive/enum", &Exclusive::ALL.map(Exclusive::as_str));
     of("Problem/properties/outcome/enum", &[Outcome::NotApplied, Outcome::Unknown].map(Outcome::as_str));
