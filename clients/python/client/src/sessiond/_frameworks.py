@@ -130,9 +130,11 @@ def checked(file: Mapping[str, Any], data: bytes) -> Any:
     return loads(data)
 
 
-def large(events: Sequence[Mapping[str, Any]]) -> int:
-    """Returns from which size on what is in events, which are one request, is too large for it."""
+def large(events: Sequence[Mapping[str, Any]]) -> int | None:
+    """Returns from which size on what is in events, which are one request, is too large for it; None if nothing is."""
     sizes = [len(dumps(part)) for event in events for part in (*kept_in(event), event.get("content")) if part]
+    if max(sizes, default=0) <= _LARGE[0] and sum(sizes) <= _TOGETHER:
+        return None
     return next((most for most in _LARGE if sum(size for size in sizes if size <= most) <= _TOGETHER), 0)
 
 

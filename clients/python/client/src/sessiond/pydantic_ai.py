@@ -23,7 +23,7 @@ from ._errors import ConflictError, NotFoundError, StaleError
 from ._events import absent, equals
 from ._frameworks import Kept, call_part, content, parsed, response_part, seen_through, text_part
 from ._others import Others
-from ._paths import new_id, whole_id
+from ._paths import new_id, params, whole_id
 
 try:
     from pydantic import ConfigDict, TypeAdapter
@@ -189,28 +189,31 @@ class SessiondStore(ConversationStore):
 
     async def _history(self, head_id: str | None, limit: int | None) -> list[tuple[int, ConversationEntry]]:
         """Returns them, with the numbers of their events."""
-        entries: list[tuple[int, ConversationEntry]] = []
         if head_id is None or limit == 0:
-            return entries
+            return []
         if head_id not in self._places:
             raise LookupError(f"It is not known in which conversation the entry {head_id} is.")
         wanted: str | None = head_id
         place = self._places[head_id]
         handle = self._handle(place)
         # Behind the last one may be the event of the record.
-        size = 1000 if limit is None else min(limit + 1, 1000)
+        query = params(order="desc", pageSize=1000 if limit is None else min(limit + 1, 1000))
+        at: list[int] = []
+        written: list[Any] = []
         try:
-            async for event in handle.events(reverse=True, page_size=size):
-                if event.id != wanted:
-                    continue
-                found = await kept.said(handle, event, "pydantic", "entry", _may_say)
-                if found is not None:
-                    entry = _read(_ENTRIES, found)
-                    entries.append((event.sequence, entry))
-                    wanted = entry.parent_id
-                    if wanted is None or len(entries) == limit:
-                        self._learn(place, *(entry.id for _, entry in entries))
-                        return entries[::-1]
+            async for page in handle._pages(query, {}):
+                for event in page:
+                    if event["id"] != wanted:
+                        continue
+                    found = await kept.said(handle, event, "pydantic", "entry", _may_say)
+                    if found is not None:
+                        at.append(event["sequence"])
+                        written.append(found)
+                        wanted = found.get("parent_id")
+                        if wanted is None or len(at) == limit:
+                            entries = _read_all(_ENTRIES, written)
+                            self._learn(place, *(entry.id for entry in entries))
+                            return list(zip(at, entries, strict=True))[::-1]
         except NotFoundError:
             pass
         raise LookupError(f"There is no entry {wanted}: it was deleted, trimmed or redacted.")
@@ -317,12 +320,16 @@ def _written(adapter: TypeAdapter[list[Any]], value: Any) -> Any:
 
 
 def _read(adapter: TypeAdapter[list[T]], value: Any) -> T:
-    text = json.dumps([value], ensure_ascii=False)
+    return _read_all(adapter, [value])[0]
+
+
+def _read_all(adapter: TypeAdapter[list[T]], values: list[Any]) -> list[T]:
+    text = json.dumps(values, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return adapter.validate_python([value])[0]
-    return adapter.validate_json(text)[0]
+        return adapter.validate_python(values) if len(values) == 1 else [_read(adapter, each) for each in values]
+    return adapter.validate_json(text)
 
 
 async def _record(handle: AsyncSession, found: Any) -> ConversationRecord | None:

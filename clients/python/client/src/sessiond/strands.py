@@ -11,6 +11,7 @@ frameworks.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,13 @@ from ._errors import ConflictError, NotFoundError, StaleError
 from ._events import absent, exists
 from ._frameworks import Kept, call_part, content, response_part, text_part
 from ._others import Others
-from ._paths import whole_id
+from ._paths import params, whole_id
 from ._sync import kept
 
 try:
     from strands.session.session_repository import SessionRepository
     from strands.types.exceptions import SessionException
-    from strands.types.session import Session, SessionAgent, SessionMessage
+    from strands.types.session import Session, SessionAgent, SessionMessage, decode_bytes_values
 
     from ._strands_others import Held, joined, messages_of, place_of, with_others
 except ImportError as error:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from strands.multiagent import MultiAgentBase
     from strands.types.content import Message
 
-    from ._records import Event
     from ._sync.client import Client
     from ._sync.session import Session as Handle
 
@@ -49,6 +49,9 @@ _MULTI_AGENT = "strands/multi-agent/"
 
 # Beside what Strands knows of an agent: behind which place it has what others have said.
 _BEHIND = "sessiond_behind"
+
+# `SessionMessage.from_dict` finds these out again for each field of each message.
+_FIELDS = frozenset(inspect.signature(SessionMessage).parameters)
 
 # What a prompt has beside texts.
 _MEDIA = ("image", "document", "video", "audio")
@@ -163,7 +166,7 @@ class SessiondRepository(SessionRepository):
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
         """Returns a message; None if there is none."""
-        return self._messages(session_id, invocation_id=_id(agent_id, message_id)).get(message_id)
+        return self._messages(session_id, invocationId=_id(agent_id, message_id)).get(message_id)
 
     def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
         """Stores a message in the place of an earlier one. Raises `SessionException` if there is none."""
@@ -193,7 +196,7 @@ class SessiondRepository(SessionRepository):
             except NotFoundError:
                 if not self._others:
                     return []
-        found = self._numbered(session_id, branch=agent_id, after=after)
+        found = self._numbered(session_id, branch=agent_id, afterSequence=after)
         own = [found[number] for number in sorted(found) if number >= offset]
         if not self._others:
             messages = [message for _, message in own]
@@ -280,12 +283,14 @@ class SessiondRepository(SessionRepository):
         found: dict[int, tuple[int, SessionMessage]] = {}
         handle = self._handle(session_id)
         try:
-            for event in handle.events(page_size=1000, **which):
-                data = kept.said(handle, event, "strands", "message", partial(_is_users, event))
-                if data is not None:
-                    number = data["message_id"]
-                    first = found[number][0] if number in found else event.sequence
-                    found[number] = first, SessionMessage.from_dict(data)
+            for page in handle._pages(params(pageSize=1000, **which), {}):
+                for event in page:
+                    data = kept.said(handle, event, "strands", "message", partial(_is_users, event))
+                    if data is not None:
+                        number = data["message_id"]
+                        first = found[number][0] if number in found else event["sequence"]
+                        fields = {name: value for name, value in data.items() if name in _FIELDS}
+                        found[number] = first, SessionMessage(**decode_bytes_values(fields))
         except NotFoundError:
             return {}
         return found
@@ -295,9 +300,9 @@ def _id(agent_id: str, number: int) -> str:
     return f"m:{agent_id}:{number}"
 
 
-def _is_users(event: Event, data: Any) -> bool:
+def _is_users(event: Mapping[str, Any], data: Any) -> bool:
     """Whether a user can have said this: a prompt, which is the first message of its number."""
-    is_first = event.id == event.invocation_id == _id(str(event.branch), data["message_id"])
+    is_first = event["id"] == event.get("invocationId") == _id(str(event.get("branch")), data["message_id"])
     return is_first and data.get("redact_message") is None and _may_say(data["message"])
 
 

@@ -25,6 +25,8 @@ async def stored(
       NotFoundError: There is no such session, and it is not to be made.
     """
     most = _frameworks.large(events)
+    if most is None:
+        return [{**event} for event in events]
     result = []
     for event in events:
         made, delta = {**event}, dict[str, int]()
