@@ -64,7 +64,11 @@ def filled(story: Path) -> str:
         # `{ … }` is what a reader does there.
         lines = re.sub(r"\{ (…|\.\.\.) \}", "{ }", block(place[3], place[4]).text).splitlines()
         if "<<< imports" in text:
-            imports.update(dict.fromkeys(line for line in lines if line.startswith("import ")))
+            for line in [line for line in lines if line.startswith("import ")]:
+                # Each name once, though several blocks have it.
+                names = re.match(r"import \{ (.+) \} from (\S+);", line)
+                found = [f"import {{ {name} }} from {names[2]};" for name in names[1].split(", ")] if names else [line]
+                imports.update(dict.fromkeys(found))
             lines = [line for line in lines if not line.startswith("import ")]
         return "\n".join(place[1] + line if line else line for line in lines)
 

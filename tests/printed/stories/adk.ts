@@ -1,6 +1,6 @@
 // The agent of docs/clients.md runs; the parts of the README are compiled.
 import { readFile } from "node:fs/promises";
-import { BaseLlm, type BaseLlmConnection, type Context, FunctionTool, LlmAgent, type LlmRequest, type LlmResponse, Runner } from "@google/adk";
+import { BaseLlm, type BaseLlmConnection, type Context, FunctionTool, type LlmRequest, type LlmResponse } from "@google/adk";
 <<< imports
 
 const log = console.log;

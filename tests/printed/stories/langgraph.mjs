@@ -7,7 +7,7 @@ const builder = new StateGraph(MessagesAnnotation)
   .addEdge(START, "waiter")
   .addEdge("waiter", END);
 <<< docs/frameworks.md: SessiondStore({ app: "cafe" }) });
-const config = { configurable: { thread_id: "s1" } };
+const config = { configurable: { thread_id: "s2" } };
 {
   <<< docs/frameworks.md: ...(await saver.others(config))
   const said = (await graph.getState(config)).values.messages.map(({ text }) => text);

@@ -15,10 +15,10 @@ builder = StateGraph(MessagesState)
 builder.add_node("serve", serve)
 builder.add_edge(START, "serve")
 <<< docs/frameworks.md: from sessiond.langgraph import SessiondStore
-config = {"configurable": {"thread_id": "s1"}}
+config = {"configurable": {"thread_id": "s2"}}
 graph.invoke({"messages": [HumanMessage("A green tea, please.")]}, config)
 saver = graph.checkpointer
-Client().session("cafe", "langgraph", "s1").append(author="user", content=text("user", "For two, please."))
+Client().session("cafe", "langgraph", "s2").append(author="user", content=text("user", "For two, please."))
 <<< docs/frameworks.md: *saver.others(config)
 said = [message.content for message in graph.get_state(config).values["messages"]]
 assert said[:2] == ["A green tea, please.", "Coming up."] and said[-2:] == ["And a cake.", "Coming up."], said
