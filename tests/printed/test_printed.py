@@ -1,8 +1,10 @@
 """Each fenced block of the pages is run by a test, or is in `elsewhere` with the reason why not; and the stories in sh and Python are told."""
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -43,9 +45,8 @@ def test_each_block_is_run_or_is_listed_with_the_reason_why_not() -> None:
         if how.startswith("run by "):
             # The test names the page.
             test = read(how.removeprefix("run by "))
-            assert (
-                page in test or page.removeprefix("docs/") in test or "README.md" in test and page.endswith("README.md")
-            ), line
+            named = [page, page.removeprefix("docs/")] + ["README.md"] * page.endswith("README.md")
+            assert any(name in test for name in named), line
             found -= run
             run |= found
         else:
@@ -70,7 +71,7 @@ SH = r"""
 set -euo pipefail
 server=
 stop() { [ -z "$server" ] || { kill "$server" && wait "$server"; }; server=; }
-trap 'status=$?; stop || status=$?; kill $(jobs -p) 2>/dev/null || true; exit $status' EXIT
+trap 'status=$?; stop || status=$?; exit $status' EXIT
 sessiond() { run_sessiond "$@"; }
 run_sessiond() {
     case ${1:-} in
@@ -153,17 +154,25 @@ def test_story(story: Path, tmp_path: Path) -> None:
     (tmp_path / "story").write_text(f'. "{tmp_path}/sh"\n{program}', encoding="utf-8")
     work = tmp_path / "work"
     work.mkdir()
-    ran = subprocess.run(
-        ["bash", str(tmp_path / "story")],
-        cwd=work,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-    )
-    log = (work / "log").read_text() if (work / "log").exists() else ""
-    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}{log[-4000:]}"
+    output = tmp_path / "output"
+    with output.open("w") as out:
+        bash = subprocess.Popen(
+            ["bash", str(tmp_path / "story")],
+            cwd=work,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+        try:
+            status = bash.wait(1800)
+        finally:
+            # All that it has left behind.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(bash.pid, signal.SIGTERM)
+    log = (work / "log").read_text(encoding="utf-8") if (work / "log").exists() else ""
+    assert status == 0, output.read_text(encoding="utf-8") + log[-4000:]
     for number, printed in enumerate(shown):
         said = (work / f"said.{number}").read_text(encoding="utf-8")
         said = "".join(line for line in said.splitlines(keepends=True) if not line.startswith("database: "))
