@@ -186,10 +186,11 @@ def tell(story: str, path: Path) -> None:
 
 
 def tell_python(story: str, folder: Path) -> None:
-    tell(story, folder / story)
+    # Under a name that is no package's.
+    tell(story, folder / f"told_{story}")
     # The model of the tests, and the server's database.
     env = {"PYTHONPATH": str(ROOT / "clients/python"), "SESSIOND_BIN": str(PROGRAM), "DATABASE_URL": f"sqlite://{folder}.data/sessiond.db"}
-    run(f".venv/bin/python {story}", folder, **env)
+    run(f".venv/bin/python told_{story}", folder, **env)
 
 
 def have(language: str, version: str) -> bool:
