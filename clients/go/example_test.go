@@ -76,7 +76,7 @@ func ExampleService_Watch() {
 			}
 			switch item := item.(type) {
 			case sessiond.EventItem:
-				fmt.Println(item.Event.Author, item.Event.Content) // store item.Cursor() when its effect is stored
+				fmt.Println(item.Event.Author, item.Event.ID) // store item.Cursor() when its effect is stored
 			case sessiond.CaughtUp:
 				fmt.Println("What follows is new.")
 			}

@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -25,12 +26,17 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "printed"))
+from printed import HERE, filled, transcript
+
 ROOT = Path(__file__).resolve().parents[2]
 WORK = Path(sys.argv[1])
 UV = os.environ["UV"]
 CACHE = Path(os.environ["SESSIOND_CACHE"])
 # Under a name of its own: what package managers remember of an address is not of another run.
 REGISTRY = WORK / "registry" / WORK.name
+# The oldest and the newest that the packages are for; a newcomer whose name begins with the language comes with each.
+VERSIONS = {"python": ("3.10", "3.14"), "typescript": ("20", "22")}
 
 Newcomer = Callable[[Path], None]
 newcomers: list[Newcomer] = []
@@ -174,6 +180,30 @@ def copy(example: str, folder: Path) -> None:
     run(f"git ls-files -z | tar -c --null --verbatim-files-from -T - | tar -x -C {shlex.quote(str(folder))}", ROOT / example)
 
 
+def tell(story: str, path: Path) -> None:
+    """Writes a story of tests/printed for the server."""
+    write(path, filled(HERE / "stories" / story).replace("http://127.0.0.1:8080", os.environ["SESSIOND_URL"]))
+
+
+def tell_python(story: str, folder: Path) -> None:
+    # Under a name that is no package's.
+    tell(story, folder / f"told_{story}")
+    # The model of the tests, and the server's database.
+    env = {"PYTHONPATH": str(ROOT / "clients/python"), "SESSIOND_BIN": str(PROGRAM), "DATABASE_URL": f"sqlite://{folder}.data/sessiond.db"}
+    run(f".venv/bin/python told_{story}", folder, **env)
+
+
+def have(language: str, version: str) -> bool:
+    """Sees to it that a version of a language is used."""
+    if language == "python":
+        os.environ["UV_PYTHON"] = version
+        ways = ([UV, "python", how, "--quiet", version] for how in ("find", "install"))
+        return any(subprocess.run(way, capture_output=True, check=False).returncode == 0 for way in ways)
+    node = f'npm exec --yes --package=node@{version} -- sh -c \'dirname "$(command -v node)"\''
+    os.environ["PATH"] = run(node, WORK).strip() + os.pathsep + PATH
+    return True
+
+
 def newcomer(function: Newcomer) -> Newcomer:
     newcomers.append(function)
     return function
@@ -196,11 +226,29 @@ def program_by_uvx(folder: Path) -> None:
 
 
 @newcomer
+def program_by_hand(folder: Path) -> None:
+    run(line("docs/install.md", "sha256sum"), WORK / "dist")
+    version = run(f"{PROGRAM} --version", folder)
+    unpack = next(block for block in blocks("docs/install.md") if block.startswith("tar -xzf ")).replace("VERSION", version.split()[1])
+    for each in (WORK / "dist").glob("sessiond-*-linux-gnu.tar.gz"):
+        shutil.copy(each, folder)
+    assert run(unpack.rstrip("\n") + " --version", folder) == version
+
+
+@newcomer
+def bill_of_materials(folder: Path) -> None:
+    run(f"git clone --quiet {ROOT} clone", folder)
+    (command,) = [block for block in blocks("docs/install.md") if "packaging/sbom.py" in block]
+    run(command + "test -s sessiond.cdx.json && test -s THIRD-PARTY.txt", folder / "clone")
+
+
+@newcomer
 def python_client(folder: Path) -> None:
     readme = "clients/python/client/README.md"
     pip(line(readme, "pip install"), folder)
     write(folder / "program.py", blocks(readme, "python")[0].replace("http://127.0.0.1:8080", os.environ["SESSIOND_URL"]))
     says(blocks(readme)[0], ".venv/bin/python program.py", folder)
+    tell_python("client.py", folder)
 
 
 @newcomer
@@ -216,6 +264,17 @@ def python_adk(folder: Path) -> None:
     copy("examples/adk-python", folder)
     pip(line("clients/python/adk/README.md", "pip install"), folder)
     command, printed = story("examples/adk-python/README.md")
+    says(printed, command, folder)
+    # It ends with a key, which the server then asks for.
+    tell_python("adk.py", folder)
+
+
+@newcomer
+def python_kitchen(folder: Path) -> None:
+    readme = "examples/client-python/README.md"
+    copy("examples/client-python", folder)
+    pip(line(readme, ".venv/bin/pip install"), folder)
+    command, printed = story(readme)
     says(printed, command, folder)
 
 
@@ -263,6 +322,7 @@ def python_langgraph(folder: Path) -> None:
     shown = "print([each.content for each in graph.get_state(config).values['messages']])\n"
     write(folder / "program.py", given + blocks(readme, "python")[0] + shown)
     says("['A green tea, please.', 'Coming up.']\n", ".venv/bin/python program.py", folder)
+    tell_python("langgraph.py", folder)
 
 
 @newcomer
@@ -272,6 +332,28 @@ def typescript_client(folder: Path) -> None:
     run(line(readme, "npm install"), folder)
     write(folder / "example.mjs", blocks(readme, "js")[0].replace("http://127.0.0.1:8080", os.environ["SESSIOND_URL"]))
     says(blocks(readme)[0], "node example.mjs", folder)
+    tell("client.mjs", folder / "client.mjs")
+    run("node client.mjs", folder)
+
+
+@newcomer
+def typescript_kitchen(folder: Path) -> None:
+    readme = "examples/client-typescript/README.md"
+    copy("examples/client-typescript", folder)
+    write(folder / ".npmrc", f"@sessiond:registry={URL}/npm\n")
+    run(blocks(readme)[0], folder)
+    command, printed = story(readme)
+    says(printed, command, folder)
+
+
+@newcomer
+def typescript_langgraph(folder: Path) -> None:
+    readme = "examples/frameworks-typescript/README.md"
+    copy("examples/frameworks-typescript", folder)
+    write(folder / ".npmrc", f"@sessiond:registry={URL}/npm\n")
+    run(blocks(readme)[0] + line(readme, "npm install @langchain"), folder)
+    tell("langgraph.mjs", folder / "langgraph.mjs")
+    run("node langgraph.mjs", folder)
 
 
 @newcomer
@@ -280,9 +362,15 @@ def typescript_adk(folder: Path) -> None:
     copy("examples/adk-typescript", folder)
     write(folder / ".npmrc", f"@sessiond:registry={URL}/npm\n")
     run(line("clients/typescript/adk/README.md", "npm install"), folder)
+    tell("adk.ts", folder / "src/pages.ts")
     run(blocks(readme)[0], folder)
-    command, printed = story(readme)
-    says(printed, command, folder)
+    for block in blocks(readme):
+        for command, printed in transcript(block):
+            if "follow" in command:
+                # It does not end.
+                command = f"exec 3< <({command}); head -n {printed.count(chr(10)) + 1} <&3; kill $!"
+            says(printed, command, folder)
+    says("as printed\n", "node dist/pages.js", folder)
 
 
 @newcomer
@@ -291,8 +379,9 @@ def rust(folder: Path) -> None:
     needs = blocks(readme, "toml")[0]
     asked = blocks("clients/rust/README.md", "toml")[0]
     assert asked in needs, "the example has another dependency than the page"
-    write(folder / "Cargo.toml", f'[package]\nname = "cafe"\nversion = "0.1.0"\nedition = "2024"\n[dependencies]\n{needs}')
+    write(folder / "Cargo.toml", f'[package]\nname = "cafe"\nversion = "0.1.0"\nedition = "2024"\ndefault-run = "cafe"\n[dependencies]\n{needs}')
     write(folder / "src/main.rs", page("clients/rust/examples/cafe.rs"))
+    tell("pages.rs", folder / "src/bin/pages.rs")
     # crates.io has everything else; what is downloaded of it is shared, and what is here is of this run.
     name, version = asked.strip().split(" = ")
     write(
@@ -314,6 +403,7 @@ def rust(folder: Path) -> None:
     command, printed = story(readme)
     try:
         says(printed, command.replace(" --example cafe", ""), folder, **env)
+        assert "Coming." in run("cargo run --quiet --bin pages", folder, **env)
     finally:
         run("cargo clean --quiet --package sessiond-adk --package cafe", folder, **env)
 
@@ -342,6 +432,14 @@ def go(folder: Path) -> None:
     run(get, folder, **env)
     command, printed = story(readme)
     says(printed, command, folder, **env)
+    for each in ("cafe", "readme"):
+        tell(f"{each}.go", folder / f"pages/{each}/main.go")
+    run("go vet ./pages/...", folder, **env)
+    assert "Coming." in run("go run ./pages/cafe", folder, **env)
+    # Without what go would leave behind.
+    serve = line(readme, "go run ./serve").replace("go run ./serve", "./serve-program").replace("8000", PORT)
+    ready = f"until curl --silent --fail --output serve.html http://localhost:{PORT}/ui/; do kill -0 $!; sleep 0.1; done; kill $!"
+    run(f"go build -o serve-program ./serve; {serve} & {ready}", folder, **env)
 
 
 @newcomer
@@ -361,7 +459,10 @@ def java(folder: Path) -> None:
     shutil.rmtree(local / "dev/sessiond", ignore_errors=True)
     write(folder / ".mvn/maven.config", f"--settings={folder}/settings.xml\n-Dmaven.repo.local={local}\n")
     command, printed = story("examples/adk-java/README.md")
+    for each in ("Pages", "Cafe"):
+        tell(f"{each}.java", folder / f"src/main/java/pages/{each}.java")
     says(printed, command, folder)
+    assert "Coming." in run("mvn -q compile exec:java -Dexec.mainClass=pages.Pages", folder)
 
 
 if __name__ == "__main__":
@@ -374,18 +475,32 @@ if __name__ == "__main__":
     install = line("docs/install.md", "pip install sessiond")
     run(f"program/bin/{install} --quiet --no-cache-dir --index-url {URL}/simple/", WORK)
     PROGRAM = WORK / "program/bin/sessiond"
+    PATH = os.environ["PATH"]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        PORT = str(listener.getsockname()[1])
     failed = []
     for each in newcomers:
         if sys.argv[2:] and each.__name__ not in sys.argv[2:]:
             continue
-        print("==", each.__name__.replace("_", " "), flush=True)
-        folder = WORK / each.__name__
-        folder.mkdir()
-        try:
-            with sessiond(PROGRAM, WORK / f"{each.__name__}.data") as url:
-                os.environ["SESSIOND_URL"] = url
-                each(folder)
-        except (AssertionError, OSError) as error:
-            print(f"error: {each.__name__}: {error}", flush=True)
-            failed.append(each.__name__)
+        language = each.__name__.split("_")[0]
+        for version in VERSIONS.get(language, ("",)):
+            name = f"{each.__name__}_{version}".rstrip("_")
+            start = time.monotonic()
+            if version and not have(language, version):
+                print(f"== NOT RUN: {name.replace('_', ' ')}, as it is not there and cannot be installed", flush=True)
+                failed += [name] * (os.environ.get("CI") == "true")
+                continue
+            folder = WORK / name
+            folder.mkdir()
+            try:
+                with sessiond(PROGRAM, WORK / f"{name}.data") as url:
+                    os.environ["SESSIOND_URL"] = url
+                    each(folder)
+            except (AssertionError, OSError) as error:
+                print(f"error: {name}: {error}", flush=True)
+                failed.append(name)
+            print(f"== {time.monotonic() - start:.0f} s: {name.replace('_', ' ')}", flush=True)
+        os.environ["PATH"] = PATH
+        os.environ.pop("UV_PYTHON", None)
     sys.exit(1 if failed else 0)
