@@ -1,3 +1,4 @@
+# needs: all
 sessiond
 mkdir -p agents .venv/bin
 cp -r "$ROOT/examples/adk-python/cafe" agents/my_agent

@@ -1,3 +1,4 @@
+# needs: all
 sessiond
 command python3 - <<'END'
 import asyncio, shutil, sqlite3
