@@ -368,7 +368,7 @@ def typescript_adk(folder: Path) -> None:
         for command, printed in transcript(block):
             if "follow" in command:
                 # It does not end.
-                command = f"exec 3< <({command}); head -n {printed.count(chr(10)) + 1} <&3; kill $!"
+                command = f"exec 3< <(exec setsid {command}); head -n {printed.count(chr(10)) + 1} <&3; kill -- -$!"
             says(printed, command, folder)
     says("as printed\n", "node dist/pages.js", folder)
 
