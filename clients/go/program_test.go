@@ -146,7 +146,7 @@ func TestTheMatrixProgram(t *testing.T) {
 	found := load(t, s, one)
 	ids := jsonOf(t, idsOf(found))
 	equal(t, do(`"do":"watch","count":2`), fmt.Sprintf(`{"events":%s,"ok":true}`, ids))
-	equal(t, do(`"do":"get"`), fmt.Sprintf(`{"artifacts":{"named":1},"events":%s,"lastUpdateTime":%s,"ok":true,"state":%s}`, ids,
+	equal(t, do(`"do":"get"`), fmt.Sprintf(`{"artifacts":{"named":1},"events":%s,"lastUpdateTime":%s,"ok":true,"said":[["a","hi"]],"state":%s}`, ids,
 		jsonOf(t, float64(found.LastUpdateTime().UnixMicro())/1e6), jsonOf(t, stateOf(found))))
 	equal(t, do(`"do":"save","name":"f","text":"é"`), `{"ok":true,"version":1}`)
 	equal(t, do(`"do":"save","name":"f","mimeType":"a/b","data":"AP8="`), `{"ok":true,"version":2}`)

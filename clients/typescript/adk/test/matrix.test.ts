@@ -67,6 +67,7 @@ it("each framework appends, counts, follows, and knows the events of the others"
       ok: true,
       state: { "app:n": 6, k0: 0, k1: 1, k2: 2 },
       events: ids,
+      said: ["é0", "é1", "é2"].map((text) => ["a", text]),
       artifacts: { f0: 0, f1: 1, f2: 2 },
       lastUpdateTime: stored?.lastUpdateTime,
     });

@@ -37,6 +37,8 @@ class MatrixTest {
             state,
             "events",
             List.of("e"),
+            "said",
+            List.of(List.of("a", "hi")),
             "artifacts",
             Map.of("f", 0),
             "lastUpdateTime",
