@@ -242,7 +242,10 @@ impl Shared {
                 let new = &recent[(before + 1).saturating_sub(trap.pattern.len())..];
                 new.windows(trap.pattern.len()).any(|bytes| bytes == trap.pattern)
             };
-            if let Some(trap) = state.trap.take_if(hit) {
+            let trap = state.trap.take_if(hit);
+            recent.drain(..recent.len().saturating_sub(CHUNK));
+            let mut held = None;
+            if let Some(trap) = trap {
                 state.fired += 1;
                 if !trap.forward {
                     return;
@@ -250,10 +253,14 @@ impl Shared {
                 if let Some(link) = state.links.get_mut(&id) {
                     link.sprung = true;
                 }
+                // Whoever cuts once it has fired waits until the server has these bytes.
+                held = Some(state);
+            } else {
+                drop(state);
             }
-            drop(state);
-            recent.drain(..recent.len().saturating_sub(CHUNK));
-            if server.write_all(sent).is_err() {
+            let written = server.write_all(sent);
+            drop(held);
+            if written.is_err() {
                 return;
             }
         }
