@@ -76,6 +76,8 @@ def of_store(options: argparse.Namespace, folder: Path, url: str, postgresql: Po
             idle = idle + 1 if now - last_used < 0.05 else 0
             last_used = now
         complete = time.monotonic() - switched - idle
+        # The server has closed what was idle for so long.
+        connection.close()
         before = memory(server.pid)["now"]
         forget_peak(server.pid)
         medians = {}
