@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab import PostgreSQL, Sessiond, forget_peak, memory, say
+from lab import PostgreSQL, Sessiond, ask, forget_peak, memory, say
 
 BATCH = 1000
 EVERY = 100
@@ -109,7 +109,7 @@ def effective(events: int) -> str:
 
 
 def fill(connection: http.client.HTTPConnection, events: int) -> None:
-    send(connection, "PUT", path(events), {})
+    ask(connection, "PUT", path(events), {})
     text = "x" * 200
     made: list[dict] = []
     for n in range(1, events + 1):
@@ -121,26 +121,14 @@ def fill(connection: http.client.HTTPConnection, events: int) -> None:
             event["content"] = {"role": "user", "parts": [{"text": text}]}
         made.append(event)
         if len(made) == BATCH or n == events:
-            send(connection, "POST", f"{path(events)}/events", made)
+            ask(connection, "POST", f"{path(events)}/events", made)
             made = []
-
-
-def send(connection: http.client.HTTPConnection, method: str, path: str, body: object) -> None:
-    connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
-    reply = connection.getresponse()
-    text = reply.read()
-    if reply.status >= 300:
-        raise SystemExit(f"{method} {path}: {reply.status} {text[:300]!r}")
 
 
 def timed(connection: http.client.HTTPConnection, address: str, expected: int) -> float:
     """Milliseconds of one read, which has so many events."""
     begun = time.perf_counter()
-    connection.request("GET", address)
-    reply = connection.getresponse()
-    body = reply.read()
-    if reply.status != 200:
-        raise SystemExit(f"{address}: {reply.status} {body[:300]!r}")
+    body = ask(connection, "GET", address)
     took = (time.perf_counter() - begun) * 1000
     found = len(json.loads(body)["events"])
     if found != expected:

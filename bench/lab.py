@@ -313,6 +313,17 @@ class Sessiond:
         end(self.process)
 
 
+def ask(connection: http.client.HTTPConnection, method: str, path: str, body: object = None) -> bytes:
+    """The body of an answer, which has to be a success."""
+    headers = {} if body is None else {"Content-Type": "application/json"}
+    connection.request(method, path, None if body is None else json.dumps(body), headers)
+    reply = connection.getresponse()
+    answer = reply.read()
+    if reply.status >= 300:
+        raise SystemExit(f"{method} {path}: {reply.status} {answer[:300]!r}")
+    return answer
+
+
 class Load:
     """The load generator."""
 
