@@ -1,4 +1,5 @@
 import { connect, createServer, type Server as Listener, type Socket } from "node:net";
+import { after } from "node:test";
 
 /** A TCP proxy that can break connections. */
 export class FaultyProxy {
@@ -21,8 +22,10 @@ export class FaultyProxy {
     this.#listener = createServer((client) => this.#accept(client));
   }
 
+  /** It is closed when the test ends that has started it, also by a failure: an open one keeps the process running. */
   static async start(target: number): Promise<FaultyProxy> {
     const proxy = new FaultyProxy(target);
+    after(() => proxy.close());
     await new Promise<void>((done) => proxy.#listener.listen(0, "127.0.0.1", done));
     return proxy;
   }

@@ -197,7 +197,6 @@ it("a lease whose answer gets lost is taken once", async () => {
   await service.append(mine, event({}, "i1"));
   assert.equal((await lease(mine)).epoch, 1);
   await service.close();
-  await proxy.close();
 });
 
 it("there is no turn in a session that is gone", async () => {

@@ -20,6 +20,8 @@ class Program {
   constructor(readonly name: string) {
     const program = new URL("matrix.js", import.meta.url).pathname;
     this.#child = spawn(process.execPath, [program, name], { env: { ...process.env, SESSIOND_URL: server.url } });
+    // Of a test that has failed, too: it would keep the process running.
+    after(() => this.#child.kill());
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 

@@ -122,7 +122,6 @@ it("is what a list in memory is, also where answers are lost, and each save is a
   const originals = written.filter(({ customMetadata }) => customMetadata?.["rewindCopyOf"] === undefined);
   assert.equal(others.length, originals.length);
   client.close();
-  await proxy.close();
 });
 
 it("processes that save at once lose nothing of each other's", async () => {
@@ -205,7 +204,6 @@ it("reads and writes no more of a long chat than of a short one", async () => {
   );
   // Numbers have more digits there.
   for (const [, bytes] of costs) assert.ok(bytes < costs[0]![1] + 400, `${costs}`);
-  await proxy.close();
 });
 
 /** What an agent and a user said through something else than the SDK: an order with a call, half of a call, a file and a forgery. */

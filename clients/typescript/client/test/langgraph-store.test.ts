@@ -250,7 +250,6 @@ it("needs few requests for a batch, which reads before it writes", async () => {
   const [asked, items] = await spent(store.batch(long));
   assert.deepEqual([asked, items.map((item) => item?.value["n"])], [1, long.map((_, n) => n)]);
   client.close();
-  await proxy.close();
 });
 
 it("stores nothing twice after a lost answer, and loses nothing of many writers", async () => {
@@ -265,7 +264,6 @@ it("stores nothing twice after a lost answer, and loses nothing of many writers"
   await Promise.all(Array.from({ length: 60 }, (_, n) => opened(app).put(["r", `${n % 4}`], `k${n}`, { n })));
   assert.equal((await store.search(["r"], { limit: 100 })).length, 61);
   client.close();
-  await proxy.close();
 });
 
 it("agrees with LangGraph's own", async () => {

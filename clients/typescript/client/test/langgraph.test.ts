@@ -221,7 +221,6 @@ it("does what the saver in memory does, with branches, two writers and lost answ
     );
   }
   for (const one of savers) one.close();
-  await proxy.close();
 });
 
 /** Puts checkpoints one after the other, each of which changes one of two channels, and returns their ids and values. */
@@ -297,7 +296,6 @@ it("reads no more of a long thread than of a short one", async () => {
     });
   }
   counted.close();
-  await proxy.close();
 });
 
 it("a value that is too large for an event is a file, which goes with the last checkpoint that has it", async () => {

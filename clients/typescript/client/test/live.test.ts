@@ -116,7 +116,6 @@ it("a watch comes back by itself behind the last item", async () => {
   const redacted = seen.find((item) => item.type === "redacted");
   assert.deepEqual([redacted?.event.id, redacted?.event.content], ["2", undefined]);
   assert.equal(seen.at(-1)?.type, "deleted");
-  await proxy.close();
 });
 
 it("a watch begins where it is asked to, and ends when it is told to", async () => {
@@ -221,5 +220,4 @@ it("a file that breaks off is read on behind the last byte, and one that breaks 
   proxy.cut();
   proxy.lost = 1;
   await assert.rejects(session.artifacts.save("g", Readable.from([bytes])), /after 1 attempt/);
-  await proxy.close();
 });

@@ -114,7 +114,6 @@ it("does what the SDK's own session does, also where answers are lost", async ()
     assert.deepEqual(await session.getItems(limit), await model.getItems(limit), `after ${n}`);
   }
   client.close();
-  await proxy.close();
 });
 
 it("a change of the history is made once, and only if it fits", async () => {
@@ -350,7 +349,6 @@ it("reads no more of a long history than of a short one", async () => {
   // Numbers have more digits there.
   assert.ok((await costs()) < bytes + 300);
   session.close();
-  await proxy.close();
 });
 
 const result = (callId: string, output = "tea"): AgentInputItem => ({

@@ -554,7 +554,6 @@ it("an answer that is lost loses nothing and doubles nothing", async () => {
   });
   assert.equal((await fork.append({ id: "once" })).sequence, 7);
   lossy.close();
-  await proxy.close();
 });
 
 it("a call ends when its signal aborts, or its time is up", async () => {
