@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fills a server with a week of a shop's agents, to look at in the console:
+# Fills a server with demo data for the console, a week of a shop's agents:
 #
 #   SESSIOND_URL=http://127.0.0.1:8080 examples/demo.sh
 #
-# SESSIOND_TOKEN is a key of the role `operator` or above, if the server asks for one. The times are those of the last seven
-# days: a session is imported without events, as an import says when it began. Every event has its id and a time counted from
-# there: run again, it changes nothing.
+# SESSIOND_TOKEN is a key of the role `operator` or above, if the server requires a credential. The times are in the last seven
+# days: each session is imported without events, as only an import can set when it began. Every event has an id, and a time relative to that
+# beginning, so a second run changes nothing.
 set -euo pipefail
 LC_ALL=C
 

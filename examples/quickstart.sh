@@ -3,10 +3,10 @@
 #
 #   SESSIOND_URL=http://127.0.0.1:8080 examples/quickstart.sh
 #
-# SESSIOND_TOKEN is a key of the role `agent` or above, if the server asks for one. It is not printed.
+# SESSIOND_TOKEN is a key of the role `agent` or above, if the server requires a credential. It is not printed.
 #
-# Prints each command and what came back, and fails if anything is not as the comments say. It works in an app of its
-# own, so it can run any number of times.
+# Prints each command and its answer, and fails if an answer is not as the comments say. Each run uses an app of its
+# own, so you can run it any number of times.
 set -euo pipefail
 
 url=${SESSIOND_URL:-http://127.0.0.1:8080}

@@ -1,5 +1,5 @@
-# For scripts/release and scripts/release-clients, which source it with their arguments, `[--add] [DIR]`: goes to the root of the
-# repository, and sets `dist`, the folder for the packages, SOURCE_DATE_EPOCH and, by `begin`, `work`, a folder that is removed at the end.
+# Sourced by scripts/release and scripts/release-clients with their arguments, `[--add] [DIR]`. Changes to the root of the
+# repository, and sets `dist`, the folder for the packages, and SOURCE_DATE_EPOCH. `begin` sets `work`, a folder that is removed at the end.
 set -euo pipefail
 add=false
 if [[ ${1:-} == --add ]]; then
