@@ -46,7 +46,7 @@ async fn until_indexed(server: &TestServer, gone: bool) {
         "select count(*) from event_words"
     } else {
         "select count(*) from sessions s where s.revision > s.base_revision and s.revision > coalesce((select max(w.sequence) \
-           from event_words w where w.incarnation = s.incarnation), 0)"
+           from event_words w where w.app_name = s.app_name and w.incarnation = s.incarnation), 0)"
     };
     let done = async {
         while server.number(left).await > 0 {
