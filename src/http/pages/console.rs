@@ -7,7 +7,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::http::call::Call;
-use crate::http::describe::{Access, Header, Operation, Reply, Serving};
+use crate::http::describe::{Access, Header, Operation, Serving};
 use crate::http::reply::{Answer, Code, Problem};
 
 /// Scripts, styles and connections only from this server, and no text that becomes HTML (Trusted Types).
@@ -116,27 +116,14 @@ fn media_type(name: &str) -> &'static str {
     }
 }
 
-pub const FILE: Operation = Operation {
-    id: "console",
-    serving: Serving { page: true, strict_query: false, ..Serving::PROCESS },
-    summary: "A file of the console",
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok("The file.", "Page").with(&["ETag"])],
-    errors: &[Code::NotFound],
-    ..Operation::of("System", Access::Open)
-};
+pub const FILE: Operation = Operation::of("console", Access::Open)
+    .serving(Serving { page: true, strict_query: false, ..Serving::PROCESS })
+    .headers(&[Header::IfNoneMatch]);
 
 /// A file that the page loads. Other sites may not link to it.
 pub const PART: Operation = Operation { serving: Serving { page: false, ..FILE.serving }, ..FILE };
 
-pub const ENTRANCE: Operation = Operation {
-    id: "consoleEntrance",
-    summary: "Leads to the console",
-    headers: &[],
-    answers: &[Reply::no_content("To `/console/`.").status(StatusCode::PERMANENT_REDIRECT)],
-    errors: &[],
-    ..FILE
-};
+pub const ENTRANCE: Operation = Operation { id: "consoleEntrance", headers: &[], ..FILE };
 
 pub async fn entrance(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, "console/"))
