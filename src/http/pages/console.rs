@@ -88,7 +88,7 @@ const CONTENTS: &[(&str, &[u8])] = files![
 
 static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
     let file = |(name, content): &(&'static str, &'static [u8])| {
-        let tag = format!("\"{}\"", hex(&Sha256::digest(content)[..16]));
+        let tag = format!("\"{}\"", hex::encode(&Sha256::digest(content)[..16]));
         File { name, content, tag }
     };
     CONTENTS.iter().map(file).collect()
@@ -101,10 +101,6 @@ static PRELOAD: LazyLock<String> = LazyLock::new(|| {
     modules
         .fold("<app.css>; rel=preload; as=style".to_owned(), |all, name| format!("{all}, <{name}>; rel=modulepreload"))
 });
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 fn media_type(name: &str) -> &'static str {
     match name.rsplit('.').next() {

@@ -29,7 +29,7 @@ pub async fn redact(mut call: Call) -> Result<Answer, Problem> {
     }
     if !redacted.carried_on.is_empty() {
         text.push_str(",\"carriedOn\":");
-        text.push_str(&string_array(&redacted.carried_on.into_iter().collect::<Vec<_>>()));
+        text.push_str(&string_array(redacted.carried_on));
     }
     text.push('}');
     Ok(Answer::ok().tag(redacted.tag).json(text))
