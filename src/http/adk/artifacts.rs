@@ -3,8 +3,7 @@
 
 use tokio::time::Instant;
 
-use super::adk;
-use super::array::{Pages, array, quoted};
+use super::{adk, all_of, elements, quoted};
 use crate::domain::access::Role;
 use crate::domain::artifact::{Frame, Kind, Part, Place, Version, Wanted, parse_metadata};
 use crate::domain::envelope::Fields;
@@ -12,6 +11,7 @@ use crate::domain::ids::{ArtifactName, segment};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::http::call::Call;
 use crate::http::describe::{Access, Header, Operation};
+use crate::http::live::array::Pages;
 use crate::http::reply::{self, Answer, Problem};
 use crate::http::resources::artifacts::{VERSION, filled, part, request, saved};
 use crate::service::{self, Error, Reader, SavedArtifact};
@@ -108,7 +108,7 @@ pub const LIST: Operation = Operation { id: "adkListArtifacts", query: &[], head
 
 pub async fn list(call: Call) -> Result<Answer, Problem> {
     let place = call.names.place()?;
-    array(call, Names { place, after: String::new() }).await
+    all_of(call, Names { place, after: String::new() }).await
 }
 
 /// The names of the artifacts of a place.
@@ -118,12 +118,12 @@ struct Names {
 }
 
 impl Pages for Names {
-    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let position = (self.after.clone(), service.limits().page_rows);
         let page = service.artifacts(self.place.clone(), String::new(), None, position, deadline).await?;
         let more = page.next.is_some();
         self.after = page.next.unwrap_or_default();
-        Ok((page.artifacts.iter().map(|artifact| quoted(artifact.name.as_str())).collect(), more))
+        Ok((elements(&page.artifacts, |artifact| quoted(artifact.name.as_str())), more))
     }
 }
 
@@ -141,7 +141,7 @@ pub async fn versions_metadata(call: Call) -> Result<Answer, Problem> {
 
 async fn all_versions(call: Call, shown: fn(&Place, &Version) -> String) -> Result<Answer, Problem> {
     let (place, name) = call.names.artifact()?;
-    array(call, Versions { place, name, after: -1, shown }).await
+    all_of(call, Versions { place, name, after: -1, shown }).await
 }
 
 /// The versions of an artifact.
@@ -153,16 +153,16 @@ struct Versions {
 }
 
 impl Pages for Versions {
-    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let position = (self.after, service.limits().page_rows);
         let page = match service.artifact_versions(&self.place, &self.name, position, deadline).await {
-            Err(Error::ArtifactNotFound) => return Ok((Vec::new(), false)),
+            Err(Error::ArtifactNotFound) => return Ok((String::new(), false)),
             page => page?,
         };
         if let Some(last) = page.versions.last() {
             self.after = last.version;
         }
-        Ok((page.versions.iter().map(|version| (self.shown)(&self.place, version)).collect(), page.more))
+        Ok((elements(&page.versions, |version| (self.shown)(&self.place, version)), page.more))
     }
 }
 

@@ -4,13 +4,11 @@
 //! Unknown parameters and fields of a body are ignored, as that server ignores them, so that its clients work
 //! unchanged. Otherwise the conventions of the rest of the API apply.
 
-mod array;
 pub mod artifacts;
 mod restored;
 mod secrets;
 pub mod shape;
 
-use array::{Pages, array, quoted};
 use restored::restored;
 use tokio::time::Instant;
 
@@ -19,13 +17,14 @@ use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionKey, UserKey};
-use crate::domain::json::{Json, Kind as JsonKind, ObjectText};
+use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
 use crate::domain::shown::Shown;
 use crate::http::call::{Call, Received};
 use crate::http::describe::{Access, Header, Kind, Operation, Param, Serving};
+use crate::http::live::array::{Pages, array};
 use crate::http::live::history::session_as;
 use crate::http::live::wait::current;
 use crate::http::reply::{Answer, Code, Problem};
@@ -186,7 +185,7 @@ pub const LIST: Operation = adk("adkListSessions", Access::Read(Role::Reader));
 pub async fn list(call: Call) -> Result<Answer, Problem> {
     let Limits { page_rows, page_bytes, .. } = call.limits();
     let all = ListQuery::of_user(call.names.user()?, OrderBy::LastUpdateTime, (page_rows, page_bytes));
-    array(call, Sessions(ListQuery { with_state: true, ..all })).await
+    all_of(call, Sessions(ListQuery { with_state: true, ..all })).await
 }
 
 const DETAILED: Param = Param::new("detailed", Kind::OneOf(&["false", "False", "0"]));
@@ -195,14 +194,32 @@ pub const APPS: Operation = adk("adkListApps", Access::Read(Role::Reader)).query
 
 pub async fn apps(call: Call) -> Result<Answer, Problem> {
     let within = call.client.grant.apps.clone();
-    array(call, Apps { after: String::new(), within }).await
+    all_of(call, Apps { after: String::new(), within }).await
+}
+
+/// An array of all pages, as ADK has no pages.
+async fn all_of(call: Call, mut pages: impl Pages) -> Result<Answer, Problem> {
+    let (first, more) = pages.next(&call.service, call.deadline).await?;
+    Ok(array(&call, Answer::ok(), format!("[{first}"), more, "]", pages))
+}
+
+/// The elements of a page.
+fn elements<T>(page: impl IntoIterator<Item = T>, shown: impl FnMut(T) -> String) -> String {
+    page.into_iter().map(shown).collect::<Vec<_>>().join(",")
+}
+
+/// A name as an element.
+fn quoted(name: &str) -> String {
+    let mut text = String::new();
+    push_string(&mut text, name);
+    text
 }
 
 /// The sessions of a user.
 struct Sessions(ListQuery);
 
 impl Pages for Sessions {
-    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let Self(query) = self;
         let page = service.list_sessions(query.clone(), deadline).await?;
         query.after = page.items.last().map(|SessionView { head, .. }| ListPosition {
@@ -212,7 +229,7 @@ impl Pages for Sessions {
         });
         let is_shown =
             |view: &&SessionView| !HIDDEN.iter().any(|mark| view.head.key.session.as_str().starts_with(mark));
-        Ok((page.items.iter().filter(is_shown).map(shape::summary).collect(), page.more))
+        Ok((elements(page.items.iter().filter(is_shown), shape::summary), page.more))
     }
 }
 
@@ -223,13 +240,13 @@ struct Apps {
 }
 
 impl Pages for Apps {
-    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let rows = service.limits().page_rows;
         let names = service.apps(&self.after, rows, &self.within, deadline).await?;
         if let Some(last) = names.last() {
             last.as_str().clone_into(&mut self.after);
         }
-        Ok((names.iter().map(|name| quoted(name.as_str())).collect(), names.len() == rows))
+        Ok((elements(&names, |name| quoted(name.as_str())), names.len() == rows))
     }
 }
 

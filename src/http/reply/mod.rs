@@ -160,13 +160,13 @@ pub fn session_object(view: &SessionView) -> ObjectText {
 }
 
 pub fn push_events(out: &mut String, events: &[StoredEvent]) {
-    push_events_as(NATIVE, out, events, true);
+    push_events_as(NATIVE, out, events);
 }
 
-pub fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent], first: bool) {
+pub fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent]) {
     out.reserve(events.iter().map(StoredEvent::weight).sum());
     for (n, event) in events.iter().enumerate() {
-        if n > 0 || !first {
+        if n > 0 {
             out.push(',');
         }
         (form.event)(event, out);
