@@ -10,7 +10,7 @@ use crate::domain::event::{REDACTED, StoredEvent, stored_digest};
 use crate::domain::ids::{SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{ObjectText, string_array};
 use crate::domain::query::ListPosition;
-use crate::domain::session::SessionInfo;
+use crate::domain::session::{SessionInfo, source_object};
 use crate::domain::time::Micros;
 
 /// The first line of an export.
@@ -127,12 +127,7 @@ fn session_line_with(session: &Exported, saw: bool) -> String {
         }
     }
     line.push_some("expireTime", head.expire_time.map(Micros::to_number));
-    if let Some((session, revision)) = &head.forked_from {
-        let mut source = ObjectText::default();
-        source.push_str("sessionId", session.as_str());
-        source.push("revision", &revision.to_string());
-        line.push("forkedFrom", &source.close());
-    }
+    line.push_some("forkedFrom", head.forked_from.as_ref().map(source_object));
     closed(line)
 }
 
