@@ -9,7 +9,6 @@ use std::{fs, io};
 use tokio::time::sleep;
 
 use super::{key, keyed};
-use crate::domain::erasure::hex;
 use crate::metrics::Metrics;
 
 /// How often the file is read.
@@ -86,7 +85,7 @@ pub const PREFIX: &str = "admin-";
 /// The id changes with the key, so the tokens of a replaced key become invalid. Tokens show the id, so without the
 /// database it reveals nothing about the key.
 fn id(salt: &[u8; 32], digest: &[u8; 32]) -> String {
-    format!("{PREFIX}{}", hex(keyed(salt, "admin key", digest).get(..8).unwrap_or_default()))
+    format!("{PREFIX}{}", hex::encode(keyed(salt, "admin key", digest).get(..8).unwrap_or_default()))
 }
 
 fn read(path: &Path) -> Result<[u8; 32], String> {
@@ -113,6 +112,6 @@ mod tests {
         assert_eq!(named, id(&[1; 32], &digest));
         assert_ne!(named, id(&[2; 32], &digest));
         assert_ne!(named, id(&[1; 32], &other));
-        assert!(!hex(&digest).starts_with(&named[PREFIX.len()..]), "{named}");
+        assert!(!hex::encode(digest).starts_with(&named[PREFIX.len()..]), "{named}");
     }
 }

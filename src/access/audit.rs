@@ -140,7 +140,7 @@ impl Audit {
             line.push("time", &clock.now().to_number());
             line.push("status", StatusCode::UNAUTHORIZED.as_str());
             line.push("count", &count.to_string());
-            line.push("addresses", &string_array(&addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>()));
+            line.push("addresses", &string_array(addresses.iter().map(IpAddr::to_string)));
             self.append(line.close());
         }
     }

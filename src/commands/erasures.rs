@@ -8,12 +8,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use hex::FromHex as _;
 use tokio::time::Instant;
 
 use crate::access::{self, Revocation};
 use crate::config::{Config, ErasuresCommand};
 use crate::domain::access::{Grant, TokenEpoch};
-use crate::domain::erasure::{Erasing, Erasure, Subject, from_hex, hex};
+use crate::domain::erasure::{Erasing, Erasure, Subject};
 use crate::domain::ids::AppName;
 use crate::domain::json::{Json, ObjectText};
 use crate::domain::time::Micros;
@@ -98,7 +99,7 @@ fn revocation_line(revocation: &Revocation) -> String {
         Revocation::Held { id, grant, expire_time } => {
             line.push_str("type", "key");
             line.push_str("id", id);
-            line.push_str("grant", &hex(grant));
+            line.push_str("grant", &hex::encode(grant));
             line.push_some("expireTime", expire_time.map(Micros::to_number));
         }
         Revocation::Tokens(TokenEpoch { app, subject, epoch }) => {
@@ -109,7 +110,7 @@ fn revocation_line(revocation: &Revocation) -> String {
         }
         Revocation::Secret(hash) => {
             line.push_str("type", "token.secret");
-            line.push_str("hash", &hex(hash));
+            line.push_str("hash", &hex::encode(hash));
         }
     }
     line.close()
@@ -124,7 +125,7 @@ enum LedgerEntry {
 /// Parses a line that [`line()`] or [`revocation_line()`] wrote; `None` if it is invalid.
 fn entry(json: Json<'_>) -> Option<LedgerEntry> {
     let text = |name| json.get(name).and_then(Json::as_str);
-    let digest = |name| <[u8; 32]>::try_from(from_hex(&text(name)?)?).ok();
+    let digest = |name| <[u8; 32]>::from_hex(&*text(name)?).ok();
     let time = |name| json.get(name).map(|time| Micros::from_number(time.text()).ok());
     let id = || text("id").map(|id| id.into_owned());
     let revocation = match &*text("type")? {
@@ -155,7 +156,7 @@ fn line(erasure: &Erasure) -> String {
     line.push_str("id", &erasure.id);
     line.push_str("appName", erasure.app.as_str());
     line.push_str("subject", &erasure.subject.to_hex());
-    line.push_some_str("request", erasure.request.as_ref().map(|request| hex(request)));
+    line.push_some_str("request", erasure.request.as_ref().map(hex::encode));
     line.push_some_str("reference", erasure.reference.as_ref());
     line.push_some("block", erasure.block.map(|block| if block { "true" } else { "false" }));
     line.push("requestTime", &erasure.request_time.to_number());
@@ -165,7 +166,7 @@ fn line(erasure: &Erasure) -> String {
 
 fn erasing(json: Json<'_>) -> Option<Erasing> {
     let text = |name| json.get(name).and_then(Json::as_str);
-    let digest = |text: &str| <[u8; 32]>::try_from(from_hex(text)?).ok();
+    let digest = |text: &str| <[u8; 32]>::from_hex(text).ok();
     Some(Erasing {
         id: text("id")?.into_owned(),
         app: AppName::parse(&text("appName")?).ok()?,

@@ -1,7 +1,5 @@
 //! Erasures: all data of a user is removed, and the record of it does not name the user (contract, section 12).
 
-use std::fmt::Write as _;
-
 use ring::hmac;
 
 use super::Rejected;
@@ -45,7 +43,7 @@ impl Subject {
     }
 
     pub fn to_hex(self) -> String {
-        hex(&self.0)
+        hex::encode(self.0)
     }
 }
 
@@ -61,7 +59,7 @@ pub fn request_digest_of_user(salt: &[u8; 32], user: &UserKey, id: &str) -> [u8;
 
 /// Identifies a database, also after a restore: 32 hexadecimal digits.
 pub fn instance(salt: &[u8; 32]) -> String {
-    hex(keyed(salt, &["instance"]).get(..16).unwrap_or_default())
+    hex::encode(keyed(salt, &["instance"]).get(..16).unwrap_or_default())
 }
 
 /// A secret for another purpose. It cannot equal the hash of a user, which is made from two parts.
@@ -75,20 +73,6 @@ fn keyed(salt: &[u8; 32], parts: &[&str]) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes.iter_mut().zip(mac.as_ref()).for_each(|(to, from)| *to = *from);
     bytes
-}
-
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// Decodes hexadecimal digits.
-pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let is_hex = text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let byte = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
-    is_hex.then(|| (0..text.len()).step_by(2).map(byte).collect()).flatten()
 }
 
 /// The body of a request for an erasure.
@@ -192,16 +176,8 @@ mod tests {
             assert_ne!(base, other);
         }
         assert_ne!(*base.bytes(), request_digest(&[1; 32], &user("shop", "x").app, "ada"));
-        assert_eq!(from_hex(&base.to_hex()).unwrap(), base.bytes());
+        assert_eq!(hex::decode(base.to_hex()).unwrap(), base.bytes());
         assert_eq!(base.lock().to_be_bytes()[..], base.bytes()[..8]);
-    }
-
-    #[test]
-    fn hex_is_pairs_of_digits() {
-        assert_eq!(from_hex("00fF"), Some(vec![0, 255]));
-        for bad in ["0", "0g", "é", "+1"] {
-            assert_eq!(from_hex(bad), None, "{bad}");
-        }
     }
 
     #[test]

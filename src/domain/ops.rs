@@ -81,40 +81,30 @@ impl Op {
     /// The broken rule, in words for a client: the current value has the wrong type, or the sum cannot be written (see
     /// [`number::sum`]).
     pub fn apply(&self, current: Option<Json<'_>>) -> Result<Option<Cow<'_, RawJson>>, Cow<'static, str>> {
-        let there = |kind: Kind, what: &str| match current {
-            Some(value) if value.kind() != kind => Err(Cow::Owned(format!("{what}{}", value.kind().with_article()))),
+        let there = |name: &str, kind: Kind| match current {
+            Some(value) if value.kind() != kind => {
+                let (kind, found) = (kind.with_article(), value.kind().with_article());
+                Err(Cow::Owned(format!("`{name}` needs {kind}, and the value that is there is {found}")))
+            }
             _ => Ok(current),
         };
         let after = match self {
             Self::Set(value) => Cow::Borrowed(value),
             Self::Remove => return Ok(None),
             Self::Increment(by) => {
-                let current = there(Kind::Number, "`increment` needs a number, and the value that is there is ")?;
-                owned(number::sum(current.map_or("0", Json::text), by.text())?)
+                owned(number::sum(there("increment", Kind::Number)?.map_or("0", Json::text), by.text())?)
             }
-            Self::Append(more) => {
-                append(there(Kind::Array, "`append` needs an array, and the value that is there is ")?, more)
-            }
-            Self::Union(more) => {
-                union(there(Kind::Array, "`union` needs an array, and the value that is there is ")?, more)
-            }
-            Self::Max(bound) => {
-                let current = there(Kind::Number, "`max` needs a number, and the value that is there is ")?;
-                beyond(current, bound, Ordering::Greater)
-            }
-            Self::Min(bound) => {
-                let current = there(Kind::Number, "`min` needs a number, and the value that is there is ")?;
-                beyond(current, bound, Ordering::Less)
-            }
-            Self::Merge(patch) => {
-                match there(Kind::Object, "`merge` needs an object, and the value that is there is ")? {
-                    Some(current) => owned(merged(current, patch.json())),
-                    None => match without_nulls(patch.json()) {
-                        Cow::Borrowed(_) => Cow::Borrowed(patch),
-                        Cow::Owned(text) => owned(text),
-                    },
-                }
-            }
+            Self::Append(more) => append(there("append", Kind::Array)?, more),
+            Self::Union(more) => union(there("union", Kind::Array)?, more),
+            Self::Max(bound) => beyond(there("max", Kind::Number)?, bound, Ordering::Greater),
+            Self::Min(bound) => beyond(there("min", Kind::Number)?, bound, Ordering::Less),
+            Self::Merge(patch) => match there("merge", Kind::Object)? {
+                Some(current) => owned(merged(current, patch.json())),
+                None => match without_nulls(patch.json()) {
+                    Cow::Borrowed(_) => Cow::Borrowed(patch),
+                    Cow::Owned(text) => owned(text),
+                },
+            },
         };
         Ok(Some(after))
     }

@@ -2,6 +2,8 @@
 //!
 //! A [`Policy`] is a pure rule over times and counts that the store read. Only commit times count, not the timestamps of events.
 
+use std::ops::RangeInclusive;
+
 use super::envelope::Fields;
 use super::ids::{AppName, SessionKey, UserId};
 use super::json::{Json, ObjectText, RawJson};
@@ -83,120 +85,113 @@ pub struct Policy {
     pub index: Option<bool>,
 }
 
-/// Takes the fields of a group, at its pointer.
-type Take = fn(&mut Policy, Json<'_>, &str) -> Result<(), Rejected>;
+/// A field of a policy, and what it may be.
+enum Field<'a> {
+    /// Of at least so many microseconds.
+    Duration(&'a mut Option<Span>, i64),
+    /// Of a range; the message for other values.
+    Integer(&'a mut Option<i64>, RangeInclusive<i64>, &'static str),
+    Flag(&'a mut Option<bool>),
+}
+
+impl<'a> Field<'a> {
+    fn at_least_0(value: &'a mut Option<i64>) -> Self {
+        Self::Integer(value, 0..=i64::MAX, "must be an integer of at least 0")
+    }
+
+    fn at_least_1(value: &'a mut Option<i64>) -> Self {
+        Self::Integer(value, 1..=i64::MAX, "must be an integer of at least 1")
+    }
+
+    fn bound(value: &'a mut Option<i64>) -> Self {
+        Self::Integer(value, 1..=MOST, "must be an integer from 1 to 2^53 - 1")
+    }
+
+    fn take(self, name: &str, fields: &mut Fields<'_>) {
+        match self {
+            Self::Duration(value, least) => {
+                *value = fields.take_with(name, |json| match Span::parse(json)? {
+                    span if span.micros >= least => Ok(span),
+                    _ => Err("must be at least a day"),
+                });
+            }
+            Self::Integer(value, range, message) => {
+                let integer = |json: Json<'_>| json.as_integer().filter(|number| range.contains(number)).ok_or(message);
+                *value = fields.take_with(name, integer);
+            }
+            Self::Flag(value) => *value = fields.take_with(name, |json| json.as_bool().ok_or("must be a boolean")),
+        }
+    }
+
+    /// As it is shown and stored; durations as they were given.
+    fn text(&self) -> Option<String> {
+        match self {
+            Self::Duration(value, _) => value.as_ref().map(|span| span.text.text().to_owned()),
+            Self::Integer(value, ..) => value.map(|number| number.to_string()),
+            Self::Flag(value) => value.map(|is_on| is_on.to_string()),
+        }
+    }
+}
 
 impl Policy {
+    /// All fields, by groups.
+    fn groups(&mut self) -> [(&'static str, Vec<(&'static str, Field<'_>)>); 6] {
+        let sessions = vec![
+            ("idleTtl", Field::Duration(&mut self.idle_ttl, DAY)),
+            ("maxAge", Field::Duration(&mut self.session_age, DAY)),
+        ];
+        let events = vec![
+            ("maxAge", Field::Duration(&mut self.event_age, DAY)),
+            ("maxCount", Field::at_least_1(&mut self.max_count)),
+            ("keepLast", Field::at_least_0(&mut self.keep_last)),
+            ("stubsMaxAge", Field::Duration(&mut self.stub_age, 0)),
+        ];
+        let limits = vec![
+            (Bound::SessionsPerUser.as_str(), Field::bound(&mut self.bounds.sessions_per_user)),
+            (Bound::EventsPerSession.as_str(), Field::bound(&mut self.bounds.events_per_session)),
+            (Bound::ArtifactBytesPerUser.as_str(), Field::bound(&mut self.bounds.artifact_bytes_per_user)),
+        ];
+        [
+            ("sessions", sessions),
+            ("events", events),
+            ("sharedHistory", vec![("maxAge", Field::Duration(&mut self.shared_age, DAY))]),
+            ("artifacts", vec![("keepVersions", Field::at_least_1(&mut self.keep_versions))]),
+            ("limits", limits),
+            ("search", vec![("index", Field::Flag(&mut self.index))]),
+        ]
+    }
+
     /// Reads the body of a request, or a stored policy.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
-        let mut fields = Fields::of(json, "")?;
         let mut policy = Self::default();
-        let groups: [(&str, Take); 6] = [
-            ("sessions", Self::take_sessions),
-            ("events", Self::take_events),
-            ("sharedHistory", Self::take_shared),
-            ("artifacts", Self::take_artifacts),
-            ("limits", Self::take_limits),
-            ("search", Self::take_search),
-        ];
-        for (name, take) in groups {
-            fields.take_below(name, |group, at| take(&mut policy, group, at))?;
+        let mut groups = Fields::of(json, "")?;
+        for (group, fields) in policy.groups() {
+            groups.take_below(group, |json, pointer| {
+                let mut given = Fields::of(json, pointer)?;
+                fields.into_iter().for_each(|(name, field)| field.take(name, &mut given));
+                given.finish()
+            })?;
         }
-        fields.finish()?;
+        groups.finish()?;
         Ok(policy)
     }
 
-    fn take_sessions(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
-        let mut fields = Fields::of(json, pointer)?;
-        self.idle_ttl = span(&mut fields, "idleTtl", DAY);
-        self.session_age = span(&mut fields, "maxAge", DAY);
-        fields.finish()
-    }
-
-    fn take_events(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
-        let mut fields = Fields::of(json, pointer)?;
-        self.event_age = span(&mut fields, "maxAge", DAY);
-        self.max_count = fields.take_integer("maxCount", 1, "must be an integer of at least 1");
-        self.keep_last = fields.take_integer("keepLast", 0, "must be an integer of at least 0");
-        self.stub_age = span(&mut fields, "stubsMaxAge", 0);
-        fields.finish()
-    }
-
-    fn take_shared(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
-        let mut fields = Fields::of(json, pointer)?;
-        self.shared_age = span(&mut fields, "maxAge", DAY);
-        fields.finish()
-    }
-
-    fn take_artifacts(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
-        let mut fields = Fields::of(json, pointer)?;
-        self.keep_versions = fields.take_integer("keepVersions", 1, "must be an integer of at least 1");
-        fields.finish()
-    }
-
-    fn take_limits(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
-        const MESSAGE: &str = "must be an integer from 1 to 2^53 - 1";
-        let mut fields = Fields::of(json, pointer)?;
-        for (bound, of) in [
-            (Bound::SessionsPerUser, &mut self.bounds.sessions_per_user),
-            (Bound::EventsPerSession, &mut self.bounds.events_per_session),
-            (Bound::ArtifactBytesPerUser, &mut self.bounds.artifact_bytes_per_user),
-        ] {
-            *of = fields.take_integer(bound.as_str(), 1, MESSAGE);
-            if of.is_some_and(|most| most > MOST) {
-                fields.refuse(bound.as_str(), MESSAGE);
+    /// As it is shown and stored: camelCase, without absent fields.
+    pub fn to_json(&self) -> String {
+        let mut policy = ObjectText::default();
+        for (name, fields) in self.clone().groups() {
+            let mut group = ObjectText::default();
+            fields.iter().for_each(|(name, field)| group.push_some(name, field.text()));
+            if fields.iter().any(|(_, field)| field.text().is_some()) {
+                policy.push(name, &group.close());
             }
         }
-        fields.finish()
-    }
-
-    fn take_search(&mut self, json: Json<'_>, pointer: &str) -> Result<(), Rejected> {
-        let mut fields = Fields::of(json, pointer)?;
-        self.index = fields.take_with("index", |index| index.as_bool().ok_or("must be a boolean"));
-        fields.finish()
+        policy.close()
     }
 
     /// Whether what was said can be searched.
     pub fn indexes(&self) -> bool {
         self.index == Some(true)
-    }
-
-    /// As it is shown and stored: camelCase, without absent fields, durations as they were given.
-    pub fn to_json(&self) -> String {
-        let mut policy = ObjectText::default();
-        let numbers = |number: Option<i64>| number.map(|number| number.to_string());
-        let spans = |span: &Option<Span>| span.as_ref().map(|span| span.text.text().to_owned());
-        let groups = [
-            ("sessions", vec![("idleTtl", spans(&self.idle_ttl)), ("maxAge", spans(&self.session_age))]),
-            (
-                "events",
-                vec![
-                    ("maxAge", spans(&self.event_age)),
-                    ("maxCount", numbers(self.max_count)),
-                    ("keepLast", numbers(self.keep_last)),
-                    ("stubsMaxAge", spans(&self.stub_age)),
-                ],
-            ),
-            ("sharedHistory", vec![("maxAge", spans(&self.shared_age))]),
-            ("artifacts", vec![("keepVersions", numbers(self.keep_versions))]),
-            (
-                "limits",
-                vec![
-                    (Bound::SessionsPerUser.as_str(), numbers(self.bounds.sessions_per_user)),
-                    (Bound::EventsPerSession.as_str(), numbers(self.bounds.events_per_session)),
-                    (Bound::ArtifactBytesPerUser.as_str(), numbers(self.bounds.artifact_bytes_per_user)),
-                ],
-            ),
-            ("search", vec![("index", self.index.map(|is_on| is_on.to_string()))]),
-        ];
-        for (name, fields) in groups {
-            let mut group = ObjectText::default();
-            fields.iter().for_each(|(name, text)| group.push_some(name, text.as_ref()));
-            if fields.iter().any(|(_, text)| text.is_some()) {
-                policy.push(name, &group.close());
-            }
-        }
-        policy.close()
     }
 
     /// Whether it has rules for sessions.
@@ -376,13 +371,6 @@ impl Due {
     pub fn is_any(&self) -> bool {
         self.expired || self.trims() || self.stubs_before.is_some()
     }
-}
-
-fn span(fields: &mut Fields<'_>, name: &str, least: i64) -> Option<Span> {
-    fields.take_with(name, |span| match Span::parse(span)? {
-        span if span.micros >= least => Ok(span),
-        _ => Err("must be at least a day"),
-    })
 }
 
 #[cfg(test)]

@@ -3,11 +3,14 @@
 //! The signed bytes are [`CONTEXT`] and then the members of the receipt except `signature`, in the order below, as one JSON
 //! object without white space. So a receipt may be reformatted, but nothing can be added to it.
 
+use std::collections::HashSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hex::FromHex as _;
 
 use super::erasure::{Erasure, Removed, Subject};
-use super::json::{Json, ObjectText, push_string};
+use super::json::{Json, ObjectText, push_string, string_array};
 use super::time::Micros;
 
 /// Domain separation: a signature of a receipt is not valid for anything else.
@@ -16,20 +19,7 @@ pub const CONTEXT: &str = "sessiond erasure receipt 1\n";
 const TEXTS: [&str; 4] = ["id", "appName", "subject", "reference"];
 const TIMES: [&str; 2] = ["requestTime", "doneTime"];
 const COUNTS: [&str; 5] = ["sessions", "events", "stateKeys", "changes", "artifacts"];
-const MEMBERS: [&str; 12] = [
-    "id",
-    "appName",
-    "subject",
-    "reference",
-    "requestTime",
-    "doneTime",
-    "counts",
-    "blocked",
-    "remains",
-    "instance",
-    "keyId",
-    "signature",
-];
+const OTHERS: [&str; 6] = ["counts", "blocked", "remains", "instance", "keyId", "signature"];
 
 /// Copies of removed rows that the database itself may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +80,7 @@ pub fn statement(erasure: &Erasure, done: Micros, left: Option<Left>, instance: 
     object.push("doneTime", &done.to_number());
     object.push("counts", &counts(erasure));
     object.push("blocked", if erasure.blocked { "true" } else { "false" });
-    object.push("remains", &strings(remains(erasure, left).into_iter()));
+    object.push("remains", &string_array(remains(erasure, left)));
     object.push_str("instance", instance);
     object.push_str("keyId", key_id);
     object.close()
@@ -103,18 +93,6 @@ pub fn signed(statement: &str, signature: &[u8]) -> String {
     push_string(&mut text, &URL_SAFE_NO_PAD.encode(signature));
     text.push('}');
     text
-}
-
-fn strings<'a>(texts: impl Iterator<Item = &'a str>) -> String {
-    let mut list = String::from("[");
-    for (n, text) in texts.enumerate() {
-        if n > 0 {
-            list.push(',');
-        }
-        push_string(&mut list, text);
-    }
-    list.push(']');
-    list
 }
 
 /// A receipt that was read. Its content is true only if its signature is valid.
@@ -134,12 +112,12 @@ impl Receipt {
         let json = json.get("receipt").unwrap_or(json);
         let members: Vec<String> =
             json.as_object().ok_or("is not a JSON object")?.map(|member| member.key.into_owned()).collect();
-        if let Some(unknown) = members.iter().find(|name| !MEMBERS.contains(&name.as_str())) {
+        let known = [&TEXTS[..], &TIMES, &OTHERS].concat();
+        if let Some(unknown) = members.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(format!("`{unknown}` is no member of a receipt"));
         }
-        if let Some(twice) =
-            members.iter().enumerate().find_map(|(n, name)| members.get(..n)?.contains(name).then_some(name))
-        {
+        let mut seen = HashSet::new();
+        if let Some(twice) = members.iter().find(|name| !seen.insert(*name)) {
             return Err(format!("`{twice}` is there twice"));
         }
         let lacks = |name: &str| format!("`{name}` is missing, or not what it should be");
@@ -171,13 +149,13 @@ impl Receipt {
         object.push("blocked", if blocked { "true" } else { "false" });
         let remains = json.get("remains").and_then(Json::as_array).ok_or_else(|| lacks("remains"))?;
         let remains: Vec<_> = remains.map(Json::as_str).collect::<Option<_>>().ok_or_else(|| lacks("remains"))?;
-        object.push("remains", &strings(remains.iter().map(|text| &**text)));
+        object.push("remains", &string_array(remains));
         object.push_str("instance", &text("instance")?);
         object.push_str("keyId", &text("keyId")?);
-        let subject = super::erasure::from_hex(&text("subject")?).and_then(|bytes| bytes.try_into().ok());
+        let subject = <[u8; 32]>::from_hex(text("subject")?);
         Ok(Self {
             id: text("id")?,
-            subject: Subject::trusted(subject.ok_or_else(|| lacks("subject"))?),
+            subject: Subject::trusted(subject.map_err(|_| lacks("subject"))?),
             instance: text("instance")?,
             key_id: text("keyId")?,
             signature: URL_SAFE_NO_PAD.decode(text("signature")?).map_err(|_| lacks("signature"))?,

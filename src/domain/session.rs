@@ -45,6 +45,14 @@ pub struct SessionInfo {
     pub forked_from: Option<(SessionId, i64)>,
 }
 
+/// Which session was forked, and at which revision, as a JSON object.
+pub fn source_object((session, revision): &(SessionId, i64)) -> String {
+    let mut source = ObjectText::default();
+    source.push_str("sessionId", session.as_str());
+    source.push("revision", &revision.to_string());
+    source.close()
+}
+
 impl SessionInfo {
     /// The incarnation's mark; page tokens contain it.
     pub fn mark(&self) -> i64 {

@@ -11,6 +11,7 @@ use super::ids::{AppName, ArtifactName, ScopeKey, ScopeRef, SessionId, SessionKe
 use super::json::{ObjectText, RawJson};
 use super::loaded::SessionHead;
 use super::query::update_bucket;
+use super::session::source_object;
 use super::time::{Micros, Timestamp};
 use super::word::words;
 
@@ -253,19 +254,11 @@ impl Committed {
                 ChangeRow { first: *first, last: *last, ..ChangeRow::of(ChangeKind::Events, key, *incarnation) }
             }
             Self::Session { key, incarnation, change } => match change {
-                SessionChange::Created { revision, forked_from } => {
-                    let source = forked_from.as_ref().map(|(session, at)| {
-                        let mut source = ObjectText::default();
-                        source.push_str("sessionId", session.as_str());
-                        source.push("revision", &at.to_string());
-                        Cow::Owned(source.close())
-                    });
-                    ChangeRow {
-                        last: *revision,
-                        detail: source,
-                        ..ChangeRow::of(ChangeKind::SessionCreated, key, *incarnation)
-                    }
-                }
+                SessionChange::Created { revision, forked_from } => ChangeRow {
+                    last: *revision,
+                    detail: forked_from.as_ref().map(source_object).map(Cow::Owned),
+                    ..ChangeRow::of(ChangeKind::SessionCreated, key, *incarnation)
+                },
                 SessionChange::Updated(metadata) => {
                     let detail = Some(Cow::Borrowed(&**metadata));
                     ChangeRow { detail, ..ChangeRow::of(ChangeKind::SessionUpdated, key, *incarnation) }

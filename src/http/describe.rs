@@ -1,51 +1,42 @@
-//! Descriptions of endpoints: the same values drive the code that serves them.
+//! What serves an operation: the routes and `openapi.yaml` are built from the same list of endpoints, and a handler parses its query with
+//! the [`Param`]s of its [`Operation`]. So the description of paths, methods and queries cannot differ from what is served. A header
+//! that asks a write for safety is refused unless the [`Operation`] declares it.
 //!
-//! The routes and `openapi.yaml` are built from the same list of endpoints, and a handler parses its query with the [`Param`]s of
-//! its [`Operation`]. So the description of paths, methods and queries cannot differ from what is served. A header that asks a
-//! write for safety is refused unless the [`Operation`] declares it. For bodies and answers, tests check real answers against
+//! What is only told of an operation is in `openapi/operations.yaml`. For bodies and answers, tests check real ones against
 //! `openapi.yaml`.
 
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderName, header};
 
 use crate::domain::access::Role;
-use crate::http::reply::Code;
 
 /// One operation of the API.
 #[derive(Debug)]
 pub struct Operation {
     /// `operationId`, in lowerCamelCase.
     pub id: &'static str,
-    pub tag: &'static str,
     pub serving: Serving,
     pub access: Access,
-    pub summary: &'static str,
-    /// CommonMark.
-    pub description: &'static str,
     pub query: &'static [Param],
     /// The conditional headers that it accepts. A write refuses the others.
     pub headers: &'static [Header],
-    pub body: Option<Body>,
-    pub answers: &'static [Reply],
-    /// Errors in addition to those that every operation of its kind can return.
-    pub errors: &'static [Code],
 }
 
 impl Operation {
-    /// Of stored data, in the API's own form; it has neither query nor headers nor a body, and no errors of its own.
-    pub const fn of(tag: &'static str, access: Access) -> Self {
-        Self {
-            id: "",
-            tag,
-            serving: Serving::NATIVE,
-            access,
-            summary: "",
-            description: "",
-            query: &[],
-            headers: &[],
-            body: None,
-            answers: &[],
-            errors: &[],
-        }
+    /// Of stored data, in the API's own form, with neither query nor headers.
+    pub const fn of(id: &'static str, access: Access) -> Self {
+        Self { id, serving: Serving::NATIVE, access, query: &[], headers: &[] }
+    }
+
+    pub const fn serving(self, serving: Serving) -> Self {
+        Self { serving, ..self }
+    }
+
+    pub const fn query(self, query: &'static [Param]) -> Self {
+        Self { query, ..self }
+    }
+
+    pub const fn headers(self, headers: &'static [Header]) -> Self {
+        Self { headers, ..self }
     }
 }
 
@@ -117,16 +108,11 @@ impl Serving {
 pub struct Param {
     pub name: &'static str,
     pub kind: Kind,
-    pub about: &'static str,
 }
 
 impl Param {
     pub const fn new(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, about: "" }
-    }
-
-    pub const fn about(self, about: &'static str) -> Self {
-        Self { about, ..self }
+        Self { name, kind }
     }
 }
 
@@ -206,57 +192,10 @@ impl Header {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct Body {
-    /// The name of a schema in `base.yaml`.
-    pub schema: &'static str,
-    pub required: bool,
-}
-
-/// A successful answer in the description.
-#[derive(Debug, Clone, Copy)]
-pub struct Reply {
-    pub status: StatusCode,
-    pub about: &'static str,
-    /// The name of a schema in `base.yaml`; `None` for an empty answer.
-    pub schema: Option<&'static str>,
-    /// The response headers that it carries.
-    pub headers: &'static [&'static str],
-}
-
-impl Reply {
-    pub const fn ok(about: &'static str, schema: &'static str) -> Self {
-        Self { status: StatusCode::OK, about, schema: Some(schema), headers: &[] }
-    }
-
-    pub const fn created(about: &'static str, schema: &'static str) -> Self {
-        Self::ok(about, schema).status(StatusCode::CREATED)
-    }
-
-    pub const fn no_content(about: &'static str) -> Self {
-        Self { status: StatusCode::NO_CONTENT, about, schema: None, headers: &[] }
-    }
-
-    pub const fn status(self, status: StatusCode) -> Self {
-        Self { status, ..self }
-    }
-
-    /// With these response headers.
-    pub const fn with(self, headers: &'static [&'static str]) -> Self {
-        Self { headers, ..self }
-    }
-}
-
 /// The query parameter with a user token, for streams.
 pub const QUERY_TOKEN: &str = "access_token";
 
-pub const WAIT: Param = Param::new("wait", Kind::Wait)
-    .about("For how long to wait for what is not there yet, in seconds, up to 60: `30` or `30s`.");
-pub const ANSWER: Param = Param::new("answer", Kind::OneOf(&["full", "minimal"]))
-    .about("`minimal`: without what the client has, or can read when it needs it.");
-pub const PAGE_SIZE: Param = Param::new("pageSize", Kind::at_least(1)).about(
-    "Rows of a page: 1 to 1000, 100 if it is not given. A page also ends at 8 MiB. Both limits are settings of the \
-     server; these are their defaults.",
-);
-pub const PAGE_TOKEN: Param = Param::new("pageToken", Kind::Text)
-    .about("`nextPageToken` of the answer before; only together with the parameters of that request.");
+pub const WAIT: Param = Param::new("wait", Kind::Wait);
+pub const ANSWER: Param = Param::new("answer", Kind::OneOf(&["full", "minimal"]));
+pub const PAGE_SIZE: Param = Param::new("pageSize", Kind::at_least(1));
+pub const PAGE_TOKEN: Param = Param::new("pageToken", Kind::Text);

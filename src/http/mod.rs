@@ -3,10 +3,6 @@
 mod adk;
 mod app;
 mod call;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "what is only described is read by the test that writes the description")
-)]
 mod describe;
 mod limits;
 mod live;
@@ -48,13 +44,13 @@ macro_rules! endpoints {
 
 /// The whole API.
 const ENDPOINTS: &[Endpoint] = endpoints! {
-    GET "/v1/feed" => feed::of_all, OF_ALL;
-    GET "/v1/apps/{app}/feed" => feed::of_app, OF_APP;
-    GET "/v1/apps/{app}/users/{user}/feed" => feed::of_user, OF_USER;
+    GET "/v1/feed" => feed::read, OF_ALL;
+    GET "/v1/apps/{app}/feed" => feed::read, OF_APP;
+    GET "/v1/apps/{app}/users/{user}/feed" => feed::read, OF_USER;
     GET "/v1/apps" => names::apps, APPS;
     GET "/v1/apps/{app}/activity" => names::activity, ACTIVITY;
     GET "/v1/apps/{app}/users" => names::users, USERS;
-    GET "/v1/apps/{app}/sessions" => sessions::list_of_app, LIST_OF_APP;
+    GET "/v1/apps/{app}/sessions" => sessions::list, LIST_OF_APP;
     GET "/v1/apps/{app}/state" => state::get_scope, GET_APP;
     PATCH "/v1/apps/{app}/state" => state::patch_scope, PATCH_APP;
     GET "/v1/apps/{app}/state/{key}" => state::get_scope_key, GET_APP_KEY;
@@ -71,7 +67,7 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     PUT "/v1/apps/{app}/users/{user}/state/{key}" => state::put_scope_key, PUT_USER_KEY;
     DELETE "/v1/apps/{app}/users/{user}/state/{key}" => state::delete_scope_key, DELETE_USER_KEY;
     GET "/v1/apps/{app}/users/{user}/state/{key}/history" => key_history::get_scope, GET_USER;
-    GET "/v1/apps/{app}/users/{user}/sessions" => sessions::list_of_user, LIST_OF_USER;
+    GET "/v1/apps/{app}/users/{user}/sessions" => sessions::list, LIST_OF_USER;
     POST "/v1/apps/{app}/users/{user}/sessions" => sessions::create, CREATE;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::get, GET;
     PUT "/v1/apps/{app}/users/{user}/sessions/{session}" => sessions::get_or_create, GET_OR_CREATE;
@@ -85,9 +81,9 @@ const ENDPOINTS: &[Endpoint] = endpoints! {
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/fork" => past::fork, FORK;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/rewind" => past::rewind, REWIND;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/trim" => trim::trim, TRIM;
-    GET "/v1/apps/{app}/users/{user}/sessions/{session}/export" => transfer::export_session, EXPORT_SESSION;
-    GET "/v1/apps/{app}/users/{user}/export" => transfer::export_user, EXPORT_USER;
-    GET "/v1/apps/{app}/export" => transfer::export_app, EXPORT_APP;
+    GET "/v1/apps/{app}/users/{user}/sessions/{session}/export" => transfer::export, EXPORT_SESSION;
+    GET "/v1/apps/{app}/users/{user}/export" => transfer::export, EXPORT_USER;
+    GET "/v1/apps/{app}/export" => transfer::export, EXPORT_APP;
     POST "/v1/import" => transfer::import, IMPORT;
     GET "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::get, GET;
     POST "/v1/apps/{app}/users/{user}/sessions/{session}/lease" => lease::take, TAKE;

@@ -6,7 +6,6 @@ use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::erasure::hex;
 use crate::domain::receipt::{self, Receipt};
 use crate::store::error::{Cause, StoreError};
 
@@ -59,7 +58,7 @@ impl PublicKey {
 
     /// The first 8 bytes of its SHA-256, in hexadecimal digits.
     pub fn id(&self) -> String {
-        hex(Sha256::digest(&self.0).get(..8).unwrap_or_default())
+        hex::encode(Sha256::digest(&self.0).get(..8).unwrap_or_default())
     }
 
     /// Whether this key signed the receipt unchanged.

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::domain::envelope::MAX_VALUE_DEPTH;
-use crate::domain::erasure::hex;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::json::{Json, JsonError, Kind as JsonKind, ObjectText, RawJson};
 use crate::domain::tag::{EntityTag, tags};
@@ -167,7 +166,7 @@ impl Version {
         object.push_some_str("mimeType", mime_type.as_ref());
         if let Some((size, sha256)) = bytes {
             object.push("size", &size.to_string());
-            object.push_str("sha256", &hex(sha256));
+            object.push_str("sha256", &hex::encode(sha256));
         }
         object.push("createTime", &self.create_time.to_number());
         for (name, value) in [("metadata", metadata), ("displayName", display_name), ("fileUri", file_uri)] {
@@ -193,7 +192,7 @@ impl Version {
 
 fn tag(version: i64, sha256: Option<&[u8; 32]>) -> String {
     match sha256 {
-        Some(sha256) => format!("{version}-{}", hex(&sha256[..4])),
+        Some(sha256) => format!("{version}-{}", hex::encode(&sha256[..4])),
         None => version.to_string(),
     }
 }

@@ -117,13 +117,13 @@ pub fn push_string(out: &mut String, s: &str) {
 }
 
 /// The JSON array of these strings.
-pub fn string_array(strings: &[String]) -> String {
+pub fn string_array(strings: impl IntoIterator<Item: AsRef<str>>) -> String {
     let mut out = String::from("[");
     for string in strings {
         if out.len() > 1 {
             out.push(',');
         }
-        push_string(&mut out, string);
+        push_string(&mut out, string.as_ref());
     }
     out.push(']');
     out

@@ -13,7 +13,7 @@ mod rows;
 mod tests;
 mod write;
 
-pub use format::{DATA_BYTES, LONGEST_DATA, LinesDigest, data_lines, hex, unhex};
+pub use format::{DATA_BYTES, LONGEST_DATA, LinesDigest, data_lines};
 pub use import::{
     Ask, Fault, ImportMachine, ImportOptions, ImportResult, Imported, ImportedPart, Measure, OnConflict, Unread, Write,
 };

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hex::FromHex as _;
 
-use super::format::{DATA_BYTES, DATABASE, FORMAT, data_lines, on_one_line, raw_name, unhex};
+use super::format::{DATA_BYTES, DATABASE, FORMAT, data_lines, on_one_line, raw_name};
 use super::rows::{LogRow, Lost, PastChange, SessionLine};
 use crate::domain::artifact::{
     Content, Kind as ArtifactKind, LAST, Version, parse_metadata, take_display_name, take_file_uri, take_mime_type,
@@ -208,9 +209,7 @@ fn number(json: Json<'_>) -> Option<i64> {
 }
 
 fn digest(fields: &mut Fields<'_>, name: &str) -> Option<[u8; 32]> {
-    fields.take_str_with(name, |text| {
-        unhex(text).and_then(|bytes| bytes.try_into().ok()).ok_or("must be 64 hexadecimal digits")
-    })
+    fields.take_str_with(name, |text| <[u8; 32]>::from_hex(text).map_err(|_| "must be 64 hexadecimal digits"))
 }
 
 fn time(fields: &mut Fields<'_>, name: &str) -> Option<Micros> {

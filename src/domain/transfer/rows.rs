@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-use super::format::hex;
 use crate::domain::artifact::{Blob, SavedBlob, Version};
 use crate::domain::change::Edit;
 use crate::domain::envelope::Fields;
@@ -49,7 +48,7 @@ impl ExportSource {
             // No name contains it, and none is empty.
             hash.update([0]);
         }
-        hex(&hash.finalize()[..8])
+        hex::encode(&hash.finalize()[..8])
     }
 }
 

@@ -3,14 +3,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::format::{DATABASE, FORMAT, LONGEST_DATA, data_lines, has_line_break, hex, on_one_line, raw_name, unhex};
+use super::format::{DATABASE, FORMAT, LONGEST_DATA, data_lines, has_line_break, on_one_line, raw_name};
 use super::read::Totals;
 use super::rows::{ExportSource, Exported, ExportedArtifact, LogRow, Lost, PastChange};
 use crate::domain::event::{REDACTED, StoredEvent, stored_digest};
 use crate::domain::ids::{SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{ObjectText, string_array};
 use crate::domain::query::ListPosition;
-use crate::domain::session::SessionInfo;
+use crate::domain::session::{SessionInfo, source_object};
 use crate::domain::time::Micros;
 
 /// The first line of an export.
@@ -127,12 +127,7 @@ fn session_line_with(session: &Exported, saw: bool) -> String {
         }
     }
     line.push_some("expireTime", head.expire_time.map(Micros::to_number));
-    if let Some((session, revision)) = &head.forked_from {
-        let mut source = ObjectText::default();
-        source.push_str("sessionId", session.as_str());
-        source.push("revision", &revision.to_string());
-        line.push("forkedFrom", &source.close());
-    }
+    line.push_some("forkedFrom", head.forked_from.as_ref().map(source_object));
     closed(line)
 }
 
@@ -145,7 +140,7 @@ pub fn row_line(row: &LogRow) -> String {
         line.push_str("invocationId", &row.invocation_id);
         line.push("timestamp", &row.event_time.to_number());
         line.push("commitTime", &row.commit_time.to_number());
-        line.push_str("digest", &hex(&row.digest));
+        line.push_str("digest", &hex::encode(row.digest));
         line.push("saw", &saw);
         return closed(line);
     };
@@ -160,7 +155,7 @@ pub fn row_line(row: &LogRow) -> String {
     line.push("saw", &saw);
     // The digest of the client's content, if the body has the results of its operators instead.
     if row.digest != REDACTED && stored_digest(body) != Some(row.digest) {
-        line.push_str("digest", &hex(&row.digest));
+        line.push_str("digest", &hex::encode(row.digest));
     }
     closed(line)
 }
@@ -180,7 +175,7 @@ pub fn end_of_session(
     push_value(&mut line, "state", state);
     lost.push(&mut line);
     line.push_some_str("nearestSource", nearest_source.map(SessionId::as_str));
-    line.push_str("sha256", &hex(&sha256));
+    line.push_str("sha256", &hex::encode(sha256));
     line.push_str("cursor", &cursor(source, head));
     closed(line)
 }
@@ -233,7 +228,7 @@ fn closed(line: ObjectText) -> String {
 fn cursor(source: &ExportSource, head: &SessionInfo) -> String {
     let key = &head.key;
     let parts = [key.user.user.as_str(), &head.create_time.0.to_string(), key.session.as_str()];
-    format!("{}-{}", parts.map(|part| hex(part.as_bytes())).join("-"), source.mark())
+    format!("{}-{}", parts.map(hex::encode).join("-"), source.mark())
 }
 
 /// Reads the cursor of a `session.end`.
@@ -242,7 +237,7 @@ fn cursor(source: &ExportSource, head: &SessionInfo) -> String {
 /// It is not a cursor, or not one of this source.
 pub fn parse_cursor(source: &ExportSource, text: &str) -> Result<ListPosition, &'static str> {
     const NO_CURSOR: &str = "must be the cursor of a `session.end` of this very export";
-    let part = |part: &str| unhex(part).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(NO_CURSOR);
+    let part = |part: &str| hex::decode(part).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(NO_CURSOR);
     let [user, time, session, mark] = text.split('-').collect::<Vec<_>>()[..] else { return Err(NO_CURSOR) };
     if mark != source.mark() {
         return Err(NO_CURSOR);

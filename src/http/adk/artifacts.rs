@@ -3,30 +3,21 @@
 
 use tokio::time::Instant;
 
-use super::adk;
-use super::array::{Pages, array, quoted};
+use super::{adk, all_of, elements, quoted};
 use crate::domain::access::Role;
 use crate::domain::artifact::{Frame, Kind, Part, Place, Version, Wanted, parse_metadata};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{ArtifactName, segment};
 use crate::domain::json::{Json, ObjectText, RawJson};
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Header, Operation, Reply};
-use crate::http::reply::{self, Answer, Code, Problem};
-use crate::http::resources::artifacts::{ONE_VERSION, VERSION, filled, part, request, saved};
+use crate::http::describe::{Access, Header, Operation};
+use crate::http::live::array::Pages;
+use crate::http::reply::{self, Answer, Problem};
+use crate::http::resources::artifacts::{VERSION, filled, part, request, saved};
 use crate::service::{self, Error, Reader, SavedArtifact};
 
-pub const SAVE: Operation = Operation {
-    id: "adkSaveArtifact",
-    summary: "Save a part as the next version of an artifact",
-    description: "Without an event: an agent names the version in the `artifactDelta` of its own. A name that begins with `user:` \
-                  is an artifact of the user. Unknown fields are ignored, but for those of the part.",
-    headers: &[Header::Lease, Header::IdempotencyKey],
-    body: Some(Body { schema: "AdkSaveArtifact", required: true }),
-    answers: &[Reply::ok("The version.", "AdkArtifactVersion").with(&["ETag", "Idempotent-Replayed"])],
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::LimitReached],
-    ..adk(Access::Write(Role::User))
-};
+pub const SAVE: Operation =
+    adk("adkSaveArtifact", Access::Write(Role::User)).headers(&[Header::Lease, Header::IdempotencyKey]);
 
 pub async fn save(mut call: Call) -> Result<Answer, Problem> {
     let place = call.names.place()?;
@@ -75,26 +66,15 @@ fn shown(place: &Place, version: &Version) -> String {
     object.close()
 }
 
-const PART: &[Reply] = &[Reply::ok("The part.", "Part").with(&["ETag"])];
-
-pub const GET: Operation = Operation {
-    id: "adkGetArtifact",
-    summary: "Read an artifact",
-    description: "As a part, with the bytes in base64 of the alphabet for URLs. A part is streamed.",
-    query: &[VERSION],
-    headers: &[Header::IfNoneMatch],
-    answers: PART,
-    errors: &[Code::SessionNotFound, Code::ArtifactNotFound],
-    ..adk(Access::Read(Role::Reader))
-};
+pub const GET: Operation =
+    adk("adkGetArtifact", Access::Read(Role::Reader)).query(&[VERSION]).headers(&[Header::IfNoneMatch]);
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     let wanted = call.take_query().integer(&VERSION).map_or(Wanted::Latest, Wanted::Version);
     load(call, wanted).await
 }
 
-pub const GET_VERSION: Operation =
-    Operation { id: "adkGetArtifactVersion", summary: "Read a version of an artifact", query: &[], ..GET };
+pub const GET_VERSION: Operation = Operation { id: "adkGetArtifactVersion", query: &[], ..GET };
 
 pub async fn get_version(call: Call) -> Result<Answer, Problem> {
     let wanted = call.names.version()?;
@@ -116,14 +96,7 @@ async fn load(call: Call, wanted: Wanted) -> Result<Answer, Problem> {
     part(call, &version, blob.as_ref(), frame).await
 }
 
-pub const METADATA: Operation = Operation {
-    id: "adkGetArtifactVersionMetadata",
-    summary: "Read what a version of an artifact is",
-    description: "Without its content.",
-    headers: &[],
-    answers: &[Reply::ok("The version.", "AdkArtifactVersion")],
-    ..GET_VERSION
-};
+pub const METADATA: Operation = Operation { id: "adkGetArtifactVersionMetadata", headers: &[], ..GET_VERSION };
 
 pub async fn metadata(call: Call) -> Result<Answer, Problem> {
     let ((place, name), wanted) = (call.names.artifact()?, call.names.version()?);
@@ -131,21 +104,11 @@ pub async fn metadata(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(shown(&place, &version)))
 }
 
-pub const LIST: Operation = Operation {
-    id: "adkListArtifacts",
-    summary: "List the names of artifacts",
-    description: "Those of the session and of its user, in byte order. A list of more than a page of the native API is streamed \
-                  page by page, each of one moment.",
-    query: &[],
-    headers: &[],
-    answers: &[Reply::ok("The names.", "AdkArtifactNames")],
-    errors: &[Code::SessionNotFound],
-    ..GET
-};
+pub const LIST: Operation = Operation { id: "adkListArtifacts", query: &[], headers: &[], ..GET };
 
 pub async fn list(call: Call) -> Result<Answer, Problem> {
     let place = call.names.place()?;
-    array(call, Names { place, after: String::new() }).await
+    all_of(call, Names { place, after: String::new() }).await
 }
 
 /// The names of the artifacts of a place.
@@ -155,33 +118,22 @@ struct Names {
 }
 
 impl Pages for Names {
-    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let position = (self.after.clone(), service.limits().page_rows);
         let page = service.artifacts(self.place.clone(), String::new(), None, position, deadline).await?;
         let more = page.next.is_some();
         self.after = page.next.unwrap_or_default();
-        Ok((page.artifacts.iter().map(|artifact| quoted(artifact.name.as_str())).collect(), more))
+        Ok((elements(&page.artifacts, |artifact| quoted(artifact.name.as_str())), more))
     }
 }
 
-pub const VERSIONS: Operation = Operation {
-    id: "adkListArtifactVersions",
-    summary: "List the numbers of the versions of an artifact",
-    description: "Ascending; none, if there is no such artifact. Streamed as the list of artifacts.",
-    answers: &[Reply::ok("The numbers.", "AdkArtifactVersionNumbers")],
-    ..LIST
-};
+pub const VERSIONS: Operation = Operation { id: "adkListArtifactVersions", ..LIST };
 
 pub async fn versions(call: Call) -> Result<Answer, Problem> {
     all_versions(call, |_, version| version.version.to_string()).await
 }
 
-pub const VERSIONS_METADATA: Operation = Operation {
-    id: "adkListArtifactVersionsMetadata",
-    summary: "List the versions of an artifact",
-    answers: &[Reply::ok("The versions.", "AdkArtifactVersionList")],
-    ..VERSIONS
-};
+pub const VERSIONS_METADATA: Operation = Operation { id: "adkListArtifactVersionsMetadata", ..VERSIONS };
 
 pub async fn versions_metadata(call: Call) -> Result<Answer, Problem> {
     all_versions(call, shown).await
@@ -189,7 +141,7 @@ pub async fn versions_metadata(call: Call) -> Result<Answer, Problem> {
 
 async fn all_versions(call: Call, shown: fn(&Place, &Version) -> String) -> Result<Answer, Problem> {
     let (place, name) = call.names.artifact()?;
-    array(call, Versions { place, name, after: -1, shown }).await
+    all_of(call, Versions { place, name, after: -1, shown }).await
 }
 
 /// The versions of an artifact.
@@ -201,32 +153,24 @@ struct Versions {
 }
 
 impl Pages for Versions {
-    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let position = (self.after, service.limits().page_rows);
         let page = match service.artifact_versions(&self.place, &self.name, position, deadline).await {
-            Err(Error::ArtifactNotFound) => return Ok((Vec::new(), false)),
+            Err(Error::ArtifactNotFound) => return Ok((String::new(), false)),
             page => page?,
         };
         if let Some(last) = page.versions.last() {
             self.after = last.version;
         }
-        Ok((page.versions.iter().map(|version| (self.shown)(&self.place, version)).collect(), page.more))
+        Ok((elements(&page.versions, |version| (self.shown)(&self.place, version)), page.more))
     }
 }
 
-pub const DELETE: Operation = Operation {
-    id: "adkDeleteArtifact",
-    summary: "Delete an artifact",
-    description: "All its versions, or one, which ADK's server cannot. One that is not there is fine.",
-    query: &[ONE_VERSION],
-    headers: &[Header::Lease],
-    answers: &[Reply::ok("There is no such version now.", "Null")],
-    errors: &[Code::LeaseHeld, Code::Fenced],
-    ..adk(Access::Write(Role::User))
-};
+pub const DELETE: Operation =
+    adk("adkDeleteArtifact", Access::Write(Role::User)).query(&[VERSION]).headers(&[Header::Lease]);
 
 pub async fn delete(mut call: Call) -> Result<Answer, Problem> {
-    let version = call.take_query().integer(&ONE_VERSION);
+    let version = call.take_query().integer(&VERSION);
     let ((place, name), lease) = (call.names.artifact()?, call.headers.lease()?);
     call.limits().writer.check_file(name.as_str())?;
     match call.writer()?.delete_artifact(place, name, version, (None, lease), call.deadline).await {

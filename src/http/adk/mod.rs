@@ -4,13 +4,11 @@
 //! Unknown parameters and fields of a body are ignored, as that server ignores them, so that its clients work
 //! unchanged. Otherwise the conventions of the rest of the API apply.
 
-mod array;
 pub mod artifacts;
 mod restored;
 mod secrets;
 pub mod shape;
 
-use array::{Pages, array, quoted};
 use restored::restored;
 use tokio::time::Instant;
 
@@ -19,13 +17,14 @@ use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionKey, UserKey};
-use crate::domain::json::{Json, Kind as JsonKind, ObjectText};
+use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
 use crate::domain::shown::Shown;
 use crate::http::call::{Call, Received};
-use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::describe::{Access, Header, Kind, Operation, Param, Serving};
+use crate::http::live::array::{Pages, array};
 use crate::http::live::history::session_as;
 use crate::http::live::wait::current;
 use crate::http::reply::{Answer, Code, Problem};
@@ -36,23 +35,11 @@ use crate::service::{self, Changed, Guard, Made, Reader, StateChange};
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
 
 /// Of stored data, in ADK's form.
-const fn adk(access: Access) -> Operation {
-    Operation { serving: Serving::ADK, ..Operation::of("ADK", access) }
+const fn adk(id: &'static str, access: Access) -> Operation {
+    Operation::of(id, access).serving(Serving::ADK)
 }
 
-const SESSION: &[Reply] = &[Reply::ok("The session.", "AdkSession").with(&["ETag", "Idempotent-Replayed"])];
-
-pub const CREATE: Operation = Operation {
-    id: "adkCreateSession",
-    summary: "Create a session",
-    description: "A blank or missing `sessionId` asks for a generated one. `events` are what was said before, without \
-                  actions: only agents act, and theirs come by the native API. Unknown fields are ignored.",
-    headers: &[Header::IdempotencyKey],
-    body: Some(Body { schema: "AdkNewSession", required: false }),
-    answers: SESSION,
-    errors: &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::LimitReached, Code::UserErased],
-    ..adk(Access::Write(Role::User))
-};
+pub const CREATE: Operation = adk("adkCreateSession", Access::Write(Role::User)).headers(&[Header::IdempotencyKey]);
 
 pub async fn create(mut call: Call) -> Result<Answer, Problem> {
     let user = call.names.user()?;
@@ -97,16 +84,8 @@ fn native_creation(json: Json<'_>) -> Result<String, Problem> {
     Ok(native.close())
 }
 
-pub const CREATE_WITH_ID: Operation = Operation {
-    id: "adkCreateSessionWithId",
-    summary: "Create a session with this id",
-    description: "The body is its state.",
-    headers: &[Header::IdempotencyKey],
-    body: Some(Body { schema: "AdkInitialState", required: false }),
-    answers: SESSION,
-    errors: &[Code::SessionAlreadyExists, Code::LimitReached, Code::UserErased],
-    ..adk(Access::Write(Role::User))
-};
+pub const CREATE_WITH_ID: Operation =
+    adk("adkCreateSessionWithId", Access::Write(Role::User)).headers(&[Header::IdempotencyKey]);
 
 pub async fn create_with_id(mut call: Call) -> Result<Answer, Problem> {
     let SessionKey { user, session } = call.names.session()?;
@@ -149,15 +128,7 @@ fn session(call: &Call, answer: Answer, view: SessionView) -> Answer {
     session_as(shape::FORM, call, answer, view, EventQuery::all())
 }
 
-pub const GET: Operation = Operation {
-    id: "adkGetSession",
-    summary: "Read a session",
-    description: "A long history is streamed, as by the native API.",
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply { headers: &["ETag"], ..SESSION[0] }],
-    errors: &[Code::SessionNotFound],
-    ..adk(Access::Read(Role::Reader))
-};
+pub const GET: Operation = adk("adkGetSession", Access::Read(Role::Reader)).headers(&[Header::IfNoneMatch]);
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
@@ -169,17 +140,8 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     Ok(session(&call, Answer::ok(), view))
 }
 
-pub const PATCH: Operation = Operation {
-    id: "adkUpdateSession",
-    summary: "Change a session's state",
-    description: "Through one appended event, whatever others do meanwhile, unless a lease excludes it. Unknown fields are \
-                  ignored.",
-    headers: &[Header::Lease, Header::IdempotencyKey],
-    body: Some(Body { schema: "AdkUpdateSession", required: true }),
-    answers: SESSION,
-    errors: &[Code::SessionNotFound, Code::EventIdConflict, Code::LeaseHeld, Code::Fenced, Code::LimitReached],
-    ..adk(Access::Write(Role::User))
-};
+pub const PATCH: Operation =
+    adk("adkUpdateSession", Access::Write(Role::User)).headers(&[Header::Lease, Header::IdempotencyKey]);
 
 pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
@@ -211,59 +173,53 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     Ok(session(&call, Answer::ok().replayed(replayed), view))
 }
 
-pub const DELETE: Operation = Operation {
-    id: "adkDeleteSession",
-    summary: "Delete a session",
-    description: "App and user state stay. A session that is not there is fine.",
-    answers: &[Reply::ok("There is no such session now.", "Null")],
-    errors: &[Code::LeaseHeld],
-    ..adk(Access::Write(Role::User))
-};
+pub const DELETE: Operation = adk("adkDeleteSession", Access::Write(Role::User));
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
     call.writer()?.delete_session(call.names.session()?, Guard::default(), call.deadline).await?;
     Ok(Answer::ok().json("null"))
 }
 
-pub const LIST: Operation = Operation {
-    id: "adkListSessions",
-    summary: "List a user's sessions",
-    description: "All of them, by `lastUpdateTime`, with merged state and without events; those of ADK's evaluations \
-                  (`adk-eval-session-…`, `___eval___session___…`) are left out. A list of more than a page of the \
-                  native API (1000 sessions or 8 MiB) is streamed page by page, each of one moment: a session that \
-                  is written to meanwhile may be in it twice, or, if its time goes back, not at all.",
-    answers: &[Reply::ok("The sessions.", "AdkSessionList")],
-    ..adk(Access::Read(Role::Reader))
-};
+pub const LIST: Operation = adk("adkListSessions", Access::Read(Role::Reader));
 
 pub async fn list(call: Call) -> Result<Answer, Problem> {
     let Limits { page_rows, page_bytes, .. } = call.limits();
     let all = ListQuery::of_user(call.names.user()?, OrderBy::LastUpdateTime, (page_rows, page_bytes));
-    array(call, Sessions(ListQuery { with_state: true, ..all })).await
+    all_of(call, Sessions(ListQuery { with_state: true, ..all })).await
 }
 
-const DETAILED: Param = Param::new("detailed", Kind::OneOf(&["false", "False", "0"]))
-    .about("Whether to describe the apps' agents, of which the server knows nothing.");
+const DETAILED: Param = Param::new("detailed", Kind::OneOf(&["false", "False", "0"]));
 
-pub const APPS: Operation = Operation {
-    id: "adkListApps",
-    summary: "List the names of the apps that have sessions or state",
-    description: "All of them, in byte order.",
-    query: &[DETAILED],
-    answers: &[Reply::ok("The names.", "AdkApps")],
-    ..adk(Access::Read(Role::Reader))
-};
+pub const APPS: Operation = adk("adkListApps", Access::Read(Role::Reader)).query(&[DETAILED]);
 
 pub async fn apps(call: Call) -> Result<Answer, Problem> {
     let within = call.client.grant.apps.clone();
-    array(call, Apps { after: String::new(), within }).await
+    all_of(call, Apps { after: String::new(), within }).await
+}
+
+/// An array of all pages, as ADK has no pages.
+async fn all_of(call: Call, mut pages: impl Pages) -> Result<Answer, Problem> {
+    let (first, more) = pages.next(&call.service, call.deadline).await?;
+    Ok(array(&call, Answer::ok(), format!("[{first}"), more, "]", pages))
+}
+
+/// The elements of a page.
+fn elements<T>(page: impl IntoIterator<Item = T>, shown: impl FnMut(T) -> String) -> String {
+    page.into_iter().map(shown).collect::<Vec<_>>().join(",")
+}
+
+/// A name as an element.
+fn quoted(name: &str) -> String {
+    let mut text = String::new();
+    push_string(&mut text, name);
+    text
 }
 
 /// The sessions of a user.
 struct Sessions(ListQuery);
 
 impl Pages for Sessions {
-    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let Self(query) = self;
         let page = service.list_sessions(query.clone(), deadline).await?;
         query.after = page.items.last().map(|SessionView { head, .. }| ListPosition {
@@ -273,7 +229,7 @@ impl Pages for Sessions {
         });
         let is_shown =
             |view: &&SessionView| !HIDDEN.iter().any(|mark| view.head.key.session.as_str().starts_with(mark));
-        Ok((page.items.iter().filter(is_shown).map(shape::summary).collect(), page.more))
+        Ok((elements(page.items.iter().filter(is_shown), shape::summary), page.more))
     }
 }
 
@@ -284,36 +240,25 @@ struct Apps {
 }
 
 impl Pages for Apps {
-    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(Vec<String>, bool)> {
+    async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let rows = service.limits().page_rows;
         let names = service.apps(&self.after, rows, &self.within, deadline).await?;
         if let Some(last) = names.last() {
             last.as_str().clone_into(&mut self.after);
         }
-        Ok((names.iter().map(|name| quoted(name.as_str())).collect(), names.len() == rows))
+        Ok((elements(&names, |name| quoted(name.as_str())), names.len() == rows))
     }
 }
 
-pub const HEALTH: Operation = Operation {
-    id: "adkHealth",
-    serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
-    summary: "Whether the process lives",
-    answers: &[Reply::ok("It does.", "Status")],
-    ..Operation::of("ADK", Access::Open)
-};
+pub const HEALTH: Operation =
+    Operation::of("adkHealth", Access::Open).serving(Serving { always: true, strict_query: false, ..Serving::PROCESS });
 
 pub async fn health(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json("{\"status\":\"ok\"}"))
 }
 
-pub const VERSION: Operation = Operation {
-    id: "adkVersion",
-    serving: Serving { strict_query: false, ..Serving::PROCESS },
-    summary: "What serves",
-    description: "The version of sessiond, and the version of Rust that it is written for.",
-    answers: &[Reply::ok("The versions.", "AdkVersion")],
-    ..Operation::of("ADK", Access::Open)
-};
+pub const VERSION: Operation =
+    Operation::of("adkVersion", Access::Open).serving(Serving { strict_query: false, ..Serving::PROCESS });
 
 pub async fn version(_: Call) -> Result<Answer, Problem> {
     let mut object = ObjectText::default();

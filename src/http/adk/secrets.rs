@@ -4,45 +4,28 @@
 
 use std::borrow::Cow;
 
+use crate::domain::envelope::to_camel;
 use crate::domain::json::{Json, Kind, ObjectText};
 
-/// The secret members of a credential.
+/// The secret members of a credential, in camelCase.
 const SECRETS: &[&str] = &[
     "accessToken",
-    "access_token",
     "additionalHeaders",
-    "additional_headers",
     "apiKey",
-    "api_key",
     "authCode",
     "authResponseUri",
-    "auth_code",
-    "auth_response_uri",
     "clientSecret",
-    "client_secret",
     "codeVerifier",
-    "code_verifier",
     "idToken",
-    "id_token",
     "password",
     "privateKey",
     "privateKeyId",
-    "private_key",
-    "private_key_id",
     "refreshToken",
-    "refresh_token",
     "token",
 ];
 
-/// Members that contain credentials.
-const CARRIERS: &[&str] = &[
-    "exchangedAuthCredential",
-    "exchanged_auth_credential",
-    "rawAuthCredential",
-    "raw_auth_credential",
-    "requestedAuthConfigs",
-    "requested_auth_configs",
-];
+/// Members that contain credentials, in camelCase.
+const CARRIERS: &[&str] = &["exchangedAuthCredential", "rawAuthCredential", "requestedAuthConfigs"];
 
 /// An object with one of these types is a credential.
 const AUTH_TYPES: &[&str] = &[
@@ -104,7 +87,7 @@ fn object(json: Json<'_>, in_credential: bool) -> Option<String> {
     let mut changed = false;
     let mut out = ObjectText::default();
     for member in json.as_object()? {
-        let key = &*member.key;
+        let key = &*to_camel(&member.key);
         if in_credential && SECRETS.contains(&key) {
             changed = true;
             continue;

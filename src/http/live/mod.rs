@@ -1,5 +1,6 @@
 //! Answers that outlast their first part: streams, waits, long histories.
 
+pub mod array;
 pub mod history;
 pub mod stream;
 pub mod wait;

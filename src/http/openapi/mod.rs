@@ -1,5 +1,5 @@
-//! The API description: files that a test makes of the table of endpoints and of `base.yaml`. The API tests validate real answers
-//! against both of YAML.
+//! The API description: files that a test makes of the table of endpoints, of `operations.yaml`, and of `base.yaml`. The API tests
+//! validate real answers against both of YAML.
 
 #![cfg_attr(
     test,

@@ -7,7 +7,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::http::call::Call;
-use crate::http::describe::{Access, Header, Operation, Reply, Serving};
+use crate::http::describe::{Access, Header, Operation, Serving};
 use crate::http::reply::{Answer, Code, Problem};
 
 /// Scripts, styles and connections only from this server, and no text that becomes HTML (Trusted Types).
@@ -88,7 +88,7 @@ const CONTENTS: &[(&str, &[u8])] = files![
 
 static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
     let file = |(name, content): &(&'static str, &'static [u8])| {
-        let tag = format!("\"{}\"", hex(&Sha256::digest(content)[..16]));
+        let tag = format!("\"{}\"", hex::encode(&Sha256::digest(content)[..16]));
         File { name, content, tag }
     };
     CONTENTS.iter().map(file).collect()
@@ -102,10 +102,6 @@ static PRELOAD: LazyLock<String> = LazyLock::new(|| {
         .fold("<app.css>; rel=preload; as=style".to_owned(), |all, name| format!("{all}, <{name}>; rel=modulepreload"))
 });
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn media_type(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("html") => "text/html; charset=utf-8",
@@ -116,27 +112,14 @@ fn media_type(name: &str) -> &'static str {
     }
 }
 
-pub const FILE: Operation = Operation {
-    id: "console",
-    serving: Serving { page: true, strict_query: false, ..Serving::PROCESS },
-    summary: "A file of the console",
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok("The file.", "Page").with(&["ETag"])],
-    errors: &[Code::NotFound],
-    ..Operation::of("System", Access::Open)
-};
+pub const FILE: Operation = Operation::of("console", Access::Open)
+    .serving(Serving { page: true, strict_query: false, ..Serving::PROCESS })
+    .headers(&[Header::IfNoneMatch]);
 
 /// A file that the page loads. Other sites may not link to it.
 pub const PART: Operation = Operation { serving: Serving { page: false, ..FILE.serving }, ..FILE };
 
-pub const ENTRANCE: Operation = Operation {
-    id: "consoleEntrance",
-    summary: "Leads to the console",
-    headers: &[],
-    answers: &[Reply::no_content("To `/console/`.").status(StatusCode::PERMANENT_REDIRECT)],
-    errors: &[],
-    ..FILE
-};
+pub const ENTRANCE: Operation = Operation { id: "consoleEntrance", headers: &[], ..FILE };
 
 pub async fn entrance(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, "console/"))

@@ -3,42 +3,23 @@
 use axum::http::{StatusCode, header};
 
 use crate::http::call::Call;
-use crate::http::describe::{Access, Operation, Reply, Serving};
+use crate::http::describe::{Access, Operation, Serving};
 use crate::http::openapi::{ADK_YAML, PAGE, PAGE_POLICY, YAML};
 use crate::http::reply::{Answer, Problem};
 
-pub const OPENAPI: Operation = Operation {
-    id: "openapi",
-    serving: Serving::PROCESS,
-    summary: "This description",
-    description: "OpenAPI 3.1, in YAML, generated from the code that serves it. The paths of ADK are in `/openapi-adk.yaml`.",
-    answers: &[Reply::ok("The description.", "OpenApi")],
-    ..Operation::of("System", Access::Open)
-};
+pub const OPENAPI: Operation = Operation::of("openapi", Access::Open).serving(Serving::PROCESS);
 
 pub async fn openapi(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(YAML))
 }
 
-pub const OPENAPI_ADK: Operation = Operation {
-    id: "openapiAdk",
-    summary: "The description of the paths of ADK",
-    description: "OpenAPI 3.1, in YAML.",
-    ..OPENAPI
-};
+pub const OPENAPI_ADK: Operation = Operation { id: "openapiAdk", ..OPENAPI };
 
 pub async fn openapi_adk(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().header(header::CONTENT_TYPE, "application/yaml").body(ADK_YAML))
 }
 
-pub const DOCS: Operation = Operation {
-    id: "docs",
-    serving: Serving { page: true, ..Serving::PROCESS },
-    summary: "This description, to read",
-    description: "One page with an example of each operation, which loads nothing from elsewhere.",
-    answers: &[Reply::ok("The page.", "Page")],
-    ..Operation::of("System", Access::Open)
-};
+pub const DOCS: Operation = Operation::of("docs", Access::Open).serving(Serving { page: true, ..Serving::PROCESS });
 
 pub async fn docs(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok()
@@ -47,12 +28,7 @@ pub async fn docs(_: Call) -> Result<Answer, Problem> {
         .body(PAGE))
 }
 
-pub const DOCS_WITH_SLASH: Operation = Operation {
-    id: "docsWithSlash",
-    summary: "Leads to the description",
-    answers: &[Reply::no_content("To `/docs`.").status(StatusCode::PERMANENT_REDIRECT)],
-    ..DOCS
-};
+pub const DOCS_WITH_SLASH: Operation = Operation { id: "docsWithSlash", ..DOCS };
 
 /// A relative location also works below a path of a proxy.
 pub async fn docs_with_slash(_: Call) -> Result<Answer, Problem> {

@@ -7,7 +7,7 @@ use axum::http::header;
 use crate::config::ConsoleLink;
 use crate::domain::json::ObjectText;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Operation, Reply, Serving};
+use crate::http::describe::{Access, Operation, Serving};
 use crate::http::openapi::{escape, hash_source};
 use crate::http::reply::{Answer, Problem};
 
@@ -33,13 +33,8 @@ const FEATURES: &[&str] = &[
     "watch",
 ];
 
-pub const HOME: Operation = Operation {
-    id: "home",
-    serving: Serving { page: true, strict_query: false, ..Serving::PROCESS },
-    summary: "What this is",
-    answers: &[Reply::ok("The page.", "Page")],
-    ..Operation::of("System", Access::Open)
-};
+pub const HOME: Operation =
+    Operation::of("home", Access::Open).serving(Serving { page: true, strict_query: false, ..Serving::PROCESS });
 
 const STYLE: &str = include_str!("home.css");
 
@@ -98,14 +93,8 @@ fn is_plain(host: &str) -> bool {
     !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
 }
 
-pub const INFO: Operation = Operation {
-    id: "info",
-    serving: Serving { strict_path: true, ..Serving::PROCESS },
-    summary: "Version, database, features and limits",
-    description: "What this server is and what it takes. A client asks for a feature by its name before it uses it.",
-    answers: &[Reply::ok("The server.", "Info")],
-    ..Operation::of("System", Access::Known)
-};
+pub const INFO: Operation =
+    Operation::of("info", Access::Known).serving(Serving { strict_path: true, ..Serving::PROCESS });
 
 pub async fn info(call: Call) -> Result<Answer, Problem> {
     let settings = &call.app.settings;

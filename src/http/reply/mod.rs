@@ -13,7 +13,7 @@ use crate::domain::event::StoredEvent;
 use crate::domain::ids::{SessionKey, UserKey, segment};
 use crate::domain::json::{ObjectText, RawJson};
 use crate::domain::query::SessionView;
-use crate::domain::session::SessionInfo;
+use crate::domain::session::{SessionInfo, source_object};
 use crate::domain::time::Micros;
 
 pub use download::{Ranged, disposition, ranged};
@@ -146,12 +146,7 @@ pub fn session_object(view: &SessionView) -> ObjectText {
         object.push_some(name, value.as_ref().map(RawJson::text));
     }
     object.push_some("expireTime", view.head.expire_time.map(Micros::to_number));
-    if let Some((session, revision)) = &view.head.forked_from {
-        let mut source = ObjectText::default();
-        source.push_str("sessionId", session.as_str());
-        source.push("revision", &revision.to_string());
-        object.push("forkedFrom", &source.close());
-    }
+    object.push_some("forkedFrom", view.head.forked_from.as_ref().map(source_object));
     if view.head.base_revision > 0 {
         object.push("baseRevision", &view.head.base_revision.to_string());
     }
@@ -160,13 +155,13 @@ pub fn session_object(view: &SessionView) -> ObjectText {
 }
 
 pub fn push_events(out: &mut String, events: &[StoredEvent]) {
-    push_events_as(NATIVE, out, events, true);
+    push_events_as(NATIVE, out, events);
 }
 
-pub fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent], first: bool) {
+pub fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent]) {
     out.reserve(events.iter().map(StoredEvent::weight).sum());
     for (n, event) in events.iter().enumerate() {
-        if n > 0 || !first {
+        if n > 0 {
             out.push(',');
         }
         (form.event)(event, out);

@@ -11,21 +11,10 @@ use crate::domain::ids::UserKey;
 use crate::domain::json::{ObjectText, push_string};
 use crate::domain::time::Micros;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
+use crate::http::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN};
 use crate::http::reply::{self, Answer, Code, Problem};
 
-const TAG: &str = "Access";
-
-pub const CREATE_KEY: Operation = Operation {
-    id: "createKey",
-    summary: "Create an API key",
-    description: "For a role, apps and users: names, or prefixes with a trailing `*`. Only this answer shows the key. \
-                  It cannot exceed the role, apps, users and expiry of the credential that creates it. The role `user` \
-                  is for exactly one user.",
-    body: Some(Body { schema: "CreateKey", required: true }),
-    answers: &[Reply::created("The key.", "CreatedKey").with(&["Location"])],
-    ..Operation::of(TAG, Access::Write(Role::Admin))
-};
+pub const CREATE_KEY: Operation = Operation::of("createKey", Access::Write(Role::Admin));
 
 pub async fn create_key(mut call: Call) -> Result<Answer, Problem> {
     let authenticator = manager(&call)?;
@@ -39,14 +28,7 @@ pub async fn create_key(mut call: Call) -> Result<Answer, Problem> {
     Ok(answer.named(vec![("id", key.id)]))
 }
 
-pub const LIST_KEYS: Operation = Operation {
-    id: "listKeys",
-    summary: "List the API keys",
-    description: "The keys within the grant of the credential, without secrets and without revoked keys.",
-    query: &[PAGE_SIZE, PAGE_TOKEN],
-    answers: &[Reply::ok("A page of keys.", "KeyList")],
-    ..Operation::of(TAG, Access::Read(Role::Admin))
-};
+pub const LIST_KEYS: Operation = Operation::of("listKeys", Access::Read(Role::Admin)).query(&[PAGE_SIZE, PAGE_TOKEN]);
 
 pub async fn list_keys(mut call: Call) -> Result<Answer, Problem> {
     let authenticator = manager(&call)?;
@@ -60,31 +42,14 @@ pub async fn list_keys(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(reply::page("keys", &keys, next)))
 }
 
-pub const GET_KEY: Operation = Operation {
-    id: "getKey",
-    summary: "Read an API key",
-    description: "Without its secret.",
-    answers: KEY,
-    errors: &[Code::NotFound],
-    ..Operation::of(TAG, Access::Read(Role::Admin))
-};
-
-const KEY: &[Reply] = &[Reply::ok("The key.", "Key")];
+pub const GET_KEY: Operation = Operation::of("getKey", Access::Read(Role::Admin));
 
 pub async fn get_key(call: Call) -> Result<Answer, Problem> {
     let key = manager(&call)?.key(&call.client, &call.names.id()?, call.deadline).await?;
     Ok(Answer::ok().json(key_object(&key).close()))
 }
 
-pub const UPDATE_KEY: Operation = Operation {
-    id: "updateKey",
-    summary: "Change an API key",
-    description: "Absent fields stay unchanged. Within 5 s the key and its tokens lose removed permissions everywhere.",
-    body: Some(Body { schema: "UpdateKey", required: true }),
-    answers: KEY,
-    errors: &[Code::NotFound],
-    ..Operation::of(TAG, Access::Write(Role::Admin))
-};
+pub const UPDATE_KEY: Operation = Operation::of("updateKey", Access::Write(Role::Admin));
 
 pub async fn update_key(mut call: Call) -> Result<Answer, Problem> {
     let authenticator = manager(&call)?;
@@ -94,31 +59,14 @@ pub async fn update_key(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(key_object(&key).close()))
 }
 
-pub const DELETE_KEY: Operation = Operation {
-    id: "deleteKey",
-    summary: "Revoke an API key",
-    description: "Within 5 s the key and its tokens are invalid everywhere.",
-    answers: REVOKED,
-    errors: &[Code::NotFound],
-    ..Operation::of(TAG, Access::Write(Role::Admin))
-};
-
-const REVOKED: &[Reply] = &[Reply::no_content("It is revoked.")];
+pub const DELETE_KEY: Operation = Operation::of("deleteKey", Access::Write(Role::Admin));
 
 pub async fn delete_key(call: Call) -> Result<Answer, Problem> {
     manager(&call)?.revoke_key(&call.client, &call.names.id()?, call.deadline).await?;
     Ok(Answer::new(StatusCode::NO_CONTENT))
 }
 
-pub const CREATE_TOKEN: Operation = Operation {
-    id: "createToken",
-    summary: "Mint a token for a user",
-    description: "Needs an API key, not a token or a JWT. The token is for one user of one app, of the role `user` \
-                  unless `role` says otherwise, and never allows more than its key; it ends with its key.",
-    body: Some(Body { schema: "CreateToken", required: true }),
-    answers: &[Reply::created("The token, which is not stored.", "CreatedToken")],
-    ..Operation::of(TAG, Access::Write(Role::Agent))
-};
+pub const CREATE_TOKEN: Operation = Operation::of("createToken", Access::Write(Role::Agent));
 
 pub async fn create_token(mut call: Call) -> Result<Answer, Problem> {
     let authenticator = manager(&call)?;
@@ -132,15 +80,7 @@ pub async fn create_token(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::CREATED).secret().json(object.close()).named(names))
 }
 
-pub const REVOKE_TOKENS: Operation = Operation {
-    id: "revokeTokens",
-    summary: "Revoke the tokens of a user",
-    description: "Within 5 s all earlier tokens of the user are invalid everywhere. Tokens minted after the answer are \
-                  valid.",
-    body: Some(Body { schema: "RevokeTokens", required: true }),
-    answers: REVOKED,
-    ..Operation::of(TAG, Access::Write(Role::Agent))
-};
+pub const REVOKE_TOKENS: Operation = Operation::of("revokeTokens", Access::Write(Role::Agent));
 
 pub async fn revoke_tokens(mut call: Call) -> Result<Answer, Problem> {
     let authenticator = manager(&call)?;
@@ -149,13 +89,7 @@ pub async fn revoke_tokens(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::NO_CONTENT).named(names(&user)))
 }
 
-pub const WHOAMI: Operation = Operation {
-    id: "whoami",
-    summary: "Show the grant of the credential",
-    description: "Its kind, its role, its apps and its users.",
-    answers: &[Reply::ok("The client.", "Caller")],
-    ..Operation::of(TAG, Access::Known)
-};
+pub const WHOAMI: Operation = Operation::of("whoami", Access::Known);
 
 pub async fn whoami(call: Call) -> Result<Answer, Problem> {
     let client = &call.client;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use axum::body::{Body as HttpBody, Bytes};
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
@@ -16,98 +16,34 @@ use crate::domain::event::cost;
 use crate::domain::ids::{ArtifactName, segment};
 use crate::domain::json::RawJson;
 use crate::http::call::{Call, Incoming};
-use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply};
+use crate::http::describe::{Access, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param};
 use crate::http::limits::shares::Share;
 use crate::http::live::watched::Watched;
 use crate::http::reply::{self, Answer, Binding, Code, Problem, Ranged, disposition, ranged};
 use crate::service::{self, Error, SaveRequest, SavedArtifact, Service, Upload};
 
-const TAG: &str = "Artifacts";
-
-const METADATA: Param =
-    Param::new("metadata", Kind::Text).about("A JSON object of up to 8 KiB, which the version keeps byte for byte.");
-const EVENT: Param = Param::new("event", Kind::OneOf(&["append", "none"])).about(
-    "Whether to append an event with the `artifactDelta` that names the version, in the same transaction (`append`, \
-     the default), or not (`none`): then the session does not change.",
-);
-const AUTHOR: Param = Param::new("author", Kind::Text).about("The author of the appended event; `user` by default.");
-const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text).about("The invocation of the appended event.");
-const DISPLAY_NAME: Param = Param::new("displayName", Kind::Text)
-    .about("A name of the file for people, as the `displayName` of a part of ADK.");
-const NEW_VERSION: Param = Param::new("version", Kind::at_least(0))
-    .about("The number of the version, which must be above all that the artifact has had; by default the next.");
-pub const VERSION: Param = Param::new("version", Kind::at_least(0)).about("This version; the latest by default.");
-pub const ONE_VERSION: Param = Param::new("version", Kind::at_least(0)).about("Only this version; all by default.");
-const AS: Param =
-    Param::new("as", Kind::OneOf(&["part"])).about("As a part of ADK, in JSON: `text`, `inlineData` or `fileData`.");
-const AT_REVISION: Param = Param::new("atRevision", Kind::at_least(0))
-    .about("As the events of the session up to this one name it in their `artifactDelta`.");
-const PREFIX: Param = Param::new("prefix", Kind::Text).about("Only artifacts whose names begin with this, bytewise.");
+const METADATA: Param = Param::new("metadata", Kind::Text);
+const EVENT: Param = Param::new("event", Kind::OneOf(&["append", "none"]));
+const AUTHOR: Param = Param::new("author", Kind::Text);
+const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text);
+const DISPLAY_NAME: Param = Param::new("displayName", Kind::Text);
+pub const VERSION: Param = Param::new("version", Kind::at_least(0));
+const AS: Param = Param::new("as", Kind::OneOf(&["part"]));
+const AT_REVISION: Param = Param::new("atRevision", Kind::at_least(0));
+const PREFIX: Param = Param::new("prefix", Kind::Text);
 
 const SAVE_HEADERS: &[Header] = &[Header::Lease, Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
 const SAVE_HEADERS_OF_USER: &[Header] = &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
 
-const SAVED: &[Reply] = &[
-    Reply::created("The version.", "SavedArtifact").with(&["Location", "ETag"]),
-    Reply::ok("The version that an earlier request with this `Idempotency-Key` saved.", "SavedArtifact")
-        .with(&["ETag", "Idempotent-Replayed"]),
-];
+pub const PUT: Operation = Operation::of("putArtifact", Access::Write(Role::User))
+    .query(&[METADATA, DISPLAY_NAME, EVENT, AUTHOR, INVOCATION_ID, VERSION])
+    .headers(SAVE_HEADERS);
 
-const SAVE_ERRORS: &[Code] = &[
-    Code::SessionNotFound,
-    Code::EventIdConflict,
-    Code::ArtifactVersionExists,
-    Code::LeaseHeld,
-    Code::Fenced,
-    Code::LimitReached,
-    Code::RevisionMismatch,
-    Code::UserErased,
-];
-const SAVE_ERRORS_OF_USER: &[Code] =
-    &[Code::EventIdConflict, Code::ArtifactVersionExists, Code::LimitReached, Code::RevisionMismatch, Code::UserErased];
+pub const PUT_OF_USER: Operation = Operation { id: "putUserArtifact", headers: SAVE_HEADERS_OF_USER, ..PUT };
 
-pub const PUT: Operation = Operation {
-    id: "putArtifact",
-    summary: "Save bytes as a version of an artifact",
-    description: "The next version, or that of the query. It is there from the answer on, whole: an upload that is cut leaves \
-                  nothing. The bytes are streamed, and the request has no time limit, but they must make progress. A name that \
-                  begins with `user:` is an artifact of the user. With `If-None-Match: *` only if there is no version, with \
-                  `If-Match: \"N\"` only if the latest is N. With `Idempotency-Key`, a retry saves nothing twice.",
-    query: &[METADATA, DISPLAY_NAME, EVENT, AUTHOR, INVOCATION_ID, NEW_VERSION],
-    headers: SAVE_HEADERS,
-    body: Some(Body { schema: "ArtifactBytes", required: false }),
-    answers: SAVED,
-    errors: SAVE_ERRORS,
-    ..Operation::of(TAG, Access::Write(Role::User))
-};
+pub const POST: Operation = Operation { id: "postArtifact", query: &[], ..PUT };
 
-pub const PUT_OF_USER: Operation = Operation {
-    id: "putUserArtifact",
-    summary: "Save bytes as a version of an artifact of a user",
-    description: "As of a session, without an event. A name with or without `user:` is the same.",
-    headers: SAVE_HEADERS_OF_USER,
-    errors: SAVE_ERRORS_OF_USER,
-    ..PUT
-};
-
-pub const POST: Operation = Operation {
-    id: "postArtifact",
-    summary: "Save a part of ADK as a version of an artifact",
-    description: "As `PUT`, with the name and the part in a JSON body: `text`, `inlineData` with base64 of either alphabet, or \
-                  `fileData`, an address of something that is elsewhere.",
-    query: &[],
-    body: Some(Body { schema: "PostArtifact", required: true }),
-    ..PUT
-};
-
-pub const POST_OF_USER: Operation = Operation {
-    id: "postUserArtifact",
-    summary: "Save a part of ADK as a version of an artifact of a user",
-    description: "As of a session, without an event. A name with or without `user:` is the same.",
-    headers: SAVE_HEADERS_OF_USER,
-    errors: SAVE_ERRORS_OF_USER,
-    ..POST
-};
+pub const POST_OF_USER: Operation = Operation { id: "postUserArtifact", headers: SAVE_HEADERS_OF_USER, ..POST };
 
 /// A save, on the conditions of the headers.
 pub fn request(
@@ -142,7 +78,7 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     let display_name = query.parsed(&DISPLAY_NAME, parse_display_name)?;
     let part = Part { display_name, ..Part::of_bytes(content_type(&call)?) };
     let event = (query.text(&EVENT), query.text(&AUTHOR), query.text(&INVOCATION_ID));
-    let request = request(&call, (place, name, part), (metadata, query.integer(&NEW_VERSION)), event)?;
+    let request = request(&call, (place, name, part), (metadata, query.integer(&VERSION)), event)?;
     if call.headers.all().contains_key(header::CONTENT_RANGE) {
         return Err(Problem::new(
             Code::InvalidRequest,
@@ -308,47 +244,11 @@ const KIND: HeaderName = HeaderName::from_static("sessiond-artifact-kind");
 /// The name of a file for people, percent-encoded.
 const NAME: HeaderName = HeaderName::from_static("sessiond-artifact-display-name");
 
-const FILE_HEADERS: &[&str] = &[
-    "ETag",
-    "Accept-Ranges",
-    "Content-Disposition",
-    "Content-Security-Policy",
-    "Sessiond-Artifact-Kind",
-    "Sessiond-Artifact-Display-Name",
-];
+pub const GET: Operation = Operation::of("getArtifact", Access::Read(Role::Reader))
+    .query(&[VERSION, AT_REVISION, AS])
+    .headers(&[Header::IfNoneMatch]);
 
-pub const GET: Operation = Operation {
-    id: "getArtifact",
-    summary: "Read an artifact",
-    description: "The bytes of the latest version, or of that of the query, with the type that they were saved with. A browser \
-                  saves them and never shows them. One range is honoured (`Range`, `If-Range`). A version that is an address is \
-                  read with `as=part` alone.",
-    query: &[VERSION, AT_REVISION, AS],
-    headers: &[Header::IfNoneMatch],
-    answers: &[
-        Reply::ok("The bytes.", "ArtifactBytes").with(FILE_HEADERS),
-        Reply::ok("The part.", "Part").with(&["ETag"]),
-        Reply::ok("The range.", "ArtifactBytes").status(StatusCode::PARTIAL_CONTENT).with(&[
-            "ETag",
-            "Accept-Ranges",
-            "Content-Disposition",
-            "Content-Range",
-            "Content-Security-Policy",
-            "Sessiond-Artifact-Kind",
-            "Sessiond-Artifact-Display-Name",
-        ]),
-    ],
-    errors: &[Code::SessionNotFound, Code::ArtifactNotFound, Code::RevisionTrimmed, Code::RangeNotSatisfiable],
-    ..Operation::of(TAG, Access::Read(Role::Reader))
-};
-
-pub const GET_OF_USER: Operation = Operation {
-    id: "getUserArtifact",
-    summary: "Read an artifact of a user",
-    query: &[VERSION, AS],
-    errors: &[Code::ArtifactNotFound, Code::RangeNotSatisfiable],
-    ..GET
-};
+pub const GET_OF_USER: Operation = Operation { id: "getUserArtifact", query: &[VERSION, AS], ..GET };
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -501,25 +401,13 @@ async fn streamed(
     );
     /// Of base64 it is a third more.
     const PART: usize = 2 * (256 << 10);
-    Ok(Answer { part: Some(PART), ..answer.body(HttpBody::from_stream(rest)) })
+    Ok(Answer { part: Some(PART), ..answer.body(Body::from_stream(rest)) })
 }
 
-pub const VERSIONS: Operation = Operation {
-    id: "listArtifactVersions",
-    summary: "List the versions of an artifact",
-    description: "Ascending.",
-    query: &[PAGE_SIZE, PAGE_TOKEN],
-    answers: &[Reply::ok("A page of versions.", "ArtifactVersionList")],
-    errors: &[Code::SessionNotFound, Code::ArtifactNotFound],
-    ..Operation::of(TAG, Access::Read(Role::Reader))
-};
+pub const VERSIONS: Operation =
+    Operation::of("listArtifactVersions", Access::Read(Role::Reader)).query(&[PAGE_SIZE, PAGE_TOKEN]);
 
-pub const VERSIONS_OF_USER: Operation = Operation {
-    id: "listUserArtifactVersions",
-    summary: "List the versions of an artifact of a user",
-    errors: &[Code::ArtifactNotFound],
-    ..VERSIONS
-};
+pub const VERSIONS_OF_USER: Operation = Operation { id: "listUserArtifactVersions", ..VERSIONS };
 
 pub async fn versions(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -531,25 +419,11 @@ pub async fn versions(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(reply::page("versions", &shown(&page.versions), next)))
 }
 
-pub const LIST: Operation = Operation {
-    id: "listArtifacts",
-    summary: "List artifacts",
-    description: "The latest version of each, in byte order of names. A session's list also has those of its user. With \
-                  `atRevision` those that its events name until then, of which a page may be short of what is not there.",
-    query: &[PREFIX, AT_REVISION, PAGE_SIZE, PAGE_TOKEN],
-    answers: &[Reply::ok("A page of artifacts.", "ArtifactList")],
-    errors: &[Code::SessionNotFound, Code::RevisionTrimmed],
-    ..Operation::of(TAG, Access::Read(Role::Reader))
-};
+pub const LIST: Operation =
+    Operation::of("listArtifacts", Access::Read(Role::Reader)).query(&[PREFIX, AT_REVISION, PAGE_SIZE, PAGE_TOKEN]);
 
-pub const LIST_OF_USER: Operation = Operation {
-    id: "listUserArtifacts",
-    summary: "List the artifacts of a user",
-    query: &[PREFIX, PAGE_SIZE, PAGE_TOKEN],
-    description: "The latest version of each, in byte order of names.",
-    errors: &[],
-    ..LIST
-};
+pub const LIST_OF_USER: Operation =
+    Operation { id: "listUserArtifacts", query: &[PREFIX, PAGE_SIZE, PAGE_TOKEN], ..LIST };
 
 pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -576,30 +450,16 @@ fn shown(versions: &[Version]) -> Vec<String> {
     versions.iter().map(|version| version.to_object().close()).collect()
 }
 
-pub const DELETE: Operation = Operation {
-    id: "deleteArtifact",
-    summary: "Delete an artifact",
-    description: "All its versions, or one; also if there is none. Their numbers are not used again. No event is appended. With \
-                  `If-Match: \"N\"` only if the latest is N.",
-    query: &[ONE_VERSION],
-    headers: &[Header::IfMatch, Header::Lease],
-    answers: &[Reply::no_content("There is no such version now.")],
-    errors: &[Code::SessionNotFound, Code::RevisionMismatch, Code::LeaseHeld, Code::Fenced],
-    ..Operation::of(TAG, Access::Write(Role::User))
-};
+pub const DELETE: Operation = Operation::of("deleteArtifact", Access::Write(Role::User))
+    .query(&[VERSION])
+    .headers(&[Header::IfMatch, Header::Lease]);
 
-pub const DELETE_OF_USER: Operation = Operation {
-    id: "deleteUserArtifact",
-    summary: "Delete an artifact of a user",
-    headers: &[Header::IfMatch],
-    errors: &[Code::RevisionMismatch],
-    ..DELETE
-};
+pub const DELETE_OF_USER: Operation = Operation { id: "deleteUserArtifact", headers: &[Header::IfMatch], ..DELETE };
 
 pub async fn delete(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let (place, name) = call.names.artifact()?;
-    let version = query.integer(&ONE_VERSION);
+    let version = query.integer(&VERSION);
     let terms = (call.headers.if_version()?, call.headers.lease()?);
     call.limits().writer.check_file(name.as_str())?;
     call.writer()?.delete_artifact(place, name, version, terms, call.deadline).await?;

@@ -11,29 +11,10 @@ use crate::domain::receipt::counts;
 use crate::domain::time::Micros;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
-use crate::http::reply::{self, Answer, Code, Problem};
+use crate::http::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN};
+use crate::http::reply::{self, Answer, Problem};
 
-const TAG: &str = "Erasures";
-
-pub const ERASE: Operation = Operation {
-    id: "eraseUser",
-    summary: "Erase a user",
-    description: "When the answer comes, the user's sessions and state are gone and streams have ended. Tokens of the \
-                  user are invalid everywhere within 5 s (only the issuer can revoke JWTs). Then the rows are removed, \
-                  and a receipt is signed. A user without data can be erased too. The same `requestId` returns the \
-                  same erasure. `block` refuses the user from then on; without it the user may start again, and an \
-                  existing block stays.",
-    body: Some(Body { schema: "EraseUser", required: false }),
-    answers: &[
-        Reply::ok("The erasure. The user's data can no longer be read.", "Erasure")
-            .status(StatusCode::ACCEPTED)
-            .with(&["Location"]),
-        Reply::ok("A retry: the erasure as it is now.", "Erasure").with(&["Location", "Idempotent-Replayed"]),
-    ],
-    errors: &[Code::ErasureConflict],
-    ..Operation::of(TAG, Access::Write(Role::Operator))
-};
+pub const ERASE: Operation = Operation::of("eraseUser", Access::Write(Role::Operator));
 
 pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
     let user = call.names.user()?;
@@ -49,30 +30,14 @@ pub async fn erase(mut call: Call) -> Result<Answer, Problem> {
     Ok(answer.replayed(replayed).json(object(&call.app, &erasure, call.deadline).await?))
 }
 
-pub const GET: Operation = Operation {
-    id: "getErasure",
-    summary: "Read an erasure",
-    description: "`done` once all rows are removed; then it has a receipt. `reason` says what it waits for, if that is \
-                  outside of the server. It does not name the user.",
-    answers: &[Reply::ok("The erasure.", "Erasure")],
-    errors: &[Code::NotFound],
-    ..Operation::of(TAG, Access::Read(Role::Operator))
-};
+pub const GET: Operation = Operation::of("getErasure", Access::Read(Role::Operator));
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let erasure = call.service.erasure(&call.names.id()?, &call.client.grant, call.deadline).await?;
     Ok(Answer::ok().json(object(&call.app, &erasure, call.deadline).await?))
 }
 
-pub const LIST: Operation = Operation {
-    id: "listErasures",
-    summary: "List the erasures",
-    description: "The erasures of the credential's apps and users, the oldest first; none for users that its grant \
-                  names by a prefix.",
-    query: &[PAGE_SIZE, PAGE_TOKEN],
-    answers: &[Reply::ok("A page of erasures.", "ErasureList")],
-    ..Operation::of(TAG, Access::Read(Role::Operator))
-};
+pub const LIST: Operation = Operation::of("listErasures", Access::Read(Role::Operator)).query(&[PAGE_SIZE, PAGE_TOKEN]);
 
 pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -88,13 +53,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(reply::page("erasures", &objects, next)))
 }
 
-pub const KEYS: Operation = Operation {
-    id: "listReceiptKeys",
-    summary: "The keys that verify receipts",
-    description: "Store them separately from the receipts: a receipt with its own key proves nothing.",
-    answers: &[Reply::ok("The public keys.", "ReceiptKeys")],
-    ..Operation::of(TAG, Access::Known)
-};
+pub const KEYS: Operation = Operation::of("listReceiptKeys", Access::Known);
 
 pub async fn keys(call: Call) -> Result<Answer, Problem> {
     let public = call.app.writer().receipt_key(call.deadline).await?;

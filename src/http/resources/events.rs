@@ -14,59 +14,18 @@ use crate::domain::query::{EventPage, EventQuery, History, Look, SessionView};
 use crate::domain::session::{SessionInfo, parse_events};
 use crate::domain::shown::Shown;
 use crate::http::call::{Call, Received};
-use crate::http::describe::{ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, WAIT};
+use crate::http::describe::{ANSWER, Access, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, WAIT};
 use crate::http::live::wait::{Wait, current};
 use crate::http::reply::{self, Answer, Code, Problem, Token};
 use crate::service::{Answered, Error, Guard};
 
-const OUTPUT_KEY: Param = Param::new("outputKey", Kind::StateKey).about(
-    "If the event is a final response (ADK's `is_final_response`), its text, without thoughts, becomes the value of \
-     this state key.",
-);
+const OUTPUT_KEY: Param = Param::new("outputKey", Kind::StateKey);
 
-const CREATE: Param = Param::new("create", Kind::Boolean).about(
-    "If there is no such session, make it, empty, and append to it, in one transaction. `If-Match: \"0\"` fits a \
-     session that is made here, and no other tag does. A `partial` event makes none. Not for who must not bring back \
-     a session: an event that is sent late, after the session was deleted, makes it anew.",
-);
+const CREATE: Param = Param::new("create", Kind::Boolean);
 
-/// The errors of every operation that appends an event to a session.
-pub const APPEND_ERRORS: &[Code] = &[
-    Code::SessionNotFound,
-    Code::EventIdConflict,
-    Code::LeaseHeld,
-    Code::Fenced,
-    Code::LimitReached,
-    Code::RevisionMismatch,
-];
-
-pub const APPEND: Operation = Operation {
-    id: "appendEvents",
-    summary: "Append an event, or several",
-    description: "One event object, or an array of 1 to 1000: all are appended or none. The state changes by each \
-                  event's `actions.stateDelta`. An event id that the session already has is a retry: same content, \
-                  200 and the stored event; other content, 409. An event with `partial: true` is answered and not \
-                  stored. `Idempotency-Key` is the id of a single event that has none; beside another id it is refused. \
-                  With `answer=minimal` the answer has of each event `{id, sequence, timestamp, commitTime}`.",
-    query: &[OUTPUT_KEY, CREATE, ANSWER],
-    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
-    body: Some(Body { schema: "AppendEvents", required: true }),
-    answers: &[
-        Reply::ok("Nothing was stored: retries, answered with the stored events, or partial events.", "AppendedEvents")
-            .with(&["ETag", "Idempotent-Replayed"]),
-        Reply::created("The stored event, or an array of them.", "AppendedEvents").with(&["ETag", "Sessiond-Created"]),
-    ],
-    errors: &[
-        Code::SessionNotFound,
-        Code::EventIdConflict,
-        Code::LeaseHeld,
-        Code::Fenced,
-        Code::LimitReached,
-        Code::RevisionMismatch,
-        Code::UserErased,
-    ],
-    ..Operation::of("Events", Access::Write(Role::User))
-};
+pub const APPEND: Operation = Operation::of("appendEvents", Access::Write(Role::User))
+    .query(&[OUTPUT_KEY, CREATE, ANSWER])
+    .headers(&[Header::Lease, Header::IfMatch, Header::IdempotencyKey]);
 
 pub async fn append(mut call: Call) -> Result<Answer, Problem> {
     let Given { key, guard, drafts, several, create, shows, body: _body } = read(&mut call).await?;
@@ -154,38 +113,20 @@ async fn read(call: &mut Call) -> Result<Given, Problem> {
     Ok(Given { key, guard, drafts, several, create: query.boolean(&CREATE), shows: query.shown(), body })
 }
 
-const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"])).about("By sequence; ascending by default.");
-const AFTER_SEQUENCE: Param =
-    Param::new("afterSequence", Kind::at_least(0)).about("Only events with a greater sequence.");
-const BEFORE_SEQUENCE: Param =
-    Param::new("beforeSequence", Kind::at_least(0)).about("Only events with a smaller sequence.");
-const AFTER_TIMESTAMP: Param =
-    Param::new("afterTimestamp", Kind::Time).about("Only events with a timestamp at or after this one.");
-const AUTHOR: Param = Param::new("author", Kind::Text).about("Only events of this author.");
-const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text).about("Only events of this invocation.");
-const BRANCH: Param = Param::new("branch", Kind::Text).about("Only events of exactly this branch.");
-const TEXT: Param = Param::new("text", Kind::Words).about(
-    "Only events that hold all these words, which white space separates: up to 16 in 256 bytes. Each may be a part \
-     of a longer one, and anywhere in what was said (the parts' `text`), in the `name` of a call or a response, or \
-     in the keys, strings and numbers (as written) of `args` and `response`. Case (Unicode's full case folding) and \
-     combining marks (after NFD) make no difference. A request looks through up to 10,000 events and 8 MiB (the \
-     bytes of a page) of those that the other parameters select; if there are more, it answers with `nextPageToken`, \
-     also without an event. Redacted and trimmed events hold nothing.",
-);
-const EXCLUDE_REWOUND: Param = Param::new("excludeRewound", Kind::Boolean)
-    .about("Without rewound events and without rewinds: the history as ADK's agents see it.");
+const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"]));
+const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::at_least(0));
+const BEFORE_SEQUENCE: Param = Param::new("beforeSequence", Kind::at_least(0));
+const AFTER_TIMESTAMP: Param = Param::new("afterTimestamp", Kind::Time);
+const AUTHOR: Param = Param::new("author", Kind::Text);
+const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text);
+const BRANCH: Param = Param::new("branch", Kind::Text);
+const TEXT: Param = Param::new("text", Kind::Words);
+const EXCLUDE_REWOUND: Param = Param::new("excludeRewound", Kind::Boolean);
 
-pub const HISTORY: Param = Param::new("history", Kind::OneOf(&["full", "effective"])).about(
-    "`effective`: only the events of which ADK makes a prompt, without those that were rewound or that a compaction \
-     covers. A page token keeps to the history as it was at the first page.",
-);
+pub const HISTORY: Param = Param::new("history", Kind::OneOf(&["full", "effective"]));
 
-pub const LIST: Operation = Operation {
-    id: "listEvents",
-    summary: "Read the event log",
-    description: "In sequence order, whatever the clients' clocks say. With `wait`, a page that would be empty, and the last, waits \
-                  for its first event; it is empty after the wait, and when the server stops.",
-    query: &[
+pub const LIST: Operation = Operation::of("listEvents", Access::Read(Role::Reader))
+    .query(&[
         PAGE_SIZE,
         PAGE_TOKEN,
         ORDER,
@@ -199,12 +140,8 @@ pub const LIST: Operation = Operation {
         EXCLUDE_REWOUND,
         HISTORY,
         WAIT,
-    ],
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok("A page of events.", "EventList").with(&["ETag"])],
-    errors: &[Code::SessionNotFound, Code::PositionGone],
-    ..Operation::of("Events", Access::Read(Role::Reader))
-};
+    ])
+    .headers(&[Header::IfNoneMatch]);
 
 pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -355,14 +292,7 @@ async fn read_page(
     }
 }
 
-pub const GET: Operation = Operation {
-    id: "getEvent",
-    summary: "Read one event",
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok("The event.", "Event").with(&["ETag"])],
-    errors: &[Code::SessionNotFound, Code::EventNotFound, Code::RevisionTrimmed],
-    ..Operation::of("Events", Access::Read(Role::Reader))
-};
+pub const GET: Operation = Operation::of("getEvent", Access::Read(Role::Reader)).headers(&[Header::IfNoneMatch]);
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let (key, id) = (call.names.session()?, call.names.event_id()?);

@@ -9,72 +9,35 @@ use crate::domain::erasure::Subject;
 use crate::domain::feed::{Change, ChangeKind, Content, FeedBegin, FeedPosition, FeedQuery, FeedScope};
 use crate::domain::json::{Json, ObjectText, string_array};
 use crate::http::call::{Call, Query};
-use crate::http::describe::{Access, Header, Kind, Operation, PAGE_SIZE, Param, Reply, Serving, WAIT};
+use crate::http::describe::{Access, Header, Kind, Operation, PAGE_SIZE, Param, Serving, WAIT};
 use crate::http::live::stream::{self, Accepts, Frames, Source};
 use crate::http::live::wait::Wait;
-use crate::http::reply::{self, Answer, Code, Problem};
+use crate::http::reply::{self, Answer, Problem};
 use crate::service::{self, Changes, Error, FeedSubscription, Reader};
 
-const AFTER: Param = Param::new("after", Kind::Text)
-    .about("Begin after this position; `start` (the default): with the oldest kept change; `now`: only new changes.");
-const INCLUDE: Param = Param::new("include", Kind::OneOf(&["events", "none"]))
-    .about("`events`, the default: with the events and the values; `none`: without.");
-const KINDS: Param =
-    Param::new("kinds", Kind::SomeOf(ChangeKind::NAMES)).about("Only changes of these kinds, separated by commas.");
+const AFTER: Param = Param::new("after", Kind::Text);
+const INCLUDE: Param = Param::new("include", Kind::OneOf(&["events", "none"]));
+const KINDS: Param = Param::new("kinds", Kind::SomeOf(ChangeKind::NAMES));
 
 /// The most that a stream reads and sends at a time.
 const PART_BYTES: usize = 256 << 10;
 
-const QUERY: &[Param] = &[AFTER, INCLUDE, KINDS, WAIT, PAGE_SIZE];
-const DESCRIPTION: &str = "One sequence of changes, the same for every reader and every process, in which those of a session and of a \
-    scope are in the order of their commits. A page of JSON, which with `wait` waits for its first change; or, with `Accept: \
-    text/event-stream`, a stream whose `id` is the position. A position that is not in the feed any more, or never was: 410 with \
-    `oldest`. docs/feed.md has the kinds and the guarantees. A browser sends its user token as `access_token`.";
-const ANSWERS: &[Reply] = &[
-    Reply::ok(
-        "Changes, and the position after them; without any, the one that was asked with. `upToDate`: there are no further changes.",
-        "ChangePage",
-    ),
-    Reply::ok("The stream.", "EventStream"),
-];
-const ERRORS: &[Code] = &[Code::FeedDisabled, Code::PositionGone, Code::RateLimited];
+pub const OF_ALL: Operation = Operation::of("readFeed", Access::Read(Role::Reader))
+    .serving(Serving::WATCH)
+    .query(&[AFTER, INCLUDE, KINDS, WAIT, PAGE_SIZE])
+    .headers(&[Header::LastEventId]);
 
-const fn operation(id: &'static str, summary: &'static str) -> Operation {
-    Operation {
-        id,
-        serving: Serving::WATCH,
-        summary,
-        description: DESCRIPTION,
-        query: QUERY,
-        headers: &[Header::LastEventId],
-        answers: ANSWERS,
-        errors: ERRORS,
-        ..Operation::of("Changes", Access::Read(Role::Reader))
-    }
-}
+pub const OF_APP: Operation = Operation { id: "readAppFeed", ..OF_ALL };
 
-pub const OF_ALL: Operation = operation("readFeed", "Follow what changes in all apps");
-pub const OF_APP: Operation = operation("readAppFeed", "Follow what changes in an app");
-pub const OF_USER: Operation = operation("readUserFeed", "Follow what changes of a user");
+pub const OF_USER: Operation = Operation { id: "readUserFeed", ..OF_ALL };
 
-/// The changes of all apps and users in the client's grant.
-pub async fn of_all(call: Call) -> Result<Answer, Problem> {
-    let grant = &call.client.grant;
-    let (apps, users) = (grant.apps.clone(), grant.users.clone());
-    read(call, FeedScope::All, apps, users).await
-}
-
-pub async fn of_app(call: Call) -> Result<Answer, Problem> {
-    let scope = FeedScope::App(call.names.app()?);
-    read(call, scope, Names::all(), Names::all()).await
-}
-
-pub async fn of_user(call: Call) -> Result<Answer, Problem> {
-    let scope = FeedScope::User(call.names.user()?);
-    read(call, scope, Names::all(), Names::all()).await
-}
-
-async fn read(mut call: Call, scope: FeedScope, apps: Names, users: Names) -> Result<Answer, Problem> {
+/// The changes of a user or of an app, as the path says, or of all apps and users in the client's grant.
+pub async fn read(mut call: Call) -> Result<Answer, Problem> {
+    let (scope, apps, users) = match (call.names.user(), call.names.app()) {
+        (Ok(user), _) => (FeedScope::User(user), Names::all(), Names::all()),
+        (Err(_), Ok(app)) => (FeedScope::App(app), Names::all(), Names::all()),
+        (Err(_), Err(_)) => (FeedScope::All, call.client.grant.apps.clone(), call.client.grant.users.clone()),
+    };
     let query = call.take_query();
     let service = call.service.clone();
     let limits = call.limits();

@@ -4,27 +4,14 @@ use crate::domain::access::Role;
 use crate::domain::key_history::{KeyChange, KeyOwner, MadeBy};
 use crate::domain::scope::split;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply};
-use crate::http::reply::{self, Answer, Code, Problem, foreign_token};
+use crate::http::describe::{Access, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param};
+use crate::http::reply::{self, Answer, Problem, foreign_token};
 use crate::service::Error;
 
-const ORDER: Param =
-    Param::new("order", Kind::OneOf(&["asc", "desc"])).about("By revision; `desc`, the latest first, by default.");
+const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"]));
 
-const HISTORY: &[Reply] = &[Reply::ok("A page of changes.", "KeyHistory")];
-
-pub const GET_SESSION: Operation = Operation {
-    id: "getStateKeyHistory",
-    summary: "Read the past of a key",
-    description: "Each change of a key: its value, when it was made, and by which event. The key carries its prefix: that of a `user:` or \
-                  `app:` key is the past of the user's or the app's state, by whatever session or request, with revisions of that state. \
-                  It begins with what the key had (`base`) when the session was created, or where a trim or a policy has ended the \
-                  known past. A change by a session that the client may not read, or by an erased user, says nothing of who made it.",
-    query: &[PAGE_SIZE, PAGE_TOKEN, ORDER],
-    answers: HISTORY,
-    errors: &[Code::SessionNotFound, Code::StateKeyNotFound],
-    ..Operation::of("State", Access::Read(Role::Reader))
-};
+pub const GET_SESSION: Operation =
+    Operation::of("getStateKeyHistory", Access::Read(Role::Reader)).query(&[PAGE_SIZE, PAGE_TOKEN, ORDER]);
 
 pub async fn get_session(call: Call) -> Result<Answer, Problem> {
     let session = call.names.session()?;
@@ -40,21 +27,10 @@ pub async fn get_session(call: Call) -> Result<Answer, Problem> {
     get(call, owner, key).await
 }
 
-pub const GET_USER: Operation = Operation {
-    id: "getUserStateKeyHistory",
-    summary: "Read the past of a key of user state",
-    description: "As with a session's; the key has no prefix, and revisions are those of the user's state.",
-    errors: &[Code::StateKeyNotFound],
-    ..GET_SESSION
-};
+pub const GET_USER: Operation = Operation { id: "getUserStateKeyHistory", ..GET_SESSION };
 
-pub const GET_APP: Operation = Operation {
-    id: "getAppStateKeyHistory",
-    access: Access::ReadShared(Role::Reader),
-    summary: "Read the past of a key of app state",
-    description: "As with a session's; the key has no prefix, and revisions are those of the app's state.",
-    ..GET_USER
-};
+pub const GET_APP: Operation =
+    Operation { id: "getAppStateKeyHistory", access: Access::ReadShared(Role::Reader), ..GET_USER };
 
 pub async fn get_scope(call: Call) -> Result<Answer, Problem> {
     let (scope, key) = call.names.scope_key()?;

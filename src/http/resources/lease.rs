@@ -7,29 +7,12 @@ use crate::domain::json::ObjectText;
 use crate::domain::lease::{LeaseDraft, LeaseMark, LeaseRefusal, LeaseView};
 use crate::domain::time::Micros;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Kind, Operation, Param, Reply, WAIT};
+use crate::http::describe::{Access, Kind, Operation, Param, WAIT};
 use crate::http::live::wait::Wait;
-use crate::http::reply::{Answer, Code, Problem};
+use crate::http::reply::{Answer, Problem};
 use crate::service::{Error, Granted, Taken};
 
-const TAG: &str = "Leases";
-
-pub const TAKE: Operation = Operation {
-    id: "takeLease",
-    summary: "Take the lease of a session",
-    description: "Granted if the lease is free or has expired, or with `steal`; each grant adds 1 to `epoch`. The same \
-                  `owner` and `invocationId` again, while nobody superseded them, is a retry: the same epoch, a new \
-                  `expireTime`, and `exclusive` as asked now. Writes then name it in `Sessiond-Lease`, and are fenced \
-                  once it was superseded.",
-    query: &[WAIT],
-    body: Some(Body { schema: "TakeLease", required: true }),
-    answers: &[
-        Reply::ok("A retry: the lease, granted before.", "GrantedLease"),
-        Reply::created("The lease.", "GrantedLease"),
-    ],
-    errors: &[Code::SessionNotFound, Code::LeaseHeld],
-    ..Operation::of(TAG, Access::Write(Role::Agent))
-};
+pub const TAKE: Operation = Operation::of("takeLease", Access::Write(Role::Agent)).query(&[WAIT]);
 
 pub async fn take(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
@@ -71,16 +54,7 @@ async fn until_free(call: &mut Call, wait: &mut Wait, expire_time: Micros) -> Re
     }
 }
 
-pub const RENEW: Operation = Operation {
-    id: "renewLease",
-    summary: "Renew a lease",
-    description: "It expires `ttl` from now, even if it has already expired; 409 `fenced` if it was superseded or \
-                  released. An append that names the lease extends it too, so this is needed only for long pauses.",
-    body: Some(Body { schema: "RenewLease", required: true }),
-    answers: &[Reply::ok("The lease.", "GrantedLease")],
-    errors: &[Code::SessionNotFound, Code::Fenced],
-    ..Operation::of(TAG, Access::Write(Role::Agent))
-};
+pub const RENEW: Operation = Operation::of("renewLease", Access::Write(Role::Agent));
 
 pub async fn renew(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
@@ -89,20 +63,10 @@ pub async fn renew(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(granted(&view)))
 }
 
-const EPOCH: Param = Param::new("epoch", Kind::Epoch).about("That of the lease to release.");
-const INCARNATION: Param = Param::new("incarnation", Kind::Incarnation)
-    .about("That of the lease, so that a lease of a recreated session is not released.");
+const EPOCH: Param = Param::new("epoch", Kind::Epoch);
+const INCARNATION: Param = Param::new("incarnation", Kind::Incarnation);
 
-pub const RELEASE: Operation = Operation {
-    id: "releaseLease",
-    summary: "Release a lease",
-    description: "The lease is then free; the epoch stays, and writes that name it pass until the next grant. A lease \
-                  that was superseded or released is fine: nothing changes.",
-    query: &[EPOCH, INCARNATION],
-    answers: &[Reply::no_content("That lease is not held now.")],
-    errors: &[Code::SessionNotFound],
-    ..Operation::of(TAG, Access::Write(Role::Agent))
-};
+pub const RELEASE: Operation = Operation::of("releaseLease", Access::Write(Role::Agent)).query(&[EPOCH, INCARNATION]);
 
 pub async fn release(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -111,15 +75,7 @@ pub async fn release(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::NO_CONTENT))
 }
 
-pub const GET: Operation = Operation {
-    id: "getLease",
-    summary: "Read who holds the lease",
-    description: "`epoch` 0: there never was a lease. Without `owner` the lease is free. An expired lease keeps its \
-                  owner until another one takes it over. `watchers` counts who follows the session, in this process.",
-    answers: &[Reply::ok("The lease.", "Lease")],
-    errors: &[Code::SessionNotFound],
-    ..Operation::of(TAG, Access::Read(Role::Reader))
-};
+pub const GET: Operation = Operation::of("getLease", Access::Read(Role::Reader));
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;

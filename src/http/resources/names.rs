@@ -4,17 +4,10 @@ use crate::domain::access::Role;
 use crate::domain::ids::AppName;
 use crate::domain::json::ObjectText;
 use crate::http::call::{Call, Query};
-use crate::http::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN, Reply};
+use crate::http::describe::{Access, Operation, PAGE_SIZE, PAGE_TOKEN};
 use crate::http::reply::{self, Answer, Binding, Problem, foreign_token};
 
-pub const APPS: Operation = Operation {
-    id: "listApps",
-    summary: "List the apps that have sessions or state",
-    description: "In byte order. An expired session counts until it is swept.",
-    query: &[PAGE_SIZE, PAGE_TOKEN],
-    answers: &[Reply::ok("A page of apps.", "AppList")],
-    ..Operation::of("Apps and users", Access::Read(Role::Reader))
-};
+pub const APPS: Operation = Operation::of("listApps", Access::Read(Role::Reader)).query(&[PAGE_SIZE, PAGE_TOKEN]);
 
 pub async fn apps(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -25,14 +18,8 @@ pub async fn apps(mut call: Call) -> Result<Answer, Problem> {
     Ok(page("apps", "appName", &names, rows, &binding))
 }
 
-pub const USERS: Operation = Operation {
-    id: "listUsers",
-    summary: "List the users of an app that have sessions or state",
-    description: "In byte order. An unknown app has none. An expired session counts until it is swept.",
-    query: &[PAGE_SIZE, PAGE_TOKEN],
-    answers: &[Reply::ok("A page of users.", "UserList")],
-    ..Operation::of("Apps and users", Access::ReadShared(Role::Reader))
-};
+pub const USERS: Operation =
+    Operation::of("listUsers", Access::ReadShared(Role::Reader)).query(&[PAGE_SIZE, PAGE_TOKEN]);
 
 pub async fn users(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -44,15 +31,7 @@ pub async fn users(mut call: Call) -> Result<Answer, Problem> {
     Ok(page("users", "userId", &names, rows, &binding))
 }
 
-pub const ACTIVITY: Operation = Operation {
-    id: "readAppActivity",
-    summary: "Read how much an app does",
-    description: "Its sessions, its events of the last day, and its last error. It costs the same for every app: sessions are counted up \
-                  to 1000; events and errors are looked for in the 100 sessions that were updated last, among the last 200 \
-                  events of each. Expired sessions count until they are swept.",
-    answers: &[Reply::ok("The numbers.", "AppActivity")],
-    ..Operation::of("Apps and users", Access::Read(Role::Reader))
-};
+pub const ACTIVITY: Operation = Operation::of("readAppActivity", Access::Read(Role::Reader));
 
 pub async fn activity(call: Call) -> Result<Answer, Problem> {
     let activity = call.service.activity(&call.names.app()?, call.deadline).await?;

@@ -6,49 +6,22 @@ use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::domain::policy::{Policy, PolicyWrite, StoredPolicy};
 use crate::http::call::Call;
-use crate::http::describe::{Access, Body, Header, Kind, Operation, Param, Reply};
-use crate::http::reply::{Answer, Code, Problem};
+use crate::http::describe::{Access, Header, Kind, Operation, Param};
+use crate::http::reply::{Answer, Problem};
 use crate::http::resources::state::is_there;
 
-const TAG: &str = "Policies";
-
-const POLICY: &[Reply] = &[Reply::ok("The policy.", "Policy").with(&["ETag"])];
-
-pub const GET: Operation = Operation {
-    id: "getPolicy",
-    summary: "Read the policy of an app",
-    description: "`{}` if there is none. The ETag is its revision, which counts changes and removals.",
-    headers: &[Header::IfNoneMatch],
-    answers: POLICY,
-    ..Operation::of(TAG, Access::Read(Role::Operator))
-};
+pub const GET: Operation = Operation::of("getPolicy", Access::Read(Role::Operator)).headers(&[Header::IfNoneMatch]);
 
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let stored = call.service.policy(&call.names.app()?, call.deadline).await?;
     call.headers.tagged(tag(&stored), || text(&stored))
 }
 
-const DRY_RUN: Param =
-    Param::new("dryRun", Kind::Boolean).about("Change nothing, and return what a sweep would remove now.");
+const DRY_RUN: Param = Param::new("dryRun", Kind::Boolean);
 
-pub const PUT: Operation = Operation {
-    id: "putPolicy",
-    summary: "Replace the policy of an app",
-    description: "The sweep applies it, to existing data too. Sessions are idle from their last commit on, to the day \
-                  and never early; reads and timestamps in events do not count. `sessions` does not affect a session \
-                  with an expiry of its own. With `dryRun=true` it changes nothing, and returns `{wouldExpire: \
-                  {sessions}, wouldTrim: {sessions, events}}`, and with `artifacts` in the policy also `wouldRemove: \
-                  {artifactVersions}`, with the ETag of the current policy. `events.keepLast` \
-                  beats the others; alone it removes nothing. `sharedHistory` removes what app and user state were, \
-                  never what they are: `atRevision` from before then is 410 `revision_trimmed`, but for \
-                  `scope=session`.",
-    query: &[DRY_RUN],
-    headers: &[Header::IfMatch, Header::CreateOnly],
-    body: Some(Body { schema: "Policy", required: true }),
-    answers: &[Reply::ok("The policy; of a dry run, what it would remove.", "PolicyAnswer").with(&["ETag"])],
-    errors: &[Code::RevisionMismatch],
-    ..Operation::of(TAG, Access::Write(Role::Operator))
-};
+pub const PUT: Operation = Operation::of("putPolicy", Access::Write(Role::Operator))
+    .query(&[DRY_RUN])
+    .headers(&[Header::IfMatch, Header::CreateOnly]);
 
 pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     let has_policy = |error| is_there(error, "the app has a policy");
@@ -75,15 +48,7 @@ pub async fn put(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().tag(tag(&stored)).json(found.close()))
 }
 
-pub const DELETE: Operation = Operation {
-    id: "deletePolicy",
-    summary: "Remove the policy of an app",
-    description: "From then on nothing is removed without a request. Succeeds without a policy too.",
-    headers: &[Header::IfMatch],
-    answers: &[Reply::no_content("The app has no policy now.").with(&["ETag"])],
-    errors: &[Code::RevisionMismatch],
-    ..Operation::of(TAG, Access::Write(Role::Operator))
-};
+pub const DELETE: Operation = Operation::of("deletePolicy", Access::Write(Role::Operator)).headers(&[Header::IfMatch]);
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
     let write =

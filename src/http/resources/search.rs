@@ -6,36 +6,19 @@ use crate::domain::ids::SessionId;
 use crate::domain::json::ObjectText;
 use crate::domain::search::Filter;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Kind, Operation, Param, Reply};
-use crate::http::reply::{Answer, Code, Problem};
+use crate::http::describe::{Access, Kind, Operation, Param};
+use crate::http::reply::{Answer, Problem};
 
-const TEXT: Param = Param::new("text", Kind::Text).about(
-    "Required. An event is a hit if it has one of its first 32 distinct words whole, whatever their case and \
-     accents.",
-);
-const LIMIT: Param =
-    Param::new("limit", Kind::Integer { min: 1, max: 100 }).about("How many hits there are at most; 10 by default.");
-const FROM: Param = Param::new("from", Kind::Time).about("Only events that were committed at this time or later.");
-const TO: Param = Param::new("to", Kind::Time).about("Only events that were committed before this time.");
-const AUTHOR: Param = Param::new("author", Kind::Text).about("Only events of this author.");
-const SESSION: Param = Param::new("session", Kind::Id).about("Only events of this session.");
-const EXCEPT: Param = Param::new("exceptSession", Kind::Id).about("No events of this session.");
+const TEXT: Param = Param::new("text", Kind::Text);
+const LIMIT: Param = Param::new("limit", Kind::Integer { min: 1, max: 100 });
+const FROM: Param = Param::new("from", Kind::Time);
+const TO: Param = Param::new("to", Kind::Time);
+const AUTHOR: Param = Param::new("author", Kind::Text);
+const SESSION: Param = Param::new("session", Kind::Id);
+const EXCEPT: Param = Param::new("exceptSession", Kind::Id);
 
-pub const SEARCH: Operation = Operation {
-    id: "searchUser",
-    summary: "Search what was said",
-    description: "In all sessions of a user, the best hits first. Words are letters, digits and their marks; of scripts without spaces \
-                  (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar) every two neighbours are one. They are those of the parts' \
-                  `text`, without thoughts. The score is the sum over the words that an event has of `ln(1 + N/n)`: N events of this \
-                  user have any of the words, n have this one. Equal scores: the newer first. What was rewound, redacted or trimmed is \
-                  not found, nor what has expired; an event that a fork took over is found once. An event is found from the answer on \
-                  that stored it. `complete` is false while events from before the index are taken in, and if more than 10,000 events \
-                  have one of the words.",
-    query: &[TEXT, LIMIT, FROM, TO, AUTHOR, SESSION, EXCEPT],
-    answers: &[Reply::ok("The hits.", "SearchAnswer")],
-    errors: &[Code::SearchOff],
-    ..Operation::of("Search", Access::Read(Role::Reader))
-};
+pub const SEARCH: Operation =
+    Operation::of("searchUser", Access::Read(Role::Reader)).query(&[TEXT, LIMIT, FROM, TO, AUTHOR, SESSION, EXCEPT]);
 
 pub async fn search(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();

@@ -14,30 +14,15 @@ use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, MetadataPatch, SessionDraft};
 use crate::domain::time::Micros;
 use crate::http::call::{Call, Received};
-use crate::http::describe::{ANSWER, Access, Body, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, Reply, WAIT};
+use crate::http::describe::{ANSWER, Access, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, WAIT};
 use crate::http::live::history;
 use crate::http::live::wait::current;
-use crate::http::reply::{self, Answer, Binding, Code, Problem, foreign_token};
+use crate::http::reply::{self, Answer, Binding, Problem, foreign_token};
 use crate::http::resources::events::HISTORY;
 use crate::service::{Error, Made};
 
-const CREATION_ERRORS: &[Code] =
-    &[Code::SessionAlreadyExists, Code::EventIdConflict, Code::LimitReached, Code::RevisionMismatch, Code::UserErased];
-
-pub const CREATE: Operation = Operation {
-    id: "createSession",
-    summary: "Create a session",
-    description: "`state` is routed by prefix and merged over what the app and the user already hold; `events` are \
-                  appended in order, with their deltas. All of it commits in one transaction. A blank or missing \
-                  `sessionId` asks for a generated one (UUIDv7). The session remembers an `Idempotency-Key`: while it is \
-                  there, the same request of this user with the same key is answered with it.",
-    query: &[ANSWER],
-    headers: &[Header::IdempotencyKey],
-    body: Some(Body { schema: "CreateSession", required: false }),
-    answers: &[REPLAYED, Reply::created("The session.", "WrittenSession").with(&["Location", "ETag"])],
-    errors: CREATION_ERRORS,
-    ..Operation::of("Sessions", Access::Write(Role::User))
-};
+pub const CREATE: Operation =
+    Operation::of("createSession", Access::Write(Role::User)).query(&[ANSWER]).headers(&[Header::IdempotencyKey]);
 
 pub async fn create(mut call: Call) -> Result<Answer, Problem> {
     let (user, shows) = (call.names.user()?, call.take_query().shown());
@@ -66,26 +51,9 @@ pub fn of_creation(made: Made, view: &SessionView) -> Answer {
     }
 }
 
-pub const REPLAYED: Reply =
-    Reply::ok("The session that an earlier request with this `Idempotency-Key` made, as it is now.", "WrittenSession")
-        .with(&["ETag", "Idempotent-Replayed"]);
-
-pub const GET_OR_CREATE: Operation = Operation {
-    id: "getOrCreateSession",
-    summary: "Get a session, or create it",
-    description: "An existing session is returned unchanged, whatever the body says; with `If-None-Match: *` it is 412 \
-                  instead. An `Idempotency-Key` is remembered if the session is created: then the same request is \
-                  answered with it, whatever else it asks.",
-    query: &[ANSWER],
-    headers: &[Header::CreateOnly, Header::IdempotencyKey],
-    body: Some(Body { schema: "GetOrCreateSession", required: false }),
-    answers: &[
-        Reply::ok("The existing session, unchanged.", "WrittenSession").with(&["ETag", "Idempotent-Replayed"]),
-        Reply::created("The session, created.", "WrittenSession").with(&["Location", "ETag"]),
-    ],
-    errors: CREATION_ERRORS,
-    ..Operation::of("Sessions", Access::Write(Role::User))
-};
+pub const GET_OR_CREATE: Operation = Operation::of("getOrCreateSession", Access::Write(Role::User))
+    .query(&[ANSWER])
+    .headers(&[Header::CreateOnly, Header::IdempotencyKey]);
 
 pub async fn get_or_create(mut call: Call) -> Result<Answer, Problem> {
     let (SessionKey { user, session }, shows) = (call.names.session()?, call.take_query().shown());
@@ -117,24 +85,12 @@ async fn session_draft(call: &mut Call, takes_id: bool) -> Result<(SessionDraft,
     Ok((draft, call.request_key(json)?))
 }
 
-const NUM_RECENT_EVENTS: Param = Param::new("numRecentEvents", Kind::at_least(0))
-    .about("Only this many of the last events; 0 for none; all by default.");
-const AFTER_TIMESTAMP: Param = Param::new("afterTimestamp", Kind::Time).about(
-    "Of these, only events with a timestamp at or after this one (Unix seconds or RFC 3339; inclusive, as in ADK, \
-     and 0 is a real value).",
-);
+const NUM_RECENT_EVENTS: Param = Param::new("numRecentEvents", Kind::at_least(0));
+const AFTER_TIMESTAMP: Param = Param::new("afterTimestamp", Kind::Time);
 
-pub const GET: Operation = Operation {
-    id: "getSession",
-    summary: "Read a session",
-    description: "A snapshot of the merged state and the events, in sequence order. A long history is streamed; if the \
-                  session is deleted meanwhile, the answer is cut rather than ended.",
-    query: &[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, HISTORY, WAIT],
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok("The session.", "Session").with(&["ETag"])],
-    errors: &[Code::SessionNotFound],
-    ..Operation::of("Sessions", Access::Read(Role::Reader))
-};
+pub const GET: Operation = Operation::of("getSession", Access::Read(Role::Reader))
+    .query(&[NUM_RECENT_EVENTS, AFTER_TIMESTAMP, HISTORY, WAIT])
+    .headers(&[Header::IfNoneMatch]);
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -150,18 +106,9 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     Ok(history::session(&call, Answer::ok(), view, events))
 }
 
-pub const PATCH: Operation = Operation {
-    id: "updateSession",
-    summary: "Change a session's metadata",
-    description: "Absent fields stay unchanged; `null` clears; `labels` are replaced as a whole. Does not change the \
-                  revision and appends no event.",
-    query: &[ANSWER],
-    headers: &[Header::Lease, Header::IfMatch],
-    body: Some(Body { schema: "UpdateSession", required: true }),
-    answers: &[Reply::ok("The session.", "WrittenSession").with(&["ETag"])],
-    errors: &[Code::SessionNotFound, Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
-    ..Operation::of("Sessions", Access::Write(Role::User))
-};
+pub const PATCH: Operation = Operation::of("updateSession", Access::Write(Role::User))
+    .query(&[ANSWER])
+    .headers(&[Header::Lease, Header::IfMatch]);
 
 pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     let (key, shows) = (call.names.session()?, call.take_query().shown());
@@ -171,16 +118,8 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     Ok(history::written(&call, Answer::ok(), view, shows))
 }
 
-pub const DELETE: Operation = Operation {
-    id: "deleteSession",
-    summary: "Delete a session",
-    description: "Removes its events and its session state; app and user state stay. Succeeds if there is no such \
-                  session.",
-    headers: &[Header::Lease, Header::IfMatch],
-    answers: &[Reply::no_content("There is no such session now.")],
-    errors: &[Code::LeaseHeld, Code::Fenced, Code::RevisionMismatch],
-    ..Operation::of("Sessions", Access::Write(Role::User))
-};
+pub const DELETE: Operation =
+    Operation::of("deleteSession", Access::Write(Role::User)).headers(&[Header::Lease, Header::IfMatch]);
 
 pub async fn delete(call: Call) -> Result<Answer, Problem> {
     let guard = call.headers.guard()?;
@@ -188,59 +127,27 @@ pub async fn delete(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::new(StatusCode::NO_CONTENT))
 }
 
-const ORDER_BY: Param = Param::new("orderBy", Kind::OneOf(&["lastUpdateTime", "createTime"]))
-    .about("The time to sort by; `lastUpdateTime` by default. Ties go by user, then by id.");
-const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"])).about("Ascending by default.");
-const INCLUDE_STATE: Param = Param::new("includeState", Kind::Boolean).about("Show the merged state of each session.");
-const LABELS: Param = Param::new("label", Kind::Labels)
-    .about("`label.NAME=VALUE`: only sessions with this label; may be given for several names.");
-const USER_PREFIX: Param =
-    Param::new("userPrefix", Kind::Text).about("Only sessions of users whose ids begin with this, byte by byte.");
-const ID_PREFIX: Param =
-    Param::new("idPrefix", Kind::Text).about("Only sessions whose ids begin with this, byte by byte.");
-const FORKED_FROM: Param =
-    Param::new("forkedFrom", Kind::Id).about("Only the forks of this session: those made of it, not their forks.");
-const TITLE: Param = Param::new("title", Kind::Words).about(
-    "Only sessions with all these words in the display name or the id, compared as those of `text` of an event log. \
-     A request looks through up to 10,000 sessions and 8 MiB of those that the other parameters select; if there are \
-     more, it answers with `nextPageToken`, also without a session.",
-);
+const ORDER_BY: Param = Param::new("orderBy", Kind::OneOf(&["lastUpdateTime", "createTime"]));
+const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"]));
+const INCLUDE_STATE: Param = Param::new("includeState", Kind::Boolean);
+const LABELS: Param = Param::new("label", Kind::Labels);
+const USER_PREFIX: Param = Param::new("userPrefix", Kind::Text);
+const ID_PREFIX: Param = Param::new("idPrefix", Kind::Text);
+const FORKED_FROM: Param = Param::new("forkedFrom", Kind::Id);
+const TITLE: Param = Param::new("title", Kind::Words);
 const LIST_QUERY: &[Param] =
     &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, TITLE, LABELS];
 const LIST_OF_USER_QUERY: &[Param] =
     &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, FORKED_FROM, TITLE, LABELS];
-const LIST_ANSWERS: &[Reply] = &[Reply::ok("A page of sessions, without events.", "SessionList")];
 
-pub const LIST_OF_USER: Operation = Operation {
-    id: "listSessions",
-    summary: "List a user's sessions",
-    description: "An unknown app or user has no sessions: the list is empty.",
-    query: LIST_OF_USER_QUERY,
-    answers: LIST_ANSWERS,
-    ..Operation::of("Sessions", Access::Read(Role::Reader))
-};
+pub const LIST_OF_USER: Operation = Operation::of("listSessions", Access::Read(Role::Reader)).query(LIST_OF_USER_QUERY);
 
-pub async fn list_of_user(call: Call) -> Result<Answer, Problem> {
-    let user = call.names.user()?;
-    list(call, Some(user.user)).await
-}
+pub const LIST_OF_APP: Operation = Operation::of("listAppSessions", Access::ReadShared(Role::Reader)).query(LIST_QUERY);
 
-pub const LIST_OF_APP: Operation = Operation {
-    id: "listAppSessions",
-    summary: "List an app's sessions, of all its users",
-    description: "An unknown app has no sessions: the list is empty.",
-    query: LIST_QUERY,
-    answers: LIST_ANSWERS,
-    ..Operation::of("Sessions", Access::ReadShared(Role::Reader))
-};
-
-pub async fn list_of_app(call: Call) -> Result<Answer, Problem> {
-    list(call, None).await
-}
-
-async fn list(mut call: Call, user: Option<UserId>) -> Result<Answer, Problem> {
+/// The sessions of an app, or of one user of it.
+pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
-    let app = call.names.app()?;
+    let (app, user) = (call.names.app()?, call.names.user.clone());
     let order_by = match query.text(&ORDER_BY) {
         Some("createTime") => OrderBy::CreateTime,
         _ => OrderBy::LastUpdateTime,

@@ -13,44 +13,23 @@ use crate::domain::scope::{Scope, split};
 use crate::domain::state_range::{PageLimit, StatePage, StateRange};
 use crate::domain::{FieldError, Limits, Rejected};
 use crate::http::call::{Call, Query};
-use crate::http::describe::{Access, Body, Header, Kind, Operation, PAGE_TOKEN, Param, Reply, WAIT};
+use crate::http::describe::{Access, Header, Kind, Operation, PAGE_TOKEN, Param, WAIT};
 use crate::http::live::wait::current;
-use crate::http::reply::{Answer, Binding, Code, Problem, foreign_token};
-use crate::http::resources::events::APPEND_ERRORS;
+use crate::http::reply::{Answer, Binding, Problem, foreign_token};
+
 use crate::service::{Changed, Error, StateChange, StoredValue};
 
-const SCOPE: Param =
-    Param::new("scope", Kind::OneOf(&["app", "user", "session"])).about("Only this scope; keys keep their prefixes.");
-const KEYS: Param = Param::new("keys", Kind::StateKeys)
-    .about("Only these keys, separated by commas, with their prefixes. Missing keys are omitted.");
+const SCOPE: Param = Param::new("scope", Kind::OneOf(&["app", "user", "session"]));
+const KEYS: Param = Param::new("keys", Kind::StateKeys);
 
-const PREFIX: Param =
-    Param::new("prefix", Kind::StateKey).about("Only the keys that begin with this, byte by byte, as they are shown.");
-const PAGE_KEYS: Param = Param::new("pageSize", Kind::at_least(1)).about(
-    "Keys of a page, 1 to 1000: the answer is then `{state, nextPageToken?}`, in byte order of the keys as they are \
-     shown. A page also ends at 8 MiB. Each page is of its own moment, the `ETag`'s: a key that stays is on one \
-     page, whatever else changes between them. With `atRevision` all pages are of one moment.",
-);
+const PREFIX: Param = Param::new("prefix", Kind::StateKey);
+const PAGE_KEYS: Param = Param::new("pageSize", Kind::at_least(1));
 
-const AT_REVISION: Param = Param::new("atRevision", Kind::at_least(0)).about(
-    "The state after the event of this sequence, including app and user state; 0 for the creation. The ETag belongs \
-     to that state.",
-);
+const AT_REVISION: Param = Param::new("atRevision", Kind::at_least(0));
 
-pub const GET: Operation = Operation {
-    id: "getState",
-    summary: "Read the merged state",
-    description: "Session keys bare, user keys as `user:KEY`, app keys as `app:KEY`, in one object; a snapshot.",
-    query: &[SCOPE, KEYS, PREFIX, PAGE_KEYS, PAGE_TOKEN, AT_REVISION, WAIT],
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok(
-        "The merged state, or the requested part; with `pageSize` a page: `{state, nextPageToken?}`.",
-        "State",
-    )
-    .with(&["ETag"])],
-    errors: &[Code::SessionNotFound, Code::RevisionTrimmed, Code::PayloadTooLarge],
-    ..Operation::of("State", Access::Read(Role::Reader))
-};
+pub const GET: Operation = Operation::of("getState", Access::Read(Role::Reader))
+    .query(&[SCOPE, KEYS, PREFIX, PAGE_KEYS, PAGE_TOKEN, AT_REVISION, WAIT])
+    .headers(&[Header::IfNoneMatch]);
 
 pub async fn get(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -163,24 +142,11 @@ fn filter(query: &Query, limits: &Limits) -> Result<StateFilter, Rejected> {
     Ok(filter)
 }
 
-const ANSWER_OF_PATCH: Param = Param::new("answer", Kind::OneOf(&["full", "changed"]))
-    .about("`changed`: only the keys that the request names, as they are now; one that is not there is absent.");
+const ANSWER_OF_PATCH: Param = Param::new("answer", Kind::OneOf(&["full", "changed"]));
 
-pub const PATCH: Operation = Operation {
-    id: "patchState",
-    summary: "Change the state",
-    description: "Through one appended event, whose id is `eventId` or `Idempotency-Key` if one is given; then a retry \
-                  changes nothing twice. `stateDelta` replaces values whole, `temp:` keys dropped; then the operators \
-                  of `stateOps` are applied. With `preconditions`, only if they hold.",
-    query: &[ANSWER_OF_PATCH],
-    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
-    body: Some(Body { schema: "PatchState", required: true }),
-    answers: &[
-        Reply::ok("The merged state, or what the request named of it.", "State").with(&["ETag", "Idempotent-Replayed"])
-    ],
-    errors: APPEND_ERRORS,
-    ..Operation::of("State", Access::Write(Role::User))
-};
+pub const PATCH: Operation = Operation::of("patchState", Access::Write(Role::User))
+    .query(&[ANSWER_OF_PATCH])
+    .headers(&[Header::Lease, Header::IfMatch, Header::IdempotencyKey]);
 
 pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
     let changed = call.take_query().text(&ANSWER_OF_PATCH) == Some("changed");
@@ -218,17 +184,9 @@ pub async fn patch(mut call: Call) -> Result<Answer, Problem> {
 
 const DEFAULT_AUTHOR: &str = "user";
 
-const AUTHOR: Param = Param::new("author", Kind::Text).about("The author of the appended event; `user` by default.");
+const AUTHOR: Param = Param::new("author", Kind::Text);
 
-pub const GET_KEY: Operation = Operation {
-    id: "getStateKey",
-    summary: "Read one key",
-    description: "The bare JSON value, byte for byte as it was written. The key carries its prefix.",
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok("The value.", "Value").with(&["ETag"])],
-    errors: &[Code::SessionNotFound, Code::StateKeyNotFound],
-    ..Operation::of("State", Access::Read(Role::Reader))
-};
+pub const GET_KEY: Operation = Operation::of("getStateKey", Access::Read(Role::Reader)).headers(&[Header::IfNoneMatch]);
 
 pub async fn get_key(call: Call) -> Result<Answer, Problem> {
     let (key, state_key) = (call.names.session()?, call.names.state_key()?);
@@ -236,19 +194,12 @@ pub async fn get_key(call: Call) -> Result<Answer, Problem> {
     call.headers.tagged(head.tag(), || value.into_string())
 }
 
-pub const PUT_KEY: Operation = Operation {
-    id: "putStateKey",
-    summary: "Set one key",
-    description: "Through one appended event; with `Idempotency-Key`, which becomes its id, a retry changes nothing \
-                  twice. With `If-None-Match: *` only if the state has no such key. `temp:` keys are not stored, so they are \
-                  refused.",
-    query: &[AUTHOR],
-    headers: &[Header::Lease, Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
-    body: Some(Body { schema: "Value", required: true }),
-    answers: &[Reply::ok("The value, as written.", "Value").with(&["ETag", "Idempotent-Replayed"])],
-    errors: APPEND_ERRORS,
-    ..Operation::of("State", Access::Write(Role::User))
-};
+pub const PUT_KEY: Operation = Operation::of("putStateKey", Access::Write(Role::User)).query(&[AUTHOR]).headers(&[
+    Header::Lease,
+    Header::IfMatch,
+    Header::CreateOnly,
+    Header::IdempotencyKey,
+]);
 
 pub async fn put_key(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -284,16 +235,9 @@ pub fn is_there(error: Error, why: &str) -> Error {
     }
 }
 
-pub const DELETE_KEY: Operation = Operation {
-    id: "deleteStateKey",
-    summary: "Remove one key",
-    description: "Appends one event, or none if there is no such key.",
-    query: &[AUTHOR],
-    headers: &[Header::Lease, Header::IfMatch, Header::IdempotencyKey],
-    answers: &[Reply::no_content("The state has no such key now.").with(&["ETag", "Idempotent-Replayed"])],
-    errors: APPEND_ERRORS,
-    ..Operation::of("State", Access::Write(Role::User))
-};
+pub const DELETE_KEY: Operation = Operation::of("deleteStateKey", Access::Write(Role::User))
+    .query(&[AUTHOR])
+    .headers(&[Header::Lease, Header::IfMatch, Header::IdempotencyKey]);
 
 pub async fn delete_key(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
@@ -327,31 +271,13 @@ fn stored_key(call: &Call) -> Result<(Scope, String), Problem> {
     }
 }
 
-const KEYS_OF_SCOPE: Param = Param::new("keys", Kind::StateKeys)
-    .about("Only these keys, separated by commas, without prefixes. Missing keys are omitted.");
+const KEYS_OF_SCOPE: Param = Param::new("keys", Kind::StateKeys);
 
-pub const GET_APP: Operation = Operation {
-    id: "getAppState",
-    summary: "Read app state on its own",
-    description: "Keys without prefix; `{}` if there is none. The ETag is the revision of this state.",
-    query: &[KEYS_OF_SCOPE, PREFIX, PAGE_KEYS, PAGE_TOKEN],
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok(
-        "The state of this scope, or the requested part, keys without prefix; with `pageSize` a page: `{state, \
-         nextPageToken?}`.",
-        "State",
-    )
-    .with(&["ETag"])],
-    errors: &[Code::PayloadTooLarge],
-    ..Operation::of("State", Access::ReadShared(Role::Reader))
-};
+pub const GET_APP: Operation = Operation::of("getAppState", Access::ReadShared(Role::Reader))
+    .query(&[KEYS_OF_SCOPE, PREFIX, PAGE_KEYS, PAGE_TOKEN])
+    .headers(&[Header::IfNoneMatch]);
 
-pub const GET_USER: Operation = Operation {
-    id: "getUserState",
-    access: Access::Read(Role::Reader),
-    summary: "Read user state on its own",
-    ..GET_APP
-};
+pub const GET_USER: Operation = Operation { id: "getUserState", access: Access::Read(Role::Reader), ..GET_APP };
 
 pub async fn get_scope(mut call: Call) -> Result<Answer, Problem> {
     let scope = call.names.scope()?;
@@ -373,29 +299,11 @@ pub async fn get_scope(mut call: Call) -> Result<Answer, Problem> {
     call.headers.tagged(scope_tag(revision), || shown(pages.as_ref(), None, StatePage { state, next }))
 }
 
-pub const PATCH_APP: Operation = Operation {
-    id: "patchAppState",
-    summary: "Change app state on its own",
-    description: "Needs no session. Keys have no prefix here. `stateDelta`, `stateOps` and `preconditions` mean what \
-                  they mean in a change of a session's state. The scope remembers an `Idempotency-Key` for a day: then the \
-                  same request with the same key changes nothing, and is answered with the state as it is. Without one a \
-                  lost answer is told as `outcome: unknown`.",
-    query: &[ANSWER_OF_PATCH],
-    headers: &[Header::IfMatch, Header::IdempotencyKey],
-    body: Some(Body { schema: "PatchScope", required: true }),
-    answers: &[Reply::ok("The state of this scope, or what the request named of it, keys without prefix.", "State")
-        .with(&["ETag", "Idempotent-Replayed"])],
-    errors: &[Code::EventIdConflict, Code::RevisionMismatch],
-    ..Operation::of("State", Access::Write(Role::Agent))
-};
+pub const PATCH_APP: Operation = Operation::of("patchAppState", Access::Write(Role::Agent))
+    .query(&[ANSWER_OF_PATCH])
+    .headers(&[Header::IfMatch, Header::IdempotencyKey]);
 
-pub const PATCH_USER: Operation = Operation {
-    id: "patchUserState",
-    access: Access::Write(Role::User),
-    summary: "Change user state on its own",
-    errors: &[Code::EventIdConflict, Code::RevisionMismatch, Code::UserErased],
-    ..PATCH_APP
-};
+pub const PATCH_USER: Operation = Operation { id: "patchUserState", access: Access::Write(Role::User), ..PATCH_APP };
 
 pub async fn patch_scope(mut call: Call) -> Result<Answer, Problem> {
     let scope = call.names.scope()?;
@@ -420,22 +328,11 @@ fn scope_tag(revision: i64) -> String {
     format!("\"{revision}\"")
 }
 
-pub const GET_APP_KEY: Operation = Operation {
-    id: "getAppStateKey",
-    summary: "Read one key of app state",
-    description: "The bare JSON value, byte for byte as it was written. The key has no prefix. The ETag is the revision of the scope.",
-    headers: &[Header::IfNoneMatch],
-    answers: &[Reply::ok("The value.", "Value").with(&["ETag"])],
-    errors: &[Code::StateKeyNotFound],
-    ..Operation::of("State", Access::ReadShared(Role::Reader))
-};
+pub const GET_APP_KEY: Operation =
+    Operation::of("getAppStateKey", Access::ReadShared(Role::Reader)).headers(&[Header::IfNoneMatch]);
 
-pub const GET_USER_KEY: Operation = Operation {
-    id: "getUserStateKey",
-    access: Access::Read(Role::Reader),
-    summary: "Read one key of user state",
-    ..GET_APP_KEY
-};
+pub const GET_USER_KEY: Operation =
+    Operation { id: "getUserStateKey", access: Access::Read(Role::Reader), ..GET_APP_KEY };
 
 pub async fn get_scope_key(call: Call) -> Result<Answer, Problem> {
     let (scope, key) = call.names.scope_key()?;
@@ -443,26 +340,14 @@ pub async fn get_scope_key(call: Call) -> Result<Answer, Problem> {
     call.headers.tagged(scope_tag(revision), || value.into_string())
 }
 
-pub const PUT_APP_KEY: Operation = Operation {
-    id: "putAppStateKey",
-    summary: "Set one key of app state",
-    description: "Needs no session. The key has no prefix. With `If-None-Match: *` only if the scope has no such key. The scope \
-                  remembers an `Idempotency-Key` for a day: then the same request with the same key changes nothing. Without one \
-                  a lost answer is told as `outcome: unknown`.",
-    headers: &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey],
-    body: Some(Body { schema: "Value", required: true }),
-    answers: &[Reply::ok("The value, as it was sent.", "Value").with(&["ETag", "Idempotent-Replayed"])],
-    errors: PATCH_APP.errors,
-    ..Operation::of("State", Access::Write(Role::Agent))
-};
+pub const PUT_APP_KEY: Operation = Operation::of("putAppStateKey", Access::Write(Role::Agent)).headers(&[
+    Header::IfMatch,
+    Header::CreateOnly,
+    Header::IdempotencyKey,
+]);
 
-pub const PUT_USER_KEY: Operation = Operation {
-    id: "putUserStateKey",
-    access: Access::Write(Role::User),
-    summary: "Set one key of user state",
-    errors: PATCH_USER.errors,
-    ..PUT_APP_KEY
-};
+pub const PUT_USER_KEY: Operation =
+    Operation { id: "putUserStateKey", access: Access::Write(Role::User), ..PUT_APP_KEY };
 
 pub async fn put_scope_key(mut call: Call) -> Result<Answer, Problem> {
     let (scope, key) = call.names.scope_key()?;
@@ -486,23 +371,11 @@ pub async fn put_scope_key(mut call: Call) -> Result<Answer, Problem> {
 /// The revision alone.
 const NOTHING: ScopePart = ScopePart::Keys(Vec::new());
 
-pub const DELETE_APP_KEY: Operation = Operation {
-    id: "deleteAppStateKey",
-    summary: "Remove one key of app state",
-    description: "Changes nothing if there is no such key. `Idempotency-Key` works as for setting it.",
-    headers: &[Header::IfMatch, Header::IdempotencyKey],
-    answers: &[Reply::no_content("The scope has no such key now.").with(&["ETag", "Idempotent-Replayed"])],
-    errors: PATCH_APP.errors,
-    ..Operation::of("State", Access::Write(Role::Agent))
-};
+pub const DELETE_APP_KEY: Operation =
+    Operation::of("deleteAppStateKey", Access::Write(Role::Agent)).headers(&[Header::IfMatch, Header::IdempotencyKey]);
 
-pub const DELETE_USER_KEY: Operation = Operation {
-    id: "deleteUserStateKey",
-    access: Access::Write(Role::User),
-    summary: "Remove one key of user state",
-    errors: PATCH_USER.errors,
-    ..DELETE_APP_KEY
-};
+pub const DELETE_USER_KEY: Operation =
+    Operation { id: "deleteUserStateKey", access: Access::Write(Role::User), ..DELETE_APP_KEY };
 
 pub async fn delete_scope_key(call: Call) -> Result<Answer, Problem> {
     let (scope, key) = call.names.scope_key()?;

@@ -3,35 +3,24 @@
 use crate::domain::access::Role;
 use crate::domain::json::ObjectText;
 use crate::http::call::Call;
-use crate::http::describe::{Access, Operation, Reply, Serving};
+use crate::http::describe::{Access, Operation, Serving};
 use crate::http::reply::{Answer, Code, Problem};
 use crate::service::{Nodes, Standby};
 
-pub const HEALTH: Operation = Operation {
-    id: "health",
+pub const HEALTH: Operation = Operation::of("health", Access::Open)
     // Some balancers add a query to avoid caches.
-    serving: Serving { always: true, strict_query: false, ..Serving::PROCESS },
-    summary: "Whether the process lives",
-    description: "Depends on nothing else: restart the process if this fails.",
-    answers: &[Reply::ok("It does.", "Status")],
-    ..Operation::of("System", Access::Open)
-};
+    .serving(Serving { always: true, strict_query: false, ..Serving::PROCESS });
 
 pub async fn health(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json("{\"status\":\"ok\"}"))
 }
 
-pub const READY: Operation = Operation {
-    id: "ready",
-    serving: Serving { always: true, database: true, strict_query: false, ..Serving::PROCESS },
-    summary: "Whether requests can be served",
-    description: "The database answers and is migrated, and the process is not stopping. Send no traffic if this fails. \
-                  `warning`: the database takes no writes, as its settings say, or as its disk is full, while reads are served; or a \
-                  standby is there, and commits do not wait for it; or some nodes of a distributed database do not \
-                  answer, while apps on the others are served.",
-    answers: &[Reply::ok("They can.", "Status")],
-    ..Operation::of("System", Access::Open)
-};
+pub const READY: Operation = Operation::of("ready", Access::Open).serving(Serving {
+    always: true,
+    database: true,
+    strict_query: false,
+    ..Serving::PROCESS
+});
 
 pub async fn ready(call: Call) -> Result<Answer, Problem> {
     if call.app.is_stopping() {
@@ -66,15 +55,8 @@ pub async fn ready(call: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json(status.close()))
 }
 
-pub const REQUESTS: Operation = Operation {
-    id: "countRequests",
-    serving: Serving { strict_path: true, ..Serving::PROCESS },
-    summary: "Count the requests by route and status",
-    description: "Those that this process has answered since its start; the difference of two readings is what came between. \
-                  They are of all apps: a client for some apps or users gets none.",
-    answers: &[Reply::ok("The counts.", "RequestCounts")],
-    ..Operation::of("System", Access::Read(Role::Operator))
-};
+pub const REQUESTS: Operation = Operation::of("countRequests", Access::Read(Role::Operator))
+    .serving(Serving { strict_path: true, ..Serving::PROCESS });
 
 pub async fn requests(call: Call) -> Result<Answer, Problem> {
     let grant = &call.client.grant;

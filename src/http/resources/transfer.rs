@@ -19,7 +19,7 @@ use crate::domain::ids::AppName;
 use crate::domain::transfer::{ExportSource, Fault, LONGEST_DATA, Totals, parse_cursor};
 use crate::http::app::App;
 use crate::http::call::{Broken, Call, Incoming, MediaType};
-use crate::http::describe::{Access, Body as DescribedBody, Kind, Operation, Param, Reply};
+use crate::http::describe::{Access, Kind, Operation, Param};
 use crate::http::limits::memory::Claim;
 use crate::http::limits::rates::Payers;
 use crate::http::limits::shares::Share;
@@ -28,8 +28,6 @@ use crate::http::reply::{Answer, Code, Problem};
 use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, ImportedPart, OnConflict, Unread};
 
 pub const NDJSON: &str = "application/x-ndjson";
-
-const TAG: &str = "Export and import";
 
 /// The longest line of one of these types: the state of a session or a scope has no limit of its own. Any other line
 /// contains an event, which is at most twice as long if it is written as a string.
@@ -55,50 +53,22 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// Memory that a member of an object takes, besides its text.
 const MEMBER_BYTES: usize = 200;
 
-const AFTER: Param = Param::new("after", Kind::Text)
-    .about("Go on behind the session with this `cursor`, of an export at this path that was cut.");
+const AFTER: Param = Param::new("after", Kind::Text);
+const ARTIFACTS: Param = Param::new("artifacts", Kind::OneOf(&["all", "none"]));
 
-const ARTIFACTS: Param =
-    Param::new("artifacts", Kind::OneOf(&["all", "none"])).about("`none` leaves artifacts out; `all` is the default.");
+pub const EXPORT_SESSION: Operation =
+    Operation::of("exportSession", Access::Read(Role::Operator)).query(&[AFTER, ARTIFACTS]);
 
-const EXPORTED: &[Reply] =
-    &[Reply::ok("The lines. Without the last one, of the type `end`, it was cut.", "ExportLines")];
+pub const EXPORT_USER: Operation = Operation { id: "exportUser", ..EXPORT_SESSION };
 
-const ABOUT: &str = "Lines of JSON: `export`, then the state of the app and of its users where it is part of it, then each \
-                     session from `session` to `session.end`, and `end`. Artifacts are behind the state of their user, or the events of their \
-                     session: `artifact`, and its bytes in lines `artifact.data`. Each session is of one moment; `sha256` is that of \
-                     its lines. A user or an app that is not there, or outside of the grant, is an export of no sessions; a \
-                     session is 404. Stored JSON with line breaks stands on one line, and its exact text, as a string, beside it: \
-                     `raw` of an `event`, `stateRaw` of a `state`.";
+pub const EXPORT_APP: Operation = Operation { id: "exportApp", ..EXPORT_SESSION };
 
-macro_rules! export {
-    ($operation:ident, $handler:ident, $id:literal, $summary:literal, $errors:expr, $source:expr) => {
-        pub const $operation: Operation = Operation {
-            id: $id,
-            summary: $summary,
-            description: ABOUT,
-            query: &[AFTER, ARTIFACTS],
-            answers: EXPORTED,
-            errors: $errors,
-            ..Operation::of(TAG, Access::Read(Role::Operator))
-        };
-
-        pub async fn $handler(call: Call) -> Result<Answer, Problem> {
-            let source: fn(&Call) -> Result<ExportSource, Problem> = $source;
-            export(source(&call)?, call).await
-        }
+pub async fn export(mut call: Call) -> Result<Answer, Problem> {
+    let source = match (call.names.session(), call.names.user()) {
+        (Ok(session), _) => ExportSource::Session(session),
+        (Err(_), Ok(user)) => ExportSource::User(user),
+        (Err(_), Err(_)) => ExportSource::App(call.names.app()?),
     };
-}
-
-export!(EXPORT_SESSION, export_session, "exportSession", "Export a session", &[Code::SessionNotFound], |call| Ok(
-    ExportSource::Session(call.names.session()?)
-));
-export!(EXPORT_USER, export_user, "exportUser", "Export a user's sessions and state", &[], |call| Ok(
-    ExportSource::User(call.names.user()?)
-));
-export!(EXPORT_APP, export_app, "exportApp", "Export an app", &[], |call| Ok(ExportSource::App(call.names.app()?)));
-
-async fn export(source: ExportSource, mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();
     let after = query.parsed(&AFTER, |text| parse_cursor(&source, text))?;
     let has_artifacts = query.text(&ARTIFACTS) != Some("none");
@@ -135,30 +105,12 @@ async fn lines(export: &mut Export, client: &mut Watched) -> io::Result<Option<S
     }
 }
 
-const ON_CONFLICT: Param = Param::new("onConflict", Kind::OneOf(&["fail", "skip"])).about(
-    "What becomes of a session of which there is another one: `failed` (default) or `skipped`. It is left as it is.",
-);
-const APP_NAME: Param = Param::new("appName", Kind::Text).about("The name that the app gets here.");
-const DRY_RUN: Param = Param::new("dryRun", Kind::Boolean).about("Check every line, and write nothing.");
+const ON_CONFLICT: Param = Param::new("onConflict", Kind::OneOf(&["fail", "skip"]));
+const APP_NAME: Param = Param::new("appName", Kind::Text);
+const DRY_RUN: Param = Param::new("dryRun", Kind::Boolean);
 
-pub const IMPORT: Operation = Operation {
-    id: "importSessions",
-    summary: "Import sessions",
-    description: "Takes the lines of an export, and answers a line for each session as it ends: `created`, `unchanged` (this very \
-                  session is there, also if it went on since), `skipped` or `failed`, with `code` and `detail`; the last line \
-                  counts what was created. A session is there only when its `session.end` was read, its digest fits, and its \
-                  events come to its state. Shared state is taken only where there is none, an artifact of a user only where the user \
-                  has none of its name; what is not there afterwards has a line, too. The body has no limit and the request no time; a line has the limits of an event. The same lines \
-                  again change nothing. The answer begins when the body has ended, or earlier if the client pauses for 2 s or the answer \
-                  gets longer than 4 MiB.",
-    query: &[ON_CONFLICT, APP_NAME, DRY_RUN],
-    body: Some(DescribedBody { schema: "ImportLines", required: true }),
-    answers: &[Reply::ok(
-        "A line for each session, and for shared state and artifacts of users that were not taken. Without the last one it was cut.",
-        "ImportedLines",
-    )],
-    ..Operation::of(TAG, Access::Write(Role::Operator))
-};
+pub const IMPORT: Operation =
+    Operation::of("importSessions", Access::Write(Role::Operator)).query(&[ON_CONFLICT, APP_NAME, DRY_RUN]);
 
 pub async fn import(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();

@@ -10,33 +10,19 @@ use crate::domain::json::{ObjectText, string_array};
 use crate::domain::tag::Tag;
 use crate::http::app::App;
 use crate::http::call::{Call, Query};
-use crate::http::describe::{Access, Header, Kind, Operation, Param, Reply, Serving};
+use crate::http::describe::{Access, Header, Kind, Operation, Param, Serving};
 use crate::http::live::stream::{self, Accepts, Frames, Source, reason_object};
-use crate::http::reply::{Answer, Code, Problem};
+use crate::http::reply::{Answer, Problem};
 use crate::service::{self, Begin, Follower, Item};
 
-const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::Text)
-    .about("Begin after this event: its sequence, or its SSE `id`; `now`: only new events. By default the whole log.");
-const LAST_EVENT_ID: Param = Param::new("lastEventId", Kind::Text)
-    .about("Begin after this event, for clients that cannot set the header `Last-Event-ID`.");
-const INCLUDE: Param =
-    Param::new("include", Kind::OneOf(&["state"])).about("`state`: also the merged state, and its changes.");
+const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::Text);
+const LAST_EVENT_ID: Param = Param::new("lastEventId", Kind::Text);
+const INCLUDE: Param = Param::new("include", Kind::OneOf(&["state"]));
 
-pub const WATCH: Operation = Operation {
-    id: "watchSession",
-    serving: Serving::WATCH,
-    summary: "Follow a session",
-    description: "Server-sent events: each event of the log once, in order, then each new one as it is committed. The \
-                  `id` of a frame is a cursor: with it in `Last-Event-ID`, which takes precedence over the query, a \
-                  watch resumes after that event, and nothing is lost or doubled. If the log has no such event any \
-                  more, or never had it: 410. docs/live.md has the frames and the guarantees. A browser sends its user \
-                  token as `access_token`.",
-    query: &[AFTER_SEQUENCE, LAST_EVENT_ID, INCLUDE],
-    headers: &[Header::LastEventId],
-    answers: &[Reply::ok("The stream.", "EventStream")],
-    errors: &[Code::SessionNotFound, Code::NotAcceptable, Code::PositionGone, Code::RateLimited],
-    ..Operation::of("Events", Access::Read(Role::Reader))
-};
+pub const WATCH: Operation = Operation::of("watchSession", Access::Read(Role::Reader))
+    .serving(Serving::WATCH)
+    .query(&[AFTER_SEQUENCE, LAST_EVENT_ID, INCLUDE])
+    .headers(&[Header::LastEventId]);
 
 pub async fn watch(mut call: Call) -> Result<Answer, Problem> {
     let query = call.take_query();

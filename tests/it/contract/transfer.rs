@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream;
+use hex::encode as hex;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sessiond::domain::Limits;
 use sessiond::domain::access::Grant;
 use sessiond::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
-use sessiond::domain::transfer::{ExportSource, LinesDigest, hex};
+use sessiond::domain::transfer::{ExportSource, LinesDigest};
 use sessiond::metrics::Metrics;
 use sessiond::service::{Error, Export, ImportOptions, Service, SystemClock};
 use sessiond::store::limits::{PostgresOptions, StoreLimits};

@@ -22,7 +22,7 @@ use crate::domain::time::Micros;
 use crate::domain::transfer::{
     ArtifactImport, DATA_BYTES, ExportSource, Exported, ExportedArtifact, ImportEnd, ImportedRow, LinesDigest, LogRow,
     Lost, NamedFile, PastChange, PastPage, ScopeHead, ScopeImport, Totals, artifact_line, change_line, data_line,
-    end_of_session, first_line, hex, is_object, last_line, row_line, session_line, state_line,
+    end_of_session, first_line, is_object, last_line, row_line, session_line, state_line,
 };
 
 // The export.
@@ -207,7 +207,7 @@ fn sealed(lines: &[String]) -> Vec<String> {
     let seal = |line: &String| {
         if line.starts_with(r#"{"type":"session.end""#) && is_within {
             let (before, after) = line.split_once(r#""sha256":""#).unwrap();
-            return format!(r#"{before}"sha256":"{}{}"#, hex(&digest.clone().finish()), &after[64..]);
+            return format!(r#"{before}"sha256":"{}{}"#, hex::encode(digest.clone().finish()), &after[64..]);
         }
         if line.starts_with(r#"{"type":"session","#) {
             (digest, is_within) = (LinesDigest::default(), true);

@@ -1,5 +1,5 @@
-//! Writes the API description, of the table of endpoints and `base.yaml`, which has the schemas, parameters and headers; and compares
-//! it with the files. ADK's paths have a document of their own, because a client generated for one API has no use for the other.
+//! Writes the API description, of the table of endpoints, of `operations.yaml`, and of `base.yaml`, which has the schemas, parameters and
+//! headers; and compares it with the files. ADK's paths have a document of their own, because a client generated for one API has no use for the other.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
@@ -8,6 +8,7 @@ use std::{env, fs};
 use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
+use super::operations::{Answer, Told, tag};
 use super::page;
 use crate::access::ClientKind as Caller;
 use crate::domain::Limits;
@@ -21,9 +22,8 @@ use crate::domain::template::{Braces, MAX_ARTIFACTS, MAX_NAMES, Missing};
 use crate::domain::writes::{ArtifactChange, Removal};
 use crate::http::ENDPOINTS;
 use crate::http::adk::shape::EVENT_DEFAULTS;
-use crate::http::describe::{Access, Charge, Header, Kind, PAGE_SIZE, Param, Reply};
-use crate::http::reply::Code;
-use crate::http::reply::Outcome;
+use crate::http::describe::{Access, Charge, Header, Kind, PAGE_SIZE, Param};
+use crate::http::reply::{Code, Outcome, is_write};
 use crate::http::way::routes::Endpoint;
 
 /// `base.yaml`: the description without its operations.
@@ -72,7 +72,7 @@ fn to_yaml(document: &Value) -> String {
 fn document(endpoints: &[Endpoint], is_wanted: fn(&str) -> bool) -> Value {
     let mut responses = Map::new();
     let mut paths = Map::new();
-    for endpoint in endpoints.iter().filter(|endpoint| is_wanted(endpoint.operation.tag)) {
+    for endpoint in endpoints.iter().filter(|endpoint| is_wanted(tag(endpoint.operation.id))) {
         let operation = operation(endpoint, &mut responses);
         // OpenAPI has no name for a parameter of several segments.
         let item = paths.entry(endpoint.path.replace("{*", "{")).or_insert_with(|| json!({}));
@@ -129,43 +129,38 @@ fn reference(name: &str) -> Value {
 
 fn operation(endpoint: &Endpoint, responses: &mut Map<String, Value>) -> Value {
     let described = endpoint.operation;
+    let told = Told::of(described.id);
     let mut operation = json!({
         "operationId": described.id,
-        "tags": [described.tag],
-        "summary": described.summary,
+        "tags": [tag(described.id)],
+        "summary": told.summary,
     });
-    if !described.description.is_empty() {
-        operation["description"] = described.description.into();
+    if !told.description.is_empty() {
+        operation["description"] = (*told.description).into();
     }
     if described.access == Access::Open {
         operation["security"] = json!([]);
     }
     let shared = |name: &str| json!({"$ref": format!("#/components/parameters/{name}")});
-    let mut parameters: Vec<Value> =
-        path_parameters(endpoint).iter().map(|name| shared(name)).chain(described.query.iter().map(query)).collect();
+    let mut parameters: Vec<Value> = path_parameters(endpoint).iter().map(|name| shared(name)).collect();
+    parameters.extend(described.query.iter().map(|param| query(param, told.about(param.name))));
     parameters.extend(described.headers.iter().map(|header| shared(header_name(*header))));
     parameters.push(shared("x-request-id"));
     operation["parameters"] = parameters.into();
-    if let Some(body) = &described.body {
+    if let Some(body) = &told.body {
         operation["requestBody"] = json!({
             "required": body.required,
-            "content": {media_type(body.schema): {"schema": reference(body.schema)}},
+            "content": {media_type(&body.schema): {"schema": reference(&body.schema)}},
         });
     }
-    let mut answers: BTreeMap<String, Value> = BTreeMap::new();
-    for reply in described.answers {
-        let answer = answers.entry(reply.status.as_str().to_owned()).or_insert_with(|| success(reply));
-        // The same answer in another media type.
-        if let Some(name) = reply.schema {
-            answer["content"][media_type(name)] = json!({"schema": reference(name)});
-        }
-    }
+    let mut answers: BTreeMap<String, Value> =
+        told.answers.iter().map(|(status, answer)| (status.clone(), success(answer))).collect();
     if described.headers.contains(&Header::IfNoneMatch) {
-        let about = "The client has it already: `If-None-Match` names what is there.";
-        let unchanged = Reply { status: StatusCode::NOT_MODIFIED, about, schema: None, headers: &["ETag"] };
+        let about = "The client has it already: `If-None-Match` names what is there.".to_owned();
+        let unchanged = Answer { about, headers: vec!["ETag".to_owned()], ..Answer::default() };
         answers.insert("304".to_owned(), success(&unchanged));
     }
-    for (status, codes) in errors(endpoint) {
+    for (status, codes) in errors(endpoint, told) {
         let name = codes.iter().map(|code| format!("{code:?}")).collect::<Vec<_>>().join("Or");
         answers.insert(status.as_str().to_owned(), json!({"$ref": format!("#/components/responses/{name}")}));
         responses.entry(name).or_insert_with(|| failure(status, &codes));
@@ -188,8 +183,9 @@ fn head_of(get: &Value) -> Value {
 }
 
 /// The errors of an operation: its own, and those of all operations of its kind.
-fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
-    let mut codes = endpoint.operation.errors.to_vec();
+fn errors(endpoint: &Endpoint, told: &Told) -> BTreeMap<StatusCode, Vec<Code>> {
+    let named = |name: &String| *Code::ALL.iter().find(|code| code.entry().0 == name).expect(name);
+    let mut codes: Vec<Code> = told.errors.iter().map(named).collect();
     codes.extend([
         Code::InvalidRequest,
         Code::PermissionDenied,
@@ -206,7 +202,14 @@ fn errors(endpoint: &Endpoint) -> BTreeMap<StatusCode, Vec<Code>> {
     if endpoint.operation.serving.charge != Charge::Nothing {
         codes.push(Code::RateLimited);
     }
-    if endpoint.operation.body.is_some() {
+    let takes = |header| endpoint.operation.headers.contains(&header);
+    if takes(Header::Lease) {
+        codes.extend([Code::LeaseHeld, Code::Fenced]);
+    }
+    if is_write(&endpoint.method) && (takes(Header::IfMatch) || takes(Header::CreateOnly)) {
+        codes.push(Code::RevisionMismatch);
+    }
+    if told.body.is_some() {
         codes.extend([Code::InvalidJson, Code::RequestTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType]);
     }
     let mut by_status: BTreeMap<StatusCode, Vec<Code>> = BTreeMap::new();
@@ -242,10 +245,11 @@ fn failure(status: StatusCode, codes: &[Code]) -> Value {
     })
 }
 
-fn success(reply: &Reply) -> Value {
-    let mut response = json!({"description": reply.about, "headers": response_headers(reply.headers)});
-    if let Some(name) = reply.schema {
-        response["content"] = json!({media_type(name): {"schema": reference(name)}});
+fn success(answer: &Answer) -> Value {
+    let headers: Vec<&str> = answer.headers.iter().map(String::as_str).collect();
+    let mut response = json!({"description": answer.about, "headers": response_headers(&headers)});
+    for name in &answer.schemas {
+        response["content"][media_type(name)] = json!({"schema": reference(name)});
     }
     response
 }
@@ -294,7 +298,7 @@ fn header_name(header: Header) -> &'static str {
     }
 }
 
-fn query(param: &Param) -> Value {
+fn query(param: &Param, about: &str) -> Value {
     let schema = match param.kind {
         Kind::Integer { min, max } => {
             let mut schema = json!({"type": "integer", "minimum": min});
@@ -326,7 +330,7 @@ fn query(param: &Param) -> Value {
         Kind::Epoch => {
             let schema = json!({"type": "integer", "minimum": 0});
             return json!({
-                "name": param.name, "in": "query", "required": true, "schema": schema, "description": param.about,
+                "name": param.name, "in": "query", "required": true, "schema": schema, "description": about,
             });
         }
         Kind::Incarnation => json!({"type": "string", "pattern": "^[0-9a-fA-F]{1,16}$"}),
@@ -340,11 +344,11 @@ fn query(param: &Param) -> Value {
             value["type"] = json!(["string", "number", "boolean"]);
             let schema = json!({"type": "object", "patternProperties": {name: value}, "additionalProperties": false});
             return json!({
-                "name": param.name, "in": "query", "style": "form", "explode": true, "schema": schema, "description": param.about,
+                "name": param.name, "in": "query", "style": "form", "explode": true, "schema": schema, "description": about,
             });
         }
     };
-    json!({"name": param.name, "in": "query", "schema": schema, "description": param.about})
+    json!({"name": param.name, "in": "query", "schema": schema, "description": about})
 }
 
 #[test]
@@ -370,7 +374,7 @@ fn every_component_of_the_base_is_used_and_every_reference_resolves() {
         };
         assert_eq!(names(&document), names(&BASE), "{kind}");
     }
-    let tags: HashSet<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.operation.tag).collect();
+    let tags: HashSet<&str> = ENDPOINTS.iter().map(|endpoint| tag(endpoint.operation.id)).collect();
     let listed = document["tags"].as_array().expect("tags");
     assert_eq!(listed.iter().filter_map(|tag| tag["name"].as_str()).collect::<HashSet<_>>(), tags);
     assert_eq!(listed.len(), tags.len(), "a tag twice");

@@ -99,6 +99,7 @@ fn pieces(json: &str, at: u8) -> impl Iterator<Item = &str> {
 mod tests {
     use serde_json::Value;
 
+    use super::super::operations::Told;
     use super::*;
 
     #[test]
@@ -121,8 +122,7 @@ mod tests {
             let default = if example.command.contains(" --json ") { "POST" } else { "GET" };
             let method = example.command.split_once("-X ").map_or(default, |(_, rest)| rest.split(' ').next().unwrap());
             assert_eq!(endpoint.method, method, "{id}");
-            let listed =
-                endpoint.operation.answers.iter().any(|reply| example.status.starts_with(reply.status.as_str()));
+            let listed = Told::of(id).answers.keys().any(|status| example.status.starts_with(status.as_str()));
             assert!(listed, "{id} answers {}", example.status);
         }
         assert!(examples.is_empty(), "no operations: {:?}", examples.keys());

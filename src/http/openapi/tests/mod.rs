@@ -4,6 +4,7 @@ mod documented;
 mod examples;
 mod fields;
 mod html;
+mod operations;
 mod page;
 
 use super::*;
