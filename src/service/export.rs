@@ -7,11 +7,10 @@ use tokio::time::{Duration, Instant};
 use super::files::{FileLines, Files};
 use super::{Error, Reader, Result};
 use crate::domain::access::Names;
-use crate::domain::ids::{ScopeKey, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{ScopeKey, SessionKey, UserId, UserKey};
 use crate::domain::query::{ListPosition, ListQuery, OrderBy};
-use crate::domain::session::SessionInfo;
 use crate::domain::transfer::{
-    ExportQuery, ExportSource, Exported, LinesDigest, Lost, PastPage, PastQuery, Totals, change_line, empty_export,
+    ExportQuery, ExportSource, Exported, LinesDigest, LogRow, PastPage, PastQuery, Totals, change_line, empty_export,
     end_of_session, first_line, last_line, old_session_line, row_line, session_line, state_line,
 };
 
@@ -60,12 +59,8 @@ enum Step {
 }
 
 struct PartialSession {
-    head: SessionInfo,
-    state: String,
-    lost: Lost,
-    nearest_source: Option<SessionId>,
-    /// As of [`Exported::redacted`].
-    redacted: i64,
+    /// Its first page, of which the rows are taken.
+    first: Exported,
     digest: LinesDigest,
     sequence: i64,
     events: u64,
@@ -341,23 +336,20 @@ impl Export {
             self.step = Step::End;
         }
         // Gone since it was listed.
-        let Some(page) = page else { return Ok(String::new()) };
+        let Some(mut page) = page else { return Ok(String::new()) };
+        let (buffered, rows, more) = (session_line(&page), std::mem::take(&mut page.rows), page.more);
         let mut open = PartialSession {
-            state: page.state.clone().unwrap_or_default(),
-            lost: page.lost,
-            nearest_source: page.nearest_source.clone(),
-            redacted: page.redacted,
             digest: LinesDigest::default(),
             sequence: 0,
             events: 0,
             has_files: self.has_files && page.has_artifacts,
             files: None,
-            buffered: session_line(&page),
+            buffered,
             is_new: true,
-            head: page.head.clone(),
+            first: page,
         };
         open.digest.add(open.buffered.as_bytes());
-        Ok(self.page(open, &page))
+        Ok(self.page(open, &rows, more))
     }
 
     async fn go_on(&mut self, deadline: Instant) -> Result<String> {
@@ -373,20 +365,20 @@ impl Export {
             return Ok(text);
         }
         let Some(open) = &self.open else { return Ok(String::new()) };
-        let (head, after) = (&open.head, open.sequence);
+        let (head, after) = (&open.first.head, open.sequence);
         let page = self.service.export_page(&head.key, Some(head.revision), after, deadline).await?;
         let is_same = |page: &Exported| {
             let now = &page.head;
             (now.incarnation, now.timeline, now.base_revision, page.redacted)
-                == (head.incarnation, head.timeline, head.base_revision, open.redacted)
+                == (head.incarnation, head.timeline, head.base_revision, open.first.redacted)
         };
         let page = page.filter(is_same);
         let Some(open) = self.open.take() else { return Ok(String::new()) };
         match page {
-            Some(page) => Ok(self.page(open, &page)),
+            Some(page) => Ok(self.page(open, &page.rows, page.more)),
             None if open.is_new && self.tries < TRIES => {
                 self.tries += 1;
-                self.sessions.push(open.head.key);
+                self.sessions.push(open.first.head.key);
                 self.step = Step::Sessions;
                 Ok(String::new())
             }
@@ -394,25 +386,25 @@ impl Export {
         }
     }
 
-    /// Adds a page to a session; returns the lines that are ready.
-    fn page(&mut self, mut open: PartialSession, page: &Exported) -> String {
-        for row in &page.rows {
+    /// Adds a page to a session; returns the lines that are ready. `more`: there are more rows.
+    fn page(&mut self, mut open: PartialSession, rows: &[LogRow], more: bool) -> String {
+        for row in rows {
             let line = row_line(row);
             open.digest.add(line.as_bytes());
             open.sequence = row.sequence;
             open.events += u64::from(row.body.is_some());
             open.buffered.push_str(&line);
         }
-        if page.more && open.is_new && open.buffered.len() < BUFFERED_BYTES {
+        if more && open.is_new && open.buffered.len() < BUFFERED_BYTES {
             self.open = Some(open);
             return String::new();
         }
         self.tries = 0;
         self.totals.events += std::mem::take(&mut open.events);
         let mut lines = std::mem::take(&mut open.buffered);
-        if page.more || open.has_files {
-            if !page.more {
-                open.files = Some(Files::of_session(&open.head.key, open.head.incarnation));
+        if more || open.has_files {
+            if !more {
+                open.files = Some(Files::of_session(&open.first.head.key, open.first.head.incarnation));
             }
             open.is_new = false;
             self.open = Some(open);
@@ -425,13 +417,8 @@ impl Export {
     /// The last line of a session.
     fn end(&mut self, open: PartialSession) -> String {
         self.totals.sessions += 1;
-        end_of_session(
-            &self.source,
-            &open.head,
-            &open.state,
-            &open.lost,
-            open.nearest_source.as_ref(),
-            open.digest.finish(),
-        )
+        let Exported { head, state, lost, nearest_source, .. } = &open.first;
+        let state = state.as_deref().unwrap_or_default();
+        end_of_session(&self.source, head, state, lost, nearest_source.as_ref(), open.digest.finish())
     }
 }

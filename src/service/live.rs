@@ -3,7 +3,7 @@
 //! News is a hint to read, never the data. So nothing is queued, and no subscriber is too slow: a watcher that is woken reads
 //! from its own position. Commits of this process wake at once, from the one place that knows of them
 //! ([`OnCommit`](crate::store::run::OnCommit)). Those of other processes are found by
-//! [`Reader::poll_forever`](super::Reader::poll_forever).
+//! [`Service::poll_forever`](super::Service::poll_forever).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -64,7 +64,7 @@ use crate::domain::{Limits, Rejected};
 use crate::metrics::Metrics;
 use crate::store::backend::DatabaseClock;
 pub use crate::store::backend::Standby;
-use crate::store::error::StoreError;
+use crate::store::error::{Result as StoreResult, StoreError};
 use crate::store::nowhere::Nowhere;
 pub use crate::store::pool::Nodes;
 use crate::store::{Reads, Store};
@@ -201,8 +201,6 @@ impl From<Rejected> for Error {
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
-
-type StoreResult<T> = std::result::Result<T, StoreError>;
 
 /// All reads. Outside of a client's grant a reader over [`Nowhere`] answers; it has no writes, so a write there does not compile.
 pub struct Reader {

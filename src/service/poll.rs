@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::Reader;
 use super::live::{Subscription, Topic};
 use super::news::News;
+use super::{Reader, Service, StoreResult};
 use crate::domain::ids::{ScopeKey, SessionKey};
 use crate::domain::writes::Committed;
-use crate::store::error::StoreError;
 
 /// How many keys one query has.
 const KEYS_AT_ONCE: usize = 1000;
@@ -26,11 +25,13 @@ impl Reader {
     pub fn subscribe(&self, key: &SessionKey, with_scopes: bool) -> Subscription {
         self.live.subscribe(key, with_scopes)
     }
+}
 
+impl Service {
     /// Polls for the commits of other processes while there are subscriptions. Runs until it is dropped; returns at once where no
     /// other process can write.
     pub async fn poll_forever(&self, every: Duration) {
-        if !self.reads.shape().is_shared() {
+        if !self.store.shape().is_shared() {
             return;
         }
         let mut failed = false;
@@ -60,7 +61,7 @@ impl Reader {
     }
 
     /// Asks app by app, in the order of the keys, so that one app's failure does not affect others. The error is the last one.
-    async fn poll(&self, keys: &[SessionKey], topics: &[Arc<Topic>], scopes: &[ScopeKey]) -> Result<(), StoreError> {
+    async fn poll(&self, keys: &[SessionKey], topics: &[Arc<Topic>], scopes: &[ScopeKey]) -> StoreResult<()> {
         let mut polled = Ok(());
         let mut rest = topics;
         for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
@@ -78,19 +79,19 @@ impl Reader {
         polled
     }
 
-    async fn poll_sessions(&self, keys: &[SessionKey], topics: &[Arc<Topic>]) -> Result<(), StoreError> {
+    async fn poll_sessions(&self, keys: &[SessionKey], topics: &[Arc<Topic>]) -> StoreResult<()> {
         self.metrics.watch_polls.inc();
         let deadline = Instant::now() + POLL_LIMIT;
-        let (timeline, found) = self.reads.revisions(keys, self.clock.now(), deadline).await?;
+        let (timeline, found) = self.store.revisions(keys, self.clock.now(), deadline).await?;
         for (topic, found) in topics.iter().zip(found) {
             topic.tell(found.map(|revisions| News::of_revisions(timeline, revisions)));
         }
         Ok(())
     }
 
-    async fn poll_scopes(&self, keys: &[ScopeKey]) -> Result<(), StoreError> {
+    async fn poll_scopes(&self, keys: &[ScopeKey]) -> StoreResult<()> {
         self.metrics.watch_polls.inc();
-        let found = self.reads.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
+        let found = self.store.scope_revisions(keys, Instant::now() + POLL_LIMIT).await?;
         let found: Vec<_> = found.into_iter().map(|(key, last)| Committed::Scope { key, first: last, last }).collect();
         self.live.committed(&found);
         Ok(())

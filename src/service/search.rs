@@ -6,14 +6,13 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use super::sweep::rest;
-use super::{Error, Reader, Result, Service};
+use super::{Error, Reader, Result, Service, StoreResult};
 use crate::domain::Rejected;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, SessionKey, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView};
 use crate::domain::search::{Candidate, Corpus, Entry, Filter, Hit, Index, IndexWalk, Indexing, LOOKED};
-use crate::store::error::StoreError;
 
 /// How many events of a session the index may lack before a search tells of it.
 const BEHIND: i64 = 128;
@@ -173,7 +172,7 @@ impl Service {
         }
     }
 
-    async fn index_all(&self, limit: Duration) -> std::result::Result<(), StoreError> {
+    async fn index_all(&self, limit: Duration) -> StoreResult<()> {
         const PAGE: usize = 100;
         let mut after = String::new();
         loop {
@@ -192,12 +191,7 @@ impl Service {
         }
     }
 
-    async fn index_app(
-        &self,
-        app: AppName,
-        indexing: Indexing,
-        limit: Duration,
-    ) -> std::result::Result<(), StoreError> {
+    async fn index_app(&self, app: AppName, indexing: Indexing, limit: Duration) -> StoreResult<()> {
         let mut walk = IndexWalk { app, after: None };
         loop {
             let begun = Instant::now();
@@ -228,7 +222,7 @@ impl Service {
     }
 
     /// Indexes the events of a session that the index lacks.
-    async fn index_session(&self, key: &SessionKey, limit: Duration) -> std::result::Result<(), StoreError> {
+    async fn index_session(&self, key: &SessionKey, limit: Duration) -> StoreResult<()> {
         let mut after = self.store.indexed(key, Instant::now() + limit).await?;
         loop {
             let begun = Instant::now();

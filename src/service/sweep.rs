@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::Service;
+use super::{Service, StoreResult};
 use crate::blobs::places::SHELVES;
 use crate::domain::policy::DAY;
 use crate::store::backend::DatabaseClock;
@@ -122,7 +122,7 @@ impl Service {
     }
 
     /// Applies the policy of each app; continues after a failure.
-    async fn apply_policies(&self, limit: Duration) -> Result<(), StoreError> {
+    async fn apply_policies(&self, limit: Duration) -> StoreResult<()> {
         const PAGE: usize = 100;
         let mut after = String::new();
         loop {
@@ -143,7 +143,7 @@ impl Service {
 
     /// Whether the clocks of this process and of the database agree. If not, one of them is wrong, and a sweep could remove
     /// sessions that have not expired. `before` is the last result; a change of it is logged.
-    async fn compare_clocks(&self, before: Option<bool>, deadline: Instant) -> Result<bool, StoreError> {
+    async fn compare_clocks(&self, before: Option<bool>, deadline: Instant) -> StoreResult<bool> {
         let asked = self.clock.now();
         let theirs = match self.store.clock(deadline).await? {
             DatabaseClock::Own(earliest, latest) => [earliest, latest],

@@ -9,14 +9,12 @@ use crate::domain::ids::{AppName, UserKey};
 use crate::domain::json::{Json, string_array};
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::{Cause, StoreError};
-use crate::store::run::End;
+use crate::store::error::{Cause, Result, StoreError};
+use crate::store::run::{End, changed};
 use crate::store::sql::filter::{filter_text, plain_text};
-use crate::store::sql::query::{Query, at_most_one, one, row};
+use crate::store::sql::query::{Query, at_most_one, one, row, value};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -28,20 +26,6 @@ pub trait Reads: Send + Sync {
 
     /// Up to `limit` keys that are not revoked, by id in byte order, after `after`; some may have expired.
     async fn api_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<ApiKey>>;
-
-    /// As [`Writes::token_secret`], if there is one.
-    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>>;
-
-    /// Up to `limit` keys that were revoked, by id in byte order, after `after`: their ids, and when that was.
-    async fn revoked_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(String, Micros)>>;
-
-    /// Up to `limit` users whose tokens were ever revoked, after `after`, and how often that was.
-    async fn token_epochs(
-        &self,
-        after: Option<&TokenEpoch>,
-        limit: usize,
-        deadline: Instant,
-    ) -> Result<Vec<TokenEpoch>>;
 
     /// How often the tokens of a user were revoked.
     async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64>;
@@ -75,46 +59,48 @@ pub trait Writes: Send + Sync {
 
     /// Adds one to [`Reads::token_epoch`], and returns it. No call is lost; one whose answer was lost may be repeated.
     async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64>;
-}
 
-#[async_trait]
-impl<B: Backend> Reads for Transactions<B> {
-    async fn has_keys(&self, deadline: Instant) -> Result<bool> {
-        self.runner.across_apps(deadline).one_statement(async |tx| has_keys(tx).await).await
-    }
+    /// As [`Writes::token_secret`], if there is one.
+    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>>;
 
-    async fn api_key(&self, id: &str, deadline: Instant) -> Result<Option<ApiKey>> {
-        self.runner.across_apps(deadline).one_statement(async |tx| api_key(tx, id).await).await
-    }
+    /// Up to `limit` keys that were revoked, by id in byte order, after `after`: their ids, and when that was.
+    async fn revoked_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(String, Micros)>>;
 
-    async fn api_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<ApiKey>> {
-        let keys = async |tx: &mut B::Tx| api_keys(tx, after, limit).await;
-        self.runner.across_apps(deadline).one_statement(keys).await
-    }
-
-    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>> {
-        self.runner.across_apps(deadline).one_statement(async |tx| stored_secret(tx).await).await
-    }
-
-    async fn revoked_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(String, Micros)>> {
-        let keys = async |tx: &mut B::Tx| revoked_keys(tx, after, limit).await;
-        self.runner.across_apps(deadline).one_statement(keys).await
-    }
-
+    /// Up to `limit` users whose tokens were ever revoked, after `after`, and how often that was.
     async fn token_epochs(
         &self,
         after: Option<&TokenEpoch>,
         limit: usize,
         deadline: Instant,
-    ) -> Result<Vec<TokenEpoch>> {
-        let epochs = async |tx: &mut B::Tx| token_epochs(tx, after, limit).await;
-        self.runner.across_apps(deadline).one_statement(epochs).await
+    ) -> Result<Vec<TokenEpoch>>;
+}
+
+#[async_trait]
+impl<B: Backend> Reads for Transactions<B> {
+    async fn has_keys(&self, deadline: Instant) -> Result<bool> {
+        let any: Option<(String,)> =
+            self.runner.across_apps(deadline).at_most_one(|tx| Query::new(&Statements::of(tx).any_api_key)).await?;
+        Ok(any.is_some())
+    }
+
+    async fn api_key(&self, id: &str, deadline: Instant) -> Result<Option<ApiKey>> {
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).api_key).bind(id);
+        let row: Option<ApiKeyRow> = self.runner.across_apps(deadline).at_most_one(query).await?;
+        row.map(ApiKey::try_from).transpose()
+    }
+
+    async fn api_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<ApiKey>> {
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).api_keys).bind(after).bind(limit as i64);
+        let rows: Vec<ApiKeyRow> = self.runner.across_apps(deadline).fetch(query).await?;
+        rows.into_iter().map(ApiKey::try_from).collect()
     }
 
     async fn token_epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
         let call = self.runner.of(&user.app, deadline);
         let subject = Subject::of(self.salt(&call).await?, user);
-        call.one_statement(async |tx| token_epoch(tx, &user.app, &subject).await).await
+        let of_user =
+            |tx: &B::Tx| Query::new(&Statements::of(tx).token_epoch).app(&user.app).bind(&subject.bytes()[..]);
+        Ok(call.at_most_one(of_user).await?.map_or(0, |(epoch,)| epoch))
     }
 }
 
@@ -129,11 +115,13 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn revoke_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<bool> {
-        self.runner.across_apps(deadline).write(async |tx| revoke_api_key(tx, id, now).await).await
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).revoke_api_key).bind(id).bind(now.0);
+        self.runner.across_apps(deadline).execute(query).await
     }
 
     async fn touch_api_key(&self, id: &str, now: Micros, deadline: Instant) -> Result<()> {
-        self.runner.across_apps(deadline).write(async |tx| touch_api_key(tx, id, now).await).await
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).touch_api_key).bind(id).bind(now.0);
+        self.runner.across_apps(deadline).execute(query).await.map(drop)
     }
 
     async fn token_secret(&self, draw: [u8; 32], deadline: Instant) -> Result<[u8; 32]> {
@@ -145,13 +133,16 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn replace_token_secret(&self, secret: [u8; 32], deadline: Instant) -> Result<()> {
-        let replace = async |tx: &mut B::Tx| replace_token_secret(tx, &secret).await;
-        self.runner.across_apps(deadline).write(replace).await
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).replace_token_secret).bind(&secret[..]);
+        self.runner.across_apps(deadline).execute(query).await.map(drop)
     }
 
     async fn raise_token_epoch(&self, epoch: &TokenEpoch, deadline: Instant) -> Result<bool> {
-        let call = self.runner.of(&epoch.app, deadline);
-        call.write(async |tx| raise_token_epoch(tx, epoch).await).await
+        let query = |tx: &B::Tx| {
+            let query = Query::new(&Statements::of(tx).raise_token_epoch).app(&epoch.app);
+            query.bind(&epoch.subject.bytes()[..]).bind(epoch.epoch)
+        };
+        self.runner.of(&epoch.app, deadline).execute(query).await
     }
 
     async fn revoke_tokens(&self, user: &UserKey, deadline: Instant) -> Result<i64> {
@@ -159,27 +150,26 @@ impl<B: Backend> Writes for Transactions<B> {
         let subject = Subject::of(self.salt(&call).await?, user);
         call.write(async |tx| revoke_tokens(tx, &user.app, &subject).await).await
     }
-}
 
-pub async fn has_keys<X: Tx>(tx: &mut X) -> Result<bool> {
-    let any: Option<(String,)> = at_most_one(tx, Query::new(&Statements::of(tx).any_api_key)).await?;
-    Ok(any.is_some())
-}
+    async fn stored_token_secret(&self, deadline: Instant) -> Result<Option<[u8; 32]>> {
+        self.runner.across_apps(deadline).one_statement(async |tx| stored_secret(tx).await).await
+    }
 
-pub async fn api_key<X: Tx>(tx: &mut X, id: &str) -> Result<Option<ApiKey>> {
-    let query = Query::new(&Statements::of(tx).api_key).bind(id);
-    found(tx, query).await
-}
+    async fn revoked_keys(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(String, Micros)>> {
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).revoked_api_keys).bind(after).bind(limit as i64);
+        self.runner.across_apps(deadline).fetch(query).await
+    }
 
-async fn found<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<Option<ApiKey>> {
-    let row: Option<ApiKeyRow> = at_most_one(tx, query).await?;
-    row.map(ApiKey::try_from).transpose()
-}
-
-pub async fn api_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<ApiKey>> {
-    let rows: Vec<ApiKeyRow> =
-        tx.fetch(Query::new(&Statements::of(tx).api_keys).bind(after).bind(limit as i64)).await?;
-    rows.into_iter().map(ApiKey::try_from).collect()
+    async fn token_epochs(
+        &self,
+        after: Option<&TokenEpoch>,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Vec<TokenEpoch>> {
+        let (subject, app) = after.map_or((&[][..], ""), |after| (&after.subject.bytes()[..], after.app.as_str()));
+        let of = |tx: &B::Tx| Query::new(&Statements::of(tx).token_epochs).bind(subject).bind(app).bind(limit as i64);
+        self.runner.across_apps(deadline).fetch(of).await
+    }
 }
 
 pub async fn insert_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<((), End)> {
@@ -201,7 +191,7 @@ pub async fn insert_api_key<X: Tx>(tx: &mut X, key: &ApiKey) -> Result<((), End)
 
 pub async fn change_api_key<X: Tx>(tx: &mut X, from: &ApiKey, key: &ApiKey) -> Result<(bool, End)> {
     let query = Query::new(&Statements::of(tx).lock_api_key).bind(&*from.id);
-    let found = found(tx, query).await?;
+    let found = at_most_one::<ApiKeyRow>(tx, query).await?.map(ApiKey::try_from).transpose()?;
     // When it was last used is no part of a change.
     if found.map(|found| ApiKey { last_used_time: from.last_used_time, ..found }).as_ref() != Some(from) {
         return Ok((false, End::Release));
@@ -216,15 +206,6 @@ pub async fn change_api_key<X: Tx>(tx: &mut X, from: &ApiKey, key: &ApiKey) -> R
     changed(tx, query).await
 }
 
-pub async fn revoke_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<(bool, End)> {
-    changed(tx, Query::new(&Statements::of(tx).revoke_api_key).bind(id).bind(now.0)).await
-}
-
-pub async fn touch_api_key<X: Tx>(tx: &mut X, id: &str, now: Micros) -> Result<((), End)> {
-    let (_, end) = changed(tx, Query::new(&Statements::of(tx).touch_api_key).bind(id).bind(now.0)).await?;
-    Ok(((), end))
-}
-
 pub async fn token_secret<X: Tx>(tx: &mut X, draw: &[u8; 32]) -> Result<([u8; 32], End)> {
     if let Some(stored) = stored_secret(tx).await? {
         return Ok((stored, End::Release));
@@ -237,55 +218,15 @@ pub async fn token_secret<X: Tx>(tx: &mut X, draw: &[u8; 32]) -> Result<([u8; 32
 }
 
 pub async fn stored_secret<X: Tx>(tx: &mut X) -> Result<Option<[u8; 32]>> {
-    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&Statements::of(tx).token_secret)).await?;
+    let secret: Option<Vec<u8>> = value(tx, Query::new(&Statements::of(tx).token_secret)).await?;
     let odd = |_| StoreError::new(Cause::Internal, "the stored secret does not have 32 bytes");
-    row.map(|(secret,)| secret.try_into().map_err(odd)).transpose()
-}
-
-pub async fn replace_token_secret<X: Tx>(tx: &mut X, secret: &[u8; 32]) -> Result<((), End)> {
-    tx.execute(Query::new(&Statements::of(tx).replace_token_secret).bind(&secret[..])).await?;
-    Ok(((), End::UNTOLD))
-}
-
-pub async fn revoked_keys<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<(String, Micros)>> {
-    let query = Query::new(&Statements::of(tx).revoked_api_keys).bind(after).bind(limit as i64);
-    let rows: Vec<(String, i64)> = tx.fetch(query).await?;
-    Ok(rows.into_iter().map(|(id, time)| (id, Micros(time))).collect())
-}
-
-pub async fn token_epochs<X: Tx>(tx: &mut X, after: Option<&TokenEpoch>, limit: usize) -> Result<Vec<TokenEpoch>> {
-    let (subject, app) = after.map_or((&[][..], ""), |after| (&after.subject.bytes()[..], after.app.as_str()));
-    let query = Query::new(&Statements::of(tx).token_epochs).bind(subject).bind(app).bind(limit as i64);
-    let rows: Vec<(String, Vec<u8>, i64)> = tx.fetch(query).await?;
-    let odd = || StoreError::new(Cause::Internal, "a stored count of revocations is not what its statement writes");
-    let read = |(app, subject, epoch): (String, Vec<u8>, i64)| {
-        let app = AppName::parse(&app).map_err(|_| odd())?;
-        Ok(TokenEpoch { app, subject: Subject::trusted(subject.try_into().map_err(|_| odd())?), epoch })
-    };
-    rows.into_iter().map(read).collect()
-}
-
-pub async fn raise_token_epoch<X: Tx>(tx: &mut X, epoch: &TokenEpoch) -> Result<(bool, End)> {
-    let query = Query::new(&Statements::of(tx).raise_token_epoch).app(&epoch.app);
-    changed(tx, query.bind(&epoch.subject.bytes()[..]).bind(epoch.epoch)).await
-}
-
-pub async fn token_epoch<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
-    let query = Query::new(&Statements::of(tx).token_epoch).app(app).bind(&subject.bytes()[..]);
-    let row: Option<(i64,)> = at_most_one(tx, query).await?;
-    Ok(row.map_or(0, |(epoch,)| epoch))
+    secret.map(|secret| secret.try_into().map_err(odd)).transpose()
 }
 
 pub async fn revoke_tokens<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<(i64, End)> {
     let query = Query::new(&Statements::of(tx).revoke_tokens).app(app).bind(&subject.bytes()[..]);
     let (epoch,) = one(tx, query).await?;
     Ok((epoch, End::UNTOLD))
-}
-
-/// Whether a statement changed anything, and how its transaction ends.
-async fn changed<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<(bool, End)> {
-    let changed = tx.execute(query).await? > 0;
-    Ok((changed, if changed { End::UNTOLD } else { End::Release }))
 }
 
 /// The column of these names. Literal ones that end with `*` would be read as prefixes, and allow more.
@@ -348,6 +289,14 @@ statements! { words,
 }
 
 row! {
+    impl TokenEpoch {
+        app: AppName = "app_name",
+        subject: Subject,
+        epoch: i64,
+    }
+}
+
+row! {
     struct ApiKeyRow {
         id: String,
         name: String,
@@ -355,9 +304,9 @@ row! {
         role: String,
         apps: String,
         users: String,
-        create_time: i64,
-        expire_time: Option<i64>,
-        last_used_time: Option<i64>,
+        create_time: Micros,
+        expire_time: Option<Micros>,
+        last_used_time: Option<Micros>,
     }
 }
 
@@ -379,9 +328,9 @@ impl TryFrom<ApiKeyRow> for ApiKey {
             },
             id: row.id,
             name: plain_text(&row.name),
-            create_time: Micros(row.create_time),
-            expire_time: row.expire_time.map(Micros),
-            last_used_time: row.last_used_time.map(Micros),
+            create_time: row.create_time,
+            expire_time: row.expire_time,
+            last_used_time: row.last_used_time,
         })
     }
 }

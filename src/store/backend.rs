@@ -4,22 +4,20 @@ use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 
-use super::error::StoreError;
+use super::error::{Result, StoreError};
 use super::limits::StoreLimits;
 use super::pool::{Nodes, PoolUse};
 use super::shape::Shape;
 use super::sql::query::Sql;
 pub use super::sql::rows::Buried;
 use crate::domain::erasure::Subject;
-use crate::domain::ids::{ScopeRef, SessionKey, StateAddress};
+use crate::domain::ids::{AppName, ScopeRef, SessionKey, StateAddress, UserId};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::writes::{ChangeRow, Writes};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// A database, beside its transactions.
 pub trait Database: Send + Sync + 'static {
@@ -142,7 +140,7 @@ pub trait FeedTx: Sql {
         after: i64,
         through: i64,
         limit: i64,
-    ) -> impl Future<Output = Result<Vec<(String, Option<String>)>>> + Send;
+    ) -> impl Future<Output = Result<Vec<(AppName, Option<UserId>)>>> + Send;
     /// Ends the feed: no position from before holds. Unless `always`, only if something was recorded since the last end.
     fn end_feed(&mut self, always: bool) -> impl Future<Output = Result<()>> + Send;
     /// Removes ticks that are older, in microseconds, but for the last one, and up to `limit` changes before the oldest that is left; how

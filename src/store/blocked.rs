@@ -6,11 +6,9 @@ use crate::domain::erasure::Subject;
 use crate::domain::ids::{AppName, UserKey};
 use crate::domain::refusal::Refusal;
 use crate::store::backend::{Tx, UserLock};
-use crate::store::error::{Decided, StoreError};
-use crate::store::sql::query::{Query, at_most_one};
+use crate::store::error::{Decided, Result};
+use crate::store::sql::query::{Query, all_values, value};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Holds a user against erasures until the transaction ends; `false` if nothing may be made for the user.
 pub async fn admit<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
@@ -35,8 +33,8 @@ pub async fn admit_all<'a, X: Tx>(
         let query = Query::new(&Statements::of(tx).blocked_among).app(app);
         let asked = some.iter().cycle().take(ASKED);
         let query = asked.fold(query, |query, (subject, _)| query.bind(&subject.bytes()[..]));
-        let found: Vec<(Vec<u8>,)> = tx.fetch(query).await?;
-        let is_blocked = |subject: &Subject| found.iter().any(|(found,)| **found == subject.bytes()[..]);
+        let found: Vec<Vec<u8>> = all_values(tx, query).await?;
+        let is_blocked = |subject: &Subject| found.iter().any(|found| **found == subject.bytes()[..]);
         blocked.extend(some.iter().filter(|(subject, _)| is_blocked(subject)).map(|(_, user)| *user));
     }
     Ok(blocked)
@@ -68,8 +66,8 @@ pub async fn erased_among<X: Tx>(
     let mut erased: BTreeSet<UserKey> =
         admit_all(tx, salt, app, users.iter().collect()).await?.into_iter().cloned().collect();
     let query = Query::new(&Statements::of(tx).erasure_count).app(app);
-    let count: Option<(i64,)> = at_most_one(tx, query).await?;
-    if count.is_some_and(|(count,)| count > since) {
+    let count: Option<i64> = value(tx, query).await?;
+    if count.is_some_and(|count| count > since) {
         for user in users {
             if last_erasure(tx, app, &Subject::of(salt, &user)).await? > since {
                 erased.insert(user);
@@ -81,15 +79,14 @@ pub async fn erased_among<X: Tx>(
 
 pub async fn is_blocked<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<bool> {
     let query = Query::new(&Statements::of(tx).blocked_user).app(app).bind(&subject.bytes()[..]);
-    let found: Option<(Vec<u8>,)> = at_most_one(tx, query).await?;
+    let found: Option<Vec<u8>> = value(tx, query).await?;
     Ok(found.is_some())
 }
 
 /// The number of the user's last erasure in the app, 0 without one.
 async fn last_erasure<X: Tx>(tx: &mut X, app: &AppName, subject: &Subject) -> Result<i64> {
     let query = Query::new(&Statements::of(tx).last_erasure).app(app).bind(&subject.bytes()[..]);
-    let found: Option<(i64,)> = at_most_one(tx, query).await?;
-    Ok(found.map_or(0, |(number,)| number))
+    Ok(value(tx, query).await?.unwrap_or(0))
 }
 
 statements! { _words,

@@ -12,18 +12,16 @@ use crate::domain::loaded::SessionHead;
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::run::End;
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::effective::{BEHIND, Log, advance, kept, last_compaction, records, since};
-use crate::store::sql::insert::{CHUNK, rows_of};
-use crate::store::sql::query::{Query, Sql, Value};
+use crate::store::sql::insert::{insert_all, owner_of};
+use crate::store::sql::query::{Query, Sql, Value, all_values};
 use crate::store::sql::statements::statements;
 use crate::store::sql::view::rewinds;
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Writes: Send + Sync {
@@ -92,15 +90,12 @@ async fn keep<X: Tx>(tx: &mut X, next: &Next) -> Result<(bool, End)> {
 }
 
 async fn write(db: &mut impl Sql, key: &SessionKey, incarnation: i64, view: &View, mentions: &[Mention]) -> Result<()> {
-    for mentions in mentions.chunks(CHUNK) {
-        let query = rows_of("effective_ids", &format!("{OWNER}, id, sequence, roles"), mentions, |mention, values| {
-            let user = &key.user;
-            let names = [user.app.as_str(), user.user.as_str(), key.session.as_str()];
-            values.extend(names.map(Value::from));
-            values.extend([incarnation, mention.id, mention.sequence, mention.roles].map(Value::from));
-        });
-        db.execute(query.sql(" on conflict do nothing")).await?;
-    }
+    let columns = format!("{OWNER}, id, sequence, roles");
+    insert_all(db, "effective_ids", &columns, mentions, " on conflict do nothing", |mention, values| {
+        values.extend(owner_of(key, incarnation));
+        values.extend([mention.id, mention.sequence, mention.roles].map(Value::from));
+    })
+    .await?;
     let query = Query::of(&Statements::of(db).keep_view, key, incarnation).bind(view.through).bind(view.to_text());
     db.execute(query).await.map(drop)
 }
@@ -108,8 +103,7 @@ async fn write(db: &mut impl Sql, key: &SessionKey, incarnation: i64, view: &Vie
 /// Removes views so that a rewind finds one not much further back than it goes: as many are left as the log's length has digits.
 async fn thin(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
     let statements = Statements::of(db);
-    let rows: Vec<(i64,)> = db.fetch(Query::of(&statements.views, key, incarnation)).await?;
-    let views: Vec<i64> = rows.into_iter().map(|(sequence,)| sequence).collect();
+    let views: Vec<i64> = all_values(db, Query::of(&statements.views, key, incarnation)).await?;
     let gone = superfluous(&views);
     if !gone.is_empty() {
         db.execute(Query::of(&statements.forget_views, key, incarnation).bind(gone)).await?;

@@ -16,14 +16,12 @@ use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::artifacts::remove::erase_artifacts;
 use crate::store::backend::{Backend, Database as _, Scrubbed, Tx, UserLock};
 use crate::store::blocked::is_blocked;
-use crate::store::error::{Cause, Decided, StoreError, corrupt};
+use crate::store::error::{Cause, Decided, Result, StoreError};
 use crate::store::run::{Call, End};
-use crate::store::sql::query::{Query, at_most_one, one, row};
+use crate::store::sql::query::{Query, at_most_one, one, row, value};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 use crate::store::{access, feed};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -34,15 +32,6 @@ pub trait Reads: Send + Sync {
 
     /// Up to `limit` erasures, by id in byte order, after `after`.
     async fn erasures(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<Erasure>>;
-
-    /// Up to `limit` erasures of which no row is left, and that are not finished.
-    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>>;
-
-    /// Whether files of an erasure are left that an artifact store did not remove when it was asked.
-    async fn waits_for_files(&self, app: &AppName, id: &str, deadline: Instant) -> Result<bool>;
-
-    /// The apps that had erasures, and how many.
-    async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>>;
 }
 
 #[async_trait]
@@ -59,6 +48,15 @@ pub trait Writes: Send + Sync {
 
     /// The key that signs receipts (PKCS#8): the same for every process. The first call stores its `draw`.
     async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>>;
+
+    /// Up to `limit` erasures of which no row is left, and that are not finished.
+    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>>;
+
+    /// Whether files of an erasure are left that an artifact store did not remove when it was asked.
+    async fn waits_for_files(&self, app: &AppName, id: &str, deadline: Instant) -> Result<bool>;
+
+    /// The apps that had erasures, and how many.
+    async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>>;
 }
 
 impl<B: Backend> Transactions<B> {
@@ -75,24 +73,13 @@ impl<B: Backend> Reads for Transactions<B> {
     }
 
     async fn erasure(&self, id: &str, deadline: Instant) -> Result<Option<Erasure>> {
-        self.runner.across_apps(deadline).one_statement(async |tx| erasure(tx, id).await).await
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).erasure).bind(id);
+        self.runner.across_apps(deadline).at_most_one(query).await
     }
 
     async fn erasures(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
-        let erasures = async |tx: &mut B::Tx| erasures(tx, after, limit).await;
-        self.runner.across_apps(deadline).one_statement(erasures).await
-    }
-
-    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
-        self.runner.across_apps(deadline).one_statement(async |tx| to_finish(tx, limit).await).await
-    }
-
-    async fn waits_for_files(&self, app: &AppName, id: &str, deadline: Instant) -> Result<bool> {
-        self.runner.of(app, deadline).one_statement(async |tx| waits_for_files(tx, app, id).await).await
-    }
-
-    async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
-        self.runner.across_apps(deadline).one_statement(async |tx| counts(tx).await).await
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).erasures).bind(after).bind(limit as i64);
+        self.runner.across_apps(deadline).fetch(query).await
     }
 }
 
@@ -110,12 +97,30 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn finish_erasure(&self, erasure: &Erasure, done: Micros, receipt: &str, deadline: Instant) -> Result<()> {
-        let finish = async |tx: &mut B::Tx| finish(tx, erasure, done, receipt).await;
-        self.runner.of(&erasure.app, deadline).write(finish).await
+        let query = |tx: &B::Tx| {
+            let query = Query::new(&Statements::of(tx).finish_erasure).app(&erasure.app).bind(&*erasure.id);
+            query.bind(done.0).bind(receipt)
+        };
+        self.runner.of(&erasure.app, deadline).execute(query).await.map(drop)
     }
 
     async fn receipt_key(&self, draw: &[u8], deadline: Instant) -> Result<Vec<u8>> {
         self.runner.across_apps(deadline).write(async |tx| receipt_key(tx, draw).await).await
+    }
+
+    async fn erasures_to_finish(&self, limit: usize, deadline: Instant) -> Result<Vec<Erasure>> {
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).erasures_to_finish).bind(limit as i64);
+        self.runner.across_apps(deadline).fetch(query).await
+    }
+
+    async fn waits_for_files(&self, app: &AppName, id: &str, deadline: Instant) -> Result<bool> {
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).erasure_files).app(app).bind(id);
+        let found = self.runner.of(app, deadline).at_most_one(query).await?;
+        Ok(found.is_some_and(|(count,): (i64,)| count > 0))
+    }
+
+    async fn erasure_counts(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
+        self.runner.across_apps(deadline).fetch(|tx| Query::new(&Statements::of(tx).erasure_counts)).await
     }
 }
 
@@ -127,14 +132,13 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Eras
     let Erasing { app, subject, .. } = erasing;
     tx.hold_users(&[subject.lock()], UserLock::Alone).await?;
     let again = Query::new(&Statements::of(tx).erasure_of_app).app(app).bind(&*erasing.id);
-    if let Some(row) = at_most_one::<ErasureRow>(tx, again).await? {
+    if let Some(found) = at_most_one(tx, again).await? {
         // Of an earlier try, whose COMMIT was not answered.
-        return Ok(((Made::New, row.try_into()?), End::Release));
+        return Ok(((Made::New, found), End::Release));
     }
     if let Some(request) = &erasing.request {
         let query = Query::new(&Statements::of(tx).erasure_of_request).app(app).bind(&request[..]);
-        if let Some(row) = at_most_one::<ErasureRow>(tx, query).await? {
-            let found = Erasure::try_from(row)?;
+        if let Some(found) = at_most_one::<Erasure>(tx, query).await? {
             return match found.subject == *subject {
                 true => Ok(((Made::Before, found), End::Release)),
                 false => Err(Refusal::ErasureConflict(Box::new(found)).into()),
@@ -174,17 +178,11 @@ pub async fn erase<X: Tx>(tx: &mut X, erasing: &Erasing) -> Decided<((Made, Eras
     Ok(((Made::New, erasure), End::Commit(committed)))
 }
 
-/// The number of erasures of each app that had any.
-pub async fn counts<X: Tx>(tx: &mut X) -> Result<Vec<(AppName, i64)>> {
-    let rows: Vec<(String, i64)> = tx.fetch(Query::new(&Statements::of(tx).erasure_counts)).await?;
-    rows.into_iter().map(|(app, count)| Ok((AppName::parse(&app).map_err(corrupt)?, count))).collect()
-}
-
 /// Removes all rows of a user, and buries the sessions. Returns the changes to announce.
 async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Removed) -> Result<Vec<Committed>> {
     let statements = Statements::of(tx);
     let of_user = |text: &'static str| Query::new(text).user(user);
-    let sessions: Vec<(String, i64)> = tx.fetch(of_user(&statements.sessions_of_user)).await?;
+    let sessions: Vec<(SessionId, i64)> = tx.fetch(of_user(&statements.sessions_of_user)).await?;
     let claimed = tx.execute(of_user(&statements.claim_buried).bind(id)).await?;
     tx.execute(of_user(&statements.bury_sessions_of_user).bind(id)).await?;
     tx.execute(of_user(&statements.bury_imports_of_user).bind(id)).await?;
@@ -204,12 +202,11 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
     tx.execute(of_user(&statements.forget_patches_of_user)).await?;
     removed.artifacts = erase_artifacts(tx, user, id).await?;
     feed::forget_user(tx, user).await?;
-    let told = |(session, incarnation): (String, i64)| {
-        let session = SessionId::parse(&session).map_err(corrupt)?;
+    let told = |(session, incarnation)| {
         let (key, change) = (SessionKey { user: user.clone(), session }, SessionChange::Deleted(Removal::Erased));
-        Ok(Committed::Session { key, incarnation, change })
+        Committed::Session { key, incarnation, change }
     };
-    sessions.into_iter().map(told).collect()
+    Ok(sessions.into_iter().map(told).collect())
 }
 
 async fn insert<X: Tx>(tx: &mut X, erasure: &Erasure) -> Result<()> {
@@ -230,31 +227,6 @@ async fn insert<X: Tx>(tx: &mut X, erasure: &Erasure) -> Result<()> {
     tx.execute(query).await.map(drop)
 }
 
-pub async fn erasure<X: Tx>(tx: &mut X, id: &str) -> Result<Option<Erasure>> {
-    let row: Option<ErasureRow> = at_most_one(tx, Query::new(&Statements::of(tx).erasure).bind(id)).await?;
-    row.map(Erasure::try_from).transpose()
-}
-
-pub async fn erasures<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<Erasure>> {
-    let query = Query::new(&Statements::of(tx).erasures).bind(after).bind(limit as i64);
-    all(tx, query).await
-}
-
-pub async fn to_finish<X: Tx>(tx: &mut X, limit: usize) -> Result<Vec<Erasure>> {
-    let query = Query::new(&Statements::of(tx).erasures_to_finish).bind(limit as i64);
-    all(tx, query).await
-}
-
-async fn waits_for_files<X: Tx>(tx: &mut X, app: &AppName, id: &str) -> Result<bool> {
-    let (count,): (i64,) = one(tx, Query::new(&Statements::of(tx).erasure_files).app(app).bind(id)).await?;
-    Ok(count > 0)
-}
-
-async fn all<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<Vec<Erasure>> {
-    let rows: Vec<ErasureRow> = tx.fetch(query).await?;
-    rows.into_iter().map(Erasure::try_from).collect()
-}
-
 /// Adds what the sweep removed of a part of an erasure.
 pub async fn count<X: Tx>(tx: &mut X, app: &AppName, id: &str, removed: &Removed) -> Result<()> {
     let query = Query::new(&Statements::of(tx).count_removed)
@@ -265,12 +237,6 @@ pub async fn count<X: Tx>(tx: &mut X, app: &AppName, id: &str, removed: &Removed
         .bind(removed.changes)
         .bind(removed.artifacts);
     tx.execute(query).await.map(drop)
-}
-
-pub async fn finish<X: Tx>(tx: &mut X, erasure: &Erasure, done: Micros, receipt: &str) -> Result<((), End)> {
-    let query = Query::new(&Statements::of(tx).finish_erasure).app(&erasure.app).bind(&*erasure.id);
-    tx.execute(query.bind(done.0).bind(receipt)).await?;
-    Ok(((), End::UNTOLD))
 }
 
 /// The salt, which the database was made with.
@@ -292,8 +258,7 @@ pub async fn receipt_key<X: Tx>(tx: &mut X, draw: &[u8]) -> Result<(Vec<u8>, End
 }
 
 async fn secret<X: Tx>(tx: &mut X, name: &str) -> Result<Option<Vec<u8>>> {
-    let row: Option<(Vec<u8>,)> = at_most_one(tx, Query::new(&Statements::of(tx).erasure_secret).bind(name)).await?;
-    Ok(row.map(|(secret,)| secret))
+    value(tx, Query::new(&Statements::of(tx).erasure_secret).bind(name)).await
 }
 
 /// The columns of an erasure.
@@ -370,51 +335,27 @@ fn of_user(table: &str) -> String {
 }
 
 row! {
-    struct ErasureRow {
+    impl Erasure {
         id: String,
-        app_name: String,
-        subject: Vec<u8>,
-        request: Option<Vec<u8>>,
+        app: AppName = "app_name",
+        subject: Subject,
+        request: Option<[u8; 32]>,
         reference: Option<String>,
         block: Option<bool>,
         blocked: bool,
-        request_time: i64,
-        done_time: Option<i64>,
+        request_time: Micros,
+        done_time: Option<Micros>,
+        removed: Removed,
+        receipt: Option<String>,
+    }
+}
+
+row! {
+    impl Removed {
         sessions: i64,
         events: i64,
         state_keys: i64,
         changes: i64,
         artifacts: i64,
-        receipt: Option<String>,
-    }
-}
-
-impl TryFrom<ErasureRow> for Erasure {
-    type Error = StoreError;
-
-    fn try_from(row: ErasureRow) -> Result<Self> {
-        let digest = |bytes: Vec<u8>| {
-            let odd = |_| StoreError::new(Cause::Internal, "a digest of an erasure does not have 32 bytes");
-            <[u8; 32]>::try_from(bytes).map_err(odd)
-        };
-        Ok(Self {
-            id: row.id,
-            app: AppName::parse(&row.app_name).map_err(corrupt)?,
-            subject: Subject::trusted(digest(row.subject)?),
-            request: row.request.map(digest).transpose()?,
-            reference: row.reference,
-            block: row.block,
-            blocked: row.blocked,
-            request_time: Micros(row.request_time),
-            done_time: row.done_time.map(Micros),
-            removed: Removed {
-                sessions: row.sessions,
-                events: row.events,
-                state_keys: row.state_keys,
-                changes: row.changes,
-                artifacts: row.artifacts,
-            },
-            receipt: row.receipt,
-        })
     }
 }

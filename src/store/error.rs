@@ -3,7 +3,7 @@
 use std::fmt;
 
 use sqlx::Error;
-use sqlx::error::ErrorKind;
+use sqlx::error::{DatabaseError, ErrorKind};
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 use sqlx::sqlite::SqliteError;
 
@@ -20,6 +20,9 @@ pub struct StoreError {
     rolled_back: bool,
     source: Source,
 }
+
+/// What comes of a call, whose failure is most often the database's.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// What comes of a write that may be refused.
 pub type Decided<T> = Result<T, Failure>;
@@ -147,25 +150,20 @@ impl StoreError {
     /// The same failure, but of a statement that commits by itself. A server that answers with an error has rolled it
     /// back; everything else, a server on its way down included, leaves the outcome open.
     pub fn in_one_statement(self) -> Self {
-        let rolled_back =
-            matches!(self.source, Source::Sqlx(Error::Database(_))) && self.cause != Cause::ConnectionLost;
+        let rolled_back = self.database().is_some() && self.cause != Cause::ConnectionLost;
         Self { unclear: self.unclear || !rolled_back, ..self }
     }
 
     /// The same failure, but of a statement that the database has passed on to a node, which commits before it answers: only what is
     /// found before anything is written is believed.
     pub fn of_node(self) -> Self {
-        let rolled_back = match &self.source {
-            Source::Sqlx(Error::Database(error)) => is_before_commit(&error.code().unwrap_or_default()),
-            Source::Sqlx(_) | Source::Text(_) => false,
-        };
+        let rolled_back = self.database().is_some_and(|error| is_before_commit(&error.code().unwrap_or_default()));
         Self { unclear: !rolled_back, ..self }
     }
 
     /// A node of the database cannot be reached; the connection, which is to another one, is as good as before.
     pub fn lacks_node(&self) -> bool {
-        let Source::Sqlx(Error::Database(error)) = &self.source else { return false };
-        let error = error.try_downcast_ref::<PgDatabaseError>();
+        let error = self.database().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
         // FATAL would be the end of the connection.
         error.is_some_and(|error| error.code().starts_with("08") && matches!(error.severity(), PgSeverity::Error))
     }
@@ -185,6 +183,18 @@ impl StoreError {
         Self { source: Source::Text(self.to_string()), ..*self }
     }
 
+    /// What the database answered.
+    fn database(&self) -> Option<&(dyn DatabaseError + 'static)> {
+        match &self.source {
+            Source::Sqlx(Error::Database(error)) => Some(&**error),
+            Source::Sqlx(_) | Source::Text(_) => None,
+        }
+    }
+
+    fn has_code(&self, codes: &[&str]) -> bool {
+        self.database().and_then(|error| error.code()).is_some_and(|code| codes.contains(&&*code))
+    }
+
     /// SQLite has no space left, or waits for a lock in vain.
     pub fn is_full_or_busy(&self) -> bool {
         matches!(self.sqlite_code(), Some(SQLITE_FULL | SQLITE_BUSY))
@@ -197,29 +207,23 @@ impl StoreError {
 
     /// SQLite's primary result code.
     pub fn sqlite_code(&self) -> Option<i32> {
-        match &self.source {
-            Source::Sqlx(Error::Database(error)) if error.try_downcast_ref::<SqliteError>().is_some() => {
-                error.code()?.parse::<i32>().ok().map(|code| code & 0xff)
-            }
-            _ => None,
-        }
+        let error = self.database().filter(|error| error.try_downcast_ref::<SqliteError>().is_some())?;
+        error.code()?.parse::<i32>().ok().map(|code| code & 0xff)
     }
 
     /// There is no space left for the database: reads may be served.
     pub fn is_disk_full(&self) -> bool {
-        let is_postgres =
-            matches!(&self.source, Source::Sqlx(Error::Database(error)) if error.code().as_deref() == Some(DISK_FULL));
-        is_postgres || self.sqlite_code() == Some(SQLITE_FULL)
+        self.has_code(&[DISK_FULL]) || self.sqlite_code() == Some(SQLITE_FULL)
     }
 
     /// PostgreSQL does not let its user do that.
     pub fn lacks_privilege(&self) -> bool {
-        matches!(&self.source, Source::Sqlx(Error::Database(error)) if error.code().as_deref() == Some(LACKS_PRIVILEGE))
+        self.has_code(&[LACKS_PRIVILEGE])
     }
 
     /// PostgreSQL did not give a lock in time, or two transactions waited for each other.
     pub fn is_about_locks(&self) -> bool {
-        matches!(&self.source, Source::Sqlx(Error::Database(error)) if matches!(error.code().as_deref(), Some("55P03" | "40P01")))
+        self.has_code(&["55P03", "40P01"])
     }
 
     /// A retry of the same transaction makes sense.

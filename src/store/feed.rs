@@ -12,8 +12,8 @@ use crate::domain::feed::{
 };
 use crate::domain::ids::{AppName, ScopeKey, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::time::Micros;
-use crate::store::backend::{Backend, Database as _, Tx};
-use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::backend::{Backend, Database as _, FeedTx as _, Tx};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::run::End;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
 use crate::store::sql::query::{Query, at_most_one, row};
@@ -22,8 +22,6 @@ use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -91,7 +89,7 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn end_feed(&self, deadline: Instant) -> Result<()> {
-        self.runner.across_apps(deadline).write(async |tx| end(tx).await).await
+        self.runner.across_apps(deadline).write(async |tx| Ok((tx.end_feed(true).await?, End::UNTOLD))).await
     }
 
     async fn prune_feed(&self, now: Micros, deadline: Instant) -> Result<bool> {
@@ -140,7 +138,8 @@ impl Search<'_> {
         let mut bytes = 0;
         let (mut ticks, most_ticks) = windows(tx, &query.scope);
         let up_to_date = 'search: loop {
-            let window = last_of_window(tx, place.tick, ticks).await?.ok_or_else(lacking)?;
+            let window = Query::new(&Statements::of(tx).feed_window).bind(place.tick).bind(ticks);
+            let window: Tick = at_most_one(tx, window).await?.ok_or_else(lacking)?;
             let limit = LOOK.min(query.max_rows.saturating_mul(4));
             let (found, is_all) = changes_after(tx, &query.scope, &place, window.number, limit, key).await?;
             for (behind, mut change) in found {
@@ -187,7 +186,8 @@ impl Search<'_> {
         let Some(place) = self.key.open(position) else { return Ok(None) };
         // Changes up to the end of the oldest tick are not kept.
         let is_pruned = place.row.is_some() && place.tick == self.oldest.number;
-        let tick = tick_of(tx, place.tick).await?.filter(|tick| !is_pruned && tick.proof() == place.proof);
+        let tick: Option<Tick> = at_most_one(tx, Query::new(&Statements::of(tx).feed_tick).bind(place.tick)).await?;
+        let tick = tick.filter(|tick| !is_pruned && tick.proof() == place.proof);
         Ok(tick.map(|tick| (place, tick)))
     }
 
@@ -198,7 +198,8 @@ impl Search<'_> {
         let (mut ticks, most_ticks) = windows(tx, &query.scope);
         let mut end = latest.clone();
         loop {
-            let begin = first_of_window(tx, end.number, ticks + 1).await?.ok_or_else(lacking)?;
+            let begin = Query::new(&Statements::of(tx).feed_window_back).bind(end.number).bind(ticks + 1);
+            let begin: Tick = at_most_one(tx, begin).await?.ok_or_else(lacking)?;
             let (mut place, mut last) = (begin.end(), None);
             loop {
                 let (found, is_all) = changes_after(tx, &query.scope, &place, end.number, LOOK, key).await?;
@@ -240,14 +241,18 @@ async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
         // A redacted event is shown as it is now.
         (ChangeKind::Events | ChangeKind::EventRedacted, Some(user), Some((session, incarnation))) => {
             let key = SessionKey { user, session: session.clone() };
-            let events = events(tx, &key, *incarnation, *first, *last).await?;
+            let query = Query::of(&Statements::of(tx).feed_events, &key, *incarnation).bind(*first).bind(*last);
+            let rows: Vec<EventRow> = tx.fetch(query).await?;
+            let events: Vec<StoredEvent> = rows.into_iter().map(StoredEvent::from).collect();
             bytes = events.iter().map(|event| event.body.len()).sum();
             Content::Events { gone: (events.len() as i64) <= *last - *first, events }
         }
         (kind @ (ChangeKind::UserState | ChangeKind::AppState), user, _) => {
             let user = user.filter(|_| kind == ChangeKind::UserState);
             let scope = user.map_or_else(|| ScopeKey::App(app.clone()), ScopeKey::User);
-            let rows = state(tx, &scope, *first, *last).await?;
+            let query = Query::new(&ScopeStatements::of(tx, &scope).feed_state).owner(&scope).bind(*first).bind(*last);
+            // What was set (with its value) and removed, in order.
+            let rows: Vec<(i64, String, Option<String>)> = tx.fetch(query).await?;
             let mut revisions: Vec<i64> = rows.iter().map(|(revision, ..)| *revision).collect();
             revisions.dedup();
             let gone = (revisions.len() as i64) <= *last - *first;
@@ -282,24 +287,16 @@ pub async fn tick<X: Tx>(tx: &mut X, after: i64, at_once: bool) -> Result<((i64,
     }
     let names = tx.ticked(after, latest, NAMES).await?;
     let is_all = (names.len() as i64) < NAMES;
-    let scope = |(app, user): (String, Option<String>)| {
-        let app = AppName::parse(&app).map_err(corrupt)?;
-        Ok(match user {
-            Some(user) => FeedScope::User(UserKey { app, user: UserId::parse(&user).map_err(corrupt)? }),
-            None => FeedScope::App(app),
-        })
+    let scope = |(app, user)| match user {
+        Some(user) => FeedScope::User(UserKey { app, user }),
+        None => FeedScope::App(app),
     };
-    let scopes = names.into_iter().map(scope).collect::<Result<Vec<_>>>()?;
-    Ok(((latest, is_all.then_some(scopes)), End::UNTOLD))
+    let scopes = is_all.then(|| names.into_iter().map(scope).collect());
+    Ok(((latest, scopes), End::UNTOLD))
 }
 
 /// How much one transaction removes.
 const PRUNED: i64 = 1000;
-
-/// Ends the feed: from now on changes are not recorded.
-pub async fn end<X: Tx>(tx: &mut X) -> Result<((), End)> {
-    Ok((tx.end_feed(true).await?, End::UNTOLD))
-}
 
 /// Removes what is older than `age`, in microseconds; all, if the feed is off.
 pub async fn prune<X: Tx>(tx: &mut X, now: Micros, mut age: i64) -> Result<(bool, End)> {
@@ -311,16 +308,9 @@ pub async fn prune<X: Tx>(tx: &mut X, now: Micros, mut age: i64) -> Result<(bool
     Ok((removed > 0, if removed > 0 { End::UNTOLD } else { End::Release }))
 }
 
-/// The tick of this number.
-async fn tick_of(tx: &mut impl Tx, number: i64) -> Result<Option<Tick>> {
-    let query = Query::new(&Statements::of(tx).feed_tick).bind(number);
-    Ok(at_most_one::<TickRow>(tx, query).await?.map(Tick::from))
-}
-
 /// The oldest tick; nothing is kept of what is before its end.
 async fn oldest(tx: &mut impl Tx) -> Result<Tick> {
-    let oldest: Option<TickRow> = at_most_one(tx, Query::new(&Statements::of(tx).feed_oldest)).await?;
-    oldest.map(Tick::from).ok_or_else(lacking)
+    at_most_one(tx, Query::new(&Statements::of(tx).feed_oldest)).await?.ok_or_else(lacking)
 }
 
 async fn latest(tx: &mut impl Tx) -> Result<Tick> {
@@ -328,25 +318,13 @@ async fn latest(tx: &mut impl Tx) -> Result<Tick> {
 }
 
 async fn latest_tick(tx: &mut impl Tx) -> Result<Option<Tick>> {
-    Ok(at_most_one::<TickRow>(tx, Query::new(&Statements::of(tx).feed_latest)).await?.map(Tick::from))
+    at_most_one(tx, Query::new(&Statements::of(tx).feed_latest)).await
 }
 
 /// How many ticks the first statement of a page goes through, and how many the others at most.
 fn windows(tx: &mut impl Tx, scope: &FeedScope) -> (i64, i64) {
     let feed = &tx.words().feed;
     (feed.first_window, if matches!(scope, FeedScope::User(_)) { feed.window_of_user } else { feed.window })
-}
-
-/// The last of so many ticks from one on.
-async fn last_of_window(tx: &mut impl Tx, from: i64, ticks: i64) -> Result<Option<Tick>> {
-    let query = Query::new(&Statements::of(tx).feed_window).bind(from).bind(ticks);
-    Ok(at_most_one::<TickRow>(tx, query).await?.map(Tick::from))
-}
-
-/// The first of so many ticks up to one.
-async fn first_of_window(tx: &mut impl Tx, to: i64, ticks: i64) -> Result<Option<Tick>> {
-    let query = Query::new(&Statements::of(tx).feed_window_back).bind(to).bind(ticks);
-    Ok(at_most_one::<TickRow>(tx, query).await?.map(Tick::from))
 }
 
 /// The next changes behind a place, up to `limit`, none after the tick `through`, of the scope alone; and whether that is all.
@@ -377,31 +355,7 @@ async fn changes_after(
     let is_row = tx.words().feed.is_row;
     let rows: Vec<FeedRow> = tx.fetch(query).await?;
     let is_all = rows.len() < limit;
-    let changes = rows.into_iter().filter_map(|row| row.change(is_row, key).transpose()).collect::<Result<_>>()?;
-    Ok((changes, is_all))
-}
-
-/// The events of a session from one sequence to another that are still there.
-async fn events(
-    tx: &mut impl Tx,
-    key: &SessionKey,
-    incarnation: i64,
-    first: i64,
-    last: i64,
-) -> Result<Vec<StoredEvent>> {
-    let query = Query::new(&Statements::of(tx).feed_events).session(key).bind(incarnation).bind(first).bind(last);
-    let rows: Vec<EventRow> = tx.fetch(query).await?;
-    Ok(rows.into_iter().map(StoredEvent::from).collect())
-}
-
-/// What was set (with its value) and removed in a shared scope from one revision to another, in order.
-async fn state(
-    tx: &mut impl Tx,
-    scope: &ScopeKey,
-    first: i64,
-    last: i64,
-) -> Result<Vec<(i64, String, Option<String>)>> {
-    tx.fetch(Query::new(&ScopeStatements::of(tx, scope).feed_state).owner(scope).bind(first).bind(last)).await
+    Ok((rows.into_iter().filter_map(|row| row.change(is_row, key)).collect(), is_all))
 }
 
 /// Removes the names of a user from the feed.
@@ -457,56 +411,49 @@ fn tick_column(words: &Words) -> &'static str {
 }
 
 row! {
-    struct TickRow {
-        tick: i64,
-        time: i64,
+    impl Tick {
+        number: i64 = "tick",
+        time: Micros,
         snapshot: String,
-    }
-}
-
-impl From<TickRow> for Tick {
-    fn from(row: TickRow) -> Self {
-        Self { number: row.tick, time: Micros(row.time), snapshot: row.snapshot }
     }
 }
 
 row! {
     struct FeedRow {
         tick: i64,
-        tick_time: i64,
+        tick_time: Micros,
         snapshot: String,
         id: i64,
         kind: i64,
-        app_name: String,
-        user_id: Option<String>,
-        session_id: Option<String>,
+        app_name: AppName,
+        user_id: Option<UserId>,
+        session_id: Option<SessionId>,
         incarnation: Option<i64>,
         first_revision: i64,
         last_revision: i64,
         detail: Option<String>,
-        time: i64,
+        time: Micros,
     }
 }
 
 impl FeedRow {
     /// `None`: of a kind that this version does not know.
-    fn change(self, is_row: bool, key: &FeedKey) -> Result<Option<(FeedPlace, Change)>> {
-        let Some(kind) = ChangeKind::of_number(self.kind) else { return Ok(None) };
-        let tick = Tick { number: self.tick, time: Micros(self.tick_time), snapshot: self.snapshot };
-        let session = self.session_id.as_deref().map(SessionId::parse).transpose().map_err(corrupt)?;
+    fn change(self, is_row: bool, key: &FeedKey) -> Option<(FeedPlace, Change)> {
+        let kind = ChangeKind::of_number(self.kind)?;
+        let tick = Tick { number: self.tick, time: self.tick_time, snapshot: self.snapshot };
         let place = if is_row { tick.end() } else { tick.at(self.id) };
         let change = Change {
             position: key.seal(&place),
-            time: Micros(self.time),
+            time: self.time,
             kind,
-            app: AppName::parse(&self.app_name).map_err(corrupt)?,
-            user: self.user_id.as_deref().map(UserId::parse).transpose().map_err(corrupt)?,
-            session: session.zip(self.incarnation),
+            app: self.app_name,
+            user: self.user_id,
+            session: self.session_id.zip(self.incarnation),
             first: self.first_revision,
             last: self.last_revision,
             detail: self.detail,
             content: Content::None,
         };
-        Ok(Some((place, change)))
+        Some((place, change))
     }
 }

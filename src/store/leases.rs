@@ -8,20 +8,18 @@ use crate::domain::command::LeaseCommand;
 use crate::domain::ids::SessionKey;
 use crate::domain::lease::{Exclusive, Holding, Lease, LeaseDone, LeaseView};
 use crate::domain::refusal::Refusal;
+use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::run::End;
 use crate::store::sessions::change::locked_live;
 use crate::store::sql::columns::{HEAD_COLUMNS, of_session};
 use crate::store::sql::filter::{filter_text, plain_text};
 use crate::store::sql::query::{Query, Sql, at_most_one, row};
-use crate::store::sql::rows::HeadRow;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -54,10 +52,8 @@ impl<B: Backend> Writes for Transactions<B> {
 /// A session's lease; `None` if there is no such session, or it has expired.
 async fn lease<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LeaseView>> {
     let query = Query::new(&Statements::of(tx).lease).session(key).bind(now.0);
-    let Some(row) = at_most_one::<LeaseRow>(tx, query).await? else { return Ok(None) };
-    let mut view = LeaseView::try_from(row)?;
-    view.head.timeline = tx.timeline();
-    Ok(Some(view))
+    let view = at_most_one::<LeaseRow>(tx, query).await?.map(LeaseView::from);
+    Ok(view.map(|view| LeaseView { head: SessionInfo { timeline: tx.timeline(), ..view.head }, ..view }))
 }
 
 async fn change<X: Tx>(tx: &mut X, command: &LeaseCommand) -> Decided<((LeaseDone, LeaseView), End)> {
@@ -109,30 +105,28 @@ statements! { words,
 row! {
     /// A session with its lease, and the time now.
     struct LeaseRow {
-        head: HeadRow,
+        head: SessionInfo,
         lease_epoch: i64,
         lease_owner: Option<String>,
         lease_invocation: Option<String>,
-        lease_expire: Option<i64>,
+        lease_expire: Option<Micros>,
         lease_ttl: Option<i64>,
         lease_all: bool,
-        now: i64,
+        now: Micros,
     }
 }
 
-impl TryFrom<LeaseRow> for LeaseView {
-    type Error = StoreError;
-
-    fn try_from(row: LeaseRow) -> Result<Self> {
+impl From<LeaseRow> for LeaseView {
+    fn from(row: LeaseRow) -> Self {
         let (owner, times) = (row.lease_owner, row.lease_expire.zip(row.lease_ttl));
-        let holding = owner.zip(times).map(|(owner, (expire, ttl))| Holding {
+        let holding = owner.zip(times).map(|(owner, (expire_time, ttl))| Holding {
             owner: plain_text(&owner),
             invocation_id: row.lease_invocation.as_deref().map(plain_text),
-            expire_time: Micros(expire),
+            expire_time,
             ttl,
             exclusive: if row.lease_all { Exclusive::All } else { Exclusive::Turn },
         });
         let lease = Lease { epoch: row.lease_epoch, holding };
-        Ok(Self { head: row.head.try_into()?, lease, now: Micros(row.now) })
+        Self { head: row.head, lease, now: row.now }
     }
 }

@@ -8,8 +8,8 @@
 //! - [`run`]: the only ways into the database: limits of time, the cache of heads, group commit; `transactions`: what those of all
 //!   resources are over
 //! - `access`: keys and tokens; `load`: what a decision needs; `blocked`: whether anything may be made for a user
-//! - the resources, each with its traits (its reads and its writes), its transactions, written once over [`backend::Tx`], its
-//!   statements and its rows: `sessions`, `appends`, `leases`, [`artifacts`], `effective` (what a model reads), `search` (the index of what was said), `feed`, `erasures`,
+//! - the resources, each with its traits (`Reads`: what is read for clients; `Writes`: what only the service does, which is writes, and
+//!   reads for work of its own), its transactions, written once over [`backend::Tx`], its statements and its rows: `sessions`, `appends`, `leases`, [`artifacts`], `effective` (what a model reads), `search` (the index of what was said), `feed`, `erasures`,
 //!   `trim`, `policies`, `transfer` (export and import), `shared` (app and user state), `past` (forks, rewinds, moments), `redact`,
 //!   `upkeep`
 //! - `migrations`: what both databases share of them; `postgres`, `sqlite`: the two databases
@@ -66,7 +66,7 @@ macro_rules! sum {
 }
 
 sum! {
-    /// What can be read of a database of sessions. Every method is one transaction, or one statement, and shows one moment. Where the
+    /// What is read of a database of sessions for clients. Every method is one transaction, or one statement, and shows one moment. Where the
     /// database has a clock of its own, that clock judges whether a session has expired, and `now` is what the calling process thinks.
     ///
     /// `deadline` bounds the whole call.
@@ -75,7 +75,7 @@ sum! {
 }
 
 sum! {
-    /// A database of sessions. Every write is one transaction. One that returns `Ok` is durable; one that is refused wrote nothing;
+    /// A database of sessions, with what only the service does. Every write is one transaction. One that returns `Ok` is durable; one that is refused wrote nothing;
     /// one that fails says in its error whether it may have happened all the same.
     Store: Reads, sessions::Writes, appends::Writes, shared::Writes, leases::Writes, past::Writes, trim::Writes, redact::Writes,
     effective::Writes, search::Writes, artifacts::Writes, transfer::Writes, access::Writes, policies::Writes, erasures::Writes, feed::Writes, upkeep::Writes,

@@ -9,14 +9,12 @@ use crate::domain::fold::{Fold, Held};
 use crate::domain::history;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::writes::{EventWrite, Writes};
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::Result;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
-use crate::store::sql::insert::{CHUNK, in_sizes, rows_of};
+use crate::store::sql::insert::{CHUNK, in_sizes, owner, owner_of, rows_of};
 use crate::store::sql::past::{Moment, NAMED};
-use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
+use crate::store::sql::query::{Column, Query, Sql, row, value};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// An artifact of a session.
 pub type Key<'a> = (&'a SessionKey, i64, &'a str);
@@ -79,7 +77,7 @@ pub async fn use_numbers(db: &mut impl Sql, app: &AppName, most: &BTreeMap<Key<'
 fn using<'a>(rows: &'a [(Owned<'a>, i64)]) -> Query<'a> {
     let columns = format!("{OWNER}, name, next, versions, named");
     let rows = rows_of("artifact_names", &columns, rows, |((user, session, incarnation, name), used), values| {
-        values.extend([user.app.as_str().into(), user.user.as_str().into(), (*session).into(), (*incarnation).into()]);
+        values.extend(owner(user, session, *incarnation));
         values.extend([(*name).into(), 0_i64.into(), 0_i64.into(), (*used).into()]);
     });
     rows.sql(
@@ -112,10 +110,10 @@ async fn fold_app(db: &mut impl Sql, app: &AppName, events: &[&EventWrite<'_>]) 
     }
     let columns = format!("{OWNER}, node, name, valid_from, valid_to, version");
     for spans in in_sizes(&spans) {
-        let query = rows_of("artifact_spans", &columns, spans, |(of, span), values| {
-            let (_, _, name) = add_owner(*of, values);
+        let query = rows_of("artifact_spans", &columns, spans, |((key, incarnation, name), span), values| {
+            values.extend(owner_of(key, *incarnation));
             values.push(history::node(span.from, span.to).into());
-            values.extend([name.into(), span.from.into(), span.to.into(), span.value.into()]);
+            values.extend([(*name).into(), span.from.into(), span.to.into(), span.value.into()]);
         });
         db.execute(query).await?;
     }
@@ -123,9 +121,9 @@ async fn fold_app(db: &mut impl Sql, app: &AppName, events: &[&EventWrite<'_>]) 
     let rows: Vec<(Key<'_>, Held<i64>)> = keys.into_iter().filter_map(|key| Some((key, now(key)?))).collect();
     for rows in in_sizes(&rows) {
         let query = rows_of("artifact_state", &format!("{OWNER}, name, version, revision"), rows, |row, values| {
-            let (key, Held { value: version, since }) = row;
-            let (_, _, name) = add_owner(*key, values);
-            values.extend([name.into(), (*version).into(), (*since).into()]);
+            let ((key, incarnation, name), Held { value: version, since }) = row;
+            values.extend(owner_of(key, *incarnation));
+            values.extend([(*name).into(), (*version).into(), (*since).into()]);
         });
         let query = query.sql(
             " on conflict (incarnation, name, session_id, user_id, app_name) \
@@ -136,19 +134,10 @@ async fn fold_app(db: &mut impl Sql, app: &AppName, events: &[&EventWrite<'_>]) 
     Ok(())
 }
 
-fn add_owner<'a>(key: Key<'a>, values: &mut Vec<Value<'a>>) -> Key<'a> {
-    let (session, incarnation, _) = key;
-    let user = &session.user;
-    values.extend([user.app.as_str().into(), user.user.as_str().into(), session.session.as_str().into()]);
-    values.push(incarnation.into());
-    key
-}
-
 /// The version of an artifact that the events up to a moment name.
 pub async fn version_then(db: &mut impl Sql, moment: Moment<'_>, name: &ArtifactName) -> Result<Option<i64>> {
     let query = moment.query(&Statements::of(db).version_then).bind(name.as_str());
-    let row: Option<(i64,)> = at_most_one(db, query).await?;
-    Ok(row.map(|(version,)| version))
+    value(db, query).await
 }
 
 /// Those of a range of names behind one, up to `limit`, in byte order.
@@ -161,8 +150,7 @@ pub async fn versions_then(
 ) -> Result<Vec<(ArtifactName, i64)>> {
     let query = moment.query(&Statements::of(db).versions_then);
     let query = query.bind(&range.begin).bind(range.end.as_deref()).bind(after).bind(limit);
-    let rows: Vec<(String, i64)> = db.fetch(query).await?;
-    rows.into_iter().map(|(name, version)| Ok((ArtifactName::parse(&name).map_err(corrupt)?, version))).collect()
+    db.fetch(query).await
 }
 
 /// All that the events up to a moment name, in byte order.
@@ -174,7 +162,7 @@ row! {
     /// An artifact of which the events up to a moment name another version than those up to now.
     #[derive(Debug)]
     pub struct Differs {
-        pub name: String,
+        pub name: ArtifactName,
         pub was: Option<i64>,
         /// The next version of the artifact, if it has had one here.
         pub next: Option<i64>,

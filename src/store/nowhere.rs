@@ -5,12 +5,9 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use crate::domain::access::{ApiKey, Names, TokenEpoch};
+use crate::domain::access::{ApiKey, Names};
 use crate::domain::activity::Activity;
-use crate::domain::artifact::{
-    ArtifactList, ArtifactPage, Blob, BlobKey, Found, HeldName, KeepVersions, LooseBlob, Place, Version, VersionPage,
-    Wanted,
-};
+use crate::domain::artifact::{ArtifactList, ArtifactPage, Blob, Found, Place, Version, VersionPage, Wanted};
 use crate::domain::erasure::Erasure;
 use crate::domain::event::StoredEvent;
 use crate::domain::feed::{FeedPage, FeedQuery, Quiet};
@@ -18,29 +15,23 @@ use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionKey, U
 use crate::domain::json::RawJson;
 use crate::domain::key_history::{KeyHistory, KeyHistoryQuery};
 use crate::domain::lease::LeaseView;
-use crate::domain::loaded::Revisions;
-use crate::domain::policy::{Policy, StoredPolicy, Walked};
+use crate::domain::policy::StoredPolicy;
 use crate::domain::query::{
     ListQuery, Moment, MomentQuery, Page, RedactedQuery, ScopePart, ScopeView, SessionQuery, SessionView,
 };
 use crate::domain::scope::{Scope, join};
-use crate::domain::search::{Corpus, Hit, IndexWalk, Indexing};
+use crate::domain::search::{Corpus, Hit};
 use crate::domain::session::SessionInfo;
 use crate::domain::state_range::{StatePage, StateRange};
-use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{
-    ArtifactImport, ArtifactsPage, ArtifactsQuery, ExportQuery, Exported, PastPage, PastQuery, ScopeHead,
-};
+use crate::domain::transfer::{ArtifactsPage, ArtifactsQuery, ExportQuery, Exported, PastPage, PastQuery};
 use crate::store::backend::{DatabaseClock, Standby};
-use crate::store::error::StoreError;
-use crate::store::pool::{Nodes, PoolUse};
+use crate::store::error::Result;
+use crate::store::pool::Nodes;
 use crate::store::shape::Shape;
 use crate::store::{
     access, artifacts, erasures, feed, leases, past, policies, redact, search, sessions, shared, transfer, upkeep,
 };
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Answers every read as a database without any row does, and asks none. It has no writes: nothing may be written where a client
 /// sees nothing.
@@ -55,15 +46,6 @@ impl sessions::Reads for Nowhere {
 
     async fn sessions(&self, _: &ListQuery, _: Micros, _: Instant) -> Result<Page<SessionView>> {
         Ok(Page { items: Vec::new(), more: false, cut: false })
-    }
-
-    async fn revisions(
-        &self,
-        keys: &[SessionKey],
-        _: Micros,
-        _: Instant,
-    ) -> Result<(Timeline, Vec<Option<Revisions>>)> {
-        Ok((Timeline::default(), vec![None; keys.len()]))
     }
 
     async fn event(
@@ -115,10 +97,6 @@ impl shared::Reads for Nowhere {
     async fn scope(&self, _: &ScopeKey, _: &ScopePart, _: Instant) -> Result<ScopeView> {
         Ok(ScopeView { revision: 0, state: join([None]), next: None })
     }
-
-    async fn scope_revisions(&self, _: &[ScopeKey], _: Instant) -> Result<Vec<(ScopeKey, i64)>> {
-        Ok(Vec::new())
-    }
 }
 
 #[async_trait]
@@ -146,10 +124,6 @@ impl past::Reads for Nowhere {
 #[async_trait]
 impl redact::Reads for Nowhere {
     async fn redacted(&self, _: &RedactedQuery, _: Instant) -> Result<Vec<(i64, StoredEvent)>> {
-        Ok(Vec::new())
-    }
-
-    async fn to_scrub(&self, _: Instant) -> Result<Vec<(AppName, i64)>> {
         Ok(Vec::new())
     }
 }
@@ -194,22 +168,6 @@ impl artifacts::Reads for Nowhere {
     ) -> Result<Option<(SessionView, Vec<(Version, Option<Blob>)>)>> {
         Ok(None)
     }
-
-    async fn chunk(&self, _: &BlobKey, _: i64, _: Instant) -> Result<Option<Vec<u8>>> {
-        Ok(None)
-    }
-
-    async fn loose_blobs(&self, _: Micros, _: usize, _: Instant) -> Result<Vec<LooseBlob>> {
-        Ok(Vec::new())
-    }
-
-    async fn excess_versions(&self, _: &KeepVersions, _: Instant) -> Result<(i64, Option<HeldName>)> {
-        Ok((0, None))
-    }
-
-    async fn known_objects(&self, _: &str, _: &[String], _: Instant) -> Result<Vec<String>> {
-        Ok(Vec::new())
-    }
 }
 
 /// There is no session, and no artifact of a user.
@@ -227,16 +185,8 @@ impl transfer::Reads for Nowhere {
         Ok(query.session.is_none().then(ArtifactsPage::default))
     }
 
-    async fn has_other_artifact(&self, _: &ArtifactImport, _: Instant) -> Result<bool> {
-        Ok(false)
-    }
-
     async fn past(&self, _: &PastQuery, _: Instant) -> Result<PastPage> {
         Ok(PastPage { view: None, floor: 0, changes: Vec::new(), more: false })
-    }
-
-    async fn scope_at(&self, _: &ScopeKey, _: i64, _: Instant) -> Result<(ScopeHead, Option<String>)> {
-        Ok((ScopeHead { revision: 0, floor: 0, imported: 0 }, None))
     }
 }
 
@@ -254,18 +204,6 @@ impl access::Reads for Nowhere {
         Ok(Vec::new())
     }
 
-    async fn stored_token_secret(&self, _: Instant) -> Result<Option<[u8; 32]>> {
-        Ok(None)
-    }
-
-    async fn revoked_keys(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(String, Micros)>> {
-        Ok(Vec::new())
-    }
-
-    async fn token_epochs(&self, _: Option<&TokenEpoch>, _: usize, _: Instant) -> Result<Vec<TokenEpoch>> {
-        Ok(Vec::new())
-    }
-
     async fn token_epoch(&self, _: &UserKey, _: Instant) -> Result<i64> {
         Ok(0)
     }
@@ -275,10 +213,6 @@ impl access::Reads for Nowhere {
 impl policies::Reads for Nowhere {
     async fn policy(&self, _: &AppName, _: Instant) -> Result<StoredPolicy> {
         Ok(StoredPolicy::default())
-    }
-
-    async fn policies(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(AppName, Policy)>> {
-        Ok(Vec::new())
     }
 }
 
@@ -291,18 +225,6 @@ impl search::Reads for Nowhere {
 
     async fn hits(&self, _: &UserKey, _: &[Hit], _: Instant) -> Result<HashMap<(i64, i64), StoredEvent>> {
         Ok(HashMap::new())
-    }
-
-    async fn indexed_apps(&self, _: &str, _: usize, _: Instant) -> Result<Vec<(AppName, Indexing)>> {
-        Ok(Vec::new())
-    }
-
-    async fn to_index(&self, _: &IndexWalk, _: Indexing, _: Instant) -> Result<(Vec<SessionKey>, Option<Walked>)> {
-        Ok((Vec::new(), None))
-    }
-
-    async fn indexed(&self, _: &SessionKey, _: Instant) -> Result<i64> {
-        Ok(0)
     }
 }
 
@@ -318,18 +240,6 @@ impl erasures::Reads for Nowhere {
     }
 
     async fn erasures(&self, _: &str, _: usize, _: Instant) -> Result<Vec<Erasure>> {
-        Ok(Vec::new())
-    }
-
-    async fn erasures_to_finish(&self, _: usize, _: Instant) -> Result<Vec<Erasure>> {
-        Ok(Vec::new())
-    }
-
-    async fn waits_for_files(&self, _: &AppName, _: &str, _: Instant) -> Result<bool> {
-        Ok(false)
-    }
-
-    async fn erasure_counts(&self, _: Instant) -> Result<Vec<(AppName, i64)>> {
         Ok(Vec::new())
     }
 }
@@ -363,15 +273,7 @@ impl upkeep::Reads for Nowhere {
         Ok(Standby::Absent)
     }
 
-    async fn is_open_elsewhere(&self, _: Instant) -> Result<Option<bool>> {
-        Ok(None)
-    }
-
     async fn clock(&self, _: Instant) -> Result<DatabaseClock> {
         Ok(DatabaseClock::OfProcess(None))
-    }
-
-    fn pool(&self) -> PoolUse {
-        PoolUse::default()
     }
 }

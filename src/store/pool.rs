@@ -12,10 +12,8 @@ use sqlx::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::error::{Cause, StoreError};
+use super::error::{Cause, Result, StoreError};
 use crate::domain::tag::Timeline;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// A connection that was idle for longer is pinged before it is used.
 const TRUST_IDLE_FOR: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ use crate::domain::time::Micros;
 use crate::domain::transfer::Lost;
 use crate::domain::writes::{Committed, SessionChange, Writes as Rows};
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
-use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::error::{Decided, Result};
 use crate::store::load::{load, values};
 use crate::store::run::{End, apply};
 use crate::store::sessions::bounds;
@@ -28,23 +28,17 @@ use crate::store::sessions::read::{head, not_there};
 use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_L, OF_SESSION};
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
-use crate::store::sql::rows::LostRow;
+use crate::store::sql::query::{Query, Sql, Value, all_values, at_most_one, row, value};
+use crate::store::sql::rows::{EventRow, LostRow};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 use crate::store::{effective, search};
 
-type Result<T> = std::result::Result<T, StoreError>;
-
 #[async_trait]
 pub trait Reads: Send + Sync {
     /// Events that were redacted, each with the metadata revision that its last redaction made.
     async fn redacted(&self, query: &RedactedQuery, deadline: Instant) -> Result<Vec<(i64, StoredEvent)>>;
-
-    /// The apps in which something was redacted since the files of the database were overwritten, and how often; none where these are
-    /// not this process's.
-    async fn to_scrub(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>>;
 }
 
 #[async_trait]
@@ -54,20 +48,24 @@ pub trait Writes: Send + Sync {
 
     /// Notes that all was overwritten that was redacted in an app so often.
     async fn scrubbed(&self, app: &AppName, count: i64, deadline: Instant) -> Result<()>;
+
+    /// The apps in which something was redacted since the files of the database were overwritten, and how often; none where these are
+    /// not this process's.
+    async fn to_scrub(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>>;
 }
 
 #[async_trait]
 impl<B: Backend> Reads for Transactions<B> {
     async fn redacted(&self, query: &RedactedQuery, deadline: Instant) -> Result<Vec<(i64, StoredEvent)>> {
-        let read = async |tx: &mut B::Tx| redacted(tx, query).await;
-        self.runner.of(query.key.app(), deadline).one_statement(read).await
-    }
-
-    async fn to_scrub(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
-        if self.runner.database().shape() != Shape::File {
-            return Ok(Vec::new());
-        }
-        self.runner.across_apps(deadline).one_statement(async |tx| to_scrub(tx).await).await
+        let statement = |tx: &B::Tx| {
+            Query::of(&Statements::of(tx).redacted, &query.key, query.incarnation)
+                .bind(query.after)
+                .bind(query.through)
+                .bind(query.last_sequence)
+                .bind(query.max_rows as i64)
+        };
+        let rows: Vec<RedactedRow> = self.runner.of(query.key.app(), deadline).fetch(statement).await?;
+        Ok(rows.into_iter().map(|row| (row.redaction, row.event.into())).collect())
     }
 }
 
@@ -82,11 +80,15 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn scrubbed(&self, app: &AppName, count: i64, deadline: Instant) -> Result<()> {
-        let scrubbed = async |tx: &mut B::Tx| {
-            tx.execute(Query::new(&Statements::of(tx).scrubbed).app(app).bind(count)).await?;
-            Ok(((), End::UNTOLD))
-        };
-        self.runner.of(app, deadline).write(scrubbed).await
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).scrubbed).app(app).bind(count);
+        self.runner.of(app, deadline).execute(query).await.map(drop)
+    }
+
+    async fn to_scrub(&self, deadline: Instant) -> Result<Vec<(AppName, i64)>> {
+        if self.runner.database().shape() != Shape::File {
+            return Ok(Vec::new());
+        }
+        self.runner.across_apps(deadline).fetch(|tx| Query::new(&Statements::of(tx).to_scrub)).await
     }
 }
 
@@ -189,7 +191,7 @@ pub async fn redact<X: Tx>(tx: &mut X, redaction: &Redaction) -> Decided<(Step, 
     let mut carried_on = BTreeSet::new();
     if redaction.draft.values == Values::Remove {
         let removal = Query::of(&Statements::of(tx).removal, &redaction.key, own.head.incarnation).bind(event.sequence);
-        revision = at_most_one::<(i64,)>(tx, removal).await?.map(|(last,)| last).filter(|last| *last > 0);
+        revision = value(tx, removal).await?.filter(|last| *last > 0);
         for (row, events) in &found {
             for here in events.iter().filter(|here| here.is_copy_of(&event)) {
                 carried_on.extend(carried_on_in(tx, redaction, row, here).await?);
@@ -270,9 +272,9 @@ async fn forks(db: &mut impl Sql, redaction: &Redaction, event: &Held) -> Result
             .bind(event.sequence)
             .bind(event.commit_time)
             .bind(redaction.now.0);
-        let rows: Vec<(String, i64, i64)> = db.fetch(query).await?;
+        let rows: Vec<(SessionId, i64, i64)> = db.fetch(query).await?;
         for (id, holds, took) in &rows {
-            let key = SessionKey { user: user.clone(), session: SessionId::parse(id).map_err(corrupt)? };
+            let key = SessionKey { user: user.clone(), session: id.clone() };
             if *holds == 1 {
                 found.holding.insert(key.clone());
             }
@@ -280,7 +282,7 @@ async fn forks(db: &mut impl Sql, redaction: &Redaction, event: &Held) -> Result
                 found.took.insert(key);
             }
         }
-        sources = rows.into_iter().map(|(id, ..)| id).collect();
+        sources = rows.into_iter().map(|(id, ..)| id.to_string()).collect();
     }
     found.took.remove(&redaction.key);
     found.holding.remove(&redaction.key);
@@ -310,13 +312,7 @@ async fn carried_on_in(
     let own = of(Scope::Session);
     if !own.is_empty() {
         let next = Query::of(&statements.next_values, key, incarnation).bind(Some(&*own)).bind(event.sequence);
-        let next: Vec<(String, Option<i64>)> = db.fetch(next).await?;
-        let mut keys: HashMap<i64, Vec<String>> = HashMap::new();
-        for (key, sequence) in next {
-            if let Some(sequence) = sequence {
-                keys.entry(sequence).or_default().push(key);
-            }
-        }
+        let mut keys = by_revision(db, next).await?;
         let sequences: Vec<i64> = keys.keys().copied().collect();
         for few in sequences.chunks(BODIES_AT_ONCE) {
             let bodies: Vec<(i64, String)> =
@@ -353,14 +349,7 @@ async fn carried_on_in(
         }
         let statements = ScopeStatements::of(db, &scope);
         let next = Query::new(&statements.next_changes).owner(&scope).bind(revision).bind(Some(&*keys));
-        let next: Vec<(String, Option<i64>)> = db.fetch(next).await?;
-        let mut keys: HashMap<i64, Vec<String>> = HashMap::new();
-        for (key, revision) in next {
-            if let Some(revision) = revision {
-                keys.entry(revision).or_default().push(key);
-            }
-        }
-        for (revision, keys) in &keys {
+        for (revision, keys) in &by_revision(db, next).await? {
             for few in keys.chunks(BODIES_AT_ONCE) {
                 let makers = Query::new(&statements.next_makers).owner(&scope).bind(Some(few)).bind(*revision);
                 let bodies: Vec<(String, Option<String>)> = db.fetch(makers).await?;
@@ -370,6 +359,16 @@ async fn carried_on_in(
         }
     }
     Ok(carried)
+}
+
+/// Keys by the revision that each has, if it has one.
+async fn by_revision(db: &mut impl Sql, query: Query<'_>) -> Result<HashMap<i64, Vec<String>>> {
+    let rows: Vec<(String, Option<i64>)> = db.fetch(query).await?;
+    let mut keys: HashMap<i64, Vec<String>> = HashMap::new();
+    for (key, revision) in rows.into_iter().filter_map(|(key, revision)| Some((key, revision?))) {
+        keys.entry(revision).or_default().push(key);
+    }
+    Ok(keys)
 }
 
 /// How many bodies of events are in memory at once.
@@ -382,8 +381,7 @@ async fn later_of_request(db: &mut impl Sql, row: &LockedSession, event: &Held) 
         .bind(event.commit_time)
         .bind(event.user_revision)
         .bind(event.app_revision);
-    let bodies: Vec<(String,)> = db.fetch(of_request).await?;
-    Ok(bodies.into_iter().map(|(body,)| body).collect())
+    all_values(db, of_request).await
 }
 
 /// What the event wrote in shared scopes. A copy in a fork wrote nothing there, unless the session is gone that did.
@@ -545,22 +543,6 @@ async fn take_shared(db: &mut impl Sql, written: &SharedKeys) -> Result<()> {
     db.execute(of(&statements.take_spans).bind(history::path(*revision, i64::MAX))).await.map(drop)
 }
 
-async fn to_scrub(db: &mut impl Sql) -> Result<Vec<(AppName, i64)>> {
-    let rows: Vec<(String, i64)> = db.fetch(Query::new(&Statements::of(db).to_scrub)).await?;
-    rows.into_iter().map(|(app, count)| Ok((AppName::parse(&app).map_err(corrupt)?, count))).collect()
-}
-
-async fn redacted(db: &mut impl Sql, query: &RedactedQuery) -> Result<Vec<(i64, StoredEvent)>> {
-    let statement = Query::of(&Statements::of(db).redacted, &query.key, query.incarnation)
-        .bind(query.after)
-        .bind(query.through)
-        .bind(query.last_sequence)
-        .bind(query.max_rows as i64);
-    let rows: Vec<RedactedRow> = db.fetch(statement).await?;
-    let event = |row: RedactedRow| (row.redaction, StoredEvent::new(row.sequence, Micros(row.commit_time), row.body));
-    Ok(rows.into_iter().map(event).collect())
-}
-
 /// The session `l`, be it removed, is a fork of the session `k`.
 const IS_FORK: &str = "l.app_name = $1 and l.user_id = $2 and l.forked_from = k.value";
 
@@ -714,8 +696,6 @@ impl Held {
 row! {
     struct RedactedRow {
         redaction: i64,
-        sequence: i64,
-        commit_time: i64,
-        body: String,
+        event: EventRow,
     }
 }

@@ -7,25 +7,23 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, SessionId, SessionKey, UserKey};
+use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::policy::Walked;
 use crate::domain::search::{Candidate, Corpus, Entry, Hit, IndexWalk, Indexing, LOOKED, Place};
 use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::Result;
 use crate::store::run::End;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::composed::{self, Composed};
 use crate::store::sql::filter::{filter_text, plain_text};
-use crate::store::sql::insert::{in_sizes, rows_of};
-use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
-use crate::store::sql::rows::session_key;
+use crate::store::sql::insert::{in_sizes, owner_of, rows_of};
+use crate::store::sql::query::{Column, Query, Sql, at_most_one, row};
+use crate::store::sql::rows::EventRow;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -34,6 +32,19 @@ pub trait Reads: Send + Sync {
 
     /// The events of hits, those that are there, by incarnation and sequence.
     async fn hits(&self, user: &UserKey, hits: &[Hit], deadline: Instant) -> Result<HashMap<(i64, i64), StoredEvent>>;
+}
+
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// Adds events to the index, which has all events of their session before them; the last one says how far it is. Whether it did: not
+    /// if something was taken of the session since `head` was read, or the app is not indexed.
+    async fn index(&self, head: &SessionInfo, entries: &[Entry], deadline: Instant) -> Result<bool>;
+
+    /// Removes a part of what the index has of a session; whether there is more.
+    async fn unindex(&self, key: &SessionKey, deadline: Instant) -> Result<bool>;
+
+    /// Notes that the index of an app is gone, which was to go.
+    async fn end_index(&self, app: &AppName, deadline: Instant) -> Result<()>;
 
     /// Up to `limit` apps after `after`, in byte order, that have an index.
     async fn indexed_apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Indexing)>>;
@@ -52,49 +63,17 @@ pub trait Reads: Send + Sync {
 }
 
 #[async_trait]
-pub trait Writes: Send + Sync {
-    /// Adds events to the index, which has all events of their session before them; the last one says how far it is. Whether it did: not
-    /// if something was taken of the session since `head` was read, or the app is not indexed.
-    async fn index(&self, head: &SessionInfo, entries: &[Entry], deadline: Instant) -> Result<bool>;
-
-    /// Removes a part of what the index has of a session; whether there is more.
-    async fn unindex(&self, key: &SessionKey, deadline: Instant) -> Result<bool>;
-
-    /// Notes that the index of an app is gone, which was to go.
-    async fn end_index(&self, app: &AppName, deadline: Instant) -> Result<()>;
-}
-
-#[async_trait]
 impl<B: Backend> Reads for Transactions<B> {
     async fn corpus(&self, user: &UserKey, words: &[i64], now: Micros, deadline: Instant) -> Result<Option<Corpus>> {
         self.runner.of(&user.app, deadline).read(async |tx| corpus(tx, user, words, now).await).await
     }
 
     async fn hits(&self, user: &UserKey, hits: &[Hit], deadline: Instant) -> Result<HashMap<(i64, i64), StoredEvent>> {
-        self.runner.of(&user.app, deadline).one_statement(async |tx| self::hits(tx, user, hits).await).await
-    }
-
-    async fn indexed_apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Indexing)>> {
-        let apps = async |tx: &mut B::Tx| indexed_apps(tx, after, limit).await;
-        self.runner.across_apps(deadline).one_statement(apps).await
-    }
-
-    async fn to_index(
-        &self,
-        walk: &IndexWalk,
-        indexing: Indexing,
-        deadline: Instant,
-    ) -> Result<(Vec<SessionKey>, Option<Walked>)> {
-        let find = async |tx: &mut B::Tx| to_index(tx, walk, indexing).await;
-        self.runner.of(&walk.app, deadline).one_statement(find).await
-    }
-
-    async fn indexed(&self, key: &SessionKey, deadline: Instant) -> Result<i64> {
-        let indexed = async |tx: &mut B::Tx| {
-            let found = at_most_one::<(i64,)>(tx, Query::new(&Statements::of(tx).indexed).session(key)).await?;
-            Ok(found.map_or(0, |(sequence,)| sequence))
-        };
-        self.runner.of(key.app(), deadline).one_statement(indexed).await
+        let (incarnations, sequences) = hits.iter().map(|hit| (hit.incarnation, hit.sequence)).unzip();
+        let events = [Column::Integers(incarnations), Column::Integers(sequences)];
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).hits).user(user).columns(events);
+        let rows: Vec<HitRow> = self.runner.of(&user.app, deadline).fetch(query).await?;
+        Ok(rows.into_iter().map(|row| ((row.incarnation, row.event.sequence), row.event.into())).collect())
     }
 }
 
@@ -109,11 +88,31 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn end_index(&self, app: &AppName, deadline: Instant) -> Result<()> {
-        let end = async |tx: &mut B::Tx| {
-            tx.execute(Query::new(&Statements::of(tx).end_index).app(app)).await?;
-            Ok(((), End::UNTOLD))
-        };
-        self.runner.of(app, deadline).write(end).await
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).end_index).app(app);
+        self.runner.of(app, deadline).execute(query).await.map(drop)
+    }
+
+    async fn indexed_apps(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Indexing)>> {
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).indexed_apps).bind(after).bind(limit as i64);
+        let rows: Vec<(AppName, i64)> = self.runner.across_apps(deadline).fetch(query).await?;
+        let indexing = |search: i64| if search == 1 { Indexing::On } else { Indexing::Ending };
+        Ok(rows.into_iter().map(|(app, search)| (app, indexing(search))).collect())
+    }
+
+    async fn to_index(
+        &self,
+        walk: &IndexWalk,
+        indexing: Indexing,
+        deadline: Instant,
+    ) -> Result<(Vec<SessionKey>, Option<Walked>)> {
+        let find = async |tx: &mut B::Tx| to_index(tx, walk, indexing).await;
+        self.runner.of(&walk.app, deadline).one_statement(find).await
+    }
+
+    async fn indexed(&self, key: &SessionKey, deadline: Instant) -> Result<i64> {
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).indexed).session(key);
+        let found = self.runner.of(key.app(), deadline).at_most_one(query).await?;
+        Ok(found.map_or(0, |(sequence,)| sequence))
     }
 }
 
@@ -127,12 +126,10 @@ async fn corpus<X: Tx>(tx: &mut X, user: &UserKey, words: &[i64], now: Micros) -
     }
     let query = Query::new(&Statements::of(tx).places).user(user).bind(now.0);
     let rows: Vec<PlaceRow> = tx.fetch(query).await?;
-    let sessions: Vec<Place> = rows.into_iter().map(Place::try_from).collect::<Result<_>>()?;
+    let sessions: Vec<Place> = rows.into_iter().map(Place::from).collect();
     let mut removed = Vec::new();
     if sessions.iter().any(|place| place.forked_from.is_some()) {
-        let rows: Vec<(String, String)> = tx.fetch(Query::new(&Statements::of(tx).removed).user(user)).await?;
-        let id = |text: &str| SessionId::parse(text).map_err(corrupt);
-        removed = rows.iter().map(|(fork, source)| Ok((id(fork)?, id(source)?))).collect::<Result<_>>()?;
+        removed = tx.fetch(Query::new(&Statements::of(tx).removed).user(user)).await?;
     }
     let mut rewinds: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
     let incarnations: Vec<i64> = sessions.iter().filter(|place| place.is_live).map(|place| place.incarnation).collect();
@@ -200,24 +197,6 @@ fn entries(text: &str) -> Result<Vec<Candidate>> {
     Ok(entries)
 }
 
-async fn hits(db: &mut impl Sql, user: &UserKey, hits: &[Hit]) -> Result<HashMap<(i64, i64), StoredEvent>> {
-    let (incarnations, sequences) = hits.iter().map(|hit| (hit.incarnation, hit.sequence)).unzip();
-    let query = Query::new(&Statements::of(db).hits).user(user);
-    let rows: Vec<HitRow> =
-        db.fetch(query.columns([Column::Integers(incarnations), Column::Integers(sequences)])).await?;
-    let event = |row: HitRow| {
-        ((row.incarnation, row.sequence), StoredEvent::new(row.sequence, Micros(row.commit_time), row.body))
-    };
-    Ok(rows.into_iter().map(event).collect())
-}
-
-async fn indexed_apps(db: &mut impl Sql, after: &str, limit: usize) -> Result<Vec<(AppName, Indexing)>> {
-    let query = Query::new(&Statements::of(db).indexed_apps).bind(after).bind(limit as i64);
-    let rows: Vec<(String, i64)> = db.fetch(query).await?;
-    let indexing = |search: i64| if search == 1 { Indexing::On } else { Indexing::Ending };
-    rows.iter().map(|(app, search)| Ok((AppName::parse(app).map_err(corrupt)?, indexing(*search)))).collect()
-}
-
 async fn to_index(
     db: &mut impl Sql,
     walk: &IndexWalk,
@@ -225,16 +204,17 @@ async fn to_index(
 ) -> Result<(Vec<SessionKey>, Option<Walked>)> {
     let query = Query::new(&Statements::of(db).walk).app(&walk.app).walked(walk.after.as_ref()).bind(WALKED as i64);
     let rows: Vec<WalkRow> = db.fetch(query).await?;
-    let key = |row: &WalkRow| session_key(walk.app.as_str(), &row.user_id, &row.id);
-    let next = match rows.last() {
-        Some(last) if rows.len() == WALKED => Some(Walked { create_time: Micros(last.create_time), key: key(last)? }),
-        _ => None,
+    let key = |row: &WalkRow| SessionKey {
+        user: UserKey { app: walk.app.clone(), user: row.user_id.clone() },
+        session: row.id.clone(),
     };
+    let last = rows.last().filter(|_| rows.len() == WALKED);
+    let next = last.map(|last| Walked { create_time: last.create_time, key: key(last) });
     let is_due = |row: &&WalkRow| match indexing {
         Indexing::On => row.revision > row.indexed.max(row.base_revision),
         Indexing::Ending => row.indexed > 0,
     };
-    Ok((rows.iter().filter(is_due).map(key).collect::<Result<_>>()?, next))
+    Ok((rows.iter().filter(is_due).map(key).collect(), next))
 }
 
 async fn index<X: Tx>(tx: &mut X, head: &SessionInfo, entries: &[Entry]) -> Result<(bool, End)> {
@@ -252,12 +232,9 @@ async fn index<X: Tx>(tx: &mut X, head: &SessionInfo, entries: &[Entry]) -> Resu
             &format!("{OWNER}, sequence, commit_time, author, words"),
             entries,
             |entry, values| {
-                let user = &head.key.user;
-                let names = [user.app.as_str(), user.user.as_str(), head.key.session.as_str()];
-                values.extend(names.map(Value::from));
-                values.extend([head.incarnation, entry.sequence, entry.commit_time.0].map(Value::from));
-                values.push(filter_text(&entry.author).into());
-                values.push(entry.words.clone().into());
+                values.extend(owner_of(&head.key, head.incarnation));
+                values.extend([entry.sequence.into(), entry.commit_time.0.into()]);
+                values.extend([filter_text(&entry.author).into(), entry.words.clone().into()]);
             },
         );
         tx.execute(query.sql(" on conflict do nothing")).await?;
@@ -349,52 +326,46 @@ const OF_K: &str = "l.app_name = $1 and l.user_id = $2 and l.incarnation = k.inc
 
 row! {
     struct PlaceRow {
-        id: String,
+        id: SessionId,
         incarnation: i64,
         revision: i64,
         base_revision: i64,
-        create_time: i64,
-        forked_from: Option<String>,
-        forked_revision: Option<i64>,
-        display_name: Option<String>,
+        create_time: Micros,
+        forked_from: Option<(SessionId, i64)>,
+        display_name: Option<RawJson>,
         live: i64,
         indexed: i64,
     }
 }
 
-impl TryFrom<PlaceRow> for Place {
-    type Error = StoreError;
-
-    fn try_from(row: PlaceRow) -> Result<Self> {
-        let id = |text: &str| SessionId::parse(text).map_err(corrupt);
-        Ok(Self {
-            id: id(&row.id)?,
+impl From<PlaceRow> for Place {
+    fn from(row: PlaceRow) -> Self {
+        Self {
+            id: row.id,
             incarnation: row.incarnation,
             revision: row.revision,
             base: row.base_revision,
-            create_time: Micros(row.create_time),
-            forked_from: row.forked_from.as_deref().map(id).transpose()?.zip(row.forked_revision),
-            display_name: row.display_name.map(RawJson::trusted),
+            create_time: row.create_time,
+            forked_from: row.forked_from,
+            display_name: row.display_name,
             is_live: row.live == 1,
             indexed: row.indexed,
-        })
+        }
     }
 }
 
 row! {
     struct HitRow {
         incarnation: i64,
-        sequence: i64,
-        commit_time: i64,
-        body: String,
+        event: EventRow,
     }
 }
 
 row! {
     struct WalkRow {
-        user_id: String,
-        id: String,
-        create_time: i64,
+        user_id: UserId,
+        id: SessionId,
+        create_time: Micros,
         revision: i64,
         base_revision: i64,
         indexed: i64,

@@ -12,20 +12,18 @@ use crate::domain::time::Micros;
 use crate::domain::trim::{Cut, Trim, Trimmed, new_base};
 use crate::domain::writes::{Committed, SessionChange};
 use crate::store::backend::{Backend, Tx};
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OWNER};
 use crate::store::sql::makers::{self, Events};
 use crate::store::sql::past::purge_passed;
-use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
+use crate::store::sql::query::{Query, Sql, at_most_one, one, row, value};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 use crate::store::{effective, search};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Writes: Send + Sync {
@@ -68,7 +66,8 @@ pub async fn trim<X: Tx>(tx: &mut X, trim: &Trim) -> Decided<(Trimmed, End)> {
 
 /// Cuts a locked session at `base`, which is beyond its own and not beyond its revision.
 pub async fn cut<X: Tx>(tx: &mut X, session: &SessionInfo, base: i64) -> Result<Committed> {
-    set_base(tx, session, base).await?;
+    let cut = Query::of(&Statements::of(tx).cut, &session.key, session.incarnation).bind(base);
+    tx.execute(cut.bind(history::path(base, session.revision))).await?;
     note_trim(tx, &session.key, session.incarnation, session.base_revision).await?;
     let (key, incarnation) = (session.key.clone(), session.incarnation);
     Ok(Committed::Session { key, incarnation, change: SessionChange::Trimmed(base) })
@@ -79,12 +78,14 @@ pub async fn cut<X: Tx>(tx: &mut X, session: &SessionInfo, base: i64) -> Result<
 pub async fn before<X: Tx>(tx: &mut X, session: &SessionInfo, time: Micros) -> Result<i64> {
     let (mut earlier, mut end) = (session.base_revision, session.revision + 1);
     let skipped = time.plus(-SKEW);
+    let statements = Statements::of(tx);
+    let of = |text: &'static str| Query::of(text, &session.key, session.incarnation);
     while end - earlier > 1 {
         let middle = earlier + (end - earlier) / 2;
-        let committed = commit_time(tx, &session.key, session.incarnation, middle).await?;
+        let (committed,): (Micros,) = one(tx, of(&statements.commit_time).bind(middle)).await?;
         *if committed < skipped { &mut earlier } else { &mut end } = middle;
     }
-    let first = committed_since(tx, &session.key, session.incarnation, earlier, time).await?;
+    let first: Option<i64> = value(tx, of(&statements.committed_since).bind(earlier).bind(time.0)).await?;
     Ok(first.map_or(session.revision, |first| first - 1))
 }
 
@@ -94,7 +95,9 @@ pub async fn empty<X: Tx>(tx: &mut X, limit: i64) -> Result<bool> {
     let Some((key, incarnation, emptied)) = next_trim(tx).await? else { return Ok(false) };
     // Against an erasure, which takes what is kept of events that are emptied, and would not see it before the commit.
     let is_there = tx.keep_session(&key).await?.is_some_and(|row| row.head.incarnation == incarnation);
-    let Some(base) = (if is_there { base_of(tx, &key, incarnation).await? } else { None }) else {
+    let session = if is_there { head(tx, &key, ANY_TIME).await? } else { None };
+    let Some(SessionInfo { base_revision: base, .. }) = session.filter(|session| session.incarnation == incarnation)
+    else {
         finish_trim(tx, &key, incarnation).await?;
         return Ok(true);
     };
@@ -112,38 +115,6 @@ pub async fn empty<X: Tx>(tx: &mut X, limit: i64) -> Result<bool> {
     Ok(true)
 }
 
-/// `None` if the incarnation is gone.
-async fn base_of<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64) -> Result<Option<i64>> {
-    let session = head(tx, key, ANY_TIME).await?.filter(|session| session.incarnation == incarnation);
-    Ok(session.map(|session| session.base_revision))
-}
-
-/// Cuts a locked session at a revision of its log.
-async fn set_base(db: &mut impl Sql, session: &SessionInfo, base: i64) -> Result<()> {
-    let query = Query::of(&Statements::of(db).cut, &session.key, session.incarnation)
-        .bind(base)
-        .bind(history::path(base, session.revision));
-    db.execute(query).await.map(drop)
-}
-
-/// When the event of this sequence was committed.
-async fn commit_time(db: &mut impl Sql, key: &SessionKey, incarnation: i64, sequence: i64) -> Result<Micros> {
-    let (time,): (i64,) = one(db, Query::of(&Statements::of(db).commit_time, key, incarnation).bind(sequence)).await?;
-    Ok(Micros(time))
-}
-
-/// The first event after this sequence that was committed at `time` or later.
-async fn committed_since(
-    db: &mut impl Sql,
-    key: &SessionKey,
-    incarnation: i64,
-    after: i64,
-    time: Micros,
-) -> Result<Option<i64>> {
-    let query = Query::of(&Statements::of(db).committed_since, key, incarnation).bind(after).bind(time.0);
-    Ok(at_most_one::<(i64,)>(db, query).await?.map(|(sequence,)| sequence))
-}
-
 /// Notes that the events after `emptied`, up to the session's base, are to be emptied.
 pub async fn note_trim(db: &mut impl Sql, key: &SessionKey, incarnation: i64, emptied: i64) -> Result<()> {
     db.execute(Query::of(&Statements::of(db).note_trim, key, incarnation).bind(emptied)).await.map(drop)
@@ -154,12 +125,12 @@ async fn next_trim(db: &mut impl Sql) -> Result<Option<(SessionKey, i64, i64)>> 
     let Some(row) = at_most_one::<TrimRow>(db, Query::new(&Statements::of(db).next_trim)).await? else {
         return Ok(None);
     };
-    let (key, incarnation) = row.session.decode()?;
+    let IncarnationRow { key, incarnation } = row.session;
     if !db.shape().is_distributed() {
         return Ok(Some((key, incarnation, row.emptied)));
     }
-    let claimed: Option<(i64,)> = at_most_one(db, Query::of(&Statements::of(db).claim_trim, &key, incarnation)).await?;
-    Ok(claimed.map(|(emptied,)| (key, incarnation, emptied)))
+    let claimed: Option<i64> = value(db, Query::of(&Statements::of(db).claim_trim, &key, incarnation)).await?;
+    Ok(claimed.map(|emptied| (key, incarnation, emptied)))
 }
 
 /// Makes stubs of the events after one sequence, up to another.

@@ -10,7 +10,7 @@ use crate::domain::time::Micros;
 use crate::domain::writes::Removal;
 use crate::store::artifacts::remove::purge_artifacts;
 use crate::store::backend::{Backend, Buried, Database as _, DatabaseClock, Now, Standby, Tx};
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::pool::{Nodes, PoolUse};
 use crate::store::run::{End, OnCommit, OnWait};
 use crate::store::sessions::bury;
@@ -19,8 +19,6 @@ use crate::store::sql::makers::Events;
 use crate::store::sql::shared::forget_patches;
 use crate::store::transactions::Transactions;
 use crate::store::{effective, erasures, search, transfer, trim};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -36,14 +34,8 @@ pub trait Reads: Send + Sync {
     /// Reachable, and every migration of this binary applied.
     async fn check(&self, deadline: Instant) -> Result<Standby>;
 
-    /// Whether another process has the database open; `None` where that cannot be told.
-    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>>;
-
     /// What time the database thinks it is.
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock>;
-
-    /// Connections in use and open, for the metrics.
-    fn pool(&self) -> PoolUse;
 }
 
 #[async_trait]
@@ -71,6 +63,12 @@ pub trait Writes: Send + Sync {
     fn set_clock(&self, now: Now);
 
     async fn close(&self);
+
+    /// Whether another process has the database open; `None` where that cannot be told.
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>>;
+
+    /// Connections in use and open, for the metrics.
+    fn pool(&self) -> PoolUse;
 }
 
 #[async_trait]
@@ -92,16 +90,8 @@ impl<B: Backend> Reads for Transactions<B> {
         Ok(if self.runner.is_full() { Standby::Full } else { standby })
     }
 
-    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>> {
-        self.runner.across_apps(deadline).ask(self.runner.database().is_open_elsewhere()).await
-    }
-
     async fn clock(&self, deadline: Instant) -> Result<DatabaseClock> {
         self.runner.across_apps(deadline).ask(self.runner.database().clock()).await
-    }
-
-    fn pool(&self) -> PoolUse {
-        self.runner.database().pool()
     }
 }
 
@@ -137,6 +127,14 @@ impl<B: Backend> Writes for Transactions<B> {
 
     async fn close(&self) {
         self.runner.database().close().await;
+    }
+
+    async fn is_open_elsewhere(&self, deadline: Instant) -> Result<Option<bool>> {
+        self.runner.across_apps(deadline).ask(self.runner.database().is_open_elsewhere()).await
+    }
+
+    fn pool(&self) -> PoolUse {
+        self.runner.database().pool()
     }
 }
 

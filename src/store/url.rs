@@ -11,9 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use percent_encoding::percent_decode_str;
 use url::{Url, form_urlencoded};
 
-use super::error::StoreError;
-
-type Result<T> = std::result::Result<T, StoreError>;
+use super::error::{Result, StoreError};
 
 /// What is honoured, and the variable of libpq.
 const HONOURED: [(&str, &str); 12] = [

@@ -16,7 +16,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::session::Creation;
 use crate::domain::writes;
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::load::load;
 use crate::store::run::deadline::Deadline;
 use crate::store::run::remembered::Remembered;
@@ -26,8 +26,6 @@ use crate::store::run::{Attempt, Call, End, Runner, apply};
 use crate::store::sessions::create::make_if_absent;
 use crate::store::sessions::read::{session_state, view};
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Writes: Send + Sync {

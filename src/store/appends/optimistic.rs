@@ -13,13 +13,11 @@ use crate::domain::loaded::{Loaded, Needs, UNREAD};
 use crate::domain::scope::Scope;
 use crate::domain::writes::{ScopeUpdate, SessionUpdate, Writes};
 use crate::store::backend::{Backend, Seen, Tx as _, Verdict};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::load::load_keys;
 use crate::store::run::remembered::Remembered;
 use crate::store::run::together::appends::{Answer, Judged};
 use crate::store::run::{AtOnce, Call};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The result of a try.
 enum Try {

@@ -3,17 +3,15 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::domain::artifact::{Blob, BlobKey, LooseBlob, SavedBlob};
-use crate::domain::ids::{AppName, UserId, UserKey};
+use crate::domain::ids::UserKey;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
-use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::error::{Decided, Result};
 use crate::store::run::End;
 use crate::store::sql::insert::{in_sizes, rows_of};
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, row};
+use crate::store::sql::query::{Query, Sql, Value, row};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// For how long nothing may come to a blob, in microseconds, before it is taken for left behind. The slowest client that is served
 /// fills a chunk in a fraction of it.
@@ -149,32 +147,25 @@ pub async fn renew<X: Tx>(tx: &mut X, blob: &BlobKey, upload: Option<&str>, now:
     if renewed > 0 { Ok(((), End::UNTOLD)) } else { Err(Refusal::BlobLost.into()) }
 }
 
-pub async fn leave<X: Tx>(tx: &mut X, blob: &BlobKey) -> Result<((), End)> {
-    tx.execute(of(&Statements::of(tx).leave_blob, blob)).await?;
-    Ok(((), End::UNTOLD))
+pub fn leave<'a>(db: &impl Sql, blob: &'a BlobKey) -> Query<'a> {
+    of(&Statements::of(db).leave_blob, blob)
 }
 
-pub async fn chunk(db: &mut impl Sql, blob: &BlobKey, n: i64) -> Result<Option<Vec<u8>>> {
-    let row: Option<(Vec<u8>,)> = at_most_one(db, of(&Statements::of(db).chunk, blob).bind(n)).await?;
-    Ok(row.map(|(bytes,)| bytes))
+pub fn chunk<'a>(db: &impl Sql, blob: &'a BlobKey, n: i64) -> Query<'a> {
+    of(&Statements::of(db).chunk, blob).bind(n)
 }
 
-pub async fn loose<X: Tx>(tx: &mut X, now: Micros, limit: usize) -> Result<Vec<LooseBlob>> {
-    let query = Query::new(&Statements::of(tx).loose_blobs).bind(now.0).bind(PATIENCE).bind(limit as i64);
-    let rows: Vec<LooseRow> = tx.fetch(query).await?;
-    rows.into_iter().map(LooseRow::decode).collect()
+pub fn loose(db: &impl Sql, now: Micros, limit: usize) -> Query<'static> {
+    Query::new(&Statements::of(db).loose_blobs).bind(now.0).bind(PATIENCE).bind(limit as i64)
 }
 
 /// Those of some objects of a store that a blob has.
-pub async fn known<X: Tx>(tx: &mut X, store: &str, objects: &[String]) -> Result<Vec<String>> {
-    let query = Query::new(&Statements::of(tx).known_objects).bind(store).bind(Some(objects));
-    let rows: Vec<(String,)> = tx.fetch(query).await?;
-    Ok(rows.into_iter().map(|(object,)| object).collect())
+pub fn known<'a>(db: &impl Sql, store: &'a str, objects: &'a [String]) -> Query<'a> {
+    Query::new(&Statements::of(db).known_objects).bind(store).bind(Some(objects))
 }
 
-pub async fn postpone<X: Tx>(tx: &mut X, blob: &BlobKey, now: Micros) -> Result<((), End)> {
-    tx.execute(of(&Statements::of(tx).postpone_blob, blob).bind(now.0).bind(PATIENCE - POSTPONED)).await?;
-    Ok(((), End::UNTOLD))
+pub fn postpone<'a>(db: &impl Sql, blob: &'a BlobKey, now: Micros) -> Query<'a> {
+    of(&Statements::of(db).postpone_blob, blob).bind(now.0).bind(PATIENCE - POSTPONED)
 }
 
 pub async fn claim<X: Tx>(tx: &mut X, blobs: &[&BlobKey], now: Micros) -> Result<(HashSet<String>, End)> {
@@ -271,9 +262,8 @@ statements! { words,
 }
 
 row! {
-    struct LooseRow {
-        app_name: String,
-        user_id: String,
+    pub struct LooseRow {
+        user: UserKey,
         id: String,
         size: i64,
         store: Option<String>,
@@ -283,12 +273,10 @@ row! {
     }
 }
 
-impl LooseRow {
-    fn decode(self) -> Result<LooseBlob> {
-        let app = AppName::parse(&self.app_name).map_err(corrupt)?;
-        let user = UserKey { app, user: UserId::parse(&self.user_id).map_err(corrupt)? };
-        let key = BlobKey { user, id: self.id };
-        let blob = Blob { key, size: self.size.unsigned_abs(), object: self.store.zip(self.object) };
-        Ok(LooseBlob { blob, upload: self.upload, is_erased: self.erased > 0 })
+impl From<LooseRow> for LooseBlob {
+    fn from(row: LooseRow) -> Self {
+        let key = BlobKey { user: row.user, id: row.id };
+        let blob = Blob { key, size: row.size.unsigned_abs(), object: row.store.zip(row.object) };
+        Self { blob, upload: row.upload, is_erased: row.erased > 0 }
     }
 }

@@ -7,13 +7,11 @@ use crate::domain::artifact::{HeldName, KeepVersions};
 use crate::domain::ids::{ArtifactName, UserId, UserKey};
 use crate::domain::writes::ArtifactChange;
 use crate::store::backend::Tx;
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::{Result, corrupt};
 use crate::store::run::End;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::query::{Query, Sql, row};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// How many artifacts one transaction looks at, and of how many it removes versions: it must fit into the time limit.
 const WALKED: i64 = 500;
@@ -25,10 +23,8 @@ pub async fn find<X: Tx>(tx: &mut X, walk: &KeepVersions) -> Result<(Vec<HeldNam
     let is_full = rows.len() == WALKED as usize;
     let mut due = Vec::new();
     let mut last = None;
-    for row in rows {
-        let is_due = row.versions > walk.keep;
-        let name = row.name();
-        if is_due {
+    for NameRow { name, versions } in rows {
+        if versions > walk.keep {
             due.push(name.clone());
         }
         if due.len() == CHANGED {
@@ -45,7 +41,7 @@ pub async fn excess<X: Tx>(tx: &mut X, walk: &KeepVersions) -> Result<(i64, Opti
     let is_full = rows.len() == WALKED as usize;
     let excess = rows.iter().map(|row| (row.versions - walk.keep).max(0)).sum();
     let last = rows.into_iter().next_back().filter(|_| is_full);
-    Ok((excess, last.map(NameRow::name)))
+    Ok((excess, last.map(|row| row.name)))
 }
 
 /// The next artifacts.
@@ -103,16 +99,16 @@ statements! { _words,
 row! {
     /// An artifact, and how many versions it has.
     struct NameRow {
-        user_id: String,
-        session_id: String,
-        incarnation: i64,
-        name: String,
+        name: HeldName,
         versions: i64,
     }
 }
 
-impl NameRow {
-    fn name(self) -> HeldName {
-        HeldName { user: self.user_id, session: self.session_id, incarnation: self.incarnation, name: self.name }
+row! {
+    impl HeldName {
+        user: String = "user_id",
+        session: String = "session_id",
+        incarnation: i64,
+        name: String,
     }
 }

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use blobs::LooseRow;
 use tokio::time::Instant;
 
 use crate::domain::artifact::{
@@ -25,10 +26,8 @@ use crate::domain::ids::{AppName, ArtifactName};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::time::Micros;
 use crate::store::backend::Backend;
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -63,19 +62,6 @@ pub trait Reads: Send + Sync {
         names: &[ArtifactName],
         deadline: Instant,
     ) -> Result<Option<(SessionView, Vec<(Version, Option<Blob>)>)>>;
-
-    /// A chunk of a blob; `None` if it is not there.
-    async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>>;
-
-    /// Up to `limit` blobs that no version holds, and to which nothing has come for long: those of erasures first.
-    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>>;
-
-    /// Goes through a bounded number of artifacts of an app, and counts the versions that [`Writes::keep_versions`] would remove; where to
-    /// go on, `None` at the end.
-    async fn excess_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<(i64, Option<HeldName>)>;
-
-    /// Those of some objects of a store that a blob has.
-    async fn known_objects(&self, store: &str, objects: &[String], deadline: Instant) -> Result<Vec<String>>;
 }
 
 #[async_trait]
@@ -123,6 +109,19 @@ pub trait Writes: Send + Sync {
 
     /// Removes some chunks of a claimed blob, or, if there are none, the blob itself; whether there may be more.
     async fn remove_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<bool>;
+
+    /// A chunk of a blob; `None` if it is not there.
+    async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>>;
+
+    /// Up to `limit` blobs that no version holds, and to which nothing has come for long: those of erasures first.
+    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>>;
+
+    /// Goes through a bounded number of artifacts of an app, and counts the versions that [`Writes::keep_versions`] would remove; where to
+    /// go on, `None` at the end.
+    async fn excess_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<(i64, Option<HeldName>)>;
+
+    /// Those of some objects of a store that a blob has.
+    async fn known_objects(&self, store: &str, objects: &[String], deadline: Instant) -> Result<Vec<String>>;
 }
 
 #[async_trait]
@@ -165,24 +164,6 @@ impl<B: Backend> Reads for Transactions<B> {
         let read = async |tx: &mut B::Tx| read::session_with_latest(tx, query, names).await;
         self.runner.of(query.key.app(), deadline).read(read).await
     }
-
-    async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>> {
-        let chunk = async |tx: &mut B::Tx| blobs::chunk(tx, blob, n).await;
-        self.runner.of(&blob.user.app, deadline).one_statement(chunk).await
-    }
-
-    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>> {
-        self.runner.across_apps(deadline).one_statement(async |tx| blobs::loose(tx, now, limit).await).await
-    }
-
-    async fn excess_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<(i64, Option<HeldName>)> {
-        self.runner.of(&walk.app, deadline).one_statement(async |tx| keep::excess(tx, walk).await).await
-    }
-
-    async fn known_objects(&self, store: &str, objects: &[String], deadline: Instant) -> Result<Vec<String>> {
-        let known = async |tx: &mut B::Tx| blobs::known(tx, store, objects).await;
-        self.runner.across_apps(deadline).one_statement(known).await
-    }
 }
 
 #[async_trait]
@@ -194,13 +175,13 @@ impl<B: Backend> Writes for Transactions<B> {
         match begin.blob.object {
             // Of an object elsewhere the database must know whatever crashes.
             Some(_) => call.decide(note).await,
-            None => call.decide_early(note).await,
+            None => call.early().decide(note).await,
         }
     }
 
     async fn add_chunk(&self, blob: &BlobKey, n: i64, bytes: &[u8], now: Micros, deadline: Instant) -> Decided<()> {
-        let call = self.runner.of(&blob.user.app, deadline);
-        call.decide_early(async |tx| blobs::add_chunk(tx, blob, n, bytes, now).await).await
+        let call = self.runner.of(&blob.user.app, deadline).early();
+        call.decide(async |tx| blobs::add_chunk(tx, blob, n, bytes, now).await).await
     }
 
     async fn renew_blob(&self, blob: &BlobKey, upload: Option<&str>, now: Micros, deadline: Instant) -> Decided<()> {
@@ -209,7 +190,7 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn leave_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<()> {
-        self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::leave(tx, blob).await).await
+        self.runner.of(&blob.user.app, deadline).execute(|tx| blobs::leave(tx, blob)).await.map(drop)
     }
 
     async fn save_artifact(&self, save: &Arc<Save>, again: bool, deadline: Instant) -> Decided<Saved> {
@@ -258,10 +239,29 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn postpone_blob(&self, blob: &BlobKey, now: Micros, deadline: Instant) -> Result<()> {
-        self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::postpone(tx, blob, now).await).await
+        self.runner.of(&blob.user.app, deadline).execute(|tx| blobs::postpone(tx, blob, now)).await.map(drop)
     }
 
     async fn remove_blob(&self, blob: &BlobKey, deadline: Instant) -> Result<bool> {
         self.runner.of(&blob.user.app, deadline).write(async |tx| blobs::remove(tx, blob).await).await
+    }
+
+    async fn chunk(&self, blob: &BlobKey, n: i64, deadline: Instant) -> Result<Option<Vec<u8>>> {
+        let chunk = self.runner.of(&blob.user.app, deadline).at_most_one(|tx| blobs::chunk(tx, blob, n)).await?;
+        Ok(chunk.map(|(bytes,)| bytes))
+    }
+
+    async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>> {
+        let rows: Vec<LooseRow> = self.runner.across_apps(deadline).fetch(|tx| blobs::loose(tx, now, limit)).await?;
+        Ok(rows.into_iter().map(LooseBlob::from).collect())
+    }
+
+    async fn excess_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<(i64, Option<HeldName>)> {
+        self.runner.of(&walk.app, deadline).one_statement(async |tx| keep::excess(tx, walk).await).await
+    }
+
+    async fn known_objects(&self, store: &str, objects: &[String], deadline: Instant) -> Result<Vec<String>> {
+        let known = self.runner.across_apps(deadline).fetch(|tx| blobs::known(tx, store, objects)).await?;
+        Ok(known.into_iter().map(|(object,)| object).collect())
     }
 }

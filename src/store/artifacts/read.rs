@@ -10,15 +10,13 @@ use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
-use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::error::{Result, corrupt};
 use crate::store::named;
 use crate::store::sessions::read::{head, session};
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::past::Moment;
 use crate::store::sql::query::{Column, Query, Sql, at_most_one, row};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Who has artifacts: a session by its incarnation, or a user.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +115,7 @@ pub async fn one_of(
         None => holder.query(&statements.latest_version).bind(name.as_str()),
         Some(version) => holder.query(&statements.version).bind(name.as_str()).bind(version),
     };
-    at_most_one::<PlacedRow>(db, query).await?.map(|row| row.decode(holder.user)).transpose()
+    Ok(at_most_one::<PlacedRow>(db, query).await?.map(|row| row.of(holder.user)))
 }
 
 pub async fn session_with_latest<X: Tx>(
@@ -144,9 +142,9 @@ pub async fn versions<X: Tx>(
     let Some(incarnation) = incarnation(tx, place, now).await? else { return Ok(Found::SessionNotFound) };
     let holder = Holder::of(place, name, incarnation);
     let query = holder.query(&Statements::of(tx).versions).bind(name.as_str()).bind(after).bind(rows as i64 + 1);
-    let found: Vec<VersionRow> = tx.fetch(query).await?;
-    let more = found.len() > rows;
-    let versions = found.into_iter().take(rows).map(VersionRow::decode).collect::<Result<Vec<_>>>()?;
+    let mut versions: Vec<Version> = tx.fetch(query).await?;
+    let more = versions.len() > rows;
+    versions.truncate(rows);
     // At the end of a list there is nothing, in the middle of none there is.
     if versions.is_empty() && after < 0 { Ok(Found::Nothing) } else { Ok(Found::There(VersionPage { versions, more })) }
 }
@@ -201,8 +199,7 @@ async fn versions_of(db: &mut impl Sql, holder: Holder<'_>, named: &[(ArtifactNa
     let (names, versions): (Vec<String>, Vec<i64>) = named.iter().map(|(name, at)| (name.to_string(), *at)).unzip();
     let query =
         holder.query(&Statements::of(db).these_versions).columns([Column::Texts(&names), Column::Integers(versions)]);
-    let rows: Vec<VersionRow> = db.fetch(query).await?;
-    rows.into_iter().map(VersionRow::decode).collect()
+    db.fetch(query).await
 }
 
 /// The latest versions of the artifacts of one holder, one more than the page has.
@@ -218,11 +215,10 @@ async fn latest_in(
         .bind(range.end.as_deref())
         .bind(&list.after)
         .bind(list.rows as i64 + 1);
-    let rows: Vec<VersionRow> = db.fetch(query).await?;
-    rows.into_iter().map(VersionRow::decode).collect()
+    db.fetch(query).await
 }
 
-/// The columns of [`VersionRow`], of the rows `l`.
+/// The columns of a [`Version`], of the rows `l`.
 pub const VERSION: &str = "l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, \
                            l.display_name, l.file_uri, l.revision";
 
@@ -263,50 +259,30 @@ statements! { words,
 }
 
 row! {
-    /// A version.
-    pub struct VersionRow {
-        name: String,
+    impl Version {
+        name: ArtifactName,
         version: i64,
-        kind: String,
-        mime_type: Option<String>,
-        size: Option<i64>,
-        sha256: Option<Vec<u8>>,
-        create_time: i64,
-        metadata: Option<String>,
-        display_name: Option<String>,
-        file_uri: Option<String>,
+        content: Content,
+        create_time: Micros,
         revision: Option<i64>,
     }
 }
 
-impl VersionRow {
-    pub fn decode(self) -> Result<Version> {
-        let odd = |what| StoreError::new(Cause::Internal, what);
-        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == self.kind);
-        let sha256 = self.sha256.map(digest).transpose()?;
-        let content = Content {
-            kind: kind.ok_or_else(|| odd("an artifact is of no kind"))?,
-            mime_type: self.mime_type,
-            bytes: self.size.map(i64::unsigned_abs).zip(sha256),
-            display_name: self.display_name.map(RawJson::trusted),
-            file_uri: self.file_uri.map(RawJson::trusted),
-            metadata: self.metadata.map(RawJson::trusted),
-        };
-        let name = ArtifactName::parse(&self.name).map_err(corrupt)?;
-        let (version, revision) = (self.version, self.revision);
-        Ok(Version { name, version, content, create_time: Micros(self.create_time), revision })
+row! {
+    impl Content {
+        kind: Kind,
+        mime_type: Option<String>,
+        bytes: Option<(u64, [u8; 32])>,
+        display_name: Option<RawJson>,
+        file_uri: Option<RawJson>,
+        metadata: Option<RawJson>,
     }
-}
-
-/// A digest as it is stored.
-pub fn digest(bytes: Vec<u8>) -> Result<[u8; 32]> {
-    bytes.try_into().map_err(|_| StoreError::new(Cause::Internal, "a digest of an artifact does not have 32 bytes"))
 }
 
 row! {
     /// A version, and where its bytes are.
     pub struct PlacedRow {
-        version: VersionRow,
+        version: Version,
         blob: Option<String>,
         store: Option<String>,
         object: Option<String>,
@@ -314,11 +290,11 @@ row! {
 }
 
 impl PlacedRow {
-    pub fn decode(self, user: &UserKey) -> Result<(Version, Option<Blob>)> {
-        let version = self.version.decode()?;
-        let size = version.content.bytes.map_or(0, |(size, _)| size);
+    /// The user is the one whose row it is.
+    pub fn of(self, user: &UserKey) -> (Version, Option<Blob>) {
+        let size = self.version.content.bytes.map_or(0, |(size, _)| size);
         let object = self.store.zip(self.object);
         let blob = self.blob.map(|id| Blob { key: BlobKey { user: user.clone(), id }, size, object });
-        Ok((version, blob))
+        (self.version, blob)
     }
 }

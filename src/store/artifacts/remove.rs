@@ -8,15 +8,13 @@ use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::refusal::Refusal;
 use crate::domain::writes::ArtifactChange;
 use crate::store::backend::Tx;
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::named;
 use crate::store::run::End;
 use crate::store::sessions::change::{judge, locked_live};
 use crate::store::sql::columns::OF_INCARNATION;
-use crate::store::sql::query::{Query, Sql};
+use crate::store::sql::query::{Query, Sql, all_values, value};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Removes a version, or all of an artifact. Its numbers are not used again.
 pub async fn delete<X: Tx>(tx: &mut X, deletion: &ArtifactDeletion) -> Decided<((), End)> {
@@ -65,8 +63,7 @@ pub async fn forget(db: &mut impl Sql, holder: Holder<'_>, name: &str, removed: 
 pub async fn hold(db: &mut impl Sql, holder: Holder<'_>) -> Result<bool> {
     let statements = Statements::of(db);
     let text = if holder.session.is_empty() { &statements.hold_user_place } else { &statements.hold_session_place };
-    let held: Vec<(i64,)> = db.fetch(holder.query(text)).await?;
-    Ok(!held.is_empty())
+    Ok(value::<i64>(db, holder.query(text)).await?.is_some())
 }
 
 /// Removes up to `limit` versions, and as many names, of a buried session; how many versions there were, and whether there may be more of
@@ -74,9 +71,9 @@ pub async fn hold(db: &mut impl Sql, holder: Holder<'_>) -> Result<bool> {
 pub async fn purge_artifacts<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64, limit: i64) -> Result<(i64, bool)> {
     let statements = Statements::of(tx);
     let of = |text: &'static str| Query::of(text, key, incarnation);
-    let blobs: Vec<(Option<String>,)> = tx.fetch(of(&statements.purge_versions).bind(limit)).await?;
+    let blobs = all_values(tx, of(&statements.purge_versions).bind(limit)).await?;
     let versions = blobs.len() as i64;
-    blobs::release(tx, &key.user, blobs.into_iter().map(|(blob,)| blob)).await?;
+    blobs::release(tx, &key.user, blobs.into_iter()).await?;
     let names = tx.execute(of(&statements.purge_names).bind(limit)).await? as i64;
     tx.execute(of(&statements.forget_place)).await?;
     let named = named::purge(tx, key, incarnation, limit).await?;
@@ -88,9 +85,9 @@ pub async fn purge_artifacts<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i
 pub async fn erase_artifacts<X: Tx>(tx: &mut X, user: &UserKey, id: &str) -> Result<i64> {
     let statements = Statements::of(tx);
     let of = |text: &'static str| Query::new(text).user(user);
-    let blobs: Vec<(Option<String>,)> = tx.fetch(of(&statements.erase_versions)).await?;
+    let blobs = all_values(tx, of(&statements.erase_versions)).await?;
     let versions = blobs.len() as i64;
-    blobs::release(tx, user, blobs.into_iter().map(|(blob,)| blob)).await?;
+    blobs::release(tx, user, blobs.into_iter()).await?;
     tx.execute(of(&statements.erase_names)).await?;
     tx.execute(of(&statements.erase_places)).await?;
     tx.execute(of(&statements.erase_blobs).bind(id)).await?;

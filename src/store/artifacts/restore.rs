@@ -2,43 +2,39 @@
 
 use super::blobs;
 use super::read::Holder;
-use super::save::{count, set_latest};
+use super::save::{COLUMNS, count, set_latest};
 use crate::domain::artifact::{Held, Kind, LAST, MAX_VERSIONS};
-use crate::domain::ids::ArtifactName;
 use crate::domain::refusal::{Bound, Refusal};
 use crate::domain::rewind::Restored;
 use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
-use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::error::{Decided, Result};
 use crate::store::named::differences;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
 use crate::store::sql::past::Moment;
-use crate::store::sql::query::Query;
+use crate::store::sql::query::{Query, all_values};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Copies to a fork, the session `to` of another incarnation, of each artifact that its source named at a moment the versions up to that
 /// one. Those of a user are the user's.
 pub async fn fork<X: Tx>(tx: &mut X, moment: Moment<'_>, to: (&str, i64)) -> Result<()> {
     let statements = Statements::of(tx);
     let of = |text: &'static str| Query::of(text, moment.key, moment.incarnation).bind(to.0).bind(to.1);
-    let copied: Vec<(Option<String>,)> = tx.fetch(of(&statements.copy_versions)).await?;
+    let copied = all_values(tx, of(&statements.copy_versions)).await?;
     let holder = Holder { user: &moment.key.user, session: to.0, incarnation: to.1 };
     tx.execute(of(&statements.copy_names)).await?;
     if !copied.is_empty() {
         count(tx, holder, copied.len() as i64).await?;
     }
-    blobs::hold(tx, holder.user, copied.into_iter().map(|(blob,)| blob)).await
+    blobs::hold(tx, holder.user, copied.into_iter()).await
 }
 
 /// What a rewind of a locked session to a moment has to restore.
 pub async fn restored<X: Tx>(tx: &mut X, moment: Moment<'_>) -> Result<Vec<Restored>> {
     let mut restored = Vec::new();
     for differs in differences(tx, moment).await? {
-        let name = ArtifactName::parse(&differs.name).map_err(corrupt)?;
-        if name.is_of_user() {
+        if differs.name.is_of_user() {
             continue;
         }
         let is_there = differs.versions > 0;
@@ -48,7 +44,7 @@ pub async fn restored<X: Tx>(tx: &mut X, moment: Moment<'_>) -> Result<Vec<Resto
             Some(was) if !is_there => was,
             _ => held.free(),
         };
-        restored.push(Restored { name, from: differs.was, to });
+        restored.push(Restored { name: differs.name, from: differs.was, to });
     }
     Ok(restored)
 }
@@ -88,13 +84,10 @@ pub async fn restore<X: Tx>(
     Ok(told)
 }
 
-const COLUMNS: &str = "app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size, sha256, blob, \
-                       create_time, metadata, display_name, file_uri, revision";
-
 statements! { words,
     /// To the session `$5` of incarnation `$6`.
     copy_versions: format!(
-        "insert into artifacts ({COLUMNS}) \
+        "insert into artifacts ({COLUMNS}, revision) \
          select l.app_name, l.user_id, $5, $6, l.name, l.version, l.mark, l.kind, l.mime_type, l.size, l.sha256, l.blob, \
            l.create_time, l.metadata, l.display_name, l.file_uri, l.revision from artifact_state n {} \
          where n.app_name = $1 and n.user_id = $2 and n.session_id = $5 and n.incarnation = $6 {OF_SESSION_ALONE} \
@@ -125,7 +118,7 @@ statements! { words,
     /// Makes of the version `$10` of the artifact `$5` a new one, `$6`. (Without an alias, Citus does not find the row that it is to
     /// return.)
     restore_version: format!(
-        "insert into artifacts as n ({COLUMNS}) \
+        "insert into artifacts as n ({COLUMNS}, revision) \
          select app_name, user_id, session_id, incarnation, name, cast($6 as bigint), cast($7 as bigint), kind, mime_type, size, \
            sha256, blob, {}, metadata, display_name, file_uri, cast($9 as bigint) from artifacts \
          where {OF_INCARNATION} and name = $5 and version = $10 \

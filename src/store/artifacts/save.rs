@@ -5,10 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use super::blobs;
 use super::blobs::WithVersion;
-use super::read::{Holder, VERSION, VersionRow, digest};
+use super::read::{Holder, VERSION};
 use crate::domain::Limits;
 use crate::domain::append::{self, Append};
-use crate::domain::artifact::{BlobBegin, BlobKey, Held, Place, Save, SaveEvent, Saved, SavedBlob, Version, decide};
+use crate::domain::artifact::{
+    BlobBegin, BlobKey, Content, Held, Place, Save, SaveEvent, Saved, SavedBlob, Version, decide,
+};
 use crate::domain::erasure::Subject;
 use crate::domain::event::EventDraft;
 use crate::domain::guard::Guard;
@@ -20,17 +22,15 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{ArtifactChange, Committed, Writes};
 use crate::store::backend::{Backend, OnLocked, Tx, UserLock};
 use crate::store::blocked::{admit, admit_all};
-use crate::store::error::{Cause, Decided, Failure, StoreError};
+use crate::store::error::{Cause, Decided, Failure, Result, StoreError};
 use crate::store::load::load;
-use crate::store::run::{Attempt, Call, End, apply};
+use crate::store::run::{Call, End, apply};
 use crate::store::sessions::bounds;
 use crate::store::sessions::read::head;
-use crate::store::sql::insert::{in_sizes, rows_of};
+use crate::store::sql::insert::{in_sizes, owner, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Saving;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Notes a blob for an artifact of a place that is there.
 pub async fn begin_blob<X: Tx>(tx: &mut X, salt: &[u8; 32], begin: &BlobBegin) -> Decided<((), End)> {
@@ -49,7 +49,7 @@ async fn hold<X: Tx>(tx: &mut X, salt: &[u8; 32], place: &Place) -> Decided<()> 
     Ok(refuse_blocked(place, is_blocked)?)
 }
 
-fn refuse_blocked(place: &Place, is_blocked: bool) -> std::result::Result<(), Refusal> {
+fn refuse_blocked(place: &Place, is_blocked: bool) -> Result<(), Refusal> {
     match place {
         _ if !is_blocked => Ok(()),
         // Of an erased user there are no sessions.
@@ -59,7 +59,7 @@ fn refuse_blocked(place: &Place, is_blocked: bool) -> std::result::Result<(), Re
 }
 
 /// What became of one of several saves.
-type Judged = std::result::Result<Saved, Refusal>;
+type Judged = Result<Saved, Refusal>;
 
 /// A save of more bytes gains little by sharing a transaction, and those that share it wait for them.
 const SHARED_BYTES: usize = 64 << 10;
@@ -113,21 +113,10 @@ pub async fn together<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[
         return Ok(vec![alone(call, salt, save, false).await.map(Some)]);
     }
     let saves: Vec<&Save> = batch.iter().map(|save| &***save).collect();
-    match call.try_write(async |tx| save_all(tx, salt, &saves, false, OnLocked::Skip).await).await {
-        Ok(Attempt::Committed(judged)) => {
-            Ok(judged.into_iter().map(|judged| judged.transpose().map_err(Failure::from)).collect())
-        }
-        // What wrote nothing certainly did nothing.
-        Ok(Attempt::Unknown(judged, error)) => {
-            let unclear = |judged: Option<Judged>| match judged {
-                Some(Ok(saved)) if !saved.replayed => Err(error.share().into()),
-                _ => Ok(None),
-            };
-            Ok(judged.into_iter().map(unclear).collect())
-        }
-        Err(error) if error.is_transient() => Err(error),
-        Err(_) => Ok(batch.iter().map(|_| Ok(None)).collect()),
-    }
+    let save = async |tx: &mut B::Tx| save_all(tx, salt, &saves, false, OnLocked::Skip).await;
+    let is_written = |judged: &Judged| judged.as_ref().is_ok_and(|saved| !saved.replayed);
+    let judged = call.try_together(batch.len(), save, is_written).await?;
+    Ok(judged.into_iter().map(|judged| Ok(judged?.transpose()?)).collect())
 }
 
 /// A save that others do not keep from being made, and what becomes of it.
@@ -264,7 +253,7 @@ fn holder_of<'s>(
     loaded: &Loaded,
     users: &BTreeSet<&UserKey>,
     on_locked: OnLocked,
-) -> std::result::Result<Option<Holder<'s>>, Refusal> {
+) -> Result<Option<Holder<'s>>, Refusal> {
     refuse_blocked(&save.place, blocked.contains(save.place.user()))?;
     let mut incarnation = 0;
     if let Some(session) = save.place.session() {
@@ -337,12 +326,11 @@ impl<'s> Ledger<'s> {
         {
             let row = found.remove(&(of, at, name));
             let row = row.ok_or_else(|| StoreError::new(Cause::Internal, "an artifact was not looked up"))?;
-            ledger.present = Micros(row.present);
+            ledger.present = row.present;
             ledger.is_bounded = row.most_bytes.is_some();
             let (versions, new) = (row.versions.unwrap_or(0), 0);
             ledger.places.insert((user, session), PlaceCount { incarnation: *incarnation, versions, new });
-            let sha256 = row.sha256.map(digest).transpose()?;
-            let latest = row.latest.map(|version| (version, sha256));
+            let latest = row.latest.map(|version| (version, row.sha256));
             *count = NameCount { next: row.next.unwrap_or(0), named: row.named, latest, new: 0 };
         }
         Ok(ledger)
@@ -405,8 +393,8 @@ impl<'s> Ledger<'s> {
 fn counting<'a>(places: &'a [(&PlaceKey<'a>, &PlaceCount)]) -> Query<'a> {
     let rows =
         rows_of("artifact_places", PLACE_COLUMNS, places, |((user, session), count), values: &mut Vec<Value<'a>>| {
-            values.extend([user.app.as_str().into(), user.user.as_str().into(), (*session).into()]);
-            values.extend([count.incarnation.into(), count.new.into()]);
+            values.extend(owner(user, session, count.incarnation));
+            values.push(count.new.into());
         });
     rows.sql(COUNTED)
 }
@@ -415,7 +403,7 @@ fn counting<'a>(places: &'a [(&PlaceKey<'a>, &PlaceCount)]) -> Query<'a> {
 fn naming<'a>(names: &'a [(&NameKey<'a>, &NameCount)]) -> Query<'a> {
     let rows = rows_of("artifact_names", NAME_COLUMNS, names, |(key, count), values: &mut Vec<Value<'a>>| {
         let (user, session, incarnation, name) = **key;
-        values.extend([user.app.as_str().into(), user.user.as_str().into(), session.into(), incarnation.into()]);
+        values.extend(owner(user, session, incarnation));
         let latest = count.latest.map(|(version, _)| version);
         values.extend([name.into(), count.next.into(), latest.into(), count.new.into()]);
     });
@@ -450,36 +438,49 @@ impl Made<'_> {
     }
 }
 
+/// The columns of a version that a save and an import insert.
+pub const COLUMNS: &str = "app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size, sha256, blob, \
+                           create_time, metadata, display_name, file_uri";
+
+/// The values of these.
+pub fn values_of<'a>(
+    holder: Holder<'a>,
+    version: &'a Version,
+    mark: i64,
+    blob: Option<&'a SavedBlob>,
+) -> impl Iterator<Item = Value<'a>> {
+    fn text(json: &Option<RawJson>) -> Value<'_> {
+        json.as_ref().map(RawJson::text).into()
+    }
+    let Content { kind, mime_type, bytes, display_name, file_uri, metadata } = &version.content;
+    let (size, sha256) = bytes.as_ref().map(|(size, sha256)| (blobs::stored(*size), &sha256[..])).unzip();
+    let owner = owner(holder.user, holder.session, holder.incarnation);
+    owner.into_iter().chain([
+        version.name.as_str().into(),
+        version.version.into(),
+        mark.into(),
+        kind.as_str().into(),
+        mime_type.as_deref().into(),
+        size.into(),
+        sha256.into(),
+        blob.map(|blob| &*blob.id).into(),
+        version.create_time.0.into(),
+        text(metadata),
+        text(display_name),
+        text(file_uri),
+    ])
+}
+
 /// Inserts versions.
 fn insertion<'a>(made: &'a [Made<'a>]) -> Query<'a> {
-    const COLUMNS: &str = "app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size, sha256, blob, \
-                           create_time, metadata, display_name, file_uri, revision, request_key, request_digest";
-    fn text(json: &Option<RawJson>) -> Option<&str> {
-        json.as_ref().map(RawJson::text)
-    }
-    rows_of("artifacts", COLUMNS, made, |Made { save, holder, saved }, values: &mut Vec<Value<'a>>| {
-        let Version { name: _, version, content, create_time, revision } = &saved.version;
-        let (size, sha256) = content.bytes.as_ref().map(|(size, sha256)| (blobs::stored(*size), &sha256[..])).unzip();
+    let columns = format!("{COLUMNS}, revision, request_key, request_digest");
+    rows_of("artifacts", &columns, made, |Made { save, holder, saved }, values: &mut Vec<Value<'a>>| {
+        let request = save.request.as_ref();
+        values.extend(values_of(*holder, &saved.version, save.mark, save.blob.as_ref()));
         values.extend([
-            holder.user.app.as_str().into(),
-            holder.user.user.as_str().into(),
-            holder.session.into(),
-            holder.incarnation.into(),
-            save.name.as_str().into(),
-            (*version).into(),
-            save.mark.into(),
-            content.kind.as_str().into(),
-            content.mime_type.as_deref().into(),
-            size.into(),
-            sha256.into(),
-            save.blob.as_ref().map(|blob| &*blob.id).into(),
-            create_time.0.into(),
-            text(&content.metadata).into(),
-            text(&content.display_name).into(),
-            text(&content.file_uri).into(),
-            (*revision).into(),
-            save.request.as_ref().map(|request| request.key.as_str()).into(),
-            save.request.as_ref().map(|request| &request.digest[..]).into(),
+            saved.version.revision.into(),
+            request.map(|request| request.key.as_str()).into(),
+            request.map(|request| &request.digest[..]).into(),
         ]);
     })
 }
@@ -498,20 +499,18 @@ pub async fn set_latest(db: &mut impl Sql, holder: Holder<'_>, name: &ArtifactNa
 
 /// What an earlier try, or an earlier request of the same key, saved.
 async fn saved_before(db: &mut impl Sql, holder: Holder<'_>, save: &Save, again: bool) -> Decided<Option<Saved>> {
-    let saved = |row: VersionRow, replayed| {
-        Ok::<_, StoreError>(Some(Saved { version: row.decode()?, replayed, tag: None, event_bytes: 0 }))
-    };
+    let saved = |version, replayed| Some(Saved { version, replayed, tag: None, event_bytes: 0 });
     let statements = Statements::of(db);
     if again {
         let query = holder.query(&statements.saved_by_mark).bind(save.name.as_str()).bind(save.mark);
-        if let Some(row) = at_most_one::<VersionRow>(db, query).await? {
-            return Ok(saved(row, false)?);
+        if let Some(version) = at_most_one(db, query).await? {
+            return Ok(saved(version, false));
         }
     }
     let Some(request) = &save.request else { return Ok(None) };
     let query = holder.query(&statements.saved_by_key).bind(save.name.as_str()).bind(request.key.as_str());
     match at_most_one::<KeyedRow>(db, query).await? {
-        Some(row) if request.is_retry_of(&row.request_digest) => Ok(saved(row.version, true)?),
+        Some(row) if request.is_retry_of(&row.request_digest) => Ok(saved(row.version, true)),
         Some(_) => Err(Refusal::ArtifactKeyConflict.into()),
         None => Ok(None),
     }
@@ -615,8 +614,8 @@ row! {
         next: Option<i64>,
         named: Option<i64>,
         latest: Option<i64>,
-        sha256: Option<Vec<u8>>,
-        present: i64,
+        sha256: Option<[u8; 32]>,
+        present: Micros,
         /// All that the user may have.
         most_bytes: Option<i64>,
     }
@@ -625,7 +624,7 @@ row! {
 row! {
     /// A version that an Idempotency-Key saved.
     struct KeyedRow {
-        version: VersionRow,
+        version: Version,
         request_digest: Vec<u8>,
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{Inspector, PAGE_ROWS, Result, SessionName, Snapshot};
 use crate::domain::verify::SessionCheck;
 use crate::domain::verify::artifacts::{BlobRow, NameRow, NamedSpan, Owner, PlaceRow, VersionRow};
+use crate::store::sql::columns::{OF_INCARNATION, OF_L};
 use crate::store::sql::query::{Query, row};
 
 /// An artifact, with names as they are stored.
@@ -43,19 +44,16 @@ impl Inspector {
     /// The database fails.
     pub async fn artifacts(&self, after: &ArtifactKey, version: i64) -> Result<Vec<Artifact>> {
         const KEY: &str = "a.app_name, a.user_id, a.session_id, a.incarnation, a.name, a.version";
-        let query = Query::new(format!(
+        let text = format!(
             "select {KEY}, {}, a.kind, a.size, a.sha256, a.blob, b.size as blob_size, b.store, b.object, \
                cast(case when exists (select 1 from artifact_names n where n.app_name = a.app_name and n.user_id = a.user_id \
                  and n.session_id = a.session_id and n.incarnation = a.incarnation and n.name = a.name) then 1 else 0 end \
                  as bigint) as has_name \
              from artifacts a left join blobs b on b.app_name = a.app_name and b.user_id = a.user_id and b.id = a.blob \
-             where ({KEY}) > (",
+             where ({KEY}) > ($1, $2, $3, $4, $5, $6) order by {KEY}",
             owner("a")
-        ))
-        .artifact(after)
-        .sql(", ")
-        .arg(version)
-        .sql(&format!(") order by {KEY}"));
+        );
+        let query = after.owner.of(text, after.incarnation).bind(&after.name).bind(version);
         self.page(query, ArtifactRow::decode).await
     }
 
@@ -67,16 +65,15 @@ impl Inspector {
         const KEY: &str = "n.app_name, n.user_id, n.session_id, n.incarnation, n.name";
         const OF_N: &str = "a.app_name = n.app_name and a.user_id = n.user_id and a.session_id = n.session_id \
                             and a.incarnation = n.incarnation";
-        let query = Query::new(format!(
+        let text = format!(
             "select {KEY}, {}, n.next, n.latest, n.versions, \
                (select count(*) from artifacts a where {OF_N} and a.name = n.name) as found, \
                (select max(a.version) from artifacts a where {OF_N} and a.name = n.name) as found_latest, \
                cast(case when exists (select 1 from artifact_places a where {OF_N}) then 1 else 0 end as bigint) as is_counted \
-             from artifact_names n where ({KEY}) > (",
+             from artifact_names n where ({KEY}) > ($1, $2, $3, $4, $5) order by {KEY}",
             owner("n")
-        ))
-        .artifact(after)
-        .sql(&format!(") order by {KEY}"));
+        );
+        let query = after.owner.of(text, after.incarnation).bind(&after.name);
         self.page(query, ArtifactNameRow::decode).await
     }
 
@@ -89,11 +86,10 @@ impl Inspector {
         let query = Query::new(format!(
             "select {KEY}, {}, p.versions, (select count(*) from artifacts a where a.app_name = p.app_name \
                and a.user_id = p.user_id and a.session_id = p.session_id and a.incarnation = p.incarnation) \
-             from artifact_places p where ({KEY}) > ",
+             from artifact_places p where ({KEY}) > ($1, $2, $3) order by {KEY}",
             owner("p")
-        ))
-        .row(&[&after.app, &after.user, &after.session])
-        .sql(&format!(" order by {KEY}"));
+        ));
+        let query = query.bind(&after.app).bind(&after.user).bind(&after.session);
         let place = |(app, user, session, owner, versions, found)| {
             (SessionName { app, user, session }, PlaceRow { owner: owned(owner), versions, found })
         };
@@ -106,34 +102,31 @@ impl Inspector {
     /// The database fails.
     pub async fn blobs(&self, after: &BlobName) -> Result<Vec<(BlobName, BlobRow)>> {
         let mut snapshot = self.snapshot().await?;
-        let first = Query::new("select app_name, user_id from blobs where (app_name, user_id, id) > ")
-            .row(&[&after.app, &after.user, &after.id])
-            .sql(" order by app_name, user_id, id limit 1");
-        let first: Vec<(String, String)> = snapshot.rows(first).await?;
+        let first = Query::new(
+            "select app_name, user_id from blobs where (app_name, user_id, id) > ($1, $2, $3) order by app_name, user_id, id limit 1",
+        );
+        let first: Vec<(String, String)> =
+            snapshot.rows(first.bind(&after.app).bind(&after.user).bind(&after.id)).await?;
         let Some((app, user)) = first.into_iter().next() else {
             snapshot.end().await?;
             return Ok(Vec::new());
         };
         let from = if (&app, &user) == (&after.app, &after.user) { &*after.id } else { "" };
-        let of = |begin: &str, column: &str| {
-            let of = Query::new(begin.to_owned()).sql(" where app_name = ").arg(app.clone()).sql(" and user_id = ");
-            of.arg(user.clone()).sql(&format!(" and {column} > ")).arg(from.to_owned())
-        };
-        let query = of(
+        let of = |text| Query::new(text).bind(&app).bind(&user).bind(from);
+        let blobs = format!(
             "select id, size, versions, cast(case when loose_since is null then 0 else 1 end as bigint), \
-               cast(case when store is null then 0 else 1 end as bigint) from blobs",
-            "id",
+               cast(case when store is null then 0 else 1 end as bigint) from blobs \
+             where app_name = $1 and user_id = $2 and id > $3 order by id limit {PAGE_ROWS}"
         );
-        let rows: Vec<(String, i64, i64, i64, i64)> =
-            snapshot.rows(query.sql(" order by id limit ").arg(PAGE_ROWS)).await?;
-        let last = rows.last().map(|(id, ..)| id.clone()).unwrap_or_default();
-        let held = of("select blob, count(*) from artifacts", "blob").sql(" and blob <= ").arg(last.clone());
-        let held: HashMap<String, i64> =
-            snapshot.rows::<(String, i64)>(held.sql(" group by blob")).await?.into_iter().collect();
-        let chunks =
-            of("select blob, count(*), max(n), cast(sum(octet_length(bytes)) as bigint) from blob_chunks", "blob");
-        let chunks: Vec<(String, i64, i64, i64)> =
-            snapshot.rows(chunks.sql(" and blob <= ").arg(last).sql(" group by blob")).await?;
+        let rows: Vec<(String, i64, i64, i64, i64)> = snapshot.rows(of(blobs)).await?;
+        let last = rows.last().map_or("", |(id, ..)| id);
+        const OF_PAGE: &str = "where app_name = $1 and user_id = $2 and blob > $3 and blob <= $4 group by blob";
+        let held = of(format!("select blob, count(*) from artifacts {OF_PAGE}"));
+        let held: HashMap<String, i64> = snapshot.rows::<(String, i64)>(held.bind(last)).await?.into_iter().collect();
+        let chunks = of(format!(
+            "select blob, count(*), max(n), cast(sum(octet_length(bytes)) as bigint) from blob_chunks {OF_PAGE}"
+        ));
+        let chunks: Vec<(String, i64, i64, i64)> = snapshot.rows(chunks.bind(last)).await?;
         snapshot.end().await?;
         let chunks: HashMap<String, (i64, i64, i64)> =
             chunks.into_iter().map(|(blob, count, last, bytes)| (blob, (count, last, bytes))).collect();
@@ -159,10 +152,10 @@ impl Inspector {
         let query = Query::new(
             "select c.app_name, c.user_id, c.blob, count(b.id) \
              from blob_chunks c left join blobs b on b.app_name = c.app_name and b.user_id = c.user_id and b.id = c.blob \
-             where (c.app_name, c.user_id, c.blob) > ",
-        )
-        .row(&[&after.app, &after.user, &after.id])
-        .sql(" group by c.app_name, c.user_id, c.blob order by c.app_name, c.user_id, c.blob");
+             where (c.app_name, c.user_id, c.blob) > ($1, $2, $3) \
+             group by c.app_name, c.user_id, c.blob order by c.app_name, c.user_id, c.blob",
+        );
+        let query = query.bind(&after.app).bind(&after.user).bind(&after.id);
         let blob = |(app, user, id, known): (_, _, _, i64)| (BlobName { app, user, id }, known > 0);
         self.page(query, blob).await
     }
@@ -177,29 +170,20 @@ impl Snapshot {
         base: i64,
         check: &mut SessionCheck,
     ) -> Result<i64> {
-        let spans = Query::new("select count(*), coalesce(sum(case when valid_from > ")
-            .arg(base)
-            .sql(" then 1 else 0 end), 0) from artifact_spans where ")
-            .incarnation("", name, incarnation)
-            .sql(" and valid_to > ")
-            .arg(base);
-        let (all, spans): (i64, i64) = self.one(spans).await?;
+        let spans = format!(
+            "select count(*), coalesce(sum(case when valid_from > $5 then 1 else 0 end), 0) from artifact_spans \
+             where {OF_INCARNATION} and valid_to > $5"
+        );
+        let (all, spans): (i64, i64) = self.one(name.of(spans, incarnation).bind(base)).await?;
         let mut after = (i64::MIN, String::new());
         // Most often there is none over the base.
         let mut more = all > spans;
         while more {
-            let query = Query::new("select node, name, valid_to from artifact_spans where ")
-                .incarnation("", name, incarnation)
-                .sql(" and valid_from <= ")
-                .arg(base)
-                .sql(" and valid_to > ")
-                .arg(base)
-                .sql(" and (node, name) > (")
-                .arg(after.0)
-                .sql(", ")
-                .arg(&after.1)
-                .sql(") order by node, name limit ")
-                .arg(PAGE_ROWS);
+            let text = format!(
+                "select node, name, valid_to from artifact_spans where {OF_INCARNATION} and valid_from <= $5 and valid_to > $5 \
+                   and (node, name) > ($6, $7) order by node, name limit {PAGE_ROWS}"
+            );
+            let query = name.of(text, incarnation).bind(base).bind(after.0).bind(&after.1);
             let page: Vec<(i64, String, i64)> = self.rows(query).await?;
             page.iter().for_each(|(_, name, to)| check.named_at_base(name, *to));
             more = !page.is_empty();
@@ -209,15 +193,13 @@ impl Snapshot {
         }
         let mut after: Option<String> = None;
         loop {
-            let mut query = Query::new("select name, version, revision from artifact_state where ").incarnation(
-                "",
-                name,
-                incarnation,
+            let behind = after.as_ref().map_or("", |_| " and name > $5");
+            let text = format!(
+                "select name, version, revision from artifact_state where {OF_INCARNATION}{behind} \
+                 order by name limit {PAGE_ROWS}"
             );
-            if let Some(after) = &after {
-                query = query.sql(" and name > ").arg(after);
-            }
-            let page: Vec<(String, i64, i64)> = self.rows(query.sql(" order by name limit ").arg(PAGE_ROWS)).await?;
+            let query = after.iter().fold(name.of(text, incarnation), Query::bind);
+            let page: Vec<(String, i64, i64)> = self.rows(query).await?;
             page.iter().for_each(|(name, version, revision)| check.named(name, *version, *revision));
             if (page.len() as i64) < PAGE_ROWS {
                 break;
@@ -233,25 +215,19 @@ impl Snapshot {
         incarnation: i64,
         wanted: &[NamedSpan],
     ) -> Result<Vec<NamedSpan>> {
-        let mut found = Vec::with_capacity(wanted.len());
-        for some in wanted.chunks(PAGE_ROWS as usize) {
-            let query = Query::wanted("node, name", some.iter().map(|span| (span.node, &*span.name)));
-            let query = self.looked_up(
-                query.sql("select l.node, l.name, l.valid_from, l.valid_to, l.version from k "),
-                ("artifact_spans", "l.node = k.node and l.name = k.name"),
-                &[("session_id", &*name.session), ("user_id", &*name.user), ("app_name", &*name.app)],
-                Some(incarnation),
-            );
-            let rows: Vec<(i64, String, i64, i64, i64)> = self.rows(query).await?;
-            found.extend(rows.into_iter().map(|(node, name, from, to, version)| NamedSpan {
-                node,
-                name: name.into(),
-                from,
-                to,
-                version,
-            }));
-        }
-        Ok(found)
+        let spans = wanted.iter().map(|span| (span.node, &*span.name));
+        let (shown, table) =
+            ("l.node, l.name, l.valid_from, l.valid_to, l.version", ("artifact_spans", "node", "name"));
+        let rows: Vec<(i64, String, i64, i64, i64)> =
+            self.look_up(shown, table, OF_L, |text| name.of(text, incarnation), spans).await?;
+        let span = |(node, name, from, to, version): (_, String, _, _, _)| NamedSpan {
+            node,
+            name: name.into(),
+            from,
+            to,
+            version,
+        };
+        Ok(rows.into_iter().map(span).collect())
     }
 }
 
@@ -353,13 +329,5 @@ fn owned(owner: i64) -> Owner {
         2 => Owner::Present,
         1 => Owner::Passing,
         _ => Owner::Nobody,
-    }
-}
-impl<'a> Query<'a> {
-    /// The values of an artifact's key, without brackets.
-    fn artifact(self, key: &'a ArtifactKey) -> Self {
-        let ArtifactKey { owner: SessionName { app, user, session }, incarnation, name } = key;
-        let query = self.arg(app).sql(", ").arg(user).sql(", ").arg(session).sql(", ").arg(*incarnation).sql(", ");
-        query.arg(name)
     }
 }

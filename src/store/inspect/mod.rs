@@ -7,17 +7,19 @@ mod artifacts;
 mod scopes;
 mod sessions;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use crate::domain::query::UPDATE_BUCKET;
 use crate::store::backend::Tx as _;
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::migrations::{POSTGRES, SQLITE, all_applied};
 use crate::store::postgres::{self, PgTx};
 use crate::store::sql::query::{Query, Row, Sql as _};
+use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::words::Words;
 use crate::store::sqlite::{self, SqliteTx};
 use crate::store::url::DatabaseUrl;
@@ -25,8 +27,6 @@ use crate::store::url::DatabaseUrl;
 pub use artifacts::{Artifact, ArtifactKey, BlobName};
 pub use scopes::{CheckedScope, ScopeName};
 pub use sessions::CheckedSession;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Limits of a page. A first row larger than `PAGE_BYTES` is still returned.
 const PAGE_ROWS: i64 = 500;
@@ -137,7 +137,7 @@ impl Inspector {
     /// The first rows of a query, in a snapshot of their own: a page.
     async fn page<R: Row, T>(&self, query: Query<'_>, of: impl FnMut(R) -> T) -> Result<Vec<T>> {
         let mut snapshot = self.snapshot().await?;
-        let rows = snapshot.rows(query.sql(" limit ").arg(PAGE_ROWS)).await?;
+        let rows = snapshot.rows(query.sql(&format!(" limit {PAGE_ROWS}"))).await?;
         snapshot.end().await?;
         Ok(rows.into_iter().map(of).collect())
     }
@@ -147,9 +147,11 @@ impl Inspector {
     /// # Errors
     /// The database fails, here as below.
     pub async fn sessions(&self, after: &SessionName) -> Result<Vec<SessionName>> {
-        let query = Query::new("select app_name, user_id, id from sessions where (id, user_id, app_name) > ")
-            .row(&[&after.session, &after.user, &after.app])
-            .sql(" order by id, user_id, app_name");
+        let query = Query::new(
+            "select app_name, user_id, id from sessions where (id, user_id, app_name) > ($1, $2, $3) \
+             order by id, user_id, app_name",
+        );
+        let query = query.bind(&after.session).bind(&after.user).bind(&after.app);
         self.page(query, |(app, user, session)| SessionName { app, user, session }).await
     }
 
@@ -158,19 +160,16 @@ impl Inspector {
     /// # Errors
     /// The database fails.
     pub async fn next_scope(&self, after: &ScopeName) -> Result<Option<ScopeName>> {
-        let (columns, order) = match after.user {
-            Some(_) => ("app_name, user_id", "app_name, user_id"),
-            None => ("app_name, null as user_id", "app_name"),
-        };
-        let mut query = Query::new("select app_name, user_id from (");
-        for (n, table) in ["scopes", "state", "log", "spans"].into_iter().enumerate() {
-            query = query
-                .sql(if n == 0 { "" } else { " union all " })
-                .sql(&format!("select * from (select {columns} from {} where ({order}) > ", after.table(table)))
-                .row(&after.values())
-                .sql(&format!(" order by {order} limit 1) as t{n}"));
-        }
-        let query = query.sql(") as t order by app_name, user_id limit 1");
+        let ScopeTables { name, owner, values, .. } = after.tables();
+        let columns = if after.user.is_some() { "app_name, user_id" } else { "app_name, null as user_id" };
+        let tables = ["scopes", "state", "log", "spans"].map(|table| {
+            format!(
+                "select * from (select {columns} from {name}_{table} where ({owner}) > ({values}) order by {owner} limit 1) as {table}"
+            )
+        });
+        let tables = tables.join(" union all ");
+        let query =
+            after.of(format!("select app_name, user_id from ({tables}) as t order by app_name, user_id limit 1"));
         let mut snapshot = self.snapshot().await?;
         let row: Option<(String, Option<String>)> = snapshot.rows(query).await?.into_iter().next();
         snapshot.end().await?;
@@ -187,7 +186,7 @@ impl Inspector {
         while found.len() < PAGE_ROWS as usize {
             let number = found.last().unwrap_or(after).number;
             // All rows of each, as no index has the names that stand beside its number: those of many short ones together.
-            let query = Query::new(
+            let query = Query::new(format!(
                 "select i.app_name, i.user_id, i.session_id, i.incarnation, cast(case \
                    when exists (select 1 from sessions s where s.app_name = i.app_name and s.user_id = i.user_id \
                      and s.id = i.session_id and s.incarnation = i.incarnation) then 1 \
@@ -196,18 +195,12 @@ impl Inspector {
                    when exists (select 1 from imports m where m.app_name = i.app_name \
                      and m.user_id = i.user_id and m.session_id = i.session_id and m.incarnation = i.incarnation) then 1 \
                    else 0 end as bigint) \
-                 from (select distinct app_name, user_id, session_id, incarnation from ",
-            )
-            .sql(table)
-            .sql(" where incarnation > ")
-            .arg(number)
-            .sql(" and incarnation <= (select max(incarnation) from (select incarnation from ")
-            .sql(table)
-            .sql(" where incarnation > ")
-            .arg(number)
-            .sql(" order by incarnation limit ")
-            .arg(SCANNED_ROWS)
-            .sql(") as page)) as i order by i.incarnation, i.app_name, i.user_id, i.session_id");
+                 from (select distinct app_name, user_id, session_id, incarnation from {table} where incarnation > $1 \
+                   and incarnation <= (select max(incarnation) from (select incarnation from {table} where incarnation > $1 \
+                     order by incarnation limit {SCANNED_ROWS}) as page)) as i \
+                 order by i.incarnation, i.app_name, i.user_id, i.session_id"
+            ))
+            .bind(number);
             let rows: Vec<(String, String, String, i64, i64)> = snapshot.rows(query).await?;
             if rows.is_empty() {
                 break;
@@ -228,21 +221,15 @@ impl Inspector {
     /// # Errors
     /// The database fails.
     pub async fn list_entries(&self, after: &ListEntry) -> Result<Vec<ListEntry>> {
-        let query = Query::new(
+        let query = Query::new(format!(
             "select o.app_name, o.user_id, o.bucket, o.id, cast(case \
                when exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
-                 and s.id = o.id and s.update_time / ",
-        )
-        .sql(&UPDATE_BUCKET.to_string())
-        .sql(" = o.bucket) then 1 else 0 end as bigint) from session_updates o where (o.app_name, o.user_id, o.bucket, o.id) > (")
-        .arg(&after.name.app)
-        .sql(", ")
-        .arg(&after.name.user)
-        .sql(", ")
-        .arg(after.bucket)
-        .sql(", ")
-        .arg(&after.name.session)
-        .sql(") order by o.app_name, o.user_id, o.bucket, o.id");
+                 and s.id = o.id and s.update_time / {UPDATE_BUCKET} = o.bucket) then 1 else 0 end as bigint) \
+             from session_updates o where (o.app_name, o.user_id, o.bucket, o.id) > ($1, $2, $3, $4) \
+             order by o.app_name, o.user_id, o.bucket, o.id"
+        ));
+        let name = &after.name;
+        let query = query.bind(&name.app).bind(&name.user).bind(after.bucket).bind(&name.session);
         let entry = |(app, user, bucket, session, right): (_, _, _, _, i64)| ListEntry {
             name: SessionName { app, user, session },
             bucket,
@@ -253,17 +240,29 @@ impl Inspector {
 }
 
 impl Snapshot {
-    /// A join to the rows `l` of a table with these names, each looked up by its key: a planner without statistics would go through all of
-    /// them for each page.
-    fn looked_up<'q>(
-        &self,
-        mut query: Query<'q>,
-        (table, key): (&str, &str),
-        names: &[(&str, &'q str)],
-        incarnation: Option<i64>,
-    ) -> Query<'q> {
-        let key = of_names(&mut query, key, "l", names, incarnation);
-        query.sql(&(self.words().look_up)(table, &key))
+    /// Columns of the rows `l` of a table that are `of` what `names` binds, each looked up by a number and a text: a planner without
+    /// statistics would go through all of them for each page.
+    async fn look_up<'q, R: Row>(
+        &mut self,
+        shown: &str,
+        (table, number, text): (&str, &str, &str),
+        of: &str,
+        names: impl Fn(String) -> Query<'q>,
+        wanted: impl Iterator<Item = (i64, &'q str)>,
+    ) -> Result<Vec<R>> {
+        let wanted: Vec<(i64, &str)> = wanted.collect();
+        let key = format!("{of} and l.{number} = k.{number} and l.{text} = k.{text}");
+        let rows = (self.words().look_up)(table, &key);
+        let mut found = Vec::with_capacity(wanted.len());
+        for some in wanted.chunks(PAGE_ROWS as usize) {
+            // A `cross join` with the table `k` begins at `k`, also in SQLite.
+            let mut query = names(format!("with k({number}, {text}) as (values "));
+            for (n, (number, text)) in some.iter().enumerate() {
+                query = query.sql(if n == 0 { "(" } else { ", (" }).arg(*number).sql(", ").arg(*text).sql(")");
+            }
+            found.extend(self.rows(query.sql(&format!(") select {shown} from k {rows}"))).await?);
+        }
+        Ok(found)
     }
 
     fn words(&self) -> &'static Words {
@@ -296,58 +295,9 @@ impl Snapshot {
     }
 }
 
-/// A key, with the conditions that names and the incarnation are those of a row.
-fn of_names<'q>(
-    query: &mut Query<'q>,
-    key: &str,
-    row: &str,
-    names: &[(&str, &'q str)],
-    incarnation: Option<i64>,
-) -> String {
-    let mut all = key.to_owned();
-    for (column, value) in names {
-        all.push_str(&format!(" and {row}.{column} = {}", query.place(*value)));
-    }
-    if let Some(incarnation) = incarnation {
-        all.push_str(&format!(" and {row}.incarnation = {}", query.place(incarnation)));
-    }
-    all
-}
-
 impl SessionName {
-    fn values(&self) -> [&str; 3] {
-        [&self.app, &self.user, &self.session]
-    }
-}
-
-/// What statements look up: by rows, sessions and scopes. (Which, and in which tables, varies.)
-impl<'a> Query<'a> {
-    /// Begins a statement with the table `k` of these rows. A `cross join` with it begins at `k`, also in SQLite.
-    fn wanted(columns: &str, rows: impl Iterator<Item = (i64, &'a str)>) -> Self {
-        let mut query = Self::new(format!("with k({columns}) as (values "));
-        for (n, (number, text)) in rows.enumerate() {
-            query = query.sql(if n == 0 { "(" } else { ", (" }).arg(number).sql(", ").arg(text).sql(")");
-        }
-        query.sql(") ")
-    }
-
-    /// `(a, b, c)`
-    fn row(mut self, texts: &[&'a str]) -> Self {
-        for (n, text) in texts.iter().enumerate() {
-            self = self.sql(if n == 0 { "(" } else { ", " }).arg(*text);
-        }
-        self.sql(")")
-    }
-
-    /// That a row belongs to this incarnation.
-    fn incarnation(self, table: &str, name: &'a SessionName, incarnation: i64) -> Self {
-        self.sql(&format!("{table}app_name = "))
-            .arg(&name.app)
-            .sql(&format!(" and {table}user_id = "))
-            .arg(&name.user)
-            .sql(&format!(" and {table}session_id = "))
-            .arg(&name.session)
-            .sql(&format!(" and {table}incarnation = "))
-            .arg(incarnation)
+    /// A statement over the rows of one incarnation, whose names it binds first.
+    fn of(&self, text: impl Into<Cow<'static, str>>, incarnation: i64) -> Query<'_> {
+        Query::new(text).bind(&self.app).bind(&self.user).bind(&self.session).bind(incarnation)
     }
 }

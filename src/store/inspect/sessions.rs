@@ -4,8 +4,9 @@ use super::{Inspector, PAGE_BYTES, PAGE_ROWS, Result, ScopeName, SessionName, Sn
 use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::time::Micros;
 use crate::domain::verify::{EventRow, Findings, Seen, SessionCheck, SessionRow, Span, Wanted};
+use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_L};
 use crate::store::sql::filter::plain_text;
-use crate::store::sql::query::Query;
+use crate::store::sql::query::{Query, row};
 
 #[derive(Debug)]
 pub struct CheckedSession {
@@ -31,75 +32,25 @@ impl Inspector {
 
 impl Snapshot {
     async fn session_row(&mut self, name: &SessionName) -> Result<Option<(i64, SessionRow)>> {
-        let query = Query::new(
+        let text = format!(
             "select s.incarnation, s.revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
                s.created_user_revision, s.created_app_revision, s.forked_revision, s.imported_revision, \
                coalesce((select u.revision from user_scopes u \
-                         where u.app_name = s.app_name and u.user_id = s.user_id), 0), \
-               coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0), \
+                         where u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_revision, \
+               coalesce((select a.revision from app_scopes a where a.app_name = s.app_name), 0) as app_revision, \
+               coalesce((select u.floor from user_scopes u \
+                         where u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_floor, \
+               coalesce((select a.floor from app_scopes a where a.app_name = s.app_name), 0) as app_floor, \
                cast((select count(*) from session_updates o where o.app_name = s.app_name and o.user_id = s.user_id \
-                       and o.id = s.id and o.bucket = s.update_time / ",
-        )
-        .sql(&UPDATE_BUCKET.to_string())
-        .sql(
-            ") as bigint), \
+                       and o.id = s.id and o.bucket = s.update_time / {UPDATE_BUCKET}) as bigint) as listed, \
                (s.lease_owner is null) = (s.lease_expire is null) and (s.lease_owner is null) = (s.lease_ttl is null) \
                  and (s.lease_owner is not null or s.lease_invocation is null and not s.lease_all) \
-                 and (s.lease_epoch > 0 or s.lease_epoch = 0 and s.lease_owner is null) \
-             from sessions s where (s.app_name, s.user_id, s.id) = ",
-        )
-        .row(&name.values());
-        type Row = (i64, i64, i64, i64, i64, String, String, i64, i64, Option<i64>, Option<i64>, i64, i64, i64, bool);
-        let row: Option<Row> = self.rows(query).await?.into_iter().next();
-        let Some((
-            incarnation,
-            revision,
-            base,
-            created,
-            updated,
-            number,
-            initial_state,
-            saw_user,
-            saw_app,
-            forked,
-            imported,
-            user,
-            app,
-            listed,
-            lease_agrees,
-        )) = row
-        else {
-            return Ok(None);
-        };
-        let row = SessionRow {
-            revision,
-            base,
-            create_time: Micros(created),
-            update_time: Micros(updated),
-            update_time_number: number,
-            listed: listed == 1,
-            lease_agrees,
-            initial_state,
-            created: Seen { user: saw_user, app: saw_app },
-            now: Seen { user, app },
-            floors: self.floors(name).await?,
-            forked_revision: forked,
-            imported_revision: imported,
-        };
-        Ok(Some((incarnation, row)))
-    }
-
-    /// The revisions before which the session's shared scopes are not known.
-    async fn floors(&mut self, name: &SessionName) -> Result<Seen> {
-        let query = Query::new("select coalesce((select floor from user_scopes where app_name = ")
-            .arg(&name.app)
-            .sql(" and user_id = ")
-            .arg(&name.user)
-            .sql("), 0), coalesce((select floor from app_scopes where app_name = ")
-            .arg(&name.app)
-            .sql("), 0)");
-        let (user, app): (i64, i64) = self.one(query).await?;
-        Ok(Seen { user, app })
+                 and (s.lease_epoch > 0 or s.lease_epoch = 0 and s.lease_owner is null) as lease_agrees \
+             from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3"
+        );
+        let query = Query::new(text).bind(&name.app).bind(&name.user).bind(&name.session);
+        let row: Option<CheckedRow> = self.rows(query).await?.into_iter().next();
+        Ok(row.map(|row| (row.incarnation, row.into())))
     }
 
     async fn fold(&mut self, name: &SessionName, incarnation: i64, row: SessionRow) -> Result<CheckedSession> {
@@ -113,7 +64,7 @@ impl Snapshot {
             for event in &page {
                 check.event(event);
                 if let Some(wanted) = check.wanted_if_full() {
-                    self.look_up(name, incarnation, &mut check, &wanted).await?;
+                    self.compare(name, incarnation, &mut check, &wanted).await?;
                 }
             }
             if is_last {
@@ -122,7 +73,7 @@ impl Snapshot {
         }
         check.end_of_events();
         let wanted = check.wanted();
-        self.look_up(name, incarnation, &mut check, &wanted).await?;
+        self.compare(name, incarnation, &mut check, &wanted).await?;
 
         let mut after: Option<String> = None;
         loop {
@@ -135,11 +86,8 @@ impl Snapshot {
             }
             after = page.into_iter().next_back().map(|(last, ..)| last);
         }
-        let spans = Query::new("select count(*) from session_spans where ")
-            .incarnation("", name, incarnation)
-            .sql(" and valid_to > ")
-            .arg(base);
-        let (spans,): (i64,) = self.one(spans).await?;
+        let spans = format!("select count(*) from session_spans where {OF_INCARNATION} and valid_to > $5");
+        let (spans,): (i64,) = self.one(name.of(spans, incarnation).bind(base)).await?;
         let named = self.named(name, incarnation, base, &mut check).await?;
         Ok(CheckedSession { events, findings: check.finish(spans, named) })
     }
@@ -148,26 +96,17 @@ impl Snapshot {
     async fn events(&mut self, name: &SessionName, incarnation: i64, after: i64) -> Result<(Vec<EventRow>, bool)> {
         // The sizes first, without the bodies; then the bodies that fit.
         // One by one, as a join may go through all events of the session for each page.
-        let query = Query::new(
+        let text = format!(
             "select sequence, id, event_time, author, invocation_id, branch, user_revision, app_revision, effect, digest, \
-               (select e.body from events e where ",
-        )
-        .incarnation("e.", name, incarnation)
-        .sql(
-            " and e.sequence = sized.sequence) as body, total \
+               (select e.body from events e where {OF_EVENT} and e.sequence = sized.sequence) as body, total \
              from (select page.*, sum(size) over (order by sequence) as size_so_far, \
                      row_number() over (order by sequence) as place, count(*) over () as total \
                    from (select sequence, id, event_time, author, invocation_id, branch, user_revision, app_revision, effect, \
-                           digest, octet_length(body) as size from events where ",
-        )
-        .incarnation("", name, incarnation)
-        .sql(" and sequence > ")
-        .arg(after)
-        .sql(" order by sequence limit ")
-        .arg(PAGE_ROWS)
-        .sql(") as page) as sized where size_so_far <= ")
-        .arg(PAGE_BYTES)
-        .sql(" or place = 1 order by sequence");
+                           digest, octet_length(body) as size from events where {OF_INCARNATION} and sequence > $5 \
+                         order by sequence limit {PAGE_ROWS}) as page) as sized \
+             where size_so_far <= {PAGE_BYTES} or place = 1 order by sequence"
+        );
+        let query = name.of(text, incarnation).bind(after);
         type Row = (i64, String, i64, String, String, Option<String>, i64, i64, Option<i64>, Vec<u8>, String, i64);
         let rows: Vec<Row> = self.rows(query).await?;
         let is_last = rows.first().is_none_or(|row| row.11 < PAGE_ROWS && row.11 == rows.len() as i64);
@@ -194,30 +133,22 @@ impl Snapshot {
         incarnation: i64,
         after: Option<&str>,
     ) -> Result<(Vec<(String, String, i64)>, bool)> {
-        let mut query = Query::new("select key, (select t.value from session_state t where ")
-            .incarnation("t.", name, incarnation)
-            .sql(
-                " and t.key = sized.key) as value, revision, total \
-                 from (select key, revision, sum(size) over (order by key) as size_so_far, row_number() over (order by key) as place, \
-                         count(*) over () as total \
-                       from (select key, revision, octet_length(value) as size from session_state where ",
-            )
-            .incarnation("", name, incarnation);
-        if let Some(after) = after {
-            query = query.sql(" and key > ").arg(after);
-        }
-        let query = query
-            .sql(" order by key limit ")
-            .arg(PAGE_ROWS)
-            .sql(") as page) as sized where size_so_far <= ")
-            .arg(PAGE_BYTES)
-            .sql(" or place = 1 order by key");
+        let behind = after.map_or("", |_| " and key > $5");
+        let text = format!(
+            "select key, (select l.value from session_state l where {OF_L} and l.key = sized.key) as value, revision, total \
+             from (select key, revision, sum(size) over (order by key) as size_so_far, row_number() over (order by key) as place, \
+                     count(*) over () as total \
+                   from (select key, revision, octet_length(value) as size from session_state \
+                         where {OF_INCARNATION}{behind} order by key limit {PAGE_ROWS}) as page) as sized \
+             where size_so_far <= {PAGE_BYTES} or place = 1 order by key"
+        );
+        let query = after.into_iter().fold(name.of(text, incarnation), Query::bind);
         let rows: Vec<(String, String, i64, i64)> = self.rows(query).await?;
         let is_last = rows.first().is_none_or(|row| row.3 < PAGE_ROWS && row.3 == rows.len() as i64);
         Ok((rows.into_iter().map(|(key, value, revision, _)| (key, value, revision)).collect(), is_last))
     }
 
-    async fn look_up(
+    async fn compare(
         &mut self,
         name: &SessionName,
         incarnation: i64,
@@ -234,24 +165,59 @@ impl Snapshot {
     }
 
     async fn session_spans(&mut self, name: &SessionName, incarnation: i64, wanted: &[Span]) -> Result<Vec<Span>> {
-        let mut found = Vec::with_capacity(wanted.len());
-        for some in wanted.chunks(PAGE_ROWS as usize) {
-            let query = Query::wanted("node, key", some.iter().map(|span| (span.node, &*span.key)));
-            let query = self.looked_up(
-                query.sql("select l.node, l.key, l.valid_from, l.valid_to, l.value from k "),
-                ("session_spans", "l.node = k.node and l.key = k.key"),
-                &[("session_id", &*name.session), ("user_id", &*name.user), ("app_name", &*name.app)],
-                Some(incarnation),
-            );
-            let rows: Vec<(i64, String, i64, i64, String)> = self.rows(query).await?;
-            found.extend(rows.into_iter().map(|(node, key, from, to, value)| Span {
-                node,
-                key: key.into(),
-                from,
-                to,
-                value: Some(value.into()),
-            }));
+        let spans = wanted.iter().map(|span| (span.node, &*span.key));
+        let (shown, table) = ("l.node, l.key, l.valid_from, l.valid_to, l.value", ("session_spans", "node", "key"));
+        let rows: Vec<(i64, String, i64, i64, String)> =
+            self.look_up(shown, table, OF_L, |text| name.of(text, incarnation), spans).await?;
+        let span = |(node, key, from, to, value): (_, String, _, _, String)| Span {
+            node,
+            key: key.into(),
+            from,
+            to,
+            value: Some(value.into()),
+        };
+        Ok(rows.into_iter().map(span).collect())
+    }
+}
+
+row! {
+    struct CheckedRow {
+        incarnation: i64,
+        revision: i64,
+        base_revision: i64,
+        create_time: Micros,
+        update_time: Micros,
+        update_time_number: String,
+        initial_state: String,
+        created_user_revision: i64,
+        created_app_revision: i64,
+        forked_revision: Option<i64>,
+        imported_revision: Option<i64>,
+        user_revision: i64,
+        app_revision: i64,
+        user_floor: i64,
+        app_floor: i64,
+        listed: i64,
+        lease_agrees: bool,
+    }
+}
+
+impl From<CheckedRow> for SessionRow {
+    fn from(row: CheckedRow) -> Self {
+        Self {
+            revision: row.revision,
+            base: row.base_revision,
+            create_time: row.create_time,
+            update_time: row.update_time,
+            update_time_number: row.update_time_number,
+            listed: row.listed == 1,
+            lease_agrees: row.lease_agrees,
+            initial_state: row.initial_state,
+            created: Seen { user: row.created_user_revision, app: row.created_app_revision },
+            now: Seen { user: row.user_revision, app: row.app_revision },
+            floors: Seen { user: row.user_floor, app: row.app_floor },
+            forked_revision: row.forked_revision,
+            imported_revision: row.imported_revision,
         }
-        Ok(found)
     }
 }

@@ -7,14 +7,12 @@ use crate::domain::history;
 use crate::domain::ids::{SessionKey, StateAddress};
 use crate::domain::loaded::SessionHead;
 use crate::domain::redact::touched;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::filter::filter_text;
 use crate::store::sql::query::{Column, Query, Sql, one};
 use crate::store::sql::shared::ScopeStatements;
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 pub async fn first_of_invocation(
     db: &mut impl Sql,

@@ -7,10 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use crate::domain::ids::{ScopeRef, SessionKey, StateAddress};
 use crate::domain::loaded::{KeyNeeds, Loaded, Needs, SessionHead, StateEntry};
 use crate::store::backend::{OnLocked, Tx};
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::load::absent::{first_of_invocation, removed_since};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Loads what a decision needs, under lock and in lock order. What is read without a lock is read after the session
 /// is locked, so that the revisions that the events of one session saw never go backwards.

@@ -3,14 +3,12 @@
 use crate::domain::ids::{ScopeKey, UserId, UserKey};
 use crate::domain::policy::{Forget, Scopes};
 use crate::store::backend::Tx;
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::{Result, corrupt};
 use crate::store::run::End;
 use crate::store::sql::query::{Column, Query, Sql, at_most_one, one, row};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// How many scopes one transaction reads, and how many changes it reads of each and removes of all: it must fit into the time limit.
 const SCOPES: i64 = 100;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use crate::domain::ids::{AppName, SessionKey};
+use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::Json;
 use crate::domain::policy::{
     Counts, Due, Forget, Found, Kept, Policy, PolicyWrite, Scopes, StoredPolicy, Walk, Walked,
@@ -17,26 +17,20 @@ use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::writes::Removal;
 use crate::store::backend::{Backend, OnLocked, Tx};
-use crate::store::error::{Cause, Decided, StoreError, corrupt};
+use crate::store::error::{Cause, Decided, Result, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::bury::bury;
 use crate::store::sessions::read::head;
 use crate::store::sql::query::{Query, at_most_one, row};
-use crate::store::sql::rows::session_key;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 use crate::store::transactions::Transactions;
 use crate::store::trim;
 
-type Result<T> = std::result::Result<T, StoreError>;
-
 #[async_trait]
 pub trait Reads: Send + Sync {
     /// The policy of an app.
     async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy>;
-
-    /// Up to `limit` apps that have a policy, after `after` in byte order, with it.
-    async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>>;
 }
 
 #[async_trait]
@@ -51,17 +45,15 @@ pub trait Writes: Send + Sync {
     /// Forgets what shared scopes of an app were, a bounded part of it; where to go on, `None` at the end. Readers of what is
     /// forgotten are told at once.
     async fn forget(&self, forget: &Forget, deadline: Instant) -> Result<Option<Scopes>>;
+
+    /// Up to `limit` apps that have a policy, after `after` in byte order, with it.
+    async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>>;
 }
 
 #[async_trait]
 impl<B: Backend> Reads for Transactions<B> {
     async fn policy(&self, app: &AppName, deadline: Instant) -> Result<StoredPolicy> {
         self.runner.of(app, deadline).one_statement(async |tx| policy(tx, app).await).await
-    }
-
-    async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>> {
-        let policies = async |tx: &mut B::Tx| policies(tx, after, limit).await;
-        self.runner.across_apps(deadline).one_statement(policies).await
     }
 }
 
@@ -90,6 +82,12 @@ impl<B: Backend> Writes for Transactions<B> {
         }
         call.write(async |tx| forget::forget(tx, forget).await).await
     }
+
+    async fn policies(&self, after: &str, limit: usize, deadline: Instant) -> Result<Vec<(AppName, Policy)>> {
+        let query = |tx: &B::Tx| Query::new(&Statements::of(tx).policies).bind(after).bind(limit as i64);
+        let rows: Vec<(AppName, String)> = self.runner.across_apps(deadline).fetch(query).await?;
+        rows.into_iter().map(|(app, text)| Ok((app, parsed(&text)?))).collect()
+    }
 }
 
 /// How many sessions one transaction looks at, and how many it changes: it holds locks, and must fit into the time limit.
@@ -106,12 +104,6 @@ pub async fn policy<X: Tx>(tx: &mut X, app: &AppName) -> Result<StoredPolicy> {
     let row: Option<(i64, Option<String>)> = at_most_one(tx, Query::new(&Statements::of(tx).policy).app(app)).await?;
     let Some((revision, text)) = row else { return Ok(StoredPolicy::default()) };
     Ok(StoredPolicy { revision, policy: text.as_deref().map(parsed).transpose()? })
-}
-
-pub async fn policies<X: Tx>(tx: &mut X, after: &str, limit: usize) -> Result<Vec<(AppName, Policy)>> {
-    let query = Query::new(&Statements::of(tx).policies).bind(after).bind(limit as i64);
-    let rows: Vec<(String, String)> = tx.fetch(query).await?;
-    rows.iter().map(|(app, text)| Ok((AppName::parse(app).map_err(corrupt)?, parsed(text)?))).collect()
 }
 
 fn parsed(text: &str) -> Result<Policy> {
@@ -213,7 +205,7 @@ async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>,
         let kept = Kept::from(row);
         let due = walk.policy.judge(&kept);
         if due.is_any() {
-            sessions.push((row.key(&walk.app)?, kept));
+            sessions.push((row.key(&walk.app), kept));
             cost += match due {
                 // Who is just counted is not read again.
                 Due { expired: true, .. } | Due { events_before: None, .. } => usize::from(!walk.dry_run),
@@ -222,7 +214,7 @@ async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>,
         }
         let is_last = n + 1 == rows.len();
         if (cost >= CHANGED && !is_last) || (is_last && full) {
-            return Ok((sessions, Some(Walked { create_time: row.create_time(), key: row.key(&walk.app)? })));
+            return Ok((sessions, Some(Walked { create_time: row.create_time, key: row.key(&walk.app) })));
         }
     }
     Ok((sessions, None))
@@ -276,40 +268,37 @@ fn kept_text(words: &Words, [now, with_event, with_stub]: [&str; 3], which: &str
 row! {
     /// What a policy judges a session by, and its names within its app.
     struct KeptRow {
-        user_id: String,
-        id: String,
-        create_time: i64,
+        user_id: UserId,
+        id: SessionId,
+        create_time: Micros,
         active_day: i64,
-        expire_time: Option<i64>,
+        expire_time: Option<Micros>,
         revision: i64,
         base_revision: i64,
-        first_commit: Option<i64>,
-        first_stub: Option<i64>,
-        now: i64,
+        first_commit: Option<Micros>,
+        first_stub: Option<Micros>,
+        now: Micros,
     }
 }
 
 impl KeptRow {
-    fn key(&self, app: &AppName) -> Result<SessionKey> {
-        session_key(app.as_str(), &self.user_id, &self.id)
-    }
-
-    fn create_time(&self) -> Micros {
-        Micros(self.create_time)
+    fn key(&self, app: &AppName) -> SessionKey {
+        let user = UserKey { app: app.clone(), user: self.user_id.clone() };
+        SessionKey { user, session: self.id.clone() }
     }
 }
 
 impl From<&KeptRow> for Kept {
     fn from(row: &KeptRow) -> Self {
         Self {
-            now: Micros(row.now),
-            create_time: row.create_time(),
+            now: row.now,
+            create_time: row.create_time,
             active_day: row.active_day,
             has_expiry: row.expire_time.is_some(),
             revision: row.revision,
             base: row.base_revision,
-            first_commit: row.first_commit.map(Micros),
-            first_stub: row.first_stub.map(Micros),
+            first_commit: row.first_commit,
+            first_stub: row.first_stub,
         }
     }
 }

@@ -15,13 +15,11 @@ use super::words::clock;
 use crate::domain::query::{EventQuery, SessionQuery, StateFilter};
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database, DatabaseClock, Durable, Scrubbed, Standby, Tx as _};
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::migrations::{POSTGRES, all_applied};
 use crate::store::pool::{Nodes, Pool, PoolUse};
 use crate::store::shape::Shape;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Whether the server is a standby, commits wait for one, there is one, writes are refused, and the schema is distributed, or half of
 /// it is. Any role may ask.

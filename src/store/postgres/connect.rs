@@ -14,10 +14,8 @@ use url::Url;
 
 use super::distributed::{distributed, is_sent};
 use crate::domain::tag::Timeline;
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::pool::{Connect, Nodes};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The pause before a server that refuses connections is asked again.
 const PAUSE: Duration = Duration::from_millis(50);

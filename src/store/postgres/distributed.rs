@@ -8,10 +8,8 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::time::sleep;
 
 use super::words::clock;
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::pool::Nodes;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The tables that are distributed, in this order: where the first is, there go the others, and where the last is, all are.
 macro_rules! tables {

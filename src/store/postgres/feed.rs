@@ -4,13 +4,12 @@ use super::statements::{
     IS_RECORDED, IS_RESTORED, LOCK_TICKS, NEW_EPOCH, PRUNE_CHANGES, PRUNE_TICKS, RECORD, REMOVE_FUTURE, TICK, TICKED,
 };
 use super::tx::PgTx;
-use crate::domain::ids::UserId;
+use crate::domain::ids::{AppName, UserId};
 use crate::domain::time::Micros;
 use crate::domain::writes::ChangeRow;
 use crate::store::backend::FeedTx;
-use crate::store::error::StoreError;
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::error::Result;
+use crate::store::sql::query::{Query, Sql as _};
 
 impl FeedTx for PgTx {
     fn feeds(&self) -> bool {
@@ -41,13 +40,12 @@ impl FeedTx for PgTx {
         const BETWEEN: i64 = 40_000;
         // Before a tick: whoever adds one could not get the lock of another one's.
         if self.new_epoch_if(IS_RESTORED).await? {
-            sqlx::query(REMOVE_FUTURE).persistent(self.persistent).bind(REMOVED).execute(&mut *self.conn).await?;
+            self.execute(Query::new(REMOVE_FUTURE).bind(REMOVED)).await?;
         } else {
             // One that is in vain has waited for another one, which may be older than what is asked for. The next one is in vain
             // only if one came between that saw what was committed by now, or if there is nothing to tell.
             for _ in 0..=i32::from(at_once) {
-                let tick = sqlx::query(TICK).persistent(self.persistent).bind(if at_once { 0 } else { BETWEEN });
-                if tick.execute(&mut *self.conn).await?.rows_affected() > 0 {
+                if self.execute(Query::new(TICK).bind(if at_once { 0 } else { BETWEEN })).await? > 0 {
                     break;
                 }
             }
@@ -55,9 +53,8 @@ impl FeedTx for PgTx {
         Ok(())
     }
 
-    async fn ticked(&mut self, after: i64, through: i64, limit: i64) -> Result<Vec<(String, Option<String>)>> {
-        let names = sqlx::query_as(TICKED).persistent(self.persistent).bind(after).bind(through).bind(limit);
-        Ok(names.fetch_all(&mut *self.conn).await?)
+    async fn ticked(&mut self, after: i64, through: i64, limit: i64) -> Result<Vec<(AppName, Option<UserId>)>> {
+        self.fetch(Query::new(TICKED).bind(after).bind(through).bind(limit)).await
     }
 
     async fn end_feed(&mut self, always: bool) -> Result<()> {
@@ -70,10 +67,8 @@ impl FeedTx for PgTx {
     }
 
     async fn prune_feed(&mut self, _: Micros, age: i64, limit: i64) -> Result<u64> {
-        let ticks = sqlx::query(PRUNE_TICKS).persistent(self.persistent).bind(age).bind(limit);
-        let ticks = ticks.execute(&mut *self.conn).await?.rows_affected();
-        let changes = sqlx::query(PRUNE_CHANGES).persistent(self.persistent).bind(limit);
-        Ok(ticks + changes.execute(&mut *self.conn).await?.rows_affected())
+        let ticks = self.execute(Query::new(PRUNE_TICKS).bind(age).bind(limit)).await?;
+        Ok(ticks + self.execute(Query::new(PRUNE_CHANGES).bind(limit)).await?)
     }
 }
 
@@ -99,7 +94,6 @@ impl PgTx {
 
     /// Begins the change feed anew. The ticks are locked.
     async fn new_epoch(&mut self) -> Result<()> {
-        sqlx::query(NEW_EPOCH).persistent(self.persistent).execute(&mut *self.conn).await?;
-        Ok(())
+        self.execute(Query::new(NEW_EPOCH)).await.map(drop)
     }
 }

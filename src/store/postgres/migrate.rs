@@ -9,10 +9,8 @@ use tokio::time::sleep;
 use super::connect::{self, Server, unlimited};
 use super::distributed::{self, is_distributed};
 use super::ours::{Ours, look};
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::migrations::{POSTGRES, pending, statements};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// What is set, and locked, for as long as a connection lives would be left to others.
 const DIRECTLY: &str = "a distributed database is not migrated behind PgBouncer: run `sessiond migrate` at the coordinator directly, \

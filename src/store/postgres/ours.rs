@@ -2,10 +2,8 @@
 
 use sqlx::PgConnection;
 
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::migrations::{Applied, Named, POSTGRES, READ_APPLIED, TABLE, anothers, names, none_too_new};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The oldest server that is tested.
 const OLDEST: i32 = 15;

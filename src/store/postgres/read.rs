@@ -14,12 +14,13 @@ use super::words::{clock, pinned};
 use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventQuery, History, SessionQuery, StateFilter};
 use crate::domain::scope;
+use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::store::backend::Read;
 use crate::store::error::{StoreError, corrupt};
 use crate::store::sql::columns::HEAD_COLUMNS;
 use crate::store::sql::filter::filter_text;
-use crate::store::sql::rows::HeadRow;
+use crate::store::sql::rows::{first_event, plain_view};
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::view;
 
@@ -262,7 +263,7 @@ pub fn read_statement<'q>(
 pub struct ReadRow {
     /// Which of several queries it answers, from 1 on.
     n: i64,
-    head: HeadRow,
+    head: SessionInfo,
     app_state: Option<String>,
     user_state: Option<String>,
     session_state: Option<String>,
@@ -288,7 +289,7 @@ impl FromRow<'_, PgRow> for ReadRow {
         }
         Ok(Self {
             n: shown(row, "n")?,
-            head: HeadRow::from_row(row)?,
+            head: SessionInfo::from_row(row)?,
             app_state: shown(row, "app_state")?,
             user_state: shown(row, "user_state")?,
             session_state: shown(row, "session_state")?,
@@ -308,7 +309,7 @@ impl ReadRow {
     /// The answer to its query, or that more has to be asked for.
     ///
     /// # Errors
-    /// Stored ids that break the rules: something else wrote them.
+    /// An event that is not what the statement composes.
     pub fn view(self, query: &SessionQuery) -> Result<Read, StoreError> {
         let Self { head, app_state, user_state, session_state, events: shown, total, is_changed, .. } = self;
         if is_changed {
@@ -318,7 +319,7 @@ impl ReadRow {
         let state = query.state.is_some().then(|| scope::join(parts.iter().map(Option::as_deref)));
         let mut events = Vec::new();
         if let (Some(asked), Some(shown)) = (&query.events, shown) {
-            let mut next = head.first_event(asked);
+            let mut next = first_event(&head, asked);
             for event in shown.split(EVENT) {
                 let (sequence, time, body) =
                     place(event, asked.is_range().then_some(next)).ok_or_else(|| corrupt("an event has no place"))?;
@@ -329,7 +330,7 @@ impl ReadRow {
                 next = sequence + 1;
             }
         }
-        let mut view = head.with_events(query, state, events)?;
+        let mut view = plain_view(head, query, state, events);
         if let (Some(view), Some(asked)) = (&mut view, query.events.as_ref().filter(|asked| !asked.is_range())) {
             let page = &mut view.events;
             page.events.truncate(asked.max_rows);

@@ -8,11 +8,9 @@ use url::Url;
 use super::connect::{self, unlimited};
 use super::tx::PgTx;
 use crate::domain::tag::Timeline;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::pool::{Connect, Pool};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 pub struct Snapshots {
     pool: Pool<AnyServer>,

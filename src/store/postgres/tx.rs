@@ -22,21 +22,20 @@ use crate::domain::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionId, Sessio
 use crate::domain::json::RawJson;
 use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
 use crate::domain::query::{EventPage, SessionQuery, SessionView};
+use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::writes::Writes;
 use crate::store::backend::{Buried, OnLocked, Read, Seen, SessionInsert, Tx, UserLock, Verdict};
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::migrations::Applied;
 use crate::store::pool::Lease;
 use crate::store::shape::Shape;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
-use crate::store::sql::query::{Column, Query, Row, Sql, Value};
-use crate::store::sql::rows::{BuriedRow, HeadRow, IncarnationRow, LockedRow, ViewRow};
+use crate::store::sql::query::{Column, Query, Row, Sql, Value, at_most_one};
+use crate::store::sql::rows::{IncarnationRow, LockedRow, ViewRow};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// If it is dropped before its end, its state is unknown and its connection may not answer. The pool then closes the
 /// connection, which ends the transaction for certain, and nothing waits for it.
@@ -95,7 +94,7 @@ impl PgTx {
     async fn lock_scope_rows<'k>(&mut self, scopes: &[ScopeRef<'k>]) -> Result<BTreeSet<ScopeRef<'k>>> {
         let rows =
             over_scopes(LOCK_USERS, LOCK_APP, scopes).persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        let numbers: Vec<i64> = rows.iter().map(|row| row.try_get(0)).collect::<std::result::Result<_, _>>()?;
+        let numbers: Vec<i64> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
         Ok(numbers.into_iter().filter_map(|n| counted(scopes, n)).copied().collect())
     }
 
@@ -240,9 +239,7 @@ impl Tx for PgTx {
             .bind(keys.iter().map(|key| key.session.as_str()).collect::<Vec<_>>())
             .fetch_all(&mut *self.conn)
             .await?;
-            for row in rows {
-                locked.push(row.try_into()?);
-            }
+            locked.extend(rows.into_iter().map(LockedSession::from));
         }
         Ok(locked)
     }
@@ -263,14 +260,8 @@ impl Tx for PgTx {
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        let row: Option<LockedRow> = sqlx::query_as(KEEP_SESSION)
-            .persistent(self.persistent)
-            .bind(key.app().as_str())
-            .bind(key.user.user.as_str())
-            .bind(key.session.as_str())
-            .fetch_optional(&mut *self.conn)
-            .await?;
-        row.map(LockedSession::try_from).transpose()
+        let row: Option<LockedRow> = at_most_one(self, Query::new(KEEP_SESSION).session(key)).await?;
+        Ok(row.map(LockedSession::from))
     }
 
     async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, StateEntry)>> {
@@ -325,7 +316,7 @@ impl Tx for PgTx {
                 .bind(!erased.is_empty())
                 .fetch_all(&mut *self.conn)
                 .await?;
-            heads.extend(look.heads(rows)?);
+            heads.extend(look.heads(rows));
         }
         Ok(heads)
     }
@@ -383,16 +374,15 @@ impl Tx for PgTx {
         let mut rows: Vec<&SessionInsert<'_>> = inserts.iter().collect();
         rows.sort_by_key(|insert| &insert.creation.key);
         let Some(mut statement) = create_sessions(&rows, self.feeds) else { return Ok(Vec::new()) };
-        let view =
-            |head: HeadRow, state| Ok(SessionView { head: head.try_into()?, state, events: EventPage::default() });
+        let view = |head, state| SessionView { head, state, events: EventPage::default() };
         if !shows_states(&rows) {
-            let heads: Vec<HeadRow> =
+            let heads: Vec<SessionInfo> =
                 statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-            return heads.into_iter().map(|head| view(head, None)).collect();
+            return Ok(heads.into_iter().map(|head| view(head, None)).collect());
         }
         let rows: Vec<ViewRow> =
             statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        rows.into_iter().map(|row| view(row.head, Some(row.state.merged()))).collect()
+        Ok(rows.into_iter().map(|row| view(row.head, Some(row.state.merged()))).collect())
     }
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
@@ -425,9 +415,8 @@ impl Tx for PgTx {
 
     async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
         let text = if self.shape.is_distributed() { EXPIRED_UNLOCKED } else { EXPIRED };
-        let rows: Vec<IncarnationRow> =
-            sqlx::query_as(text).persistent(self.persistent).bind(limit).fetch_all(&mut *self.conn).await?;
-        let found: Vec<(SessionKey, i64)> = rows.into_iter().map(IncarnationRow::decode).collect::<Result<_>>()?;
+        let rows: Vec<IncarnationRow> = self.fetch(Query::new(text).bind(limit)).await?;
+        let found: Vec<(SessionKey, i64)> = rows.into_iter().map(|row| (row.key, row.incarnation)).collect();
         if !self.shape.is_distributed() {
             return Ok(found);
         }
@@ -441,30 +430,19 @@ impl Tx for PgTx {
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
         if !self.shape.is_distributed() {
-            let row: Option<BuriedRow> =
-                sqlx::query_as(NEXT_BURIED).persistent(self.persistent).fetch_optional(&mut *self.conn).await?;
-            return row.map(BuriedRow::decode).transpose();
+            return at_most_one(self, Query::new(NEXT_BURIED)).await;
         }
         if self.buried.is_empty() {
-            let rows: Vec<BuriedRow> =
-                sqlx::query_as(NEXT_BURIED_UNLOCKED).persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-            self.buried = rows.into_iter().map(BuriedRow::decode).collect::<Result<_>>()?;
+            self.buried = self.fetch(Query::new(NEXT_BURIED_UNLOCKED)).await?;
             let app = self.swept.take().or_else(|| Some(self.buried.first()?.key.app().clone()));
             self.buried.retain(|found| app.as_ref() == Some(found.key.app()));
             self.swept = app;
         }
         // Those that are left are another's.
         while let Some(Buried { key, incarnation, .. }) = self.buried.pop() {
-            let row: Option<BuriedRow> = sqlx::query_as(CLAIM_BURIED)
-                .persistent(self.persistent)
-                .bind(key.app().as_str())
-                .bind(key.user.user.as_str())
-                .bind(key.session.as_str())
-                .bind(incarnation)
-                .fetch_optional(&mut *self.conn)
-                .await?;
-            if let Some(row) = row {
-                return row.decode().map(Some);
+            let claimed = at_most_one(self, Query::of(CLAIM_BURIED, &key, incarnation)).await?;
+            if claimed.is_some() {
+                return Ok(claimed);
             }
         }
         Ok(None)
@@ -475,8 +453,7 @@ impl Tx for PgTx {
             UserLock::Shared => HOLD_USERS,
             UserLock::Alone => HOLD_USERS_ALONE,
         };
-        sqlx::query(statement).persistent(self.persistent).bind(users).execute(&mut *self.conn).await?;
-        Ok(())
+        self.execute(Query::new(statement).bind(users.to_vec())).await.map(drop)
     }
 
     async fn commit(self) -> Result<()> {

@@ -21,16 +21,14 @@ use tokio::time::{Instant, timeout_at};
 use deadline::Deadline;
 
 use super::backend::{Backend, Database, Durable, Seen, Tx};
-use super::error::{Cause, Failure, StoreError};
+use super::error::{Cause, Decided, Failure, Result, StoreError};
 use super::limits::StoreLimits;
 use super::named;
 use super::shape::Shape;
-use super::sql::query::Sql as _;
+use super::sql::query::{Query, Row, Sql as _};
 use crate::domain::ids::AppName;
 use crate::domain::tag::Timeline;
 use crate::domain::writes::{ChangeRow, Committed, Writes};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Told of a wait; called on the hot path: be quick.
 pub type OnWait = Box<dyn Fn(Duration) + Send + Sync>;
@@ -83,6 +81,12 @@ async fn record<X: Tx>(tx: &mut X, told: &[Committed]) -> Result<()> {
     if tx.feeds() && !rows.is_empty() { tx.record(&rows).await } else { Ok(()) }
 }
 
+/// Runs a statement, of which nobody is told: whether it changed anything, and how its transaction ends.
+pub async fn changed<X: Tx>(tx: &mut X, query: Query<'_>) -> Result<(bool, End)> {
+    let changed = tx.execute(query).await? > 0;
+    Ok((changed, if changed { End::UNTOLD } else { End::Release }))
+}
+
 /// How many groups of apps there are, by their numbers, that share a part of the connections.
 const GROUPS: usize = 256;
 
@@ -126,7 +130,7 @@ impl<B: Backend> Runner<B> {
 
     /// The call that a deadline is of.
     pub fn resume(&self, deadline: Deadline) -> Call<'_, B> {
-        Call { runner: self, deadline }
+        Call { runner: self, deadline, durable: Durable::AtOnce }
     }
 
     /// Whether the disk of the database was full when something was to be written last.
@@ -177,6 +181,7 @@ impl<B: Backend> Runner<B> {
 pub struct Call<'r, B> {
     runner: &'r Runner<B>,
     deadline: Deadline,
+    durable: Durable,
 }
 
 impl<'r, B: Backend> Call<'r, B> {
@@ -212,6 +217,30 @@ impl<'r, B: Backend> Call<'r, B> {
         self.part_of_read(true, work, |_| false).await
     }
 
+    /// Reads rows with one statement.
+    ///
+    /// # Errors
+    /// As of [`Call::read`].
+    pub async fn fetch<'q, R: Row>(&self, query: impl FnOnce(&B::Tx) -> Query<'q>) -> Result<Vec<R>> {
+        self.one_statement(async |tx| tx.fetch(query(tx)).await).await
+    }
+
+    /// As [`Call::fetch`], of a statement that has at most one row.
+    ///
+    /// # Errors
+    /// As of [`Call::read`].
+    pub async fn at_most_one<'q, R: Row>(&self, query: impl FnOnce(&B::Tx) -> Query<'q>) -> Result<Option<R>> {
+        Ok(self.fetch(query).await?.pop())
+    }
+
+    /// Writes with one statement, of which nobody is told; whether it changed anything.
+    ///
+    /// # Errors
+    /// As of [`Call::write`].
+    pub async fn execute<'q>(&self, query: impl FnOnce(&B::Tx) -> Query<'q>) -> Result<bool> {
+        self.write(async |tx| changed(tx, query(tx)).await).await
+    }
+
     /// Reads with one statement or several, of the last of which rows may be left unread. These are of unknown size, so the connection
     /// is closed then rather than drained.
     ///
@@ -235,16 +264,17 @@ impl<'r, B: Backend> Call<'r, B> {
         }
     }
 
+    /// The same call, for what is [durable later](Durable::Later): nothing that is answered to a client may rest on it alone.
+    pub fn early(self) -> Self {
+        Self { durable: Durable::Later, ..self }
+    }
+
     /// Writes in one transaction, which ends as `work` says.
     ///
     /// # Errors
     /// Those of `work`, and of the database; of a commit, the error says whether it may have happened.
     pub async fn write<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<T> {
-        self.write_as(Durable::AtOnce, work).await
-    }
-
-    async fn write_as<T>(&self, durable: Durable, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<T> {
-        match self.try_write_as(durable, work).await? {
+        match self.try_write(work).await? {
             Attempt::Committed(written) => Ok(written),
             Attempt::Unknown(_, error) => Err(error),
         }
@@ -254,35 +284,13 @@ impl<'r, B: Backend> Call<'r, B> {
     ///
     /// # Errors
     /// As of [`Call::write`], and the refusal.
-    pub async fn decide<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut B::Tx) -> std::result::Result<(T, End), Failure>,
-    ) -> std::result::Result<T, Failure> {
-        self.decide_as(Durable::AtOnce, work).await
-    }
-
-    /// As [`Call::decide`], for what is [durable later](Durable::Later): nothing that is answered to a client may rest on it alone.
-    ///
-    /// # Errors
-    /// As of [`Call::decide`].
-    pub async fn decide_early<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut B::Tx) -> std::result::Result<(T, End), Failure>,
-    ) -> std::result::Result<T, Failure> {
-        self.decide_as(Durable::Later, work).await
-    }
-
-    async fn decide_as<T>(
-        &self,
-        durable: Durable,
-        work: impl AsyncFnOnce(&mut B::Tx) -> std::result::Result<(T, End), Failure>,
-    ) -> std::result::Result<T, Failure> {
+    pub async fn decide<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Decided<(T, End)>) -> Decided<T> {
         let decided = async |tx: &mut B::Tx| match work(tx).await {
             Ok((done, end)) => Ok((Ok(done), end)),
             Err(Failure::Refused(refusal)) => Ok((Err(refusal), End::Release)),
             Err(Failure::Store(error)) => Err(error),
         };
-        self.write_as(durable, decided).await?.map_err(Failure::Refused)
+        self.write(decided).await?.map_err(Failure::Refused)
     }
 
     /// As [`Call::write`], for who has use for what `work` made also if nobody knows whether it was committed.
@@ -290,16 +298,8 @@ impl<'r, B: Backend> Call<'r, B> {
     /// # Errors
     /// As of [`Call::write`]; nothing has happened.
     pub async fn try_write<T>(&self, work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>) -> Result<Attempt<T>> {
-        self.try_write_as(Durable::AtOnce, work).await
-    }
-
-    async fn try_write_as<T>(
-        &self,
-        durable: Durable,
-        work: impl AsyncFnOnce(&mut B::Tx) -> Result<(T, End)>,
-    ) -> Result<Attempt<T>> {
         let _place = self.place().await?;
-        let begun = self.begin(self.runner.backend.write(durable)).await;
+        let begun = self.begin(self.runner.backend.write(self.durable)).await;
         let mut tx = begun.inspect_err(|error| self.runner.note_failure(error))?;
         let done = within(self.deadline, work(&mut tx)).await;
         match done.inspect_err(|error| self.runner.note_failure(error)) {
@@ -309,6 +309,32 @@ impl<'r, B: Backend> Call<'r, B> {
                 Err(error) => Err(error),
             },
             Err(error) => Err(failed(tx, error, self.deadline).await),
+        }
+    }
+
+    /// Writes in one transaction what several ask for. What `work` leaves out is `None`, and is to be tried alone, as all is if it
+    /// fails, perhaps because of one of them. `is_written`: not of what is there already.
+    ///
+    /// # Errors
+    /// Transient ones: then all failed.
+    pub async fn try_together<T>(
+        &self,
+        count: usize,
+        work: impl AsyncFnOnce(&mut B::Tx) -> Result<(Vec<Option<T>>, End)>,
+        is_written: impl Fn(&T) -> bool,
+    ) -> Result<Vec<Decided<Option<T>>>> {
+        match self.try_write(work).await {
+            Ok(Attempt::Committed(done)) => Ok(done.into_iter().map(Ok).collect()),
+            // What wrote nothing certainly did nothing.
+            Ok(Attempt::Unknown(done, error)) => {
+                let unclear = |done: Option<T>| match done {
+                    Some(done) if is_written(&done) => Err(error.share().into()),
+                    _ => Ok(None),
+                };
+                Ok(done.into_iter().map(unclear).collect())
+            }
+            Err(error) if error.is_transient() => Err(error),
+            Err(_) => Ok((0..count).map(|_| Ok(None)).collect()),
         }
     }
 

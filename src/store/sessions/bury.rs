@@ -4,15 +4,13 @@ use crate::domain::erasure::Removed;
 use crate::domain::ids::SessionKey;
 use crate::domain::query::UPDATE_BUCKET;
 use crate::domain::writes::{Committed, Removal, SessionChange};
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::sessions::sources::note_removed;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::makers::{self, Events};
 use crate::store::sql::past::STATE;
 use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Removes the session's row and notes its incarnation for [`purge`]. Returns the change to announce.
 pub async fn bury(db: &mut impl Sql, key: &SessionKey, incarnation: i64, removal: Removal) -> Result<Committed> {

@@ -13,15 +13,13 @@ use crate::domain::session::MetadataPatch;
 use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::backend::{OnLocked, Tx};
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::run::End;
 use crate::store::sessions::bury::bury;
 use crate::store::sessions::read::{not_there, view, written};
 use crate::store::sql::query::{Query, Sql};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::{Words, ttl_correction};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 pub async fn locked_live<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LockedSession>> {
     Ok(tx.lock_sessions(&BTreeSet::from([key]), OnLocked::Wait).await?.into_iter().find(|row| row.head.is_live(now)))

@@ -23,17 +23,15 @@ use crate::domain::time::Micros;
 use crate::domain::writes::{Committed, Removal, SessionChange, Writes};
 use crate::store::backend::{Backend, OnLocked, SessionInsert, Tx, UserLock};
 use crate::store::blocked::admit;
-use crate::store::error::{Decided, Failure, StoreError, corrupt};
+use crate::store::error::{Decided, Failure, Result};
 use crate::store::load::values;
-use crate::store::run::{Attempt, Call, End, apply};
+use crate::store::run::{Call, End, apply};
 use crate::store::sessions::bounds;
 use crate::store::sessions::bury::bury;
 use crate::store::sessions::read::{not_there, on_timeline, view, written};
 use crate::store::sql::query::{Query, Sql, at_most_one, one};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Creating;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Creates a session in a transaction of its own.
 pub async fn alone<B: Backend>(
@@ -51,16 +49,9 @@ pub async fn batch<B: Backend>(call: &Call<'_, B>, salt: &[u8; 32], batch: &[&Ar
         return Ok(vec![alone(call, salt, creation).await.map(Some)]);
     }
     let creations: Vec<&Creation> = batch.iter().map(|creation| &***creation).collect();
-    let new = |made: Option<SessionView>| made.map(|view| (Made::New, view));
-    match call.try_write(async |tx| create_together(tx, salt, &creations).await).await {
-        Ok(Attempt::Committed(made)) => Ok(made.into_iter().map(|made| Ok(new(made))).collect()),
-        // Of what it did not create, nothing can have been committed.
-        Ok(Attempt::Unknown(made, error)) => {
-            Ok(made.into_iter().map(|made| made.map_or(Ok(None), |_| Err(error.share().into()))).collect())
-        }
-        Err(error) if error.is_transient() => Err(error),
-        Err(_) => Ok(batch.iter().map(|_| Ok(None)).collect()),
-    }
+    let create = async |tx: &mut B::Tx| create_together(tx, salt, &creations).await;
+    let made = call.try_together(batch.len(), create, |_| true).await?;
+    Ok(made.into_iter().map(|made| Ok(made?.map(|view| (Made::New, view)))).collect())
 }
 
 /// Creates simple sessions of one app in one statement. Each that it does not create is to be tried alone.
@@ -186,7 +177,8 @@ pub async fn exceeded<X: Tx>(
         return Ok(Some(Bound::EventsPerSession));
     }
     let Some(most) = bounds.sessions_per_user else { return Ok(None) };
-    let sessions = count_sessions(tx, user, now, most.saturating_add(1)).await?;
+    let count = Query::new(&Statements::of(tx).count_sessions).user(user).bind(now.0).bind(most.saturating_add(1));
+    let (sessions,): (i64,) = one(tx, count).await?;
     Ok((sessions > most).then_some(Bound::SessionsPerUser))
 }
 
@@ -276,7 +268,8 @@ async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) 
     let (_, end) = apply(tx, &writes).await?;
     let end = end.after(created.collect());
     for (key, user, app) in changed {
-        set_created_revisions(tx, key, user, app).await?;
+        let query = Query::new(&Statements::of(tx).set_created_revisions).session(key);
+        tx.execute(query.bind(user).bind(app)).await?;
     }
     Ok(end)
 }
@@ -354,25 +347,8 @@ async fn made_by(
     key: &IdempotencyKey,
 ) -> Result<Option<(SessionKey, i64, Vec<u8>)>> {
     let query = Query::new(&Statements::of(db).made_by).user(user).bind(key.as_str());
-    let row: Option<(String, i64, Vec<u8>)> = at_most_one(db, query).await?;
-    row.map(|(id, incarnation, digest)| {
-        let session = SessionId::parse(&id).map_err(corrupt)?;
-        Ok((SessionKey { user: user.clone(), session }, incarnation, digest))
-    })
-    .transpose()
-}
-
-/// How many sessions a user has that have not expired, counted up to `most`.
-async fn count_sessions(db: &mut impl Sql, user: &UserKey, now: Micros, most: i64) -> Result<i64> {
-    let query = Query::new(&Statements::of(db).count_sessions).app(&user.app).bind(user.user.as_str());
-    let (count,): (i64,) = one(db, query.bind(now.0).bind(most)).await?;
-    Ok(count)
-}
-
-/// Notes the revisions of user and app state that a creation came to, if it changed them itself.
-async fn set_created_revisions(db: &mut impl Sql, key: &SessionKey, user: i64, app: i64) -> Result<()> {
-    let query = Query::new(&Statements::of(db).set_created_revisions).session(key).bind(user).bind(app);
-    db.execute(query).await.map(drop)
+    let row: Option<(SessionId, i64, Vec<u8>)> = at_most_one(db, query).await?;
+    Ok(row.map(|(session, incarnation, digest)| (SessionKey { user: user.clone(), session }, incarnation, digest)))
 }
 
 /// Inserts the row of a session, and its place in the list by last update; `false` if it is there.

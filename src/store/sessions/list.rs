@@ -11,13 +11,11 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::store::backend::Tx;
-use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::error::{Cause, Result, StoreError, corrupt};
 use crate::store::sql::columns::state_columns;
 use crate::store::sql::query::{Query, row};
 use crate::store::sql::rows::StateRow;
 use crate::store::sql::words::Words;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Reads a page of live sessions.
 pub async fn list<X: Tx>(tx: &mut X, query: &ListQuery, now: Micros) -> Result<Page<SessionView>> {

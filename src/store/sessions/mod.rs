@@ -11,6 +11,7 @@ pub mod sources;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use read::ActivityRow;
 use tokio::time::Instant;
 
 use crate::domain::access::Names;
@@ -27,11 +28,10 @@ use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database as _, Read, Tx};
-use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::error::{Decided, Result, StoreError};
 use crate::store::shape::Shape;
+use crate::store::sql::query::Row;
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -40,15 +40,6 @@ pub trait Reads: Send + Sync {
 
     /// A page of live sessions, in the order that the query asks for.
     async fn sessions(&self, query: &ListQuery, now: Micros, deadline: Instant) -> Result<Page<SessionView>>;
-
-    /// Reads the revisions of sessions, in the order of their keys; nothing of one that is not there or has expired. One
-    /// statement for each run of keys of one app.
-    async fn revisions(
-        &self,
-        keys: &[SessionKey],
-        now: Micros,
-        deadline: Instant,
-    ) -> Result<(Timeline, Vec<Option<Revisions>>)>;
 
     /// Reads one event with its session's head: `None` without a session, and within, without the event.
     async fn event(
@@ -105,6 +96,15 @@ pub trait Writes: Send + Sync {
 
     /// Removes a session at once; its rows follow in [`upkeep::Writes::sweep`](crate::store::upkeep::Writes::sweep).
     async fn delete(&self, delete: &Deletion, deadline: Instant) -> Decided<()>;
+
+    /// Reads the revisions of sessions, in the order of their keys; nothing of one that is not there or has expired. One
+    /// statement for each run of keys of one app.
+    async fn revisions(
+        &self,
+        keys: &[SessionKey],
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<(Timeline, Vec<Option<Revisions>>)>;
 }
 
 #[async_trait]
@@ -137,16 +137,6 @@ impl<B: Backend> Reads for Transactions<B> {
         }
         let list = async |tx: &mut B::Tx| list::list(tx, query, now).await;
         self.runner.of(&query.app, deadline).part_of_read(true, list, |page| page.cut).await
-    }
-
-    async fn revisions(
-        &self,
-        keys: &[SessionKey],
-        now: Micros,
-        deadline: Instant,
-    ) -> Result<(Timeline, Vec<Option<Revisions>>)> {
-        let read = async |tx: &mut B::Tx| Ok((tx.timeline(), tx.read_revisions(keys, now).await?));
-        self.runner.across_apps(deadline).one_statement(read).await
     }
 
     async fn event(
@@ -184,12 +174,13 @@ impl<B: Backend> Reads for Transactions<B> {
     }
 
     async fn activity(&self, app: &AppName, since: Micros, deadline: Instant) -> Result<Activity> {
-        self.runner.of(app, deadline).one_statement(async |tx| read::activity(tx, app, since).await).await
+        let rows: Vec<ActivityRow> = self.runner.of(app, deadline).fetch(|tx| read::activity(tx, app, since)).await?;
+        let counted = rows.first().map_or(0, |row| row.counted);
+        Ok(Activity::of(counted, rows.into_iter().map(|row| row.looked).collect()))
     }
 
     async fn apps(&self, after: &str, limit: usize, within: &Names, deadline: Instant) -> Result<Vec<AppName>> {
-        let names = self.names(None, after, limit, within, deadline).await?;
-        names.iter().map(|name| AppName::parse(name).map_err(corrupt)).collect()
+        self.names(None, after, limit, within, deadline).await
     }
 
     async fn users(
@@ -200,8 +191,7 @@ impl<B: Backend> Reads for Transactions<B> {
         within: &Names,
         deadline: Instant,
     ) -> Result<Vec<UserId>> {
-        let names = self.names(Some(app), after, limit, within, deadline).await?;
-        names.iter().map(|name| UserId::parse(name).map_err(corrupt)).collect()
+        self.names(Some(app), after, limit, within, deadline).await
     }
 }
 
@@ -248,18 +238,31 @@ impl<B: Backend> Writes for Transactions<B> {
         self.remembered.evict_session(&deletion.key);
         self.runner.of(deletion.key.app(), deadline).decide(async |tx| change::delete(tx, deletion).await).await
     }
+
+    async fn revisions(
+        &self,
+        keys: &[SessionKey],
+        now: Micros,
+        deadline: Instant,
+    ) -> Result<(Timeline, Vec<Option<Revisions>>)> {
+        let read = async |tx: &mut B::Tx| Ok((tx.timeline(), tx.read_revisions(keys, now).await?));
+        self.runner.across_apps(deadline).one_statement(read).await
+    }
 }
 
 impl<B: Backend> Transactions<B> {
     /// Names of the users of an app, or without one of apps; a statement for each range of `within`.
-    async fn names(
+    async fn names<T>(
         &self,
         of: Option<&AppName>,
         after: &str,
         limit: usize,
         within: &Names,
         deadline: Instant,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Vec<T>>
+    where
+        (T,): Row,
+    {
         let ranges = read::ranges_after(within, after);
         if ranges.is_empty() {
             return Ok(Vec::new());

@@ -1,7 +1,7 @@
 //! Reads of a session, and lists of names.
 
 use crate::domain::access::{NameRange, Names};
-use crate::domain::activity::{Activity, COUNTED, EVENTS, LARGEST, LOOKED_AT, Looked};
+use crate::domain::activity::{COUNTED, EVENTS, LARGEST, LOOKED_AT, Looked};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, SessionId, SessionKey, UserId};
 use crate::domain::json::RawJson;
@@ -14,16 +14,14 @@ use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::store::backend::{Read, Tx};
-use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::sql::columns::{HEAD_COLUMNS, OF_INCARNATION, of_session};
 use crate::store::sql::keys::{self, in_range, page_of_keys};
-use crate::store::sql::query::{Query, Sql, at_most_one, row};
-use crate::store::sql::rows::{EventRow, HeadRow};
+use crate::store::sql::query::{Query, Row, Sql, all_values, at_most_one, row};
+use crate::store::sql::rows::EventRow;
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The events `e` of a listed session `s` of the app `$1`.
 const OF_LISTED: &str =
@@ -95,28 +93,22 @@ pub fn ranges_after(within: &Names, after: &str) -> Vec<NameRange> {
 }
 
 /// Up to `limit` names in these ranges, of the users of an app, or without one of apps.
-pub async fn names<X: Tx>(tx: &mut X, of: Option<&AppName>, ranges: &[NameRange], limit: usize) -> Result<Vec<String>> {
+pub async fn names<X: Tx, T>(tx: &mut X, of: Option<&AppName>, ranges: &[NameRange], limit: usize) -> Result<Vec<T>>
+where
+    (T,): Row,
+{
+    let statements = Statements::of(tx);
+    let text = if of.is_some() { &statements.users } else { &statements.apps };
     let mut found = Vec::new();
     for range in ranges {
         let rest = limit.saturating_sub(found.len());
         if rest == 0 {
             break;
         }
-        found.extend(names_in(tx, of, range, rest as i64).await?);
+        let query = Query::new(&**text).bind(&range.begin).bind(rest as i64).bind(range.end.as_deref());
+        found.extend(all_values(tx, of.into_iter().fold(query, Query::app)).await?);
     }
     Ok(found)
-}
-
-/// Names in a range, of the users of an app, or without one of apps.
-async fn names_in(db: &mut impl Sql, of: Option<&AppName>, range: &NameRange, limit: i64) -> Result<Vec<String>> {
-    let statements = Statements::of(db);
-    let text = if of.is_some() { &statements.users } else { &statements.apps };
-    let query = Query::new(&**text).bind(&range.begin).bind(limit).bind(range.end.as_deref());
-    let query = match of {
-        Some(app) => query.app(app),
-        None => query,
-    };
-    Ok(db.fetch(query).await?.into_iter().map(|(name,)| name).collect())
 }
 
 /// A session, and its event of an id.
@@ -131,10 +123,10 @@ pub async fn event<X: Tx>(
         return Ok(None);
     };
     let event = match (sequence, commit_time, body) {
-        (Some(sequence), Some(time), Some(body)) => Some(StoredEvent::new(sequence, Micros(time), body)),
+        (Some(sequence), Some(time), Some(body)) => Some(StoredEvent::new(sequence, time, body)),
         _ => None,
     };
-    Ok(Some((of_row(tx, head)?, event)))
+    Ok(Some((on_this(tx, head), event)))
 }
 
 /// A statement that reads a session with something else.
@@ -144,8 +136,9 @@ fn with_head<'a>(db: &impl Sql, text: &'static str, key: &'a SessionKey, now: Mi
     Query::new(text).session(key).bind(now)
 }
 
-fn of_row(tx: &impl Tx, head: HeadRow) -> Result<SessionInfo> {
-    Ok(SessionInfo { timeline: tx.timeline(), ..head.try_into()? })
+/// As read on the timeline of the transaction.
+fn on_this(tx: &impl Tx, head: SessionInfo) -> SessionInfo {
+    SessionInfo { timeline: tx.timeline(), ..head }
 }
 
 /// An event that must be there, because sequences are dense.
@@ -173,22 +166,22 @@ pub async fn value<X: Tx>(
     };
     let query = with_head(tx, text, key, now).bind(state_key);
     let Some(HeadAndValueRow { head, value }) = at_most_one(tx, query).await? else { return Ok(None) };
-    Ok(Some((of_row(tx, head)?, value.map(RawJson::trusted))))
+    Ok(Some((on_this(tx, head), value)))
 }
 
 row! {
     struct HeadAndEventRow {
-        head: HeadRow,
+        head: SessionInfo,
         sequence: Option<i64>,
-        commit_time: Option<i64>,
+        commit_time: Option<Micros>,
         body: Option<String>,
     }
 }
 
 row! {
     struct HeadAndValueRow {
-        head: HeadRow,
-        value: Option<String>,
+        head: SessionInfo,
+        value: Option<RawJson>,
     }
 }
 
@@ -211,12 +204,12 @@ pub async fn state_range<X: Tx>(
     for (shown, text) in SHOWN_STATES.iter().zip([app_state, user_state, session_state]) {
         parts.push((shown.scope.prefix(), keys::page(&text.unwrap_or_default(), range.page())?));
     }
-    Ok(Some((of_row(tx, head)?, range.join(parts))))
+    Ok(Some((on_this(tx, head), range.join(parts))))
 }
 
 row! {
     struct HeadAndRangeRow {
-        head: HeadRow,
+        head: SessionInfo,
         app_state: Option<String>,
         user_state: Option<String>,
         session_state: Option<String>,
@@ -224,37 +217,25 @@ row! {
 }
 
 /// How much an app did from `since` on.
-pub async fn activity(db: &mut impl Sql, app: &AppName, since: Micros) -> Result<Activity> {
-    let query =
-        Query::new(&Statements::of(db).activity).bind(app.as_str()).bind(since.0).bind(COUNTED + 1).bind(LOOKED_AT);
-    let rows: Vec<ActivityRow> = db.fetch(query).await?;
-    let counted = rows.first().map_or(0, |row| row.counted);
-    let looked = rows.into_iter().map(ActivityRow::looked).collect::<Result<_>>()?;
-    Ok(Activity::of(counted, looked))
+pub fn activity<'a>(db: &impl Sql, app: &'a AppName, since: Micros) -> Query<'a> {
+    Query::new(&Statements::of(db).activity).app(app).bind(since.0).bind(COUNTED + 1).bind(LOOKED_AT)
 }
 
 row! {
-    struct ActivityRow {
-        counted: i64,
-        user_id: String,
-        id: String,
-        revision: i64,
-        commit_time: i64,
-        events: i64,
-        body: Option<String>,
+    pub struct ActivityRow {
+        pub counted: i64,
+        pub looked: Looked,
     }
 }
 
-impl ActivityRow {
-    fn looked(self) -> Result<Looked> {
-        Ok(Looked {
-            user: UserId::parse(&self.user_id).map_err(corrupt)?,
-            session: SessionId::parse(&self.id).map_err(corrupt)?,
-            revision: self.revision,
-            commit_time: Micros(self.commit_time),
-            events: self.events,
-            body: self.body,
-        })
+row! {
+    impl Looked {
+        user: UserId = "user_id",
+        session: SessionId = "id",
+        revision: i64,
+        commit_time: Micros,
+        events: i64,
+        body: Option<String>,
     }
 }
 

@@ -3,11 +3,9 @@
 use std::collections::HashSet;
 
 use crate::domain::ids::{SessionId, SessionKey, UserKey};
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::{Result, corrupt};
 use crate::store::sql::query::{Query, Sql, Value};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Notes what a removed session was a fork of, if forks of it are there.
 pub async fn note_removed(db: &mut impl Sql, key: &SessionKey, source: &str) -> Result<()> {

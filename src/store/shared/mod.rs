@@ -14,27 +14,25 @@ use crate::domain::refusal::Refusal;
 use crate::domain::scope_write::{ScopeWrite, decide_scope};
 use crate::store::backend::{Backend, Tx};
 use crate::store::blocked::admit;
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::load::values;
 use crate::store::run::{End, apply};
 use crate::store::sql::shared;
 use crate::store::transactions::Transactions;
 
-type Result<T> = std::result::Result<T, StoreError>;
-
 #[async_trait]
 pub trait Reads: Send + Sync {
     /// Reads app or user state on its own, or a part of it: revision 0 and `{}` if there is none.
     async fn scope(&self, scope: &ScopeKey, part: &ScopePart, deadline: Instant) -> Result<ScopeView>;
-
-    /// Reads the revisions of app and user state, of those that have one.
-    async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>>;
 }
 
 #[async_trait]
 pub trait Writes: Send + Sync {
     /// Changes app or user state on its own.
     async fn write_scope(&self, write: &ScopeWrite, deadline: Instant) -> Decided<(Made, ScopeView)>;
+
+    /// Reads the revisions of app and user state, of those that have one.
+    async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>>;
 }
 
 #[async_trait]
@@ -47,13 +45,6 @@ impl<B: Backend> Reads for Transactions<B> {
             ScopePart::Range(_) => call.read(show).await,
         }
     }
-
-    async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>> {
-        let scopes = keys.iter().map(|key| (key.borrowed(), false)).collect();
-        let needs = Needs { scopes, ..Needs::default() };
-        let read = async |tx: &mut B::Tx| tx.read_heads(&needs).await;
-        Ok(self.runner.across_apps(deadline).one_statement(read).await?.scopes.into_iter().collect())
-    }
 }
 
 #[async_trait]
@@ -63,6 +54,13 @@ impl<B: Backend> Writes for Transactions<B> {
         let call = self.runner.of(write.scope.app(), deadline);
         let salt = self.salt(&call).await?;
         call.decide(async |tx| write_scope(tx, salt, write).await).await
+    }
+
+    async fn scope_revisions(&self, keys: &[ScopeKey], deadline: Instant) -> Result<Vec<(ScopeKey, i64)>> {
+        let scopes = keys.iter().map(|key| (key.borrowed(), false)).collect();
+        let needs = Needs { scopes, ..Needs::default() };
+        let read = async |tx: &mut B::Tx| tx.read_heads(&needs).await;
+        Ok(self.runner.across_apps(deadline).one_statement(read).await?.scopes.into_iter().collect())
     }
 }
 

@@ -7,9 +7,7 @@ use super::query::{Query, Sql, at_most_one, row};
 use super::statements::statements;
 use crate::domain::effective::{Advance, COMPACTION, Mention, Record, Step, View};
 use crate::domain::ids::SessionKey;
-use crate::store::error::{StoreError, corrupt};
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::error::{Result, corrupt};
 
 /// A session's log, or a part of it from its beginning.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,6 @@ use crate::domain::event::{Remains, StoredEvent, redaction_of};
 use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey};
 use crate::domain::loaded::{Known, Loaded, Needs, SessionHead};
 use crate::domain::time::Micros;
-use crate::store::error::{StoreError, corrupt};
 use crate::store::sql::query::row;
 use crate::store::sql::rows::lease_head;
 
@@ -46,7 +45,7 @@ impl<'a> HeadsQuery<'a> {
     }
 
     /// What the rows say.
-    pub fn heads(&self, rows: Vec<HeadsRow>) -> Result<Loaded, StoreError> {
+    pub fn heads(&self, rows: Vec<HeadsRow>) -> Loaded {
         let mut heads = Loaded::default();
         for row in rows {
             let at = usize::try_from(row.n).unwrap_or(0).wrapping_sub(1);
@@ -54,7 +53,7 @@ impl<'a> HeadsQuery<'a> {
                 (0, Some((key, id)), ..) => {
                     heads.sessions.entry((*key).clone()).or_insert_with(|| row.locked());
                     if let Some(id) = id
-                        && let Some(known) = row.known(id)?
+                        && let Some(known) = row.known(id)
                     {
                         heads.known.entry((*key).clone()).or_default().insert((*id).clone(), known);
                     }
@@ -64,7 +63,7 @@ impl<'a> HeadsQuery<'a> {
                 _ => {}
             }
         }
-        Ok(heads)
+        heads
     }
 }
 
@@ -77,17 +76,17 @@ row! {
         revision: i64,
         incarnation: Option<i64>,
         metadata_revision: Option<i64>,
-        update_time: Option<i64>,
-        expire_time: Option<i64>,
+        update_time: Option<Micros>,
+        expire_time: Option<Micros>,
         lease_epoch: Option<i64>,
         lease_owner: Option<String>,
-        lease_expire: Option<i64>,
-        lease_now: Option<i64>,
+        lease_expire: Option<Micros>,
+        lease_now: Option<Micros>,
         most_revision: Option<i64>,
         sequence: Option<i64>,
-        event_time: Option<i64>,
-        commit_time: Option<i64>,
-        digest: Option<Vec<u8>>,
+        event_time: Option<Micros>,
+        commit_time: Option<Micros>,
+        digest: Option<[u8; 32]>,
         body: Option<String>,
     }
 }
@@ -98,8 +97,8 @@ impl HeadsRow {
             incarnation: self.incarnation.unwrap_or_default(),
             revision: self.revision,
             metadata_revision: self.metadata_revision.unwrap_or_default(),
-            update_time: Micros(self.update_time.unwrap_or_default()),
-            expire_time: self.expire_time.map(Micros),
+            update_time: self.update_time.unwrap_or(Micros(0)),
+            expire_time: self.expire_time,
             most_revision: self.most_revision,
             lease: lease_head(
                 self.lease_epoch.unwrap_or_default(),
@@ -110,19 +109,14 @@ impl HeadsRow {
         }
     }
 
-    fn known(self, id: &EventId) -> Result<Option<Known>, StoreError> {
-        let (Some(sequence), Some(event_time), Some(commit_time)) = (self.sequence, self.event_time, self.commit_time)
-        else {
-            return Ok(None);
-        };
-        let digest = self.digest.unwrap_or_default();
-        let digest = digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?;
+    fn known(self, id: &EventId) -> Option<Known> {
+        let (sequence, timestamp, commit_time) = (self.sequence?, self.event_time?, self.commit_time?);
         // Of a trimmed event there is no body, be it emptied by now or not.
         let event = match self.body {
-            Some(body) if redaction_of(&body).is_none() => StoredEvent::new(sequence, Micros(commit_time), body),
-            Some(_) => StoredEvent::stub(sequence, Micros(commit_time), id, Remains::Redacted),
-            None => StoredEvent::stub(sequence, Micros(commit_time), id, Remains::Trimmed),
+            Some(body) if redaction_of(&body).is_none() => StoredEvent::new(sequence, commit_time, body),
+            Some(_) => StoredEvent::stub(sequence, commit_time, id, Remains::Redacted),
+            None => StoredEvent::stub(sequence, commit_time, id, Remains::Trimmed),
         };
-        Ok(Some(Known { digest, timestamp: Micros(event_time), event }))
+        Some(Known { digest: self.digest?, timestamp, event })
     }
 }

@@ -2,7 +2,9 @@
 
 use std::iter;
 
-use crate::store::sql::query::{Query, Value};
+use crate::domain::ids::{SessionKey, UserKey};
+use crate::store::error::Result;
+use crate::store::sql::query::{Query, Sql, Value};
 
 /// Rows of one insertion: full ones have the same text, so that it is planned once.
 pub const CHUNK: usize = 100;
@@ -16,6 +18,16 @@ pub fn in_sizes<R>(mut rows: &[R]) -> impl Iterator<Item = &[R]> {
         rows = later;
         Some(now)
     })
+}
+
+/// Whose a row is: the values of [`OWNER`](super::columns::OWNER). The session is empty of a user's own.
+pub fn owner<'a>(user: &'a UserKey, session: &'a str, incarnation: i64) -> [Value<'a>; 4] {
+    [user.app.as_str().into(), user.user.as_str().into(), session.into(), incarnation.into()]
+}
+
+/// The same of a session.
+pub fn owner_of(key: &SessionKey, incarnation: i64) -> [Value<'_>; 4] {
+    owner(&key.user, key.session.as_str(), incarnation)
 }
 
 /// An insertion of rows.
@@ -39,6 +51,24 @@ pub fn rows_of<'a, R>(
         query = query.sql(")");
     }
     query
+}
+
+/// Inserts any number of rows, [`CHUNK`] at a time; `rest` is what follows them in each statement.
+///
+/// # Errors
+/// Those of the database.
+pub async fn insert_all<'a, R>(
+    db: &mut impl Sql,
+    table: &str,
+    columns: &str,
+    rows: &'a [R],
+    rest: &str,
+    add: impl Fn(&'a R, &mut Vec<Value<'a>>),
+) -> Result<()> {
+    for rows in rows.chunks(CHUNK) {
+        db.execute(rows_of(table, columns, rows, &add).sql(rest)).await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

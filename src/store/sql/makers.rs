@@ -3,15 +3,13 @@
 
 use crate::domain::ids::{EventId, ScopeKey, SessionId, SessionKey, UserId};
 use crate::domain::key_history::MadeBy;
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::Result;
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION};
 use crate::store::sql::filter::plain_text;
-use crate::store::sql::query::{Query, Sql, row};
+use crate::store::sql::query::{Query, Sql, all_values, row};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The columns of a log that say who made a change whose event is gone.
 pub const BY: &str = "by_user, by_session, by_event, by_author, by_invocation";
@@ -38,9 +36,9 @@ row! {
     /// The columns of [`MADE_BY`].
     pub struct MadeByRow {
         sequence: Option<i64>,
-        by_user: Option<String>,
-        by_session: Option<String>,
-        by_event: Option<String>,
+        by_user: Option<UserId>,
+        by_session: Option<SessionId>,
+        by_event: Option<EventId>,
         by_author: Option<String>,
         by_invocation: Option<String>,
     }
@@ -60,9 +58,9 @@ impl MadeByRow {
             return Ok(None);
         };
         Ok(Some(MadeBy {
-            user: UserId::parse(&user).map_err(corrupt)?,
-            session: SessionId::parse(&session).map_err(corrupt)?,
-            event: EventId::parse(&event).map_err(corrupt)?,
+            user,
+            session,
+            event,
             sequence,
             author: plain_text(&author),
             invocation_id: plain_text(&invocation),
@@ -93,8 +91,8 @@ pub async fn release(
         let statements = ScopeStatements::of(db, &scope);
         loop {
             let find = Query::of(&statements.made_by, key, incarnation).bind(after).bind(through).bind(REVISIONS);
-            let revisions: Vec<(i64,)> = db.fetch(find).await?;
-            for (revision,) in &revisions {
+            let revisions: Vec<i64> = all_values(db, find).await?;
+            for revision in &revisions {
                 let change = match events {
                     Events::Leave => Query::of(&statements.keep_makers, key, incarnation).bind(*revision),
                     Events::Erased => {

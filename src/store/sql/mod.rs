@@ -6,11 +6,13 @@
 //! - [`filter`]: texts of the columns that filters compare
 //! - [`columns`]: the columns of the tables, each named once; [`insert`]: insertions of many rows; [`keys`]: pages of keys
 //! - [`scope`]: the tables of app and user state; [`shared`]: their statements; [`makers`]: who made the changes in them
+//! - `domain`: types of the domain as columns have them
 //! - [`past`]: what a session has and had; [`rows`]: the rows that both databases read; [`heads`]: those that an append is decided on
 //! - [`view`]: a session by several statements
 
 pub mod columns;
 pub mod composed;
+mod domain;
 pub mod effective;
 pub mod filter;
 pub mod heads;

@@ -2,13 +2,11 @@
 
 use crate::domain::history;
 use crate::domain::ids::SessionKey;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::query::{Query, Sql, at_most_one};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Where something by key is that a session has, and its spans, which it had.
 pub struct PastTables {

@@ -9,12 +9,12 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, SqlSafeStr as _, SqlStr, Type};
 
 use super::words::Words;
-use crate::domain::ids::{AppName, ScopeKey, SessionKey, UserKey};
+use crate::domain::ids::{AppName, ArtifactName, EventId, ScopeKey, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::json::RawJson;
 use crate::domain::policy::Walked;
-use crate::store::error::{Cause, StoreError};
+use crate::domain::time::Micros;
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::shape::Shape;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// A row that both databases give.
 pub trait Row: Send + Unpin + for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> {}
@@ -39,26 +39,31 @@ macro_rules! columns {
     )*};
 }
 columns! {
-    i32, i64, bool, String, Vec<u8>, Vec<i64>,
-    Option<i64>, Option<bool>, Option<String>, Option<Vec<u8>>,
+    i32, i64, bool, String, Vec<u8>, Vec<i64>, AppName, UserId, SessionId, EventId, ArtifactName, Micros, RawJson,
+    Option<i64>, Option<bool>, Option<String>, Option<Vec<u8>>, Option<UserId>, Option<SessionId>, Option<EventId>, Option<Micros>, Option<RawJson>,
 }
 
-/// Makes a struct a row, by [`Field`]. With sqlx's derive, both drivers would be compiled a second time, to run in the compiler.
+/// Makes a struct a row, by [`Field`]; `impl` one that is there. A field is read from the column of its name, or from another one.
+/// With sqlx's derive, both drivers would be compiled a second time, to run in the compiler.
 macro_rules! row {
     ($(#[$meta:meta])* $vis:vis struct $row:ident {
-        $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty,)*
+        $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty $(= $column:literal)?,)*
     }) => {
         $(#[$meta])*
         $vis struct $row {
             $($(#[$field_meta])* $field_vis $field: $type,)*
         }
 
+        $crate::store::sql::query::row! { impl $row { $($field: $type $(= $column)?,)* } }
+    };
+    (impl $row:ty { $($field:ident: $type:ty $(= $column:literal)?,)* }) => {
         impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $row
         where
             $($type: $crate::store::sql::query::Field<'r, R>,)*
         {
             fn from_row(row: &'r R) -> sqlx::Result<Self> {
-                Ok(Self { $($field: $crate::store::sql::query::Field::read(row, stringify!($field))?,)* })
+                use $crate::store::sql::query::{Field, column};
+                Ok(Self { $($field: Field::read(row, column!($field $($column)?))?,)* })
             }
         }
 
@@ -74,6 +79,17 @@ macro_rules! row {
     };
 }
 pub(crate) use row;
+
+/// The column of a field of a `row!`.
+macro_rules! column {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $column:literal) => {
+        $column
+    };
+}
+pub(crate) use column;
 
 /// What runs statements: a transaction of one of the databases.
 pub trait Sql: Send {
@@ -112,6 +128,28 @@ pub async fn one<R: Row>(db: &mut impl Sql, query: Query<'_>) -> Result<R> {
 /// Those of the database.
 pub async fn at_most_one<R: Row>(db: &mut impl Sql, query: Query<'_>) -> Result<Option<R>> {
     Ok(db.fetch(query).await?.pop())
+}
+
+/// The value of a statement of one column that has at most one row.
+///
+/// # Errors
+/// Those of the database.
+pub async fn value<T>(db: &mut impl Sql, query: Query<'_>) -> Result<Option<T>>
+where
+    (T,): Row,
+{
+    Ok(at_most_one(db, query).await?.map(|(value,)| value))
+}
+
+/// The values of a statement of one column.
+///
+/// # Errors
+/// Those of the database.
+pub async fn all_values<T>(db: &mut impl Sql, query: Query<'_>) -> Result<Vec<T>>
+where
+    (T,): Row,
+{
+    Ok(db.fetch(query).await?.into_iter().map(|(value,)| value).collect())
 }
 
 /// A value to be bound.
@@ -215,86 +253,29 @@ impl<'a> Query<'a> {
     }
 }
 
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(text: &'a str) -> Self {
-        Self::Text(Some(Cow::Borrowed(text)))
-    }
+/// What a value is made of.
+macro_rules! values {
+    ($($name:ident: $of:ty => $value:expr,)*) => {$(
+        impl<'a> From<$of> for Value<'a> {
+            fn from($name: $of) -> Self {
+                $value
+            }
+        }
+    )*};
 }
-
-impl<'a> From<&'a String> for Value<'a> {
-    fn from(text: &'a String) -> Self {
-        Self::from(text.as_str())
-    }
-}
-
-impl<'a> From<Option<&'a str>> for Value<'a> {
-    fn from(text: Option<&'a str>) -> Self {
-        Self::Text(text.map(Cow::Borrowed))
-    }
-}
-
-impl<'a> From<Cow<'a, str>> for Value<'a> {
-    fn from(text: Cow<'a, str>) -> Self {
-        Self::Text(Some(text))
-    }
-}
-
-impl From<String> for Value<'_> {
-    fn from(text: String) -> Self {
-        Self::Text(Some(Cow::Owned(text)))
-    }
-}
-
-impl<'a> From<Option<Cow<'a, str>>> for Value<'a> {
-    fn from(text: Option<Cow<'a, str>>) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<i64> for Value<'_> {
-    fn from(number: i64) -> Self {
-        Self::Integer(Some(number))
-    }
-}
-
-impl From<Option<i64>> for Value<'_> {
-    fn from(number: Option<i64>) -> Self {
-        Self::Integer(number)
-    }
-}
-
-impl<'a> From<&'a [u8]> for Value<'a> {
-    fn from(bytes: &'a [u8]) -> Self {
-        Self::Bytes(Some(bytes))
-    }
-}
-
-impl<'a> From<Option<&'a [u8]>> for Value<'a> {
-    fn from(bytes: Option<&'a [u8]>) -> Self {
-        Self::Bytes(bytes)
-    }
-}
-
-impl From<bool> for Value<'_> {
-    fn from(flag: bool) -> Self {
-        Self::Flag(Some(flag))
-    }
-}
-
-impl From<Option<bool>> for Value<'_> {
-    fn from(flag: Option<bool>) -> Self {
-        Self::Flag(flag)
-    }
-}
-
-impl<'a> From<Option<&'a [String]>> for Value<'a> {
-    fn from(texts: Option<&'a [String]>) -> Self {
-        Self::Texts(texts)
-    }
-}
-
-impl From<Vec<i64>> for Value<'_> {
-    fn from(numbers: Vec<i64>) -> Self {
-        Self::Integers(numbers)
-    }
+values! {
+    text: &'a str => Self::Text(Some(Cow::Borrowed(text))),
+    text: &'a String => Self::from(text.as_str()),
+    text: String => Self::Text(Some(Cow::Owned(text))),
+    text: Cow<'a, str> => Self::Text(Some(text)),
+    text: Option<&'a str> => Self::Text(text.map(Cow::Borrowed)),
+    text: Option<Cow<'a, str>> => Self::Text(text),
+    number: i64 => Self::Integer(Some(number)),
+    number: Option<i64> => Self::Integer(number),
+    bytes: &'a [u8] => Self::Bytes(Some(bytes)),
+    bytes: Option<&'a [u8]> => Self::Bytes(bytes),
+    flag: bool => Self::Flag(Some(flag)),
+    flag: Option<bool> => Self::Flag(flag),
+    texts: Option<&'a [String]> => Self::Texts(texts),
+    numbers: Vec<i64> => Self::Integers(numbers),
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::filter::plain_text;
 use super::query::row;
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::ids::{SessionId, SessionKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::{Exclusion, LeaseHead};
 use crate::domain::loaded::{LockedSession, SessionHead};
@@ -15,92 +15,51 @@ use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::Lost;
-use crate::store::error::{StoreError, corrupt};
 
 row! {
-    pub struct HeadRow {
-        app_name: String,
-        user_id: String,
-        id: String,
+    impl SessionInfo {
+        key: SessionKey = "id",
         incarnation: i64,
+        timeline: Timeline,
         revision: i64,
         metadata_revision: i64,
         base_revision: i64,
-        create_time: i64,
-        update_time: i64,
-        update_time_number: String,
-        display_name: Option<String>,
-        labels: Option<String>,
-        expire_time: Option<i64>,
-        forked_from: Option<String>,
-        forked_revision: Option<i64>,
         user_revision: i64,
         app_revision: i64,
+        create_time: Micros,
+        update_time: Timestamp,
+        display_name: Option<RawJson>,
+        labels: Option<RawJson>,
+        expire_time: Option<Micros>,
+        forked_from: Option<(SessionId, i64)>,
     }
 }
 
-impl HeadRow {
-    /// The first sequence that a range can have: sequences are dense.
-    pub fn first_event(&self, events: &EventQuery) -> i64 {
-        let before_last = events.last.map_or(0, |last| self.revision.saturating_sub(last));
-        events.after.max(self.base_revision).max(before_last) + 1
-    }
-
-    /// The answer to a [plain](SessionQuery::is_plain) query, given state and events; `None` if it asks for another incarnation.
-    ///
-    /// # Errors
-    /// Stored ids that break the rules: something else wrote them.
-    pub fn with_events(
-        self,
-        query: &SessionQuery,
-        state: Option<String>,
-        events: Vec<StoredEvent>,
-    ) -> Result<Option<SessionView>, StoreError> {
-        let head = SessionInfo::try_from(self)?;
-        if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
-            return Ok(None);
-        }
-        // Sequences are dense, so nothing has to be counted.
-        let end = query.events.as_ref().map_or(0, |events| events.before);
-        let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
-        Ok(Some(SessionView { head, state, events: EventPage { events, more, ..EventPage::default() } }))
-    }
+/// The first sequence that a range can have: sequences are dense.
+pub fn first_event(head: &SessionInfo, events: &EventQuery) -> i64 {
+    let before_last = events.last.map_or(0, |last| head.revision.saturating_sub(last));
+    events.after.max(head.base_revision).max(before_last) + 1
 }
 
-impl TryFrom<HeadRow> for SessionInfo {
-    type Error = StoreError;
-
-    fn try_from(row: HeadRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            key: session_key(&row.app_name, &row.user_id, &row.id)?,
-            incarnation: row.incarnation,
-            // The transaction fills it in.
-            timeline: Timeline::default(),
-            revision: row.revision,
-            metadata_revision: row.metadata_revision,
-            base_revision: row.base_revision,
-            user_revision: row.user_revision,
-            app_revision: row.app_revision,
-            create_time: Micros(row.create_time),
-            update_time: Timestamp {
-                micros: Micros(row.update_time),
-                number: RawJson::trusted(row.update_time_number),
-            },
-            display_name: row.display_name.map(RawJson::trusted),
-            labels: row.labels.map(RawJson::trusted),
-            expire_time: row.expire_time.map(Micros),
-            forked_from: row
-                .forked_from
-                .zip(row.forked_revision)
-                .map(|(id, revision)| Ok::<_, StoreError>((SessionId::parse(&id).map_err(corrupt)?, revision)))
-                .transpose()?,
-        })
+/// The answer to a [plain](SessionQuery::is_plain) query; `None` if it asks for another incarnation.
+pub fn plain_view(
+    head: SessionInfo,
+    query: &SessionQuery,
+    state: Option<String>,
+    events: Vec<StoredEvent>,
+) -> Option<SessionView> {
+    if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
+        return None;
     }
+    // Sequences are dense, so nothing has to be counted.
+    let end = query.events.as_ref().map_or(0, |events| events.before);
+    let more = events.last().is_some_and(|event| event.sequence < head.revision.min(end - 1));
+    Some(SessionView { head, state, events: EventPage { events, more, ..EventPage::default() } })
 }
 
 row! {
     pub struct ViewRow {
-        pub head: HeadRow,
+        pub head: SessionInfo,
         pub state: StateRow,
     }
 }
@@ -121,98 +80,71 @@ impl StateRow {
 
 row! {
     pub struct EventRow {
-        sequence: i64,
-        commit_time: i64,
+        pub sequence: i64,
+        commit_time: Micros,
         body: String,
     }
 }
 
 impl From<EventRow> for StoredEvent {
     fn from(row: EventRow) -> Self {
-        Self::new(row.sequence, Micros(row.commit_time), row.body)
+        Self::new(row.sequence, row.commit_time, row.body)
     }
 }
 
 row! {
     /// A session with the head that an append locks.
     pub struct LockedRow {
-        pub app_name: String,
-        pub user_id: String,
-        pub id: String,
-        pub incarnation: i64,
-        pub revision: i64,
-        pub metadata_revision: i64,
-        pub update_time: i64,
-        pub expire_time: Option<i64>,
+        key: SessionKey = "id",
+        incarnation: i64,
+        revision: i64,
+        metadata_revision: i64,
+        update_time: Micros,
+        expire_time: Option<Micros>,
         lease_epoch: i64,
         lease_owner: Option<String>,
-        lease_expire: Option<i64>,
-        lease_now: Option<i64>,
+        lease_expire: Option<Micros>,
+        lease_now: Option<Micros>,
     }
 }
 
-impl TryFrom<LockedRow> for LockedSession {
-    type Error = StoreError;
-
-    fn try_from(row: LockedRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            key: session_key(&row.app_name, &row.user_id, &row.id)?,
-            head: SessionHead {
-                incarnation: row.incarnation,
-                revision: row.revision,
-                metadata_revision: row.metadata_revision,
-                update_time: Micros(row.update_time),
-                expire_time: row.expire_time.map(Micros),
-                most_revision: None,
-                lease: lease_head(row.lease_epoch, row.lease_owner.as_deref(), row.lease_expire, row.lease_now),
-            },
-        })
+impl From<LockedRow> for LockedSession {
+    fn from(row: LockedRow) -> Self {
+        let head = SessionHead {
+            incarnation: row.incarnation,
+            revision: row.revision,
+            metadata_revision: row.metadata_revision,
+            update_time: row.update_time,
+            expire_time: row.expire_time,
+            most_revision: None,
+            lease: lease_head(row.lease_epoch, row.lease_owner.as_deref(), row.lease_expire, row.lease_now),
+        };
+        Self { key: row.key, head }
     }
 }
 
 /// The lease by which writes are judged; `owner` only of one that excludes all others.
-pub fn lease_head(epoch: i64, owner: Option<&str>, expire: Option<i64>, now: Option<i64>) -> LeaseHead {
-    let all = owner.zip(expire).map(|(owner, expire)| {
-        Arc::new(Exclusion { owner: plain_text(owner), expire_time: Micros(expire), now: now.map(Micros) })
-    });
+pub fn lease_head(epoch: i64, owner: Option<&str>, expire: Option<Micros>, now: Option<Micros>) -> LeaseHead {
+    let all = owner.zip(expire);
+    let all = all.map(|(owner, expire_time)| Arc::new(Exclusion { owner: plain_text(owner), expire_time, now }));
     LeaseHead { epoch, all }
 }
 
 row! {
     /// A session's key and incarnation.
     pub struct IncarnationRow {
-        app_name: String,
-        user_id: String,
-        session_id: String,
-        incarnation: i64,
+        pub key: SessionKey = "session_id",
+        pub incarnation: i64,
     }
-}
-
-impl IncarnationRow {
-    pub fn decode(self) -> Result<(SessionKey, i64), StoreError> {
-        Ok((session_key(&self.app_name, &self.user_id, &self.session_id)?, self.incarnation))
-    }
-}
-
-/// A session that is gone, whose rows are still to be removed.
-pub struct Buried {
-    pub key: SessionKey,
-    pub incarnation: i64,
-    /// The erasure that it is a part of.
-    pub erasure: Option<String>,
 }
 
 row! {
-    pub struct BuriedRow {
-        session: IncarnationRow,
-        erasure: Option<String>,
-    }
-}
-
-impl BuriedRow {
-    pub fn decode(self) -> Result<Buried, StoreError> {
-        let (key, incarnation) = self.session.decode()?;
-        Ok(Buried { key, incarnation, erasure: self.erasure })
+    /// A session that is gone, whose rows are still to be removed.
+    pub struct Buried {
+        pub key: SessionKey = "session_id",
+        pub incarnation: i64,
+        /// The erasure that it is a part of.
+        pub erasure: Option<String>,
     }
 }
 
@@ -237,11 +169,4 @@ impl From<LostRow> for Lost {
             files: row.lost_files_from.zip(row.lost_files_through),
         }
     }
-}
-
-pub fn session_key(app: &str, user: &str, session: &str) -> Result<SessionKey, StoreError> {
-    Ok(SessionKey {
-        user: UserKey { app: AppName::parse(app).map_err(corrupt)?, user: UserId::parse(user).map_err(corrupt)? },
-        session: SessionId::parse(session).map_err(corrupt)?,
-    })
 }

@@ -6,13 +6,11 @@ use crate::domain::request_key::RequestKey;
 use crate::domain::scope::join;
 use crate::domain::state_range::{KeyPage, PageLimit};
 use crate::domain::time::Micros;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::sql::keys::{self, in_range, page_of_keys};
-use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
+use crate::store::sql::query::{Query, Sql, one, row, value};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The state, or these keys of it.
 pub async fn scope(db: &mut impl Sql, scope: &ScopeKey, keys: Option<&[String]>) -> Result<ScopeView> {
@@ -34,8 +32,7 @@ pub async fn range(
 /// The digest of the request of this key that changed the scope.
 pub async fn patched_by(db: &mut impl Sql, scope: &ScopeKey, key: &IdempotencyKey) -> Result<Option<Vec<u8>>> {
     let query = Query::new(&ScopeStatements::of(db, scope).patch).owner(scope).bind(key.as_str());
-    let digest: Option<(Vec<u8>,)> = at_most_one(db, query).await?;
-    Ok(digest.map(|(digest,)| digest))
+    value(db, query).await
 }
 
 pub async fn remember_patch(db: &mut impl Sql, scope: &ScopeKey, request: &RequestKey, now: Micros) -> Result<()> {

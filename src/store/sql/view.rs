@@ -7,16 +7,14 @@ use super::columns::{HEAD_COLUMNS, OF_INCARNATION, OF_L, of_session, state_colum
 use super::effective::{self, Log};
 use super::filter::filter_text;
 use super::query::{Column, Query, Sql, Value, at_most_one, row};
-use super::rows::{EventRow, HeadRow, ViewRow};
+use super::rows::{EventRow, ViewRow};
 use super::statements::statements;
 use super::words::Words;
 use crate::domain::effective::{View, hidden};
 use crate::domain::event::StoredEvent;
 use crate::domain::query::{EventPage, EventQuery, History, Selected, SessionQuery, SessionView};
 use crate::domain::session::SessionInfo;
-use crate::store::error::StoreError;
-
-type Result<T> = std::result::Result<T, StoreError>;
+use crate::store::error::Result;
 
 row! {
     pub struct PagedEventRow {
@@ -42,17 +40,16 @@ pub async fn in_parts<'a>(
     let find = |text: &'static str| Query::new(text).session(&query.key).bind(now);
     let (head, state) = match &query.state {
         None => {
-            let Some(row) = at_most_one::<HeadRow>(db, find(&statements.head)).await? else { return Ok(None) };
-            (SessionInfo::try_from(row)?, None)
+            let Some(head) = at_most_one(db, find(&statements.head)).await? else { return Ok(None) };
+            (head, None)
         }
         Some(filter) => {
             let query = find(&statements.view)
                 .bind(filter.app.as_deref())
                 .bind(filter.user.as_deref())
                 .bind(filter.session.as_deref());
-            let Some(row) = at_most_one::<ViewRow>(db, query).await? else { return Ok(None) };
-            let state = row.state.merged();
-            (SessionInfo::try_from(row.head)?, Some(state))
+            let Some(ViewRow { head, state }) = at_most_one(db, query).await? else { return Ok(None) };
+            (head, Some(state.merged()))
         }
     };
     if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {

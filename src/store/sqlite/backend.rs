@@ -11,19 +11,17 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
 use tokio::time::{Instant, sleep};
 
 use super::file::{OpenFile, Opener, lock, missing, real_path, warn_of_readers};
-use super::ours::{Found, applied, look};
+use super::ours::{applied, is_there};
 use super::rows::STATEMENTS;
 use super::tx::{BEGIN_EARLY, SqliteTx};
 use crate::domain::query::SessionQuery;
 use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Database, DatabaseClock, Durable, Now, Scrubbed, Standby, Tx as _};
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::limits::StoreLimits;
 use crate::store::migrations::{SQLITE, TABLE, all_applied, pending};
 use crate::store::pool::{Connect as _, Lease, Pool, PoolUse};
 use crate::store::shape::Shape;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The page cache of a connection, in negative KiB. Readers find the rest of the file in the system's cache, which all of
 /// them share; pages that the writer changes stay in its own cache until the commit.
@@ -55,7 +53,7 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens the file at `path`, made if it is missing.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
-        look(Path::new(path), limits).await?;
+        is_there(Path::new(path), limits).await?;
         let path = real_path(Path::new(path))?;
         let lock = lock(&path)?.ok_or_else(|| {
             StoreError::config(format!(
@@ -69,9 +67,8 @@ impl Sqlite {
     /// Opens the file, also if another process has it open; whether none has. SQLite's own locks keep single transactions
     /// apart. `creates`: a file that is missing is made.
     pub async fn open_beside(path: &str, creates: bool, limits: StoreLimits) -> Result<(Self, bool)> {
-        match look(Path::new(path), limits).await? {
-            Found::Nothing if !creates => return Err(missing(path)),
-            Found::Nothing | Found::Ours => {}
+        if !is_there(Path::new(path), limits).await? && !creates {
+            return Err(missing(path));
         }
         let path = real_path(Path::new(path))?;
         let lock = lock(&path)?;

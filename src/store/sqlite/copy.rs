@@ -6,11 +6,9 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::file::{beside, missing, real_path};
-use super::ours::{Found, look};
-use crate::store::error::{Cause, StoreError};
+use super::ours::is_there;
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::limits::StoreLimits;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 const SQLITE_FULL: i32 = 13;
 
@@ -24,10 +22,10 @@ impl Original {
     /// # Errors
     /// There is no such file, or it is not sessiond's.
     pub async fn find(path: &str, limits: StoreLimits) -> Result<Self> {
-        match look(Path::new(path), limits).await? {
-            Found::Nothing => Err(missing(path)),
-            Found::Ours => Ok(Self { path: real_path(Path::new(path))?, limits }),
+        if !is_there(Path::new(path), limits).await? {
+            return Err(missing(path));
         }
+        Ok(Self { path: real_path(Path::new(path))?, limits })
     }
 
     /// Its path, without links.

@@ -11,11 +11,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tokio::time::{Instant, timeout_at};
 
 use crate::domain::tag::Timeline;
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::migrations::{SQLITE, all_applied};
 use crate::store::pool::Connect;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// How the file is opened.
 pub struct Opener(pub SqliteConnectOptions);

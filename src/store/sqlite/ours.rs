@@ -8,35 +8,25 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::file::beside;
-use crate::store::error::StoreError;
+use crate::store::error::{Result, StoreError};
 use crate::store::limits::StoreLimits;
 use crate::store::migrations::{Applied, Named, READ_APPLIED, SQLITE, TABLE, anothers, names, none_too_new};
 
-type Result<T> = std::result::Result<T, StoreError>;
-
-/// What is at the path of a database.
-#[derive(Debug)]
-pub enum Found {
-    /// No file, or one without anything in it.
-    Nothing,
-    Ours,
-}
-
-/// Looks at the file, and leaves it, and what is beside it, as it is.
+/// Looks at the file, and leaves it, and what is beside it, as it is. Whether it is there, and has anything in it.
 ///
 /// # Errors
 /// It is no database, or another program's; it cannot be read.
-pub async fn look(path: &Path, limits: StoreLimits) -> Result<Found> {
+pub async fn is_there(path: &Path, limits: StoreLimits) -> Result<bool> {
     let path = match fs::canonicalize(path) {
         Ok(path) => path,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(StoreError::config(format!("cannot open {}: {error}", path.display()))),
     };
     let bytes = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|found| found.len());
     let file = bytes(&path).ok_or_else(|| StoreError::config(format!("{} is not a file", path.display())))?;
     let log = bytes(&beside(&path, "-wal"));
     if file == 0 && log.unwrap_or(0) == 0 {
-        return Ok(Found::Nothing);
+        return Ok(false);
     }
     // Without a log, the file is all there is, and to read it as any other would leave one behind.
     let has_log = log.is_some_and(|log| log > 0) || (log.is_some() && bytes(&beside(&path, "-shm")).is_some());
@@ -61,13 +51,13 @@ pub async fn look(path: &Path, limits: StoreLimits) -> Result<Found> {
     let _ = conn.close().await;
     let found = found.map_err(cannot)?;
     if found.is_empty() {
-        return Ok(Found::Nothing);
+        return Ok(false);
     }
     if !found.iter().any(|named| named.is_table && named.name == TABLE) {
         let remedy = "name a file of sessiond's own in --database-url (DATABASE_URL)";
         return Err(anothers(&path.display().to_string(), &found, remedy));
     }
-    Ok(Found::Ours)
+    Ok(true)
 }
 
 const SQLITE_NOTADB: i32 = 26;

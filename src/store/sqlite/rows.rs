@@ -134,34 +134,23 @@ impl<C: Columns + ?Sized> Columns for &C {
     }
 }
 
-impl Columns for i64 {
-    fn add_to(&self, values: &mut Values) {
-        values.add(*self);
-    }
+macro_rules! one_column {
+    ($($name:ident: $type:ty => $value:expr,)*) => {$(
+        impl Columns for $type {
+            fn add_to(&self, values: &mut Values) {
+                let $name = self;
+                values.add($value);
+            }
+        }
+    )*};
 }
-
-impl Columns for Option<i64> {
-    fn add_to(&self, values: &mut Values) {
-        values.add(*self);
-    }
-}
-
-impl Columns for str {
-    fn add_to(&self, values: &mut Values) {
-        values.add(self);
-    }
-}
-
-impl Columns for Option<&str> {
-    fn add_to(&self, values: &mut Values) {
-        values.add(*self);
-    }
-}
-
-impl Columns for AppName {
-    fn add_to(&self, values: &mut Values) {
-        values.add(self.to_arc());
-    }
+one_column! {
+    number: i64 => *number,
+    number: Option<i64> => *number,
+    text: str => text,
+    text: Option<&str> => *text,
+    app: AppName => app.to_arc(),
+    event: EventId => event.to_arc(),
 }
 
 impl Columns for UserKey {
@@ -184,12 +173,6 @@ impl Columns for SessionKey {
     fn add_to(&self, values: &mut Values) {
         self.user.add_to(values);
         values.add(self.session.to_arc());
-    }
-}
-
-impl Columns for EventId {
-    fn add_to(&self, values: &mut Values) {
-        values.add(self.to_arc());
     }
 }
 

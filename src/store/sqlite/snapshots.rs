@@ -7,13 +7,11 @@ use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
 use super::file::{Opener, missing};
-use super::ours::{Found, look};
+use super::ours::is_there;
 use super::tx::SqliteTx;
-use crate::store::error::StoreError;
+use crate::store::error::Result;
 use crate::store::limits::StoreLimits;
 use crate::store::pool::Pool;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 pub struct Snapshots(Pool<Opener>);
 
@@ -21,7 +19,7 @@ impl Snapshots {
     /// # Errors
     /// There is no such file, or it is not sessiond's.
     pub async fn open(path: &str, limits: StoreLimits) -> Result<Self> {
-        if let Found::Nothing = look(Path::new(path), limits).await? {
+        if !is_there(Path::new(path), limits).await? {
             return Err(missing(path));
         }
         let options = SqliteConnectOptions::new()

@@ -19,7 +19,7 @@ use super::write::{
     set_revisions, update_sessions, write_passed, write_state,
 };
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{EventId, ScopeRef, SessionKey, StateAddress};
+use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey, StateAddress, UserId};
 use crate::domain::json::{RawJson, push_string, string_array};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
@@ -28,18 +28,16 @@ use crate::domain::tag::Timeline;
 use crate::domain::time::Micros;
 use crate::domain::writes::{ChangeRow, Committed, Passed, Writes};
 use crate::store::backend::{Buried, FeedTx, Noted, Now, OnLocked, Seen, SessionInsert, Tx, UserLock, Verdict};
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::migrations::Applied;
 use crate::store::pool::{Lease, Pool};
 use crate::store::sql::columns::StateTables;
 use crate::store::sql::composed::Composed;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
-use crate::store::sql::query::{Column, Query, Row, Sql, Value};
-use crate::store::sql::rows::{BuriedRow, IncarnationRow, LockedRow, ViewRow};
+use crate::store::sql::query::{Column, Query, Row, Sql, Value, at_most_one};
+use crate::store::sql::rows::{IncarnationRow, LockedRow, ViewRow, first_event, plain_view};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 fn entry((value, revision): (String, i64)) -> StateEntry {
     StateEntry { value: Some(RawJson::trusted(value)), revision }
@@ -114,11 +112,11 @@ impl SqliteTx {
             .fetch_optional(&mut *self.conn)
             .await?;
         let Some(row) = row else { return Ok(None) };
-        let view = ViewRow::from_row(&row)?;
-        let first = view.head.first_event(events);
+        let ViewRow { head, state } = ViewRow::from_row(&row)?;
+        let first = first_event(&head, events);
         let texts: Option<&str> = row.try_get("events")?;
         let events = read_events(first, texts.unwrap_or_default())?;
-        view.head.with_events(query, Some(view.state.merged()), events)
+        Ok(plain_view(head, query, Some(state.merged()), events))
     }
 
     async fn end(mut self, statement: &'static str) -> Result<()> {
@@ -370,7 +368,7 @@ impl Tx for SqliteTx {
         let columns = "app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time, \
              lease_epoch, case when lease_all then lease_owner end as lease_owner, lease_expire, null as lease_now";
         let rows: Vec<(_, LockedRow)> = self.find("sessions", "app_name, user_id, id", columns, &keys).await?;
-        rows.into_iter().map(|(_, row)| row.try_into()).collect()
+        Ok(rows.into_iter().map(|(_, row)| row.into()).collect())
     }
 
     async fn lock_scopes(&mut self, _: &[ScopeRef<'_>]) -> Result<()> {
@@ -392,7 +390,7 @@ impl Tx for SqliteTx {
                 rows.push(HeadsRow::from_row(&row)?);
             }
         }
-        let mut heads = keys.heads(rows)?;
+        let mut heads = keys.heads(rows);
         // No other process creates them, so their absence may be cached as well.
         for scope in &keys.scopes {
             if heads.scopes.get(*scope).is_none() {
@@ -473,14 +471,12 @@ impl Tx for SqliteTx {
     }
 
     async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> =
-            sqlx::query_as(EXPIRED).bind(now.0).bind(limit).fetch_all(&mut *self.conn).await?;
-        rows.into_iter().map(IncarnationRow::decode).collect()
+        let rows: Vec<IncarnationRow> = self.fetch(Query::new(EXPIRED).bind(now.0).bind(limit)).await?;
+        Ok(rows.into_iter().map(|row| (row.key, row.incarnation)).collect())
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
-        let row: Option<BuriedRow> = sqlx::query_as(NEXT_BURIED).fetch_optional(&mut *self.conn).await?;
-        row.map(BuriedRow::decode).transpose()
+        at_most_one(self, Query::new(NEXT_BURIED)).await
     }
 
     async fn hold_users(&mut self, _: &[i64], _: UserLock) -> Result<()> {
@@ -519,7 +515,7 @@ impl FeedTx for SqliteTx {
     }
 
     /// What this process commits is told without that, and no other one commits.
-    async fn ticked(&mut self, _: i64, _: i64, _: i64) -> Result<Vec<(String, Option<String>)>> {
+    async fn ticked(&mut self, _: i64, _: i64, _: i64) -> Result<Vec<(AppName, Option<UserId>)>> {
         Ok(Vec::new())
     }
 

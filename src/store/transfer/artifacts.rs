@@ -2,28 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::artifact::{Content, MAX_VERSIONS, Version};
+use crate::domain::artifact::{MAX_VERSIONS, Version};
 use crate::domain::ids::{ArtifactName, SessionKey};
-use crate::domain::json::RawJson;
 use crate::domain::refusal::{Bound, Refusal};
 use crate::domain::transfer::{
     AfterArtifact, ArtifactImport, ArtifactsPage, ArtifactsQuery, ExportedArtifact, ImportedArtifact,
 };
 use crate::domain::writes::ArtifactChange;
 use crate::store::artifacts::blobs;
-use crate::store::artifacts::read::{Holder, OF_L, OF_N, PLACED, PlacedRow, VERSION, VersionRow};
-use crate::store::artifacts::save::count;
+use crate::store::artifacts::read::{Holder, OF_L, OF_N, PLACED, PlacedRow, VERSION};
+use crate::store::artifacts::save::{COLUMNS, count, values_of};
 use crate::store::backend::Tx;
 use crate::store::blocked::admit_import;
-use crate::store::error::{Decided, StoreError, corrupt};
+use crate::store::error::{Decided, Result};
 use crate::store::run::End;
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::OF_INCARNATION;
 use crate::store::sql::insert::{CHUNK, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// A page of artifacts; `None` if the session is not there.
 pub async fn exported<X: Tx>(tx: &mut X, query: &ArtifactsQuery) -> Result<Option<ArtifactsPage>> {
@@ -59,7 +56,7 @@ async fn versions(
 ) -> Result<ArtifactsPage> {
     let query = holder.query(&Statements::of(db).exported_versions).bind(name).bind(version).bind(limit as i64);
     let rows: Vec<ExportedVersionRow> = db.fetch(query).await?;
-    let artifacts: Vec<_> = rows.into_iter().map(|row| row.decode(holder)).collect::<Result<_>>()?;
+    let artifacts: Vec<_> = rows.into_iter().map(|row| row.of(holder)).collect();
     let last = artifacts.last().filter(|_| artifacts.len() == limit).and_then(|last| last.version.as_ref());
     let next = last.map(|last| AfterArtifact::Version(last.name.to_string(), last.version));
     Ok(ArtifactsPage { artifacts, next })
@@ -68,13 +65,10 @@ async fn versions(
 /// Those of which no version is left.
 async fn names(db: &mut impl Sql, holder: Holder<'_>, after: &str, limit: usize) -> Result<ArtifactsPage> {
     let query = holder.query(&Statements::of(db).exported_names).bind(after).bind(limit as i64);
-    let rows: Vec<(String, i64)> = db.fetch(query).await?;
-    let next = rows.last().filter(|_| rows.len() == limit).map(|(name, _)| AfterArtifact::Name(name.clone()));
-    let artifact = |(name, next): (String, i64)| {
-        let name = ArtifactName::parse(&name).map_err(corrupt)?;
-        Ok(ExportedArtifact { name, version: None, blob: None, next })
-    };
-    Ok(ArtifactsPage { artifacts: rows.into_iter().map(artifact).collect::<Result<_>>()?, next })
+    let rows: Vec<(ArtifactName, i64)> = db.fetch(query).await?;
+    let next = rows.last().filter(|_| rows.len() == limit).map(|(name, _)| AfterArtifact::Name(name.to_string()));
+    let artifact = |(name, next)| ExportedArtifact { name, version: None, blob: None, next };
+    Ok(ArtifactsPage { artifacts: rows.into_iter().map(artifact).collect(), next })
 }
 
 /// Writes versions of one holder; those that are there already stay as they are. Each that is written holds its bytes.
@@ -125,32 +119,8 @@ struct Counted {
 
 /// Inserts versions, and returns name and number of those that were not there.
 fn insertion<'a>(holder: Holder<'a>, mark: i64, versions: &'a [(&'a ImportedArtifact, &'a Version)]) -> Query<'a> {
-    const COLUMNS: &str = "app_name, user_id, session_id, incarnation, name, version, mark, kind, mime_type, size, sha256, \
-                           blob, create_time, metadata, display_name, file_uri";
-    fn text(json: &Option<RawJson>) -> Option<&str> {
-        json.as_ref().map(RawJson::text)
-    }
     let rows = rows_of("artifacts", COLUMNS, versions, |(artifact, version), values: &mut Vec<Value<'a>>| {
-        let Content { kind, mime_type, bytes, display_name, file_uri, metadata } = &version.content;
-        let (size, sha256) = bytes.as_ref().map(|(size, sha256)| (blobs::stored(*size), &sha256[..])).unzip();
-        values.extend([
-            holder.user.app.as_str().into(),
-            holder.user.user.as_str().into(),
-            holder.session.into(),
-            holder.incarnation.into(),
-            version.name.as_str().into(),
-            version.version.into(),
-            mark.into(),
-            kind.as_str().into(),
-            mime_type.as_deref().into(),
-            size.into(),
-            sha256.into(),
-            artifact.blob.as_ref().map(|blob| &*blob.id).into(),
-            version.create_time.0.into(),
-            text(metadata).into(),
-            text(display_name).into(),
-            text(file_uri).into(),
-        ]);
+        values.extend(values_of(holder, version, mark, artifact.blob.as_ref()));
     });
     rows.sql(" on conflict do nothing returning name, version")
 }
@@ -176,8 +146,7 @@ pub async fn beside(db: &mut impl Sql, import: &ArtifactImport) -> Result<Beside
     if !numbers.is_empty() {
         let query =
             holder.query(&statements.versions_beside).columns([Column::Texts(&names), Column::Integers(numbers)]);
-        let rows: Vec<VersionRow> = db.fetch(query).await?;
-        found = rows.into_iter().map(VersionRow::decode).collect::<Result<_>>()?;
+        found = db.fetch(query).await?;
     }
     Ok(if import.is_among(&found) { Beside::Same(next) } else { Beside::Other })
 }
@@ -255,10 +224,10 @@ row! {
 }
 
 impl ExportedVersionRow {
-    fn decode(self, holder: Holder<'_>) -> Result<ExportedArtifact> {
-        let (version, blob) = self.placed.decode(holder.user)?;
+    fn of(self, holder: Holder<'_>) -> ExportedArtifact {
+        let (version, blob) = self.placed.of(holder.user);
         // Of another session, if it is a copy; and nobody asks for it.
         let version = Version { revision: None, ..version };
-        Ok(ExportedArtifact { name: version.name.clone(), version: Some(version), blob, next: self.next })
+        ExportedArtifact { name: version.name.clone(), version: Some(version), blob, next: self.next }
     }
 }

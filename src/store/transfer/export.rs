@@ -7,7 +7,7 @@ use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{ExportQuery, Exported, LogRow};
 use crate::store::backend::Tx;
-use crate::store::error::{StoreError, corrupt};
+use crate::store::error::Result;
 use crate::store::named::all_then;
 use crate::store::sessions::read::session;
 use crate::store::sessions::sources::{first, upwards};
@@ -17,8 +17,6 @@ use crate::store::sql::past::Moment;
 use crate::store::sql::query::{Query, Sql, one, row};
 use crate::store::sql::rows::LostRow;
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// A part of a session; `None` if it is not there.
 pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exported>> {
@@ -40,7 +38,7 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
     let rows = exported_rows(tx, &view.head, (query.after, through), query.max_rows, query.max_bytes).await?;
     Ok(Some(Exported {
         more: rows.last().is_some_and(|last| last.sequence < through),
-        base_state: RawJson::trusted(row.initial_state),
+        base_state: row.initial_state,
         base_saw: (row.created_user_revision, row.created_app_revision),
         base_artifacts,
         has_artifacts: row.has_artifacts == 1,
@@ -80,7 +78,7 @@ async fn exported_rows(
         .bind(max_bytes as i64)
         .bind(session.base_revision);
     let rows: Vec<ExportedEventRow> = db.fetch(query).await?;
-    rows.into_iter().map(LogRow::try_from).collect()
+    Ok(rows.into_iter().map(LogRow::from).collect())
 }
 
 statements! { words,
@@ -111,7 +109,7 @@ statements! { words,
 row! {
     /// What of a session only exports show.
     struct ExportedRow {
-        initial_state: String,
+        initial_state: RawJson,
         created_user_revision: i64,
         created_app_revision: i64,
         imported_mark: Option<String>,
@@ -125,30 +123,28 @@ row! {
 row! {
     struct ExportedEventRow {
         sequence: i64,
-        id: String,
+        id: EventId,
         invocation_id: String,
-        event_time: i64,
-        commit_time: i64,
+        event_time: Micros,
+        commit_time: Micros,
         user_revision: i64,
         app_revision: i64,
-        digest: Vec<u8>,
+        digest: [u8; 32],
         body: Option<String>,
     }
 }
 
-impl TryFrom<ExportedEventRow> for LogRow {
-    type Error = StoreError;
-
-    fn try_from(row: ExportedEventRow) -> Result<Self> {
-        Ok(Self {
+impl From<ExportedEventRow> for LogRow {
+    fn from(row: ExportedEventRow) -> Self {
+        Self {
             sequence: row.sequence,
-            id: EventId::parse(&row.id).map_err(corrupt)?,
+            id: row.id,
             invocation_id: plain_text(&row.invocation_id),
-            event_time: Micros(row.event_time),
-            commit_time: Micros(row.commit_time),
+            event_time: row.event_time,
+            commit_time: row.commit_time,
             saw: (row.user_revision, row.app_revision),
-            digest: row.digest.try_into().map_err(|_| corrupt("has no digest of 32 bytes"))?,
+            digest: row.digest,
             body: row.body,
-        })
+        }
     }
 }

@@ -6,26 +6,24 @@ use crate::domain::ids::SessionKey;
 use crate::domain::json::RawJson;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ImportEnd, ImportRows, Lost, NamedFile};
+use crate::domain::transfer::{ImportEnd, ImportRows, Lost};
 use crate::domain::writes::{Committed, EventWrite, SessionChange};
 use crate::store::artifacts::read::Holder;
 use crate::store::artifacts::save::count;
 use crate::store::backend::Tx;
 use crate::store::blocked::admit_import;
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::named::use_numbers;
 use crate::store::run::End;
 use crate::store::sessions::bury;
 use crate::store::sessions::create::{InTheWay, in_the_way, insert_listed};
 use crate::store::sessions::sources::note_imported;
-use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, EventValue, LOST, OF_INCARNATION, OWNER, SESSION_METADATA};
-use crate::store::sql::insert::{CHUNK, rows_of};
+use crate::store::sql::columns::{EVENT, EVENT_NAMES, EventValue, LOST, OF_INCARNATION, OWNER, SESSION_METADATA};
+use crate::store::sql::insert::{insert_all, owner_of};
 use crate::store::sql::query::{Query, Sql, Value, at_most_one};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
 use crate::store::transfer::artifacts;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// How long an import may write nothing, in microseconds, before its rows are taken for left behind.
 const IMPORT_MEMORY: i64 = 3600 * 1_000_000;
@@ -34,9 +32,9 @@ const IMPORT_MEMORY: i64 = 3600 * 1_000_000;
 pub async fn import_rows<X: Tx>(tx: &mut X, import: &ImportRows) -> Decided<((), End)> {
     let (key, incarnation) = (&import.key, import.incarnation);
     admit_import(tx, key.app(), &import.subject, import.since).await?;
-    if import.begins {
-        note_import(tx, key, incarnation, import.now).await?;
-    } else if !renew_import(tx, key, incarnation, import.now).await? {
+    let statements = Statements::of(tx);
+    let text = if import.begins { &statements.note_import } else { &statements.renew_import };
+    if tx.execute(Query::of(text, key, incarnation).bind(import.now.0)).await? == 0 {
         return Err(Refusal::ImportLost.into());
     }
     insert_rows(tx, import).await?;
@@ -82,11 +80,6 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((
     Ok(((), End::Commit(told)))
 }
 
-pub async fn abandon_import<X: Tx>(tx: &mut X, key: &SessionKey, incarnation: i64) -> Result<((), End)> {
-    abandon(tx, key, incarnation).await?;
-    Ok(((), End::UNTOLD))
-}
-
 /// Leaves the rows of one import that died to the sweep; whether there was one.
 pub async fn bury_dead<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
     let Some((key, incarnation)) = dead_import(tx, now, IMPORT_MEMORY).await? else {
@@ -96,23 +89,13 @@ pub async fn bury_dead<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
     Ok(true)
 }
 
-/// Notes that a session is being imported, or still is.
-async fn note_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64, now: Micros) -> Result<()> {
-    db.execute(Query::of(&Statements::of(db).note_import, key, incarnation).bind(now.0)).await.map(drop)
-}
-
-/// Notes that an import goes on; `false` if it is not known.
-async fn renew_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64, now: Micros) -> Result<bool> {
-    Ok(db.execute(Query::of(&Statements::of(db).renew_import, key, incarnation).bind(now.0)).await? > 0)
-}
-
 /// Whether the import was noted.
 async fn forget_import(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<bool> {
     Ok(db.execute(Query::of(&Statements::of(db).forget_import, key, incarnation)).await? > 0)
 }
 
 /// Leaves the rows of an import to the sweep.
-async fn abandon(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
+pub async fn abandon(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Result<()> {
     if forget_import(db, key, incarnation).await? {
         bury::leave(db, key, incarnation).await?;
     }
@@ -122,8 +105,7 @@ async fn abandon(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Resul
 /// An import that wrote nothing for so many microseconds.
 async fn dead_import(db: &mut impl Sql, now: Micros, age: i64) -> Result<Option<(SessionKey, i64)>> {
     let query = Query::new(&Statements::of(db).dead_import).bind(now.0).bind(age);
-    let row: Option<IncarnationRow> = at_most_one(db, query).await?;
-    let Some((key, incarnation)) = row.map(IncarnationRow::decode).transpose()? else { return Ok(None) };
+    let Some(IncarnationRow { key, incarnation }) = at_most_one(db, query).await? else { return Ok(None) };
     if db.shape().is_distributed() {
         let claimed: Option<(i32,)> =
             at_most_one(db, Query::of(&Statements::of(db).claim_import, &key, incarnation)).await?;
@@ -135,63 +117,45 @@ async fn dead_import(db: &mut impl Sql, now: Micros, age: i64) -> Result<Option<
 /// Writes rows of a session that is not visible; those that are there already stay.
 async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
     let owner = (&import.key, import.incarnation);
-    for rows in import.chunk.rows.chunks(CHUNK) {
-        let query = inserting("events", &EVENT_COLUMNS, owner, rows, |row, values| {
-            let write = EventWrite {
-                key: &import.key,
-                incarnation: import.incarnation,
-                sequence: row.sequence,
-                user_revision: row.saw.0,
-                app_revision: row.saw.1,
-                commit_time: row.commit_time,
-                effect: row.effect,
-                event: &row.event,
-                body: row.event.body.clone(),
-            };
-            for (_, part) in &EVENT {
-                values.push(match part {
-                    EventValue::Number(of) => of(&write).into(),
-                    EventValue::Text(of) => Value::Text(of(&write).map(|text| text.into_owned().into())),
-                    EventValue::Shared(_) => (&*row.event.body).into(),
-                    EventValue::Bytes(_) => row.event.digest.as_slice().into(),
-                });
-            }
-        });
-        db.execute(query).await?;
-    }
-    let columns = format!("{OWNER}, node, key, valid_from, valid_to, value");
-    for past in import.chunk.past.chunks(CHUNK) {
-        let query = inserting("session_spans", &columns, owner, past, |Span { key, from, to, value }, values| {
-            values.extend([
-                history::node(*from, *to).into(),
-                key.into(),
-                (*from).into(),
-                (*to).into(),
-                value.text().into(),
-            ]);
-        });
-        db.execute(query).await?;
-    }
-    let columns = format!("{OWNER}, node, name, valid_from, valid_to, version");
-    for named in import.chunk.named.chunks(CHUNK) {
-        let query = inserting(
-            "artifact_spans",
-            &columns,
-            owner,
-            named,
-            |Span { key: name, from, to, value: version }, values| {
-                values.extend([
-                    history::node(*from, *to).into(),
-                    name.as_str().into(),
-                    (*from).into(),
-                    (*to).into(),
-                    (*version).into(),
-                ]);
-            },
-        );
-        db.execute(query).await?;
-    }
-    Ok(())
+    insert(db, "events", &EVENT_NAMES, owner, &import.chunk.rows, |row, values| {
+        let write = EventWrite {
+            key: &import.key,
+            incarnation: import.incarnation,
+            sequence: row.sequence,
+            user_revision: row.saw.0,
+            app_revision: row.saw.1,
+            commit_time: row.commit_time,
+            effect: row.effect,
+            event: &row.event,
+            body: row.event.body.clone(),
+        };
+        for (_, part) in &EVENT {
+            values.push(match part {
+                EventValue::Number(of) => of(&write).into(),
+                EventValue::Text(of) => Value::Text(of(&write).map(|text| text.into_owned().into())),
+                EventValue::Shared(_) => (&*row.event.body).into(),
+                EventValue::Bytes(_) => row.event.digest.as_slice().into(),
+            });
+        }
+    })
+    .await?;
+    let columns = "node, key, valid_from, valid_to, value";
+    insert(db, "session_spans", columns, owner, &import.chunk.past, |Span { key, from, to, value }, values| {
+        values.extend([
+            history::node(*from, *to).into(),
+            key.into(),
+            (*from).into(),
+            (*to).into(),
+            value.text().into(),
+        ]);
+    })
+    .await?;
+    let columns = "node, name, valid_from, valid_to, version";
+    insert(db, "artifact_spans", columns, owner, &import.chunk.named, |Span { key: name, from, to, value }, values| {
+        values.extend([history::node(*from, *to).into(), name.as_str().into(), (*from).into()]);
+        values.extend([(*to).into(), (*value).into()]);
+    })
+    .await
 }
 
 /// Uses the numbers that an imported session names; since when, and until when, it names files of its user of which there is another here.
@@ -230,63 +194,43 @@ async fn insert_session(db: &mut impl Sql, import: &ImportEnd, lost: Lost) -> Re
         .bind(import.now.0)
         .bind(import.commit_time.0)
         .bind(import.base_saw.0)
-        .bind(import.base_saw.1)
-        .bind(lost.user.map(|(from, _)| from))
-        .bind(lost.user.map(|(_, through)| through))
-        .bind(lost.app.map(|(from, _)| from))
-        .bind(lost.app.map(|(_, through)| through))
-        .bind(lost.files.map(|(from, _)| from))
-        .bind(lost.files.map(|(_, through)| through));
+        .bind(import.base_saw.1);
+    let lost = [lost.user, lost.app, lost.files].map(Option::unzip);
+    let query = lost.into_iter().fold(query, |query, (from, through)| query.bind(from).bind(through));
     insert_listed(db, query, &import.key).await
 }
 
 /// Writes the state of an imported session, and which versions of artifacts its events name.
 async fn insert_state(db: &mut impl Sql, import: &ImportEnd) -> Result<()> {
-    let columns = format!("{OWNER}, key, value, revision");
-    for rows in import.state.chunks(CHUNK) {
-        let query = inserting(
-            "session_state",
-            &columns,
-            (&import.key, import.incarnation),
-            rows,
-            |(key, value, revision), values| values.extend([key.into(), value.text().into(), (*revision).into()]),
-        );
-        db.execute(query).await?;
-    }
-    let columns = format!("{OWNER}, name, version, revision");
-    for rows in import.named.chunks(CHUNK) {
-        let query = inserting(
-            "artifact_state",
-            &columns,
-            (&import.key, import.incarnation),
-            rows,
-            |NamedFile { name, version, revision, .. }, values| {
-                values.extend([name.as_str().into(), (*version).into(), (*revision).into()]);
-            },
-        );
-        db.execute(query).await?;
-    }
-    Ok(())
+    let owner = (&import.key, import.incarnation);
+    insert(db, "session_state", "key, value, revision", owner, &import.state, |(key, value, revision), values| {
+        values.extend([key.into(), value.text().into(), (*revision).into()]);
+    })
+    .await?;
+    insert(db, "artifact_state", "name, version, revision", owner, &import.named, |named, values| {
+        values.extend([named.name.as_str().into(), named.version.into(), named.revision.into()]);
+    })
+    .await
 }
 
-/// An insertion of rows of one incarnation, which leaves those that are there.
-fn inserting<'a, R>(
+/// Inserts rows of one incarnation, with columns beside those of the owner; those that are there stay.
+async fn insert<'a, R>(
+    db: &mut impl Sql,
     table: &str,
     columns: &str,
     (key, incarnation): (&'a SessionKey, i64),
     rows: &'a [R],
     add: impl Fn(&'a R, &mut Vec<Value<'a>>),
-) -> Query<'a> {
-    rows_of(table, columns, rows, |row, values| {
-        let user = &key.user;
-        values.extend([user.app.as_str().into(), user.user.as_str().into(), key.session.as_str().into()]);
-        values.push(incarnation.into());
+) -> Result<()> {
+    insert_all(db, table, &format!("{OWNER}, {columns}"), rows, " on conflict do nothing", |row, values| {
+        values.extend(owner_of(key, incarnation));
         add(row, values);
     })
-    .sql(" on conflict do nothing")
+    .await
 }
 
 statements! { words,
+    /// Notes that a session is being imported, or still is.
     note_import: format!(
         "insert into imports ({OWNER}, time) values ($1, $2, $3, $4, {}) \
          on conflict ({OWNER}) do update set time = excluded.time",

@@ -14,10 +14,9 @@ use crate::domain::transfer::{
     PastQuery, PastRows, ScopeHead, ScopeImport,
 };
 use crate::store::backend::Backend;
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
+use crate::store::run::End;
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {
@@ -27,15 +26,8 @@ pub trait Reads: Send + Sync {
     /// A page of the artifacts of a session or a user, as exports show them; `None` if the session is not there.
     async fn exported_artifacts(&self, query: &ArtifactsQuery, deadline: Instant) -> Result<Option<ArtifactsPage>>;
 
-    /// Whether a user has another artifact of the name of one that is to be imported.
-    async fn has_other_artifact(&self, import: &ArtifactImport, deadline: Instant) -> Result<bool>;
-
     /// A part of the past of shared state, as exports show it.
     async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage>;
-
-    /// Where shared state stands, and what it was at a revision; `None` if that is not known.
-    async fn scope_at(&self, scope: &ScopeKey, revision: i64, deadline: Instant)
-    -> Result<(ScopeHead, Option<String>)>;
 }
 
 #[async_trait]
@@ -61,6 +53,13 @@ pub trait Writes: Send + Sync {
 
     /// Makes all of that visible. The same again changes nothing.
     async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Decided<()>;
+
+    /// Whether a user has another artifact of the name of one that is to be imported.
+    async fn has_other_artifact(&self, import: &ArtifactImport, deadline: Instant) -> Result<bool>;
+
+    /// Where shared state stands, and what it was at a revision; `None` if that is not known.
+    async fn scope_at(&self, scope: &ScopeKey, revision: i64, deadline: Instant)
+    -> Result<(ScopeHead, Option<String>)>;
 }
 
 #[async_trait]
@@ -74,22 +73,8 @@ impl<B: Backend> Reads for Transactions<B> {
         self.runner.of(&query.user.app, deadline).read(read).await
     }
 
-    async fn has_other_artifact(&self, import: &ArtifactImport, deadline: Instant) -> Result<bool> {
-        let beside = async |tx: &mut B::Tx| artifacts::beside(tx, import).await;
-        Ok(self.runner.of(&import.user.app, deadline).read(beside).await? == artifacts::Beside::Other)
-    }
-
     async fn past(&self, query: &PastQuery, deadline: Instant) -> Result<PastPage> {
         self.runner.of(query.scope.app(), deadline).read(async |tx| scopes::past(tx, query).await).await
-    }
-
-    async fn scope_at(
-        &self,
-        scope: &ScopeKey,
-        revision: i64,
-        deadline: Instant,
-    ) -> Result<(ScopeHead, Option<String>)> {
-        self.runner.of(scope.app(), deadline).read(async |tx| scopes::scope_at(tx, scope, revision).await).await
     }
 }
 
@@ -104,7 +89,7 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn abandon_import(&self, key: &SessionKey, incarnation: i64, deadline: Instant) -> Result<()> {
-        let abandon = async |tx: &mut B::Tx| import::abandon_import(tx, key, incarnation).await;
+        let abandon = async |tx: &mut B::Tx| Ok((import::abandon(tx, key, incarnation).await?, End::UNTOLD));
         self.runner.of(key.app(), deadline).write(abandon).await
     }
 
@@ -127,5 +112,19 @@ impl<B: Backend> Writes for Transactions<B> {
     async fn end_past(&self, end: &PastEnd, deadline: Instant) -> Decided<()> {
         self.remembered.evict_scope(&end.scope);
         self.runner.of(end.scope.app(), deadline).decide(async |tx| scopes::end_past(tx, end).await).await
+    }
+
+    async fn has_other_artifact(&self, import: &ArtifactImport, deadline: Instant) -> Result<bool> {
+        let beside = async |tx: &mut B::Tx| artifacts::beside(tx, import).await;
+        Ok(self.runner.of(&import.user.app, deadline).read(beside).await? == artifacts::Beside::Other)
+    }
+
+    async fn scope_at(
+        &self,
+        scope: &ScopeKey,
+        revision: i64,
+        deadline: Instant,
+    ) -> Result<(ScopeHead, Option<String>)> {
+        self.runner.of(scope.app(), deadline).read(async |tx| scopes::scope_at(tx, scope, revision).await).await
     }
 }

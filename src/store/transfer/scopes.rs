@@ -16,18 +16,16 @@ use crate::domain::transfer::{PastChange, PastEnd, PastPage, PastQuery, PastRows
 use crate::domain::writes::Committed;
 use crate::store::backend::Tx;
 use crate::store::blocked::{admit_import, erased_among};
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::policies::forget::purge_log;
 use crate::store::run::End;
 use crate::store::sql::filter::filter_text;
-use crate::store::sql::insert::{CHUNK, rows_of};
+use crate::store::sql::insert::{CHUNK, insert_all};
 use crate::store::sql::makers::{BY, LOGGED_BY, MADE_BY, MadeByRow, maker};
-use crate::store::sql::query::{Query, Sql, Value, at_most_one, one, row};
+use crate::store::sql::query::{Query, Sql, Value, all_values, at_most_one, one, row};
 use crate::store::sql::scope::{SCOPES, ScopeTables, of_scope};
 use crate::store::sql::shared::scope;
 use crate::store::sql::statements::statements;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 async fn admit_scope<X: Tx>(tx: &mut X, scope: &ScopeKey, subject: Option<&Subject>, since: i64) -> Decided<()> {
     match subject {
@@ -128,8 +126,7 @@ pub async fn import_scope<X: Tx>(tx: &mut X, import: &ScopeImport) -> Decided<((
 /// Where a shared scope stands; `None` if it never had state.
 pub async fn scope_head(db: &mut impl Sql, scope: &ScopeKey) -> Result<Option<ScopeHead>> {
     let query = Query::new(&ScopeStatements::of(db, scope).scope_head).owner(scope);
-    let row: Option<(i64, i64, i64)> = at_most_one(db, query).await?;
-    Ok(row.map(|(revision, floor, imported)| ScopeHead { revision, floor, imported }))
+    at_most_one(db, query).await
 }
 
 /// The state of a scope as it was at a revision, which is not below its floor; `last` is its present revision.
@@ -142,8 +139,8 @@ async fn scope_then(db: &mut impl Sql, scope: &ScopeKey, revision: i64, last: i6
 /// When the state of a scope at a revision was written.
 pub async fn base_time(db: &mut impl Sql, scope: &ScopeKey, revision: i64) -> Result<Micros> {
     let query = Query::new(&ScopeStatements::of(db, scope).base_time).owner(scope).bind(revision);
-    let (time,): (i64,) = one(db, query).await?;
-    Ok(Micros(time))
+    let (time,) = one(db, query).await?;
+    Ok(time)
 }
 
 /// Changes of a scope after one revision, up to another; whether there are more. All of one revision come at once.
@@ -181,14 +178,14 @@ fn changes(rows: Vec<PastRow>) -> Result<Vec<PastChange>> {
     for PastRow { revision, key, value, time, by, .. } in rows {
         if changes.last().is_none_or(|last| last.revision != revision) {
             let (set, removed, by) = (Vec::new(), Vec::new(), BTreeMap::new());
-            changes.push(PastChange { revision, time: Micros(time), is_base: false, set, removed, by });
+            changes.push(PastChange { revision, time, is_base: false, set, removed, by });
         }
         let Some(change) = changes.last_mut() else { continue };
         if let Some(by) = by.made_by()? {
             change.by.insert(key.clone(), by);
         }
         match value {
-            Some(value) => change.set.push((key, RawJson::trusted(value))),
+            Some(value) => change.set.push((key, value)),
             None => change.removed.push(key),
         }
     }
@@ -207,40 +204,36 @@ async fn insert_past(db: &mut impl Sql, past: &PastRows, unnamed: &BTreeSet<User
         let all = set.chain(change.removed.iter().map(|key| (key, None)));
         rows.extend(all.map(|(key, value)| (change, key, value, change.by.get(key).filter(is_named))));
     }
+    let owner = of_scope(&past.scope, &SCOPES).owner;
+    let told: Vec<String> =
+        ["sequence"].into_iter().chain(BY.split(", ")).map(|name| format!("{name} = excluded.{name}")).collect();
+    let rest = format!(" on conflict ({owner}, key, revision) do update set {}", told.join(", "));
     let columns = format!("key, revision, time, value, sequence, {BY}");
-    for rows in rows.chunks(CHUNK) {
-        let add = of_owner("log", &columns, &past.scope, rows, |(change, key, value, by), values| {
-            let of = |part: fn(&MadeBy) -> Cow<'_, str>| Value::Text(by.map(part));
-            values.extend([
-                (*key).into(),
-                change.revision.into(),
-                change.time.0.into(),
-                value.map(RawJson::text).into(),
-                by.map(|by| by.sequence).into(),
-                of(|by| by.user.as_str().into()),
-                of(|by| by.session.as_str().into()),
-                of(|by| by.event.as_str().into()),
-                of(|by| filter_text(&by.author)),
-                of(|by| filter_text(&by.invocation_id)),
-            ]);
-        });
-        let owner = of_scope(&past.scope, &SCOPES).owner;
-        let told: Vec<String> =
-            ["sequence"].into_iter().chain(BY.split(", ")).map(|name| format!("{name} = excluded.{name}")).collect();
-        let add = add.sql(" on conflict (").sql(owner).sql(", key, revision) do update set ").sql(&told.join(", "));
-        db.execute(add).await?;
-    }
+    insert(db, ("log", &columns), &past.scope, &rows, &rest, |(change, key, value, by), values| {
+        let of = |part: fn(&MadeBy) -> Cow<'_, str>| Value::Text(by.map(part));
+        values.extend([
+            (*key).into(),
+            change.revision.into(),
+            change.time.0.into(),
+            value.map(RawJson::text).into(),
+            by.map(|by| by.sequence).into(),
+            of(|by| by.user.as_str().into()),
+            of(|by| by.session.as_str().into()),
+            of(|by| by.event.as_str().into()),
+            of(|by| filter_text(&by.author)),
+            of(|by| filter_text(&by.invocation_id)),
+        ]);
+    })
+    .await?;
     insert_spans(db, &past.scope, &past.spans).await
 }
 
 async fn insert_spans(db: &mut impl Sql, scope: &ScopeKey, spans: &[(String, i64, i64)]) -> Result<()> {
-    for rows in spans.chunks(CHUNK) {
-        let add = of_owner("spans", "node, key, valid_from, valid_to", scope, rows, |(key, from, to), values| {
-            values.extend([history::node(*from, *to).into(), key.into(), (*from).into(), (*to).into()]);
-        });
-        db.execute(add.sql(" on conflict do nothing")).await?;
-    }
-    Ok(())
+    let table = ("spans", "node, key, valid_from, valid_to");
+    insert(db, table, scope, spans, " on conflict do nothing", |(key, from, to), values| {
+        values.extend([history::node(*from, *to).into(), key.into(), (*from).into(), (*to).into()]);
+    })
+    .await
 }
 
 /// Makes the past of a scope that an import took visible: what it held then was written earlier.
@@ -248,20 +241,20 @@ async fn settle_past(db: &mut impl Sql, end: &PastEnd) -> Result<()> {
     let (scope, revision) = (&end.scope, end.revision);
     let statements = ScopeStatements::of(db, scope);
     db.execute(Query::new(&statements.set_time).owner(scope).bind(revision).bind(end.time.0)).await?;
-    let still: Vec<(String,)> = db.fetch(Query::new(&statements.keys_at).owner(scope).bind(revision)).await?;
-    let still: HashSet<String> = still.into_iter().map(|(key,)| key).collect();
+    let still: Vec<String> = all_values(db, Query::new(&statements.keys_at).owner(scope).bind(revision)).await?;
+    let still: HashSet<String> = still.into_iter().collect();
     let (held, changed): (Vec<_>, Vec<_>) = end.unchanged.iter().partition(|(key, ..)| still.contains(key));
     for rows in held.chunks(CHUNK) {
         let keys: Vec<String> = rows.iter().map(|(key, ..)| key.clone()).collect();
         let at = vec![revision; keys.len()];
         purge_log(db, scope, &keys, at).await?;
-        let set = of_owner("state", "key, value, revision", scope, rows, |(key, value, revision), values| {
-            values.extend([key.into(), value.text().into(), (*revision).into()]);
-        });
-        let owner = of_scope(scope, &SCOPES).owner;
-        let set = set.sql(" on conflict (").sql(owner).sql(", key) do update set revision = excluded.revision");
-        db.execute(set).await?;
     }
+    let rest =
+        format!(" on conflict ({}, key) do update set revision = excluded.revision", of_scope(scope, &SCOPES).owner);
+    insert(db, ("state", "key, value, revision"), scope, &held, &rest, |(key, value, revision), values| {
+        values.extend([key.into(), value.text().into(), (*revision).into()]);
+    })
+    .await?;
     // What somebody changed since it was taken has a span from then on.
     let spans: Vec<_> = changed.into_iter().map(|(key, _, from)| (key.clone(), *from, revision)).collect();
     insert_spans(db, scope, &spans).await?;
@@ -275,32 +268,31 @@ async fn insert_scope(db: &mut impl Sql, import: &ScopeImport, revision: i64, be
     let take = if matches!(scope, ScopeKey::User(_)) { take.bind(began) } else { take };
     db.execute(take).await?;
     for table in ["state", "log"] {
-        for rows in import.state.chunks(CHUNK) {
-            let add = of_owner(table, "key, value, revision", scope, rows, |(key, value), values| {
-                values.extend([key.into(), value.text().into(), revision.into()]);
-            });
-            db.execute(add.sql(" on conflict do nothing")).await?;
-        }
+        let table = (table, "key, value, revision");
+        insert(db, table, scope, &import.state, " on conflict do nothing", |(key, value), values| {
+            values.extend([key.into(), value.text().into(), revision.into()]);
+        })
+        .await?;
     }
     Ok(())
 }
 
-/// An insertion of rows of the scope into one of its tables, with columns beside those of the owner.
-fn of_owner<'a, R>(
-    table: &str,
-    columns: &str,
+/// Inserts rows of the scope into one of its tables, with columns beside those of the owner; `rest` follows them.
+async fn insert<'a, R>(
+    db: &mut impl Sql,
+    (table, columns): (&str, &str),
     scope: &'a ScopeKey,
     rows: &'a [R],
+    rest: &str,
     add: impl Fn(&'a R, &mut Vec<Value<'a>>),
-) -> Query<'a> {
+) -> Result<()> {
     let ScopeTables { name, owner, .. } = of_scope(scope, &SCOPES);
-    rows_of(&format!("{name}_{table}"), &format!("{owner}, {columns}"), rows, |row, values| {
+    insert_all(db, &format!("{name}_{table}"), &format!("{owner}, {columns}"), rows, rest, |row, values| {
         values.push(scope.app().as_str().into());
-        if let ScopeKey::User(user) = scope {
-            values.push(user.user.as_str().into());
-        }
+        values.extend(scope.user().map(|user| user.user.as_str().into()));
         add(row, values);
     })
+    .await
 }
 
 statements! { words, ScopeTables { name, owner, values, of, e_of, l_of, params: [p, q, r, s, ..], began, .. },
@@ -349,12 +341,20 @@ statements! { words, ScopeTables { name, owner, values, of, e_of, l_of, params: 
 }
 
 row! {
+    impl ScopeHead {
+        revision: i64,
+        floor: i64,
+        imported: i64,
+    }
+}
+
+row! {
     /// A row of the log of a shared scope, and how many there are in a page.
     struct PastRow {
         revision: i64,
         key: String,
-        value: Option<String>,
-        time: i64,
+        value: Option<RawJson>,
+        time: Micros,
         by: MadeByRow,
         total: i64,
     }

@@ -27,7 +27,7 @@ use crate::domain::command::AppendAnswer;
 use crate::domain::ids::{AppName, ScopeKey, SessionKey};
 use crate::domain::refusal::Refusal;
 use crate::store::backend::OnLocked;
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::run::deadline::Deadline;
 
 /// How many transactions that are younger than [`LONG`] run at once: with more, each carries less. The second one begins only
@@ -41,8 +41,6 @@ const LONG: Duration = Duration::from_millis(20);
 /// The most that one transaction carries, unless one append alone is larger: it holds locks, and others wait behind it.
 const MOST_APPENDS: usize = 256;
 const MOST_BYTES: usize = 1 << 20;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// How appends share transactions best.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +65,7 @@ type Commit =
     Box<dyn Fn(Vec<Arc<Append>>, OnLocked, Deadline) -> BoxFuture<'static, Result<Vec<Judged>>> + Send + Sync>;
 
 /// What one append came to, or why it was refused.
-pub type Answer = std::result::Result<AppendAnswer, Refusal>;
+pub type Answer = Result<AppendAnswer, Refusal>;
 
 /// The result of one append of a batch.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::domain::ids::AppName;
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::run::deadline::Deadline;
 
 /// How many groups run at once while they are quick: the number of this machine's processors (as an estimate of the
@@ -25,8 +25,6 @@ const FEW: usize = 2;
 const MOST: usize = 16;
 /// A group that has run for longer is slow.
 const LONG: Duration = Duration::from_millis(10);
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 pub struct Calls<Q, A> {
     queue: Mutex<Queue<Q, A>>,
@@ -150,7 +148,7 @@ impl<Q: Clone, A> Calls<Q, A> {
     }
 
     /// The right to run a group, or else a place in the queue.
-    fn enter(self: &Arc<Self>, query: &Q) -> std::result::Result<Lead<Q, A>, Queued<Q, A>> {
+    fn enter(self: &Arc<Self>, query: &Q) -> Result<Lead<Q, A>, Queued<Q, A>> {
         let mut queue = self.queue();
         if queue.may_begin() {
             let others = queue.take(Some(query));

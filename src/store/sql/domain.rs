@@ -1,0 +1,104 @@
+//! Types of the domain as columns have them: rows are read as these.
+
+use sqlx::error::BoxDynError;
+use sqlx::{Database, Decode, Type};
+
+use super::query::Field;
+use crate::domain::artifact::Kind;
+use crate::domain::erasure::Subject;
+use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
+use crate::domain::json::RawJson;
+use crate::domain::tag::Timeline;
+use crate::domain::time::{Micros, Timestamp};
+use crate::store::error::corrupt;
+
+/// What one column has.
+macro_rules! columns {
+    ($($name:ident: $stored:ty => $type:ty, $read:expr;)*) => {$(
+        impl<D: Database> Type<D> for $type
+        where
+            $stored: Type<D>,
+        {
+            fn type_info() -> D::TypeInfo {
+                <$stored>::type_info()
+            }
+
+            fn compatible(info: &D::TypeInfo) -> bool {
+                <$stored>::compatible(info)
+            }
+        }
+
+        impl<'r, D: Database> Decode<'r, D> for $type
+        where
+            $stored: Decode<'r, D>,
+        {
+            fn decode(value: D::ValueRef<'r>) -> Result<Self, BoxDynError> {
+                let $name = <$stored>::decode(value)?;
+                Ok($read)
+            }
+        }
+    )*};
+}
+columns! {
+    name: String => AppName, Self::parse(&name).map_err(corrupt)?;
+    name: String => UserId, Self::parse(&name).map_err(corrupt)?;
+    name: String => SessionId, Self::parse(&name).map_err(corrupt)?;
+    name: String => EventId, Self::parse(&name).map_err(corrupt)?;
+    name: String => ArtifactName, Self::parse(&name).map_err(corrupt)?;
+    text: String => RawJson, Self::trusted(text);
+    micros: i64 => Micros, Self(micros);
+}
+
+/// What several columns have, or one that is read in another form first.
+macro_rules! fields {
+    ($($type:ty, of $($part:ty),*: |$row:ident, $name:ident| $read:expr;)*) => {$(
+        impl<'r, R: sqlx::Row> Field<'r, R> for $type
+        where
+            $($part: Field<'r, R>,)*
+        {
+            fn read($row: &'r R, $name: &'static str) -> sqlx::Result<Self> {
+                Ok($read)
+            }
+        }
+    )*};
+}
+fields! {
+    UserKey, of AppName, UserId: |row, _name| {
+        Self { app: Field::read(row, "app_name")?, user: Field::read(row, "user_id")? }
+    };
+    // The column is the session's: it has several names.
+    SessionKey, of UserKey, SessionId: |row, name| Self { user: Field::read(row, "")?, session: Field::read(row, name)? };
+    Timestamp, of Micros, RawJson: |row, name| {
+        Self { micros: Field::read(row, name)?, number: Field::read(row, "update_time_number")? }
+    };
+    // The transaction fills it in.
+    Timeline, of: |_row, _name| Self::default();
+    // The source of a fork.
+    Option<(SessionId, i64)>, of Option<SessionId>, Option<i64>: |row, name| {
+        Option::zip(Field::read(row, name)?, Field::read(row, "forked_revision")?)
+    };
+    [u8; 32], of Vec<u8>: |row, name| {
+        let bytes: Vec<u8> = Field::read(row, name)?;
+        bytes.try_into().map_err(|_| odd("does not have 32 bytes"))?
+    };
+    Option<[u8; 32]>, of Option<Vec<u8>>: |row, name| {
+        let bytes: Option<Vec<u8>> = Field::read(row, name)?;
+        let digest = bytes.map(|bytes| bytes.try_into()).transpose();
+        digest.map_err(|_| odd("does not have 32 bytes"))?
+    };
+    Subject, of [u8; 32]: |row, name| Self::trusted(Field::read(row, name)?);
+    Kind, of String: |row, name| {
+        let word: String = Field::read(row, name)?;
+        Self::parse(&word).ok_or_else(|| odd("is of no kind"))?
+    };
+    // The size and the digest of an artifact's bytes.
+    Option<(u64, [u8; 32])>, of Option<i64>, Option<[u8; 32]>: |row, _name| {
+        let size: Option<i64> = Field::read(row, "size")?;
+        size.map(i64::unsigned_abs).zip(Field::read(row, "sha256")?)
+    };
+}
+
+/// The database was written by something else.
+fn odd(what: &str) -> sqlx::Error {
+    sqlx::Error::Decode(format!("what is stored {what}").into())
+}
