@@ -75,7 +75,9 @@ impl<B: Backend> Reads for Transactions<B> {
         let call = self.runner.across_apps(deadline);
         let key = FeedKey::of(self.salt(&call).await?);
         let page = async |tx: &mut B::Tx| {
-            let search = Search { query, key: &key, oldest: oldest(tx).await?, latest: latest(tx).await?, until };
+            let oldest = at_most_one(tx, Query::new(&Statements::of(tx).feed_oldest)).await?.ok_or_else(lacking)?;
+            let latest = latest_tick(tx).await?.ok_or_else(lacking)?;
+            let search = Search { query, key: &key, oldest, latest, until };
             search.page(tx, known, Micros(now.0.saturating_sub(kept / 2))).await
         };
         call.read(page).await
@@ -105,6 +107,7 @@ const LOOK: usize = 1000;
 struct Search<'a> {
     query: &'a FeedQuery,
     key: &'a FeedKey,
+    /// Nothing is kept of what is before its end.
     oldest: Tick,
     latest: Tick,
     /// When it ends, found or not.
@@ -306,15 +309,6 @@ pub async fn prune<X: Tx>(tx: &mut X, now: Micros, mut age: i64) -> Result<(bool
     }
     let removed = tx.prune_feed(now, age, PRUNED).await?;
     Ok((removed > 0, if removed > 0 { End::UNTOLD } else { End::Release }))
-}
-
-/// The oldest tick; nothing is kept of what is before its end.
-async fn oldest(tx: &mut impl Tx) -> Result<Tick> {
-    at_most_one(tx, Query::new(&Statements::of(tx).feed_oldest)).await?.ok_or_else(lacking)
-}
-
-async fn latest(tx: &mut impl Tx) -> Result<Tick> {
-    latest_tick(tx).await?.ok_or_else(lacking)
 }
 
 async fn latest_tick(tx: &mut impl Tx) -> Result<Option<Tick>> {

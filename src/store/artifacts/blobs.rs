@@ -34,11 +34,6 @@ pub async fn note(db: &mut impl Sql, blob: &Blob, now: Micros) -> Result<()> {
     db.execute(query.bind(store).bind(object)).await.map(drop)
 }
 
-/// Inserts a blob of the database that a version holds.
-async fn insert_held(db: &mut impl Sql, blob: &BlobKey, size: u64) -> Result<()> {
-    db.execute(of(&Statements::of(db).insert_held_blob, blob).bind(stored(size))).await.map(drop)
-}
-
 /// Bytes that are written with the version that holds them.
 pub struct WithVersion<'a> {
     pub user: &'a UserKey,
@@ -89,7 +84,8 @@ pub async fn hold_saved(db: &mut impl Sql, user: &UserKey, blob: &SavedBlob, siz
     match &blob.bytes {
         Some(bytes) => {
             insert_chunk(db, &key, 0, bytes).await?;
-            Ok(insert_held(db, &key, size).await?)
+            db.execute(of(&Statements::of(db).insert_held_blob, &key).bind(stored(size))).await?;
+            Ok(())
         }
         None if take(db, &key, size).await? => Ok(()),
         None => Err(Refusal::BlobLost.into()),
@@ -208,6 +204,7 @@ statements! { words,
          values ($1, $2, $3, $4, 0, {}, $6, $7) on conflict do nothing",
         words.present("$5")
     ),
+    /// A blob of the database that a version holds.
     insert_held_blob: "insert into blobs (app_name, user_id, id, size, versions) values ($1, $2, $3, $4, 1) on conflict do nothing",
     take_blob: format!(
         "update blobs set versions = 1, loose_since = null, upload = null, size = $4 where {OF_BLOB} and versions = 0"

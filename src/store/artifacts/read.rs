@@ -13,7 +13,7 @@ use crate::store::backend::Tx;
 use crate::store::error::{Result, corrupt};
 use crate::store::named;
 use crate::store::sessions::read::{head, session};
-use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::columns::{OF_INCARNATION, OF_L};
 use crate::store::sql::past::Moment;
 use crate::store::sql::query::{Column, Query, Sql, at_most_one, row};
 use crate::store::sql::statements::statements;
@@ -222,8 +222,7 @@ async fn latest_in(
 pub const VERSION: &str = "l.name, l.version, l.kind, l.mime_type, l.size, l.sha256, l.create_time, l.metadata, \
                            l.display_name, l.file_uri, l.revision";
 
-/// That a row `l`, and a row `n`, is the holder's.
-pub const OF_L: &str = "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4";
+/// That a row `n` is the holder's.
 pub const OF_N: &str = "n.app_name = $1 and n.user_id = $2 and n.session_id = $3 and n.incarnation = $4";
 
 /// The blob of the row `l`, and where it is.

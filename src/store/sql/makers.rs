@@ -46,25 +46,18 @@ row! {
 
 impl MadeByRow {
     pub fn made_by(self) -> Result<Option<MadeBy>> {
-        let Self {
-            sequence: Some(sequence),
-            by_user: Some(user),
-            by_session: Some(session),
-            by_event: Some(event),
-            by_author: Some(author),
-            by_invocation: Some(invocation),
-        } = self
-        else {
-            return Ok(None);
-        };
-        Ok(Some(MadeBy {
-            user,
-            session,
-            event,
-            sequence,
-            author: plain_text(&author),
-            invocation_id: plain_text(&invocation),
-        }))
+        Ok(self.maker())
+    }
+
+    fn maker(self) -> Option<MadeBy> {
+        Some(MadeBy {
+            user: self.by_user?,
+            session: self.by_session?,
+            event: self.by_event?,
+            sequence: self.sequence?,
+            author: plain_text(&self.by_author?),
+            invocation_id: plain_text(&self.by_invocation?),
+        })
     }
 }
 

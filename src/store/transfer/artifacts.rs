@@ -10,14 +10,14 @@ use crate::domain::transfer::{
 };
 use crate::domain::writes::ArtifactChange;
 use crate::store::artifacts::blobs;
-use crate::store::artifacts::read::{Holder, OF_L, OF_N, PLACED, PlacedRow, VERSION};
+use crate::store::artifacts::read::{Holder, OF_N, PLACED, PlacedRow, VERSION};
 use crate::store::artifacts::save::{COLUMNS, count, values_of};
 use crate::store::backend::Tx;
 use crate::store::blocked::admit_import;
 use crate::store::error::{Decided, Result};
 use crate::store::run::End;
 use crate::store::sessions::read::head;
-use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::columns::{OF_INCARNATION, OF_L};
 use crate::store::sql::insert::{CHUNK, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, row};
 use crate::store::sql::statements::statements;

@@ -3,7 +3,6 @@
 use crate::domain::ids::{EventId, SessionId};
 use crate::domain::json::RawJson;
 use crate::domain::query::{SessionQuery, StateFilter};
-use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::domain::transfer::{ExportQuery, Exported, LogRow};
 use crate::store::backend::Tx;
@@ -25,9 +24,9 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
     let whole =
         SessionQuery { key: query.key.clone(), now: query.now, incarnation: None, timeline: None, state, events: None };
     let Some(view) = session(tx, &whole).await? else { return Ok(None) };
-    let row = exported(tx, &view.head).await?;
-    let through = query.through.unwrap_or(view.head.revision);
     let (key, incarnation, base) = (&view.head.key, view.head.incarnation, view.head.base_revision);
+    let row: ExportedRow = one(tx, Query::of(&Statements::of(tx).exported, key, incarnation)).await?;
+    let through = query.through.unwrap_or(view.head.revision);
     let moment = Moment { key, incarnation, revision: base, last: view.head.revision };
     // Before the first event nothing is named.
     let base_artifacts = if base > 0 && query.through.is_none() { all_then(tx, moment).await? } else { Vec::new() };
@@ -35,7 +34,14 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
         Some((source, _)) if query.through.is_none() => nearest(tx, query, source).await?,
         _ => None,
     };
-    let rows = exported_rows(tx, &view.head, (query.after, through), query.max_rows, query.max_bytes).await?;
+    let rows = Query::of(&Statements::of(tx).exported_rows, key, incarnation)
+        .bind(query.after)
+        .bind(through)
+        .bind(query.max_rows as i64)
+        .bind(query.max_bytes as i64)
+        .bind(base);
+    let rows: Vec<ExportedEventRow> = tx.fetch(rows).await?;
+    let rows: Vec<LogRow> = rows.into_iter().map(LogRow::from).collect();
     Ok(Some(Exported {
         more: rows.last().is_some_and(|last| last.sequence < through),
         base_state: row.initial_state,
@@ -53,32 +59,10 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
     }))
 }
 
-async fn exported(db: &mut impl Sql, session: &SessionInfo) -> Result<ExportedRow> {
-    one(db, Query::of(&Statements::of(db).exported, &session.key, session.incarnation)).await
-}
-
 /// The nearest session that is there above the source of a fork, if that is not there itself.
 async fn nearest(db: &mut impl Sql, query: &ExportQuery, source: &SessionId) -> Result<Option<SessionId>> {
     let found = first(db, &Statements::of(db).is_there, (&query.key.user, source), &[query.now.0.into()]).await?;
     Ok(found.filter(|id| id != source))
-}
-
-/// Rows of the log after one sequence, up to another.
-async fn exported_rows(
-    db: &mut impl Sql,
-    session: &SessionInfo,
-    (after, through): (i64, i64),
-    max_rows: usize,
-    max_bytes: usize,
-) -> Result<Vec<LogRow>> {
-    let query = Query::of(&Statements::of(db).exported_rows, &session.key, session.incarnation)
-        .bind(after)
-        .bind(through)
-        .bind(max_rows as i64)
-        .bind(max_bytes as i64)
-        .bind(session.base_revision);
-    let rows: Vec<ExportedEventRow> = db.fetch(query).await?;
-    Ok(rows.into_iter().map(LogRow::from).collect())
 }
 
 statements! { words,

@@ -20,7 +20,7 @@ use crate::store::sessions::create::{InTheWay, in_the_way, insert_listed};
 use crate::store::sessions::sources::note_imported;
 use crate::store::sql::columns::{EVENT, EVENT_NAMES, EventValue, LOST, OF_INCARNATION, OWNER, SESSION_METADATA};
 use crate::store::sql::insert::{insert_all, owner_of};
-use crate::store::sql::query::{Query, Sql, Value, at_most_one};
+use crate::store::sql::query::{Query, Sql, Value, at_most_one, value};
 use crate::store::sql::rows::IncarnationRow;
 use crate::store::sql::statements::statements;
 use crate::store::transfer::artifacts;
@@ -82,9 +82,14 @@ pub async fn import_session<X: Tx>(tx: &mut X, import: &ImportEnd) -> Decided<((
 
 /// Leaves the rows of one import that died to the sweep; whether there was one.
 pub async fn bury_dead<X: Tx>(tx: &mut X, now: Micros) -> Result<bool> {
-    let Some((key, incarnation)) = dead_import(tx, now, IMPORT_MEMORY).await? else {
-        return Ok(false);
-    };
+    let query = Query::new(&Statements::of(tx).dead_import).bind(now.0).bind(IMPORT_MEMORY);
+    let Some(IncarnationRow { key, incarnation }) = at_most_one(tx, query).await? else { return Ok(false) };
+    if tx.shape().is_distributed() {
+        let claim = Query::of(&Statements::of(tx).claim_import, &key, incarnation);
+        if value::<i32>(tx, claim).await?.is_none() {
+            return Ok(false);
+        }
+    }
     abandon(tx, &key, incarnation).await?;
     Ok(true)
 }
@@ -100,18 +105,6 @@ pub async fn abandon(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> R
         bury::leave(db, key, incarnation).await?;
     }
     Ok(())
-}
-
-/// An import that wrote nothing for so many microseconds.
-async fn dead_import(db: &mut impl Sql, now: Micros, age: i64) -> Result<Option<(SessionKey, i64)>> {
-    let query = Query::new(&Statements::of(db).dead_import).bind(now.0).bind(age);
-    let Some(IncarnationRow { key, incarnation }) = at_most_one(db, query).await? else { return Ok(None) };
-    if db.shape().is_distributed() {
-        let claimed: Option<(i32,)> =
-            at_most_one(db, Query::of(&Statements::of(db).claim_import, &key, incarnation)).await?;
-        return Ok(claimed.map(|_| (key, incarnation)));
-    }
-    Ok(Some((key, incarnation)))
 }
 
 /// Writes rows of a session that is not visible; those that are there already stay.
