@@ -61,6 +61,7 @@ pub struct Serving {
     /// Exempt from admission: served even when the limits on requests and connections are reached.
     pub always: bool,
     /// It uses the database, so it can fail with it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the description tells it"))]
     pub database: bool,
     /// A path with an empty segment is refused as a bad path instead of answered with 404. Applies to all paths with
     /// the same first segment.

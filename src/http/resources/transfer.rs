@@ -24,7 +24,7 @@ use crate::http::limits::memory::Claim;
 use crate::http::limits::rates::Payers;
 use crate::http::limits::shares::Share;
 use crate::http::live::watched::{Watched, wait_or_cut};
-use crate::http::reply::{Answer, Code, Problem};
+use crate::http::reply::{Answer, Problem};
 use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, ImportedPart, OnConflict, Unread};
 
 pub const NDJSON: &str = "application/x-ndjson";
