@@ -55,11 +55,7 @@ func (c *cabinet) save(name string, part *genai.Part) (int64, error) {
 // saved saves a file, which must work.
 func (c *cabinet) saved(name string, part *genai.Part) int64 {
 	c.t.Helper()
-	version, err := c.save(name, part)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return version
+	return must(c.save(name, part))
 }
 
 func (c *cabinet) load(name string, version int64) (*genai.Part, error) {
@@ -75,20 +71,12 @@ func (c *cabinet) load(name string, version int64) (*genai.Part, error) {
 // loaded asks for a version to be a part.
 func (c *cabinet) loaded(name string, version int64, want *genai.Part) {
 	c.t.Helper()
-	part, err := c.load(name, version)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	equal(c.t, jsonOf(c.t, part), jsonOf(c.t, want))
+	equal(c.t, jsonOf(c.t, must(c.load(name, version))), jsonOf(c.t, want))
 }
 
 func (c *cabinet) list() []string {
 	c.t.Helper()
-	said, err := c.files.List(c.t.Context(), &artifact.ListRequest{AppName: c.app, UserID: "u", SessionID: c.id})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return said.FileNames
+	return must(c.files.List(c.t.Context(), &artifact.ListRequest{AppName: c.app, UserID: "u", SessionID: c.id})).FileNames
 }
 
 func (c *cabinet) versions(name string) ([]int64, error) {
@@ -113,20 +101,16 @@ func (c *cabinet) about(name string, version int64) (*artifact.ArtifactVersion, 
 
 func (c *cabinet) remove(name string, version int64) {
 	c.t.Helper()
-	err := c.files.Delete(c.t.Context(), &artifact.DeleteRequest{
+	check(c.t, c.files.Delete(c.t.Context(), &artifact.DeleteRequest{
 		AppName: c.app, UserID: "u", SessionID: c.id, FileName: name, Version: version,
-	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	}))
 }
 
 // gone asks for an error that says that there is nothing.
 func gone(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, ErrNotFound) {
-		t.Fatal(err)
-	}
+	is(t, err, fs.ErrNotExist)
+	is(t, err, ErrNotFound)
 }
 
 func plainText(text string) *genai.Part { return genai.NewPartFromBytes([]byte(text), "text/plain") }
@@ -149,19 +133,12 @@ func TestCasesOfADKForFiles(t *testing.T) {
 			names := []string{"file2", name, other}
 			slices.Sort(names)
 			equal(t, c.list(), names)
-			versions, err := c.versions(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, versions, []int64{3, 2, 1})
+			equal(t, must(c.versions(name)), []int64{3, 2, 1})
 			for asked, want := range map[int64]int64{0: 3, 2: 2} {
-				about, err := c.about(name, asked)
-				if err != nil {
-					t.Fatal(err)
-				}
+				about := must(c.about(name, asked))
 				equal(t, []any{about.Version, about.MimeType}, []any{want, "text/plain"})
 			}
-			_, err = c.about(name, 99)
+			_, err := c.about(name, 99)
 			gone(t, err)
 			c.remove(name, 3)
 			c.loaded(name, 0, plainText("file v2"))
@@ -206,10 +183,8 @@ func TestFilesOfAUserNeedNoSession(t *testing.T) {
 	equal(t, c.list(), []string{"user:f"})
 	_, err := c.save("f", plainText("1"))
 	gone(t, err)
-	var failure *Error
-	if !errors.As(err, &failure) || failure.Code != "session_not_found" || failure.Outcome != "not_applied" {
-		t.Fatal(err)
-	}
+	failure := failureOf(t, err)
+	equal(t, []string{failure.Code, failure.Outcome}, []string{"session_not_found", "not_applied"})
 }
 
 func TestAPartComesBackAsItWasSaved(t *testing.T) {
@@ -243,11 +218,7 @@ func TestAFileMayHaveAnyName(t *testing.T) {
 	}
 	for _, name := range names {
 		c.loaded(name, 0, plainText(name))
-		versions, err := c.versions(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, versions, []int64{1})
+		equal(t, must(c.versions(name)), []int64{1})
 	}
 	slices.Sort(names)
 	equal(t, c.list(), names)
@@ -256,10 +227,8 @@ func TestAFileMayHaveAnyName(t *testing.T) {
 	}
 	equal(t, c.list(), []string{})
 	for _, name := range []string{".", "..", "a\nb", strings.Repeat("x", 257)} {
-		var failure *Error
-		if _, err := c.save(name, plainText("")); !errors.As(err, &failure) || failure.Code != "invalid_argument" {
-			t.Error(name, err)
-		}
+		_, err := c.save(name, plainText(""))
+		equal(t, failureOf(t, err).Code, "invalid_argument")
 	}
 }
 
@@ -268,10 +237,7 @@ func TestALargeFile(t *testing.T) {
 	data := make([]byte, 5<<20)
 	_, _ = rand.Read(data)
 	c.saved("large", genai.NewPartFromBytes(data, "application/octet-stream"))
-	part, err := c.load("large", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	part := must(c.load("large", 0))
 	if !bytes.Equal(part.InlineData.Data, data) {
 		t.Fatal("other bytes")
 	}
@@ -319,15 +285,10 @@ func TestAVersionThatTheCallerChooses(t *testing.T) {
 				AppName: c.app, UserID: "u", SessionID: c.id, FileName: "f", Part: part, Version: version,
 			})
 		}
-		said, err := save(latest + 4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, said.Version, latest+4)
+		equal(t, must(save(latest+4)).Version, latest+4)
 		for _, taken := range []int64{1, latest + 3, latest + 4} {
-			if _, err := save(taken); !errors.Is(err, ErrExists) {
-				t.Fatal(err)
-			}
+			_, err := save(taken)
+			is(t, err, ErrExists)
 		}
 		if _, err := save(-1); err == nil || errors.As(err, new(*Error)) {
 			t.Fatal(err)
@@ -340,10 +301,7 @@ func TestWhatIsKnownOfAVersion(t *testing.T) {
 	before := time.Now()
 	c.saved("a b/ü", plainText("x"))
 	c.saved("user:f", genai.NewPartFromText("x"))
-	about, err := c.about("a b/ü", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	about := must(c.about("a b/ü", 0))
 	if about.CreateTime.Before(before.Add(-time.Minute)) || about.CreateTime.After(time.Now().Add(time.Minute)) {
 		t.Error(about.CreateTime)
 	}
@@ -353,10 +311,7 @@ func TestWhatIsKnownOfAVersion(t *testing.T) {
 	if status != http.StatusCreated {
 		t.Fatal(status, said)
 	}
-	about, err = c.about("user:f", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	about = must(c.about("user:f", 2))
 	equal(t, about.CanonicalURI, "sessiond://apps/"+c.app+"/users/u/artifacts/user:f/versions/1")
 	equal(t, about.CustomMetadata, map[string]any{"n": json.Number("9007199254740993")})
 	equal(t, about.MimeType, "application/json")
@@ -372,10 +327,7 @@ func TestAListOfManyPages(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"artifacts":[{"name":"b","version":0}]}`)
 	}))
-	said, err := s.Artifacts().List(t.Context(), &artifact.ListRequest{AppName: "a", UserID: "u", SessionID: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := must(s.Artifacts().List(t.Context(), &artifact.ListRequest{AppName: "a", UserID: "u", SessionID: "s"}))
 	equal(t, said.FileNames, []string{"a", "b"})
 	equal(t, asked, 2)
 }
@@ -423,11 +375,7 @@ func TestALostAnswerToASaveDoublesNothing(t *testing.T) {
 		p.losses.Store(1)
 		c.loaded("f", 0, part)
 	}
-	versions, err := c.versions("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	equal(t, versions, []int64{3, 2, 1})
+	equal(t, must(c.versions("f")), []int64{3, 2, 1})
 }
 
 func TestAServerThatIsGoneAndFiles(t *testing.T) {
@@ -440,18 +388,14 @@ func TestAServerThatIsGoneAndFiles(t *testing.T) {
 	server.signal("KILL")
 	// Connections that there were may end in the middle of the next request.
 	_ = s.Close()
-	var failure *Error
 	_, err := c.save("f", plainText("y"))
-	if !errors.As(err, &failure) || !errors.Is(err, syscall.ECONNREFUSED) || failure.Outcome != "not_applied" || failure.Attempts != 3 {
-		t.Fatal(err)
-	}
+	is(t, err, syscall.ECONNREFUSED)
+	failure := failureOf(t, err)
+	equal(t, []any{failure.Outcome, failure.Attempts}, []any{"not_applied", 3})
 	_, err = c.load("f", 0)
-	if !errors.As(err, &failure) || errors.Is(err, fs.ErrNotExist) || failure.Outcome != "" || failure.Attempts != 3 {
-		t.Fatal(err)
-	}
-	if err := server.start(); err != nil {
-		t.Fatal(err)
-	}
+	failure = failureOf(t, err)
+	equal(t, []any{errors.Is(err, fs.ErrNotExist), failure.Outcome, failure.Attempts}, []any{false, "", 3})
+	check(t, server.start())
 	c.loaded("f", 0, plainText("x"))
 }
 
@@ -470,31 +414,22 @@ func TestSilenceEndsATransferAndSlownessDoesNot(t *testing.T) {
 	c := &cabinet{t, slow.Artifacts(), "a", "s"}
 	c.loaded("f", 0, genai.NewPartFromBytes([]byte(strings.Repeat("x", 20)), "a/b"))
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer listener.Close()
 	silent := serviceAt(t, "http://"+listener.Addr().String(), WithTimeout(limit), WithRetry(1, 0))
 	c = &cabinet{t, silent.Artifacts(), "a", "s"}
-	_, err = c.load("f", 0)
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatal(err)
-	}
-	var failure *Error
+	_, err := c.load("f", 0)
+	is(t, err, context.DeadlineExceeded)
 	_, err = c.save("f", plainText(strings.Repeat("x", 64<<20)))
-	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failure) || failure.Outcome != "unknown" {
-		t.Fatal(err)
-	}
+	is(t, err, context.DeadlineExceeded)
+	equal(t, failureOf(t, err).Outcome, "unknown")
 }
 
 func TestAnAnswerThatIsNoFile(t *testing.T) {
 	s := serviceAt(t, stub(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "<html>") }))
 	c := &cabinet{t, s.Artifacts(), "a", "s"}
-	var failure *Error
-	if _, err := c.load("f", 0); !errors.As(err, &failure) || failure.Status != http.StatusOK {
-		t.Fatal(err)
-	}
+	_, err := c.load("f", 0)
+	equal(t, failureOf(t, err).Status, http.StatusOK)
 }
 
 func TestEventsNameVersionsAsADKForGoCountsThem(t *testing.T) {
@@ -505,9 +440,7 @@ func TestEventsNameVersionsAsADKForGoCountsThem(t *testing.T) {
 	one = load(t, s, one)
 	equal(t, one.Events().At(0).Actions.ArtifactDelta, map[string]int64{"f": 1, "user:g": 7})
 	own := &session.Event{ID: "own", Author: "a", Actions: session.EventActions{ArtifactDelta: map[string]int64{"f": 2}}}
-	if err := s.AppendEvent(t.Context(), one, own); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), one, own))
 	equal(t, own.Actions.ArtifactDelta, map[string]int64{"f": 2})
 	equal(t, load(t, s, one).Events().At(1).Actions.ArtifactDelta, map[string]int64{"f": 2})
 	_, said := plainly(t, "GET", path+"/events/own", "")
@@ -517,27 +450,17 @@ func TestEventsNameVersionsAsADKForGoCountsThem(t *testing.T) {
 	// Read and written again, with and without what is stored, an event is the same.
 	other := one.Events().At(0)
 	copied := *other
-	if err := s.AppendEvent(t.Context(), one, other); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), one, other))
 	for _, event := range []*session.Event{other, &copied} {
-		again, err := encodeEvent(event, event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must(encodeEvent(event, event))
 		differences(t, "", again["actions"].(map[string]any)["artifactDelta"], map[string]any{"f": 0, "user:g": 6})
 	}
 	// Changed since it was read, it says what it says now.
 	other.Actions.ArtifactDelta = map[string]int64{"f": 3}
-	again, err := encodeEvent(other, other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must(encodeEvent(other, other))
 	differences(t, "", again["actions"].(map[string]any)["artifactDelta"], map[string]any{"f": 2})
 	for item, err := range s.Watch(t.Context(), &WatchRequest{AppName: one.AppName(), UserID: "u", SessionID: "s"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		equal(t, item.(EventItem).Event.Actions.ArtifactDelta, map[string]int64{"f": 1, "user:g": 7})
 		break
 	}
@@ -576,9 +499,7 @@ func TestARunnerWithFiles(t *testing.T) {
 	for range 2 {
 		said := genai.NewContentFromParts([]*genai.Part{picture}, genai.RoleUser)
 		for _, err := range r.Run(t.Context(), "u", "s", said, agent.RunConfig{SaveInputBlobsAsArtifacts: true}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 		}
 	}
 	c.loaded("report/1", 2, plainText("of 5"))

@@ -1,9 +1,7 @@
 package sessiond
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -20,21 +18,13 @@ func compacted(t *testing.T) session.Session {
 			`{"id":"e%d","author":"user","timestamp":%d,"content":{"parts":[{"text":"t"}]},"actions":{"stateDelta":{"n":%d}}}`, i, 1000+i, i))
 	}
 	said = append(said, summaryOf(1000, 1002), `{"id":"e5","author":"user","timestamp":1005}`)
-	postTo(t, one, "["+strings.Join(said, ",")+"]")
+	post(t, one, "["+strings.Join(said, ",")+"]")
 	return one
 }
 
 func summaryOf(start, end int) string {
 	return fmt.Sprintf(`{"id":"c%d","author":"user","timestamp":%d,"actions":{"compaction":{"startTimestamp":%d,`+
 		`"endTimestamp":%d,"compactedContent":{"role":"model","parts":[{"text":"in short"}]}}}}`, end, end+2, start, end)
-}
-
-func postTo(t *testing.T, to session.Session, body string) {
-	t.Helper()
-	path := fmt.Sprintf("/apps/%s/users/%s/sessions/%s/events", to.AppName(), to.UserID(), to.ID())
-	if status, text := plainly(t, http.MethodPost, path, body); status != http.StatusCreated && status != http.StatusOK {
-		t.Fatal(status, text)
-	}
 }
 
 func TestTheEffectiveHistoryHasTheSummaryInPlaceOfWhatItCovers(t *testing.T) {
@@ -44,12 +34,9 @@ func TestTheEffectiveHistoryHasTheSummaryInPlaceOfWhatItCovers(t *testing.T) {
 	equal(t, idsOf(found), []string{"c1002", "e3", "e5"})
 	equal(t, found.Events().At(0).Content.Parts[0].Text, "in short")
 	equal(t, stateOf(found), map[string]any{"n": 3.0})
-	recent, err := s.Get(t.Context(), &session.GetRequest{
+	recent := must(s.Get(t.Context(), &session.GetRequest{
 		AppName: one.AppName(), UserID: "u", SessionID: "s", NumRecentEvents: 1,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	equal(t, idsOf(recent.Session), []string{"e5"})
 	equal(t, len(idsOf(load(t, service(t), one))), 6)
 	if _, err := New(shared.url(), WithHistory(7)); err == nil {
@@ -62,10 +49,8 @@ func TestAnEffectiveHistoryKnowsThatItIsStale(t *testing.T) {
 	strict := service(t, WithHistory(HistoryEffective), WithConcurrency(ConcurrencySession))
 	found := load(t, strict, one)
 	add(t, strict, found, "mine", nil)
-	postTo(t, one, summaryOf(1000, 1006))
-	if err := strict.AppendEvent(t.Context(), found, event("late", nil)); !errors.Is(err, ErrStale) {
-		t.Fatal(err)
-	}
+	post(t, one, summaryOf(1000, 1006))
+	is(t, strict.AppendEvent(t.Context(), found, event("late", nil)), ErrStale)
 	again := load(t, strict, one)
 	equal(t, idsOf(again), []string{"c1006", "mine"})
 	add(t, strict, again, "late", nil)
@@ -75,7 +60,7 @@ func TestATurnSeesWhatWasCompactedMeanwhile(t *testing.T) {
 	one := compacted(t)
 	s := leased(t, WithHistory(HistoryEffective))
 	found := load(t, s, one)
-	postTo(t, one, summaryOf(1000, 1006))
+	post(t, one, summaryOf(1000, 1006))
 	appendAll(t, s, found, of("i1", "mine"))
 	equal(t, idsOf(found), []string{"c1006", "mine"})
 }

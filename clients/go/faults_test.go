@@ -2,7 +2,6 @@ package sessiond
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -33,10 +32,7 @@ func TestALostAnswerLosesAndDoublesNothing(t *testing.T) {
 	lose("lease", func() { add(t, s, one, "e", map[string]any{"app:k": "v"}) })
 	lose("append", func() { add(t, s, one, "f", map[string]any{"app:k": "w"}) })
 	lose("increment", func() {
-		values, err := s.Apply(t.Context(), one, Change{Ops: []Op{{"increment", "n", 1}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must(s.Apply(t.Context(), one, Change{Ops: []Op{{"increment", "n", 1}}}))
 		equal(t, values, map[string]any{"n": 2.0})
 	})
 	lose("get", func() { load(t, s, one) })
@@ -44,10 +40,7 @@ func TestALostAnswerLosesAndDoublesNothing(t *testing.T) {
 	equal(t, stateOf(found), map[string]any{"n": 2.0, "app:k": "w"})
 	equal(t, idsOf(found), idsOf(one))
 	equal(t, one.Events().Len(), 3)
-	listed, err := direct.List(t.Context(), &session.ListRequest{AppName: app})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := must(direct.List(t.Context(), &session.ListRequest{AppName: app}))
 	equal(t, len(listed.Sessions), 2)
 	lose("delete", func() { remove(t, s, one) })
 }
@@ -58,15 +51,9 @@ func TestAnAppendOfWhichNothingIsKnownCanBeRepeated(t *testing.T) {
 	one := create(t, s, app(), "u", "s", nil)
 	p.losses.Store(1)
 	appended := event("e", map[string]any{"k": "v", "temp:t": "v"})
-	err := s.AppendEvent(t.Context(), one, appended)
-	var failure *Error
-	if !errors.As(err, &failure) || failure.Outcome != "unknown" {
-		t.Fatal(err)
-	}
+	equal(t, failureOf(t, s.AppendEvent(t.Context(), one, appended)).Outcome, "unknown")
 	equal(t, one.Events().Len()+len(stateOf(one)), 0)
-	if err := s.AppendEvent(t.Context(), one, appended); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), one, appended))
 	equal(t, stateOf(one), map[string]any{"k": "v", "temp:t": "v"})
 	equal(t, idsOf(one), []string{"e"})
 	add(t, s, one, "f", nil)
@@ -74,44 +61,21 @@ func TestAnAppendOfWhichNothingIsKnownCanBeRepeated(t *testing.T) {
 }
 
 func TestWhyThereIsNoAnswerIsTheCause(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer silent.Close()
 	address := "http://" + silent.Addr().String()
 	get := func(ctx context.Context, options ...Option) error {
 		_, err := serviceAt(t, address, options...).Get(ctx, &session.GetRequest{AppName: "a", UserID: "u", SessionID: "s"})
 		return err
 	}
-	if err := get(t.Context(), WithTimeout(20*time.Millisecond), WithRetry(1, time.Minute)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatal(err)
-	}
+	is(t, get(t.Context(), WithTimeout(20*time.Millisecond), WithRetry(1, time.Minute)), context.DeadlineExceeded)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	var failure *Error
-	if err := get(ctx); !errors.As(err, &failure) || !errors.Is(err, context.Canceled) || failure.Attempts != 1 {
-		t.Fatal(err)
-	}
+	err := get(ctx)
+	is(t, err, context.Canceled)
+	equal(t, failureOf(t, err).Attempts, 1)
 	_ = silent.Close()
-	if err := get(t.Context(), WithRetry(1, time.Minute)); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Fatal(err)
-	}
-}
-
-func TestAServerThatRestarts(t *testing.T) {
-	server := ownServer(t)
-	s := serviceAt(t, server.url(), WithRetry(100, time.Minute))
-	one := create(t, s, app(), "u", "s", nil)
-	add(t, s, one, "a", nil)
-	server.signal("KILL")
-	started := make(chan error)
-	go func() { started <- server.start() }()
-	add(t, s, one, "b", nil)
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
-	equal(t, idsOf(load(t, s, one)), []string{"a", "b"})
+	is(t, get(t.Context(), WithRetry(1, time.Minute)), syscall.ECONNREFUSED)
 }
 
 func TestRequestsBelongToTheTraceOfTheProgram(t *testing.T) {
@@ -122,9 +86,7 @@ func TestRequestsBelongToTheTraceOfTheProgram(t *testing.T) {
 	}))
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: 1})
 	for _, ctx := range []context.Context{trace.ContextWithSpanContext(t.Context(), span), t.Context()} {
-		if _, err := s.Get(ctx, &session.GetRequest{AppName: "a", UserID: "u", SessionID: "s"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Get(ctx, &session.GetRequest{AppName: "a", UserID: "u", SessionID: "s"}))
 	}
 	equal(t, seen, []string{"00-01000000000000000000000000000000-0200000000000000-01", ""})
 }

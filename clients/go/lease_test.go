@@ -2,7 +2,6 @@ package sessiond
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -26,9 +25,7 @@ func of(invocation, id string) *session.Event {
 func appendAll(t *testing.T, s *Service, to session.Session, events ...*session.Event) {
 	t.Helper()
 	for _, one := range events {
-		if err := s.AppendEvent(t.Context(), to, one); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.AppendEvent(t.Context(), to, one))
 	}
 }
 
@@ -64,12 +61,8 @@ func TestAnInvocationWaitsForTheTurnOfAnotherAndSeesWhatItDid(t *testing.T) {
 		t.Fatal("it did not wait: ", err)
 	default:
 	}
-	if err := first.Release(t.Context(), one); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	check(t, first.Release(t.Context(), one))
+	check(t, <-done)
 	equal(t, idsOf(other), []string{"a", "b", "side", "c"})
 	equal(t, stateOf(other), map[string]any{"last": "c", "temp:mine": "v"})
 	equal(t, idsOf(load(t, second, one)), idsOf(other))
@@ -92,10 +85,7 @@ func TestALeaseOfWhichNothingIsKnownIsItsOwners(t *testing.T) {
 	s := serviceAt(t, p.url(), WithConcurrency(ConcurrencyLease), WithLeaseWait(0), WithRetry(2, time.Minute))
 	one := create(t, s, app(), "u", "s", nil)
 	p.losses.Store(1 << 20)
-	var failure *Error
-	if err := s.AppendEvent(t.Context(), one, of("i1", "a")); !errors.As(err, &failure) || failure.Outcome != "unknown" {
-		t.Fatal(err)
-	}
+	equal(t, failureOf(t, s.AppendEvent(t.Context(), one, of("i1", "a"))).Outcome, "unknown")
 	p.losses.Store(0)
 	appendAll(t, s, one, of("i1", "a"))
 	equal(t, idsOf(load(t, s, one)), []string{"a"})
@@ -107,16 +97,14 @@ func TestAnInvocationThatDoesNotWaitIsToldWhoHasTheTurn(t *testing.T) {
 	appendAll(t, first, one, of("i1", "a"))
 	other := load(t, second, one)
 	err := second.AppendEvent(t.Context(), other, of("i2", "b"))
-	var failure *Error
-	if !errors.Is(err, ErrBusy) || !errors.As(err, &failure) || failure.Code != "lease_held" || failure.Owner == "" ||
-		failure.ExpireTime.Before(time.Now().Add(-time.Minute)) {
+	is(t, err, ErrBusy)
+	failure := failureOf(t, err)
+	if failure.Code != "lease_held" || failure.Owner == "" || failure.ExpireTime.Before(time.Now().Add(-time.Minute)) {
 		t.Fatal(err)
 	}
 	equal(t, idsOf(other), []string{"a"})
 	// The same invocation on another object of the process is a turn of its own.
-	if err := second.AppendEvent(t.Context(), other, of("i1", "b")); !errors.Is(err, ErrBusy) {
-		t.Fatal(err)
-	}
+	is(t, second.AppendEvent(t.Context(), other, of("i1", "b")), ErrBusy)
 }
 
 func TestATurnThatWasSupersededStoresNothing(t *testing.T) {
@@ -129,14 +117,12 @@ func TestATurnThatWasSupersededStoresNothing(t *testing.T) {
 	}
 	for _, late := range []*session.Event{of("i1", "b"), of("i1", "c"), of("", "d")} {
 		err := s.AppendEvent(t.Context(), one, late)
-		var failure *Error
-		if !errors.Is(err, ErrStale) || !errors.As(err, &failure) || failure.Code != "fenced" || failure.Outcome != "not_applied" {
-			t.Fatal(err)
-		}
+		is(t, err, ErrStale)
+		failure := failureOf(t, err)
+		equal(t, []string{failure.Code, failure.Outcome}, []string{"fenced", "not_applied"})
 	}
-	if _, err := s.Apply(t.Context(), one, Change{Ops: []Op{{"increment", "n", 1}}, InvocationID: "i1"}); !errors.Is(err, ErrStale) {
-		t.Fatal(err)
-	}
+	_, err := s.Apply(t.Context(), one, Change{Ops: []Op{{"increment", "n", 1}}, InvocationID: "i1"})
+	is(t, err, ErrStale)
 	equal(t, idsOf(load(t, s, one)), []string{"a"})
 	if status, said := plainly(t, "DELETE", path+"/lease?epoch=2", ""); status != http.StatusNoContent {
 		t.Fatal(said)
@@ -161,15 +147,11 @@ func TestWhatEndsATurn(t *testing.T) {
 			one := create(t, first, app(), "u", "s", nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if err := first.AppendEvent(ctx, one, of("i1", "a")); err != nil {
-				t.Fatal(err)
-			}
+			check(t, first.AppendEvent(ctx, one, of("i1", "a")))
 			end(first, one, cancel)
 			appendAll(t, second, load(t, second, one), of("i3", "c"))
 			// It may not go on now.
-			if err := first.AppendEvent(t.Context(), one, of(one.Events().At(one.Events().Len()-1).InvocationID, "d")); !errors.Is(err, ErrStale) {
-				t.Fatal(err)
-			}
+			is(t, first.AppendEvent(t.Context(), one, of(one.Events().At(one.Events().Len()-1).InvocationID, "d")), ErrStale)
 		})
 	}
 }
@@ -194,12 +176,8 @@ func TestASessionThatIsGoneHasNoLease(t *testing.T) {
 	one := create(t, s, app(), "u", "s", nil)
 	appendAll(t, s, one, of("i1", "a"))
 	remove(t, s, one)
-	if err := s.AppendEvent(t.Context(), one, of("i2", "b")); !errors.Is(err, ErrNotFound) {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	is(t, s.AppendEvent(t.Context(), one, of("i2", "b")), ErrNotFound)
+	check(t, s.Close())
 }
 
 func TestAWaitThatTheServerEndsGoesOn(t *testing.T) {
@@ -226,7 +204,5 @@ func TestAWaitThatTheServerEndsGoesOn(t *testing.T) {
 	}), WithConcurrency(ConcurrencyLease), WithLeaseWait(time.Hour))
 	appendAll(t, s, create(t, s, "a", "u", "s", nil), of("i1", "a"))
 	equal(t, waits, []string{"", "30", "30", "30"})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Close())
 }

@@ -1,7 +1,6 @@
 package sessiond
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -34,18 +33,13 @@ func say(t *testing.T, s session.Service, to session.Session, id, author string,
 	said := event(id, nil)
 	said.Author = author
 	said.Content = genai.NewContentFromParts(parts, genai.RoleUser)
-	if err := s.AppendEvent(t.Context(), to, said); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), to, said))
 	return said
 }
 
 func remembered(t *testing.T, m *Memory, app, query string) (texts []string) {
 	t.Helper()
-	found, err := m.SearchMemory(t.Context(), &memory.SearchRequest{AppName: app, UserID: "u", Query: query})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(m.SearchMemory(t.Context(), &memory.SearchRequest{AppName: app, UserID: "u", Query: query}))
 	for _, entry := range found.Memories {
 		texts = append(texts, entry.Author+": "+entry.Content.Parts[0].Text)
 	}
@@ -91,16 +85,14 @@ func TestSearch(t *testing.T) {
 	equal(t, ids("tea", SearchOptions{Until: first.Timestamp.AddDate(0, 0, -1)}), []string(nil))
 	equal(t, len(ids("tea", SearchOptions{Since: first.Timestamp.AddDate(0, 0, -1)})), 2)
 	for _, text := range []string{"", "?!"} {
-		if _, _, err := s.Search(t.Context(), app, "u", text, SearchOptions{}); !errors.Is(err, ErrInput) {
-			t.Fatal(text, err)
-		}
+		_, _, err := s.Search(t.Context(), app, "u", text, SearchOptions{})
+		is(t, err, ErrInput)
 	}
-	if _, _, err := s.Search(t.Context(), "", "u", "tea", SearchOptions{}); !errors.Is(err, ErrInput) {
-		t.Fatal(err)
-	}
-	_, _, err := s.Search(t.Context(), "other_"+app, "u", "tea", SearchOptions{})
-	var failure *Error
-	if !errors.As(err, &failure) || failure.Code != "search_off" || !strings.Contains(failure.Error(), "/policy") {
+	_, _, err := s.Search(t.Context(), "", "u", "tea", SearchOptions{})
+	is(t, err, ErrInput)
+	_, _, err = s.Search(t.Context(), "other_"+app, "u", "tea", SearchOptions{})
+	equal(t, failureOf(t, err).Code, "search_off")
+	if !strings.Contains(err.Error(), "/policy") {
 		t.Fatal(err)
 	}
 }
@@ -132,9 +124,7 @@ func TestASessionOfSessiondIsOnlyLookedAt(t *testing.T) {
 	one := create(t, s, app, "u", "s", nil)
 	say(t, s, one, "e", "u", genai.NewPartFromText("black tea"))
 	for range 2 {
-		if err := s.Memory().AddSessionToMemory(t.Context(), load(t, s, one)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Memory().AddSessionToMemory(t.Context(), load(t, s, one)))
 	}
 	equal(t, remembered(t, s.Memory(), app, "black"), []string{"u: black tea"})
 	if status, _ := plainly(t, http.MethodGet, "/apps/"+app+"/users/u/sessions/memories", ""); status != http.StatusNotFound {
@@ -142,9 +132,7 @@ func TestASessionOfSessiondIsOnlyLookedAt(t *testing.T) {
 	}
 	remove(t, s, one)
 	equal(t, remembered(t, s.Memory(), app, "black"), []string(nil))
-	if err := s.Memory().AddSessionToMemory(t.Context(), one); !errors.Is(err, ErrNotFound) {
-		t.Fatal(err)
-	}
+	is(t, s.Memory().AddSessionToMemory(t.Context(), one), ErrNotFound)
 }
 
 func TestSessionsOfElsewhereAreKeptOnce(t *testing.T) {
@@ -187,9 +175,7 @@ func TestAgentsRemember(t *testing.T) {
 		r := must(runner.New(runner.Config{
 			AppName: app, Agent: waiter, SessionService: s, MemoryService: s.Memory(), AutoCreateSession: true,
 		}))
-		if _, err := run(t, r, name, agent.StreamingModeNone); err != nil {
-			t.Fatal(err)
-		}
+		must(run(t, r, name, agent.StreamingModeNone))
 		if last := seen[len(seen)-1]; !strings.Contains(last, "my favourite tea is sencha") {
 			t.Fatal(name, last)
 		}

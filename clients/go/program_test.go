@@ -38,19 +38,11 @@ func start(t *testing.T, on *server, path string, arguments ...string) (io.Write
 	t.Helper()
 	command := exec.Command(path, arguments...)
 	command.Env = append(os.Environ(), "SESSIOND_URL="+on.url())
-	input, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := must(command.StdinPipe())
+	output := must(command.StdoutPipe())
 	var said bytes.Buffer
 	command.Stderr = &said
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, command.Start())
 	t.Cleanup(func() {
 		_ = input.Close()
 		_ = command.Wait()
@@ -63,10 +55,7 @@ func start(t *testing.T, on *server, path string, arguments ...string) (io.Write
 
 func TestTheCafe(t *testing.T) {
 	const example = "../../examples/adk-go"
-	readme, err := os.ReadFile(filepath.Join(example, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must(os.ReadFile(filepath.Join(example, "README.md")))
 	// Its commands count from one.
 	own := ownServer(t)
 	cafe := build(t, example, ".")
@@ -85,10 +74,7 @@ func TestTheCafe(t *testing.T) {
 	}
 
 	// ADK's launcher, and one who follows what is said there.
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	_ = listener.Close()
 	start(t, own, "sh", "-c", guard, "guard", build(t, example, "./serve"), "web", "-port", port, "api")
@@ -129,9 +115,7 @@ func TestTheMatrixProgram(t *testing.T) {
 	do := func(said string) string {
 		t.Helper()
 		said = fmt.Sprintf(`{"app":%q,"user":"u","session":"s",%s}`, app, said)
-		if _, err := io.WriteString(input, said+"\n"); err != nil {
-			t.Fatal(err)
-		}
+		must(io.WriteString(input, said+"\n"))
 		if !output.Scan() {
 			t.Fatal(output.Err())
 		}
@@ -161,9 +145,7 @@ func TestTheMatrixProgram(t *testing.T) {
 		Code   string
 		Status int
 	}
-	if err := json.Unmarshal([]byte(do(`"do":"get"`)), &failure); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(do(`"do":"get"`)), &failure))
 	if failure.OK || failure.Error == "" || failure.Code != "session_not_found" || failure.Status != http.StatusNotFound {
 		t.Fatalf("%+v", failure)
 	}
@@ -201,9 +183,7 @@ func TestProgramThatDies(t *testing.T) {
 	waiter := must(llmagent.New(llmagent.Config{
 		Name: "waiter", Model: callThen("order", map[string]any{"n": 1}, "Done."), Tools: []tool.Tool{order},
 	}))
-	if _, err := run(t, newRunner(s, os.Getenv("TEST_APP"), waiter), "s", agent.StreamingModeNone); err != nil {
-		t.Fatal(err)
-	}
+	must(run(t, newRunner(s, os.Getenv("TEST_APP"), waiter), "s", agent.StreamingModeNone))
 }
 
 func TestAToolThatDiesAndRunsAgainChangesEachThingOnce(t *testing.T) {

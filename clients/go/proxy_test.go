@@ -21,10 +21,7 @@ type proxy struct {
 
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	p := &proxy{listener: listener, open: map[net.Conn]struct{}{}}
 	t.Cleanup(func() {
 		_ = listener.Close()

@@ -57,16 +57,12 @@ func fakeServer(t *testing.T) (url, away string) {
 	command.Stderr = os.Stderr
 	input, inputErr := command.StdinPipe()
 	output, outputErr := command.StdoutPipe()
-	if err := errors.Join(inputErr, outputErr, command.Start()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(inputErr, outputErr, command.Start()))
 	t.Cleanup(func() {
 		_ = input.Close()
 		_ = command.Wait()
 	})
-	if _, err := fmt.Fscan(output, &url, &away); err != nil {
-		t.Fatal(err)
-	}
+	must(fmt.Fscan(output, &url, &away))
 	return url, away
 }
 
@@ -176,14 +172,9 @@ func (c *wireCase) do(ctx context.Context, s *Service, step string, one session.
 
 func TestEachAnswerIsMetAsTheDataSays(t *testing.T) {
 	fake, away := fakeServer(t)
-	content, err := os.ReadFile("../wire/requests.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(os.ReadFile("../wire/requests.json"))
 	var wire struct{ Cases map[string]*wireCase }
-	if err := json.Unmarshal(content, &wire); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(content, &wire))
 	// Most cases wait. All at once would take one another's time on a slow machine.
 	places := make(chan struct{}, 8)
 	var all sync.WaitGroup

@@ -50,13 +50,6 @@ func callThen(name string, arguments map[string]any, text string) scripted {
 	}
 }
 
-func must[T any](made T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return made
-}
-
 type arguments struct {
 	N int `json:"n"`
 }
@@ -87,10 +80,7 @@ func run(t *testing.T, r *runner.Runner, id string, mode agent.StreamingMode) ([
 
 func loadByID(t *testing.T, s *Service, app, id string) session.Session {
 	t.Helper()
-	found, err := s.Get(t.Context(), &session.GetRequest{AppName: app, UserID: "u", SessionID: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(s.Get(t.Context(), &session.GetRequest{AppName: app, UserID: "u", SessionID: id}))
 	return found.Session
 }
 
@@ -138,9 +128,7 @@ func TestARunnerWithAToolAndAnAgentInARow(t *testing.T) {
 	row := must(sequentialagent.New(sequentialagent.Config{AgentConfig: agent.Config{Name: "row", SubAgents: []agent.Agent{first, second}}}))
 	r := newRunner(s, app, row)
 	for range 2 {
-		if _, err := run(t, r, "s", agent.StreamingModeNone); err != nil {
-			t.Fatal(err)
-		}
+		must(run(t, r, "s", agent.StreamingModeNone))
 	}
 	if len(instructions) != 2 || !strings.Contains(instructions[0], "5 5 5 5 noted ") || !strings.Contains(instructions[1], "5 5 5 5 noted ") {
 		t.Fatalf("%q", instructions)
@@ -156,10 +144,7 @@ func TestAStreamingRunnerStoresNoPartialEvents(t *testing.T) {
 	root := must(llmagent.New(llmagent.Config{Name: "a", Model: scripted(func(*model.LLMRequest) *genai.Part {
 		return genai.NewPartFromText("hi there")
 	})}))
-	events, err := run(t, newRunner(s, app, root), "s", agent.StreamingModeSSE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must(run(t, newRunner(s, app, root), "s", agent.StreamingModeSSE))
 	partial := 0
 	for _, event := range events {
 		if event.Partial {
@@ -218,10 +203,7 @@ func TestOperatorsInTools(t *testing.T) {
 			return nil, err
 		}},
 	}))
-	events, err := run(t, newRunner(s, app, root), "s", agent.StreamingModeNone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must(run(t, newRunner(s, app, root), "s", agent.StreamingModeNone))
 	if response := events[1].Content.Parts[0].FunctionResponse.Response; response["error"] != nil {
 		t.Fatal(response)
 	}
@@ -246,9 +228,7 @@ func TestAnOperatorNeedsASessionOfSessiond(t *testing.T) {
 		Name: "a", Model: callThen("tried", map[string]any{"n": 1}, "done"), Tools: []tool.Tool{tried},
 	}))
 	r := must(runner.NewInMemory("app", root))
-	if _, err := run(t, r, "s", agent.StreamingModeNone); err != nil {
-		t.Fatal(err)
-	}
+	must(run(t, r, "s", agent.StreamingModeNone))
 	if failure == nil {
 		t.Fatal("there is no sessiond")
 	}
@@ -312,19 +292,12 @@ func TestInvocationsOfRunnersTakeTurns(t *testing.T) {
 	// Without the plugin nobody tells the service that an invocation has ended, unless its context does.
 	hasty := leased(t, WithLeaseWait(0))
 	r := newRunner(hasty, app, root)
-	if _, err := run(t, r, "s", agent.StreamingModeNone); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := run(t, r, "s", agent.StreamingModeNone); !errors.Is(err, ErrBusy) {
-		t.Fatal(err)
-	}
-	if err := hasty.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(run(t, r, "s", agent.StreamingModeNone))
+	_, err := run(t, r, "s", agent.StreamingModeNone)
+	is(t, err, ErrBusy)
+	check(t, hasty.Close())
 	with := newRunner(hasty, app, root, hasty.Plugin())
 	for range 2 {
-		if _, err := run(t, with, "s", agent.StreamingModeNone); err != nil {
-			t.Fatal(err)
-		}
+		must(run(t, with, "s", agent.StreamingModeNone))
 	}
 }

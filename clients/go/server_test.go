@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -45,7 +46,6 @@ func TestMain(m *testing.M) {
 // server is a running sessiond on SQLite.
 type server struct {
 	folder  string
-	options []string
 	address string
 	process *exec.Cmd
 	stdin   io.WriteCloser
@@ -56,12 +56,10 @@ type server struct {
 const guard = `"$@" </dev/null & read -r signal; kill "-${signal:-KILL}" $!; wait $!`
 
 // ownServer starts a server for one test, which may stop and start it.
-func ownServer(t *testing.T, options ...string) *server {
+func ownServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{folder: t.TempDir(), options: options}
-	if err := s.start(); err != nil {
-		t.Fatal(err)
-	}
+	s := &server{folder: t.TempDir()}
+	check(t, s.start())
 	t.Cleanup(func() { s.signal("KILL") })
 	return s
 }
@@ -88,9 +86,8 @@ func (s *server) start() error {
 		return err
 	}
 	defer log.Close()
-	arguments := append([]string{"-c", guard, "guard", program, "serve", "--listen", address,
-		"--database-url", "sqlite://" + filepath.Join(s.folder, "db")}, s.options...)
-	s.process = exec.Command("sh", arguments...)
+	s.process = exec.Command("sh", "-c", guard, "guard", program, "serve", "--listen", address,
+		"--database-url", "sqlite://"+filepath.Join(s.folder, "db"))
 	s.process.Stdout, s.process.Stderr = log, log
 	if s.stdin, err = s.process.StdinPipe(); err != nil {
 		return err
@@ -132,10 +129,7 @@ func service(t *testing.T, options ...Option) *Service {
 
 func serviceAt(t *testing.T, url string, options ...Option) *Service {
 	t.Helper()
-	s, err := New(url, append([]Option{WithLogger(quiet)}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New(url, append([]Option{WithLogger(quiet)}, options...)...))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -145,19 +139,13 @@ func app() string { return "app_" + platform.NewUUID(context.Background()) }
 
 func create(t *testing.T, s *Service, app, user, id string, state map[string]any) session.Session {
 	t.Helper()
-	created, err := s.Create(t.Context(), &session.CreateRequest{AppName: app, UserID: user, SessionID: id, State: state})
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := must(s.Create(t.Context(), &session.CreateRequest{AppName: app, UserID: user, SessionID: id, State: state}))
 	return created.Session
 }
 
 func load(t *testing.T, s *Service, of session.Session) session.Session {
 	t.Helper()
-	found, err := s.Get(t.Context(), &session.GetRequest{AppName: of.AppName(), UserID: of.UserID(), SessionID: of.ID()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(s.Get(t.Context(), &session.GetRequest{AppName: of.AppName(), UserID: of.UserID(), SessionID: of.ID()}))
 	return found.Session
 }
 
@@ -168,9 +156,7 @@ func event(id string, delta map[string]any) *session.Event {
 func add(t *testing.T, s *Service, to session.Session, id string, delta map[string]any) *session.Event {
 	t.Helper()
 	added := event(id, delta)
-	if err := s.AppendEvent(t.Context(), to, added); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), to, added))
 	return added
 }
 
@@ -193,20 +179,11 @@ func idsOf(s session.Session) []string {
 // plainly sends a request as another client of the shared server, which knows nothing of ADK.
 func plainly(t *testing.T, method, path, body string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), method, shared.url()+"/v1"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(context.Background(), method, shared.url()+"/v1"+path, strings.NewReader(body)))
 	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must(http.DefaultClient.Do(r))
 	defer answer.Body.Close()
-	content, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(io.ReadAll(answer.Body))
 	return answer.StatusCode, string(content)
 }
 
@@ -217,6 +194,40 @@ func post(t *testing.T, to session.Session, event string) {
 	if status != http.StatusCreated {
 		t.Fatal(status, said)
 	}
+}
+
+// check ends a test whose call must work and does not.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// must returns what a call made that must work.
+func must[T any](made T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return made
+}
+
+// is asks for an error of a kind.
+func is(t *testing.T, err, kind error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Fatalf("%v, and not %v", err, kind)
+	}
+}
+
+// failureOf asks for an error about a request.
+func failureOf(t *testing.T, err error) *Error {
+	t.Helper()
+	var failure *Error
+	if !errors.As(err, &failure) {
+		t.Fatal(err)
+	}
+	return failure
 }
 
 func equal(t *testing.T, got, want any) {
@@ -233,8 +244,6 @@ func jsonOf(t *testing.T, v any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	check(t, encoder.Encode(v))
 	return strings.TrimSpace(text.String())
 }

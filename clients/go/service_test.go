@@ -30,10 +30,7 @@ func TestSuiteOfADK(t *testing.T) {
 			sessiontestsuite.RunServiceTests(t, options, func(t *testing.T) session.Service {
 				s := service(t, WithConcurrency(mode))
 				// Each test expects a service without sessions.
-				listed, err := s.List(t.Context(), &session.ListRequest{AppName: options.AppName})
-				if err != nil {
-					t.Fatal(err)
-				}
+				listed := must(s.List(t.Context(), &session.ListRequest{AppName: options.AppName}))
 				for _, old := range listed.Sessions {
 					remove(t, s, old)
 				}
@@ -45,10 +42,7 @@ func TestSuiteOfADK(t *testing.T) {
 
 func remove(t *testing.T, s *Service, one session.Session) {
 	t.Helper()
-	err := s.Delete(t.Context(), &session.DeleteRequest{AppName: one.AppName(), UserID: one.UserID(), SessionID: one.ID()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Delete(t.Context(), &session.DeleteRequest{AppName: one.AppName(), UserID: one.UserID(), SessionID: one.ID()}))
 }
 
 // Sessions
@@ -77,10 +71,7 @@ func TestTheIDOfAnExistingSessionIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := s.Get(t.Context(), &session.GetRequest{AppName: app, UserID: "u", SessionID: " s "})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(s.Get(t.Context(), &session.GetRequest{AppName: app, UserID: "u", SessionID: " s "}))
 	equal(t, stateOf(found.Session), map[string]any{"k": "1"})
 }
 
@@ -132,16 +123,11 @@ func TestSessionsAreListedByLastUpdateWithStateAndWithoutEvents(t *testing.T) {
 		one := create(t, s, app, "u", name, map[string]any{"k": name, "app:k": "v"})
 		late := event("e", nil)
 		late.Timestamp = time.Unix(second, 0)
-		if err := s.AppendEvent(t.Context(), one, late); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.AppendEvent(t.Context(), one, late))
 	}
 	create(t, s, app, "v", "x", nil)
 	listed := func(user string) (names []string) {
-		found, err := s.List(t.Context(), &session.ListRequest{AppName: app, UserID: user})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must(s.List(t.Context(), &session.ListRequest{AppName: app, UserID: user}))
 		for _, one := range found.Sessions {
 			names = append(names, one.UserID()+"/"+one.ID())
 			if one.Events().Len() != 0 || stateOf(one)["app:k"] != "v" {
@@ -182,10 +168,7 @@ func TestALongListIsComplete(t *testing.T) {
 		}
 		return inner.RoundTrip(r)
 	})
-	found, err := s.List(t.Context(), &session.ListRequest{AppName: app, UserID: "u"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(s.List(t.Context(), &session.ListRequest{AppName: app, UserID: "u"}))
 	equal(t, len(found.Sessions), 25)
 	equal(t, found.Sessions[24].ID(), "s00")
 	equal(t, pages, 3)
@@ -214,9 +197,8 @@ func TestScopes(t *testing.T) {
 	sibling, other := create(t, s, app, "u", "", nil), create(t, s, app, "v", "", nil)
 	equal(t, stateOf(sibling), map[string]any{"app:a": "2", "user:b": "2"})
 	equal(t, stateOf(other), map[string]any{"app:a": "2"})
-	if _, err := other.State().Get("c"); !errors.Is(err, session.ErrStateKeyNotExist) {
-		t.Fatal(err)
-	}
+	_, err := other.State().Get("c")
+	is(t, err, session.ErrStateKeyNotExist)
 }
 
 func TestAPartialEventIsNotStored(t *testing.T) {
@@ -224,9 +206,7 @@ func TestAPartialEventIsNotStored(t *testing.T) {
 	one := create(t, s, app(), "u", "", nil)
 	partial := event("e", map[string]any{"k": "v"})
 	partial.Partial = true
-	if err := s.AppendEvent(t.Context(), one, partial); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), one, partial))
 	equal(t, one.Events().Len()+len(stateOf(one))+load(t, s, one).Events().Len(), 0)
 }
 
@@ -236,9 +216,7 @@ func TestTimesAreKeptToTheMicrosecond(t *testing.T) {
 	zone := time.FixedZone("", 3600)
 	appended := event("", nil)
 	appended.Timestamp = time.Date(2026, 1, 2, 3, 4, 5, 123456789, zone)
-	if err := s.AppendEvent(t.Context(), one, appended); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), one, appended))
 	want := time.Date(2026, 1, 2, 2, 4, 5, 123456000, time.UTC)
 	for _, shown := range []session.Session{one, load(t, s, one)} {
 		if at := shown.Events().At(0).Timestamp; !at.Equal(want) || !shown.LastUpdateTime().Equal(want) {
@@ -259,9 +237,7 @@ func TestFiltersAreTheServers(t *testing.T) {
 	for i := range 5 {
 		at := event(fmt.Sprint(i), nil)
 		at.Timestamp = start.Add(time.Duration(i) * time.Microsecond)
-		if err := s.AppendEvent(t.Context(), one, at); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.AppendEvent(t.Context(), one, at))
 	}
 	var asked []string
 	inner := s.client.http.Transport
@@ -284,12 +260,9 @@ func TestFiltersAreTheServers(t *testing.T) {
 		{2, start.Add(4 * time.Microsecond), []string{"4"}, "afterTimestamp=2026-01-01T00%3A00%3A00.000005Z&numRecentEvents=2"},
 	} {
 		asked = nil
-		found, err := s.Get(t.Context(), &session.GetRequest{
+		found := must(s.Get(t.Context(), &session.GetRequest{
 			AppName: one.AppName(), UserID: "u", SessionID: one.ID(), NumRecentEvents: c.recent, After: c.after,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		equal(t, idsOf(found.Session), c.want)
 		equal(t, asked, []string{c.query})
 	}
@@ -302,30 +275,20 @@ func TestTheSameEventIsStoredOnce(t *testing.T) {
 	other := load(t, s, one)
 	add(t, s, other, "f", map[string]any{"k": "w"})
 	for _, again := range []session.Session{one, other} {
-		if err := s.AppendEvent(t.Context(), again, appended); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.AppendEvent(t.Context(), again, appended))
 	}
 	equal(t, idsOf(one), []string{"e"})
 	equal(t, idsOf(other), []string{"e", "f"})
 	equal(t, stateOf(other), map[string]any{"k": "w"})
 	equal(t, idsOf(load(t, s, one)), []string{"e", "f"})
 	// Also if the session was loaded without that event: its state is later.
-	recent, err := s.Get(t.Context(), &session.GetRequest{AppName: one.AppName(), UserID: "u", SessionID: one.ID(), NumRecentEvents: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AppendEvent(t.Context(), recent.Session, appended); err != nil {
-		t.Fatal(err)
-	}
+	recent := must(s.Get(t.Context(), &session.GetRequest{AppName: one.AppName(), UserID: "u", SessionID: one.ID(), NumRecentEvents: 1}))
+	check(t, s.AppendEvent(t.Context(), recent.Session, appended))
 	equal(t, idsOf(recent.Session), []string{"f"})
 	equal(t, stateOf(recent.Session), map[string]any{"k": "w"})
 
-	var failure *Error
-	err = s.AppendEvent(t.Context(), one, event("e", map[string]any{"k": "other"}))
-	if !errors.As(err, &failure) || failure.Code != "event_id_conflict" || failure.Outcome != "not_applied" {
-		t.Fatal(err)
-	}
+	failure := failureOf(t, s.AppendEvent(t.Context(), one, event("e", map[string]any{"k": "other"})))
+	equal(t, []string{failure.Code, failure.Outcome}, []string{"event_id_conflict", "not_applied"})
 	equal(t, stateOf(one), map[string]any{"k": "v", "temp:t": "v"})
 }
 
@@ -357,9 +320,7 @@ func TestAllOfAnEventIsKept(t *testing.T) {
 			ArtifactDelta: map[string]int64{"f": 1 << 60}, SkipSummarization: true, TransferToAgent: "b", Escalate: true,
 		},
 	}
-	if err := s.AppendEvent(t.Context(), one, appended); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), one, appended))
 	equal(t, jsonOf(t, load(t, s, one).Events().At(0)), jsonOf(t, appended))
 }
 
@@ -405,10 +366,8 @@ func TestAwkwardNamesAndValues(t *testing.T) {
 	equal(t, load(t, s, user).UserID(), "a/../b")
 	for _, name := range []string{".", "..", "a\nb", strings.Repeat("x", 257), " "} {
 		_, err := s.Get(t.Context(), &session.GetRequest{AppName: app, UserID: "u", SessionID: name})
-		var failure *Error
-		if !errors.As(err, &failure) || !errors.Is(err, ErrInput) || failure.Code != "invalid_argument" {
-			t.Errorf("%q: %v", name, err)
-		}
+		is(t, err, ErrInput)
+		equal(t, failureOf(t, err).Code, "invalid_argument")
 	}
 	one := create(t, s, app, "u", "", nil)
 	for _, value := range []any{math.NaN(), math.Inf(1), func() {}} {
@@ -424,24 +383,16 @@ func TestAwkwardNamesAndValues(t *testing.T) {
 }
 
 func TestNamesThatAreNoneAreRefusedBeforeAnythingIsSent(t *testing.T) {
-	text, err := os.ReadFile("../wire/names.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../wire/names.json"))
 	type refused struct{ Name, Because string }
 	var names struct {
 		Of              map[string]string
 		Refused         []refused
 		RefusedSessions []refused
 	}
-	if err := json.Unmarshal(text, &names); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(text, &names))
 	// Nobody answers there.
-	s, err := New("http://127.0.0.1:1", WithRetry(1, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New("http://127.0.0.1:1", WithRetry(1, time.Second)))
 	files, part := s.Artifacts(), plainText("x")
 	type place struct{ app, user, session, file string }
 	calls := map[string]func(p place) error{
@@ -517,11 +468,11 @@ func TestNamesThatAreNoneAreRefusedBeforeAnythingIsSent(t *testing.T) {
 					// A new session; the sessions of all users.
 				default:
 					err := do(at(one.Name))
-					var failure *Error
-					if !errors.As(err, &failure) || !errors.Is(err, ErrInput) {
+					if !errors.Is(err, ErrInput) {
 						t.Errorf("%s, %s %q: %v", call, what, one.Name, err)
 						continue
 					}
+					failure := failureOf(t, err)
 					equal(t, err.Error(), fmt.Sprintf("sessiond: The %s %s.", names.Of[what], one.Because))
 					equal(t, []any{failure.Status, failure.Code, failure.Outcome}, []any{0, "invalid_argument", "not_applied"})
 				}
@@ -609,20 +560,15 @@ func TestOfSessionsThatWereLoadedTogetherOneAppends(t *testing.T) {
 	add(t, s, one, "a", nil)
 	add(t, s, one, "b", nil)
 	err := s.AppendEvent(t.Context(), other, event("c", map[string]any{"k": "v"}))
-	var failure *Error
-	if !errors.Is(err, ErrStale) || !errors.As(err, &failure) || failure.Status != 412 || failure.Revision != 2 {
-		t.Fatal(err)
-	}
+	is(t, err, ErrStale)
+	failure := failureOf(t, err)
+	equal(t, []any{failure.Status, failure.Revision}, []any{412, int64(2)})
 	equal(t, other.Events().Len()+len(stateOf(other)), 0)
 	fresh := load(t, s, one)
 	add(t, s, fresh, "c", nil)
 	// An operator needs nothing to be as it was. The gap that it shows stays a gap.
-	if _, err := s.Apply(t.Context(), one, Change{Ops: []Op{{"increment", "n", 1}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AppendEvent(t.Context(), one, event("d", nil)); !errors.Is(err, ErrStale) {
-		t.Fatal(err)
-	}
+	must(s.Apply(t.Context(), one, Change{Ops: []Op{{"increment", "n", 1}}}))
+	is(t, s.AppendEvent(t.Context(), one, event("d", nil)), ErrStale)
 	add(t, plain, load(t, plain, one), "d", nil)
 
 	// Exactly one of many wins.
@@ -667,10 +613,7 @@ func TestURLsAndSettingsThatCannotBeMeantAreRefused(t *testing.T) {
 			t.Error(i)
 		}
 	}
-	s, err := New("http://host:1/path/", WithToken("hunter2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New("http://host:1/path/", WithToken("hunter2")))
 	equal(t, s.client.base, "http://host:1/path")
 	if shown := fmt.Sprintf("%v %+v %#v %s", s, s, s, s); strings.Contains(shown, "hunter2") {
 		t.Error(shown)
@@ -683,16 +626,12 @@ func TestWhatWasTakenBackIsLeftOut(t *testing.T) {
 	for i, turn := range []string{"a", "b", "c"} {
 		said := event(turn, map[string]any{"k": turn})
 		said.InvocationID, said.Timestamp = "i"+turn, time.Unix(int64(i+1), 0)
-		if err := s.AppendEvent(t.Context(), one, said); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.AppendEvent(t.Context(), one, said))
 	}
 	rewind(t, one, "ib")
 	said := event("d", map[string]any{"k": "d"})
 	said.Timestamp = time.Unix(4, 0)
-	if err := s.AppendEvent(t.Context(), load(t, s, one), said); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.AppendEvent(t.Context(), load(t, s, one), said))
 	for _, limits := range []struct {
 		recent int
 		after  time.Time
@@ -705,12 +644,9 @@ func TestWhatWasTakenBackIsLeftOut(t *testing.T) {
 		{0, time.Unix(2, 0), []string{"d"}},
 		{9, time.Unix(2, 0), []string{"d"}},
 	} {
-		found, err := s.Get(t.Context(), &session.GetRequest{
+		found := must(s.Get(t.Context(), &session.GetRequest{
 			AppName: one.AppName(), UserID: "u", SessionID: "s", NumRecentEvents: limits.recent, After: limits.after,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		equal(t, idsOf(found.Session), limits.want)
 		equal(t, stateOf(found.Session), map[string]any{"k": "d"})
 	}
@@ -726,9 +662,7 @@ func TestWhatWasTakenBackIsLeftOut(t *testing.T) {
 	rewind(t, one, "ia")
 	later := event("g", nil)
 	later.InvocationID = "ig"
-	if err := leased.AppendEvent(t.Context(), waiting, later); err != nil {
-		t.Fatal(err)
-	}
+	check(t, leased.AppendEvent(t.Context(), waiting, later))
 	equal(t, idsOf(waiting), []string{"g"})
 	equal(t, idsOf(load(t, s, one)), []string{"g"})
 }
@@ -749,10 +683,7 @@ func TestAChangeThatHasAnIDIsMadeOnce(t *testing.T) {
 	}
 	apply := func(to session.Session, change Change) map[string]any {
 		t.Helper()
-		values, err := s.Apply(t.Context(), to, change)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must(s.Apply(t.Context(), to, change))
 		return values
 	}
 	equal(t, apply(one, change), map[string]any{"n": 2.0})
@@ -774,10 +705,7 @@ func TestAChangeThatHasAnIDIsMadeOnce(t *testing.T) {
 		{Ops: []Op{{"increment", "n", 2}}, Once: "order 17"}, {Ops: []Op{{"increment", "n", 1}}, Once: "said"},
 	} {
 		_, err := s.Apply(t.Context(), one, wrong)
-		var failure *Error
-		if !errors.As(err, &failure) || failure.Code != "event_id_conflict" {
-			t.Errorf("%v", err)
-		}
+		equal(t, failureOf(t, err).Code, "event_id_conflict")
 	}
 	// An object that has not seen the change shows it.
 	late := create(t, s, one.AppName(), "u", "late", nil)

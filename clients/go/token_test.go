@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,13 +26,9 @@ func TestTheTokenOfTheEnvironment(t *testing.T) {
 		_, _ = io.WriteString(w, emptySession)
 	})
 	t.Setenv("SESSIOND_TOKEN", "right")
-	if err := ask(t, serviceAt(t, address)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ask(t, serviceAt(t, address)))
 	for _, option := range []Option{WithToken(""), WithToken("wrong")} {
-		if err := ask(t, serviceAt(t, address, option)); !errors.Is(err, ErrDenied) {
-			t.Fatal(err)
-		}
+		is(t, ask(t, serviceAt(t, address, option)), ErrDenied)
 	}
 }
 
@@ -45,37 +39,4 @@ func TestATokenSourceThatFailsIsTheCause(t *testing.T) {
 	if !errors.Is(err, broken) || !errors.Is(err, ErrDenied) || strings.Contains(err.Error(), "hunter2") {
 		t.Fatal(err)
 	}
-}
-
-func TestAServerThatAsksForACredential(t *testing.T) {
-	key := filepath.Join(t.TempDir(), "key")
-	secret := strings.Repeat("k", 32)
-	if err := os.WriteFile(key, []byte(secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	server := ownServer(t, "--admin-key-file", key)
-	s := serviceAt(t, server.url(), WithTokenSource(func(context.Context) (string, error) {
-		text, err := os.ReadFile(key)
-		return string(text), err
-	}))
-	one := create(t, s, app(), "u", "s", nil)
-	add(t, s, one, "e", nil)
-	for item, err := range s.Watch(t.Context(), watchOf(one)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, caughtUp := item.(CaughtUp); caughtUp {
-			break
-		}
-	}
-	none := serviceAt(t, server.url())
-	if err := none.AppendEvent(t.Context(), one, event("f", nil)); !errors.Is(err, ErrDenied) {
-		t.Fatal(err)
-	}
-	for item, err := range none.Watch(t.Context(), watchOf(one)) {
-		if item != nil || !errors.Is(err, ErrDenied) {
-			t.Fatal(item, err)
-		}
-	}
-	equal(t, idsOf(load(t, s, one)), []string{"e"})
 }

@@ -82,18 +82,14 @@ func TestAWatchYieldsStateAndMetadataAndTheEnd(t *testing.T) {
 	whole := next[StateChange](t, pull)
 	equal(t, whole.State, map[string]any{"app:n": 9007199254740992.0, "k": "v"})
 	next[CaughtUp](t, pull)
-	if _, err := s.Apply(t.Context(), one, Change{Ops: []Op{{"increment", "app:n", 1}}}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Apply(t.Context(), one, Change{Ops: []Op{{"increment", "app:n", 1}}}))
 	change := next[StateChange](t, pull)
 	equal(t, jsonOf(t, change.Set), `{"app:n":9007199254740993}`)
 	equal(t, change.State == nil, true)
 	if change.Revisions == whole.Revisions || change.Revisions == "" {
 		t.Fatal(change.Revisions)
 	}
-	if _, err := s.Apply(t.Context(), one, Change{Ops: []Op{{Op: "remove", Key: "app:n"}}}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Apply(t.Context(), one, Change{Ops: []Op{{Op: "remove", Key: "app:n"}}}))
 	equal(t, next[StateChange](t, pull).Removed, []string{"app:n"})
 	status, said := plainly(t, "PATCH", strings.TrimPrefix(one.(*stored).path(), "/v1"), `{"displayName":"d","labels":{"l":"x"},"ttl":3600}`)
 	if status != http.StatusOK {

@@ -25,14 +25,9 @@ type golden struct {
 // goldenEvents returns the events that the clients of all languages read and write.
 func goldenEvents(t *testing.T) []golden {
 	t.Helper()
-	text, err := os.ReadFile("../wire/events.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../wire/events.json"))
 	var file struct{ Events []golden }
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(text, &file))
 	return file.Events
 }
 
@@ -58,17 +53,11 @@ func TestGoldenEventsAreReadAndWrittenWhole(t *testing.T) {
 				want = by
 			}
 			event := decodeEvent(one.Event, "s", discard)
-			written, err := encodeEvent(event, event)
-			if err != nil {
-				t.Fatal(err)
-			}
+			written := must(encodeEvent(event, event))
 			differences(t, "", written, members(want))
 			// What ADK's type holds is written so, too, by an event that was not read.
 			copied := *event
-			alone, err := encodeEvent(&copied, &copied)
-			if err != nil {
-				t.Fatal(err)
-			}
+			alone := must(encodeEvent(&copied, &copied))
 			again := decodeEvent(json.RawMessage(jsonOf(t, alone)), "s", discard)
 			equal(t, jsonOf(t, again.Content), jsonOf(t, event.Content))
 			equal(t, jsonOf(t, again.CustomMetadata), jsonOf(t, event.CustomMetadata))
@@ -91,9 +80,7 @@ func differences(t *testing.T, at string, got, want any) {
 	if !isObject || !both {
 		var plain [2]any
 		for i, value := range []any{got, want} {
-			if err := json.Unmarshal([]byte(jsonOf(t, value)), &plain[i]); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Unmarshal([]byte(jsonOf(t, value)), &plain[i]))
 		}
 		if !reflect.DeepEqual(plain[0], plain[1]) {
 			t.Errorf("%s: %v, not %v", at, plain[0], plain[1])
@@ -119,10 +106,7 @@ func TestBytesAreReadInBothAlphabetsAndWrittenInOne(t *testing.T) {
 		equal(t, event.Content.Parts[0].ThoughtSignature, []byte{0xfb, 0xff, 0xfe, 0x3f, 0xef})
 		equal(t, event.Content.Parts[1].InlineData.Data, []byte{0xfb, 0xff, 0xfe})
 		copied := *event
-		written, err := encodeEvent(&copied, &copied)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := must(encodeEvent(&copied, &copied))
 		text := jsonOf(t, written)
 		for _, want := range []string{`"thoughtSignature":"-__-P-8="`, `"data":"-__-"`} {
 			if !strings.Contains(text, want) {
@@ -141,10 +125,7 @@ func TestWhatWasChangedSinceItWasReadIsWrittenAsItIsNow(t *testing.T) {
 	event := decodeEvent(goldenEvent(t, "golden-full"), "s", discard)
 	event.Content = genai.NewContentFromText("other", genai.RoleModel)
 	event.Actions.TransferToAgent = ""
-	written, err := encodeEvent(event, event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := must(encodeEvent(event, event))
 	want := members(goldenEvent(t, "golden-full"))
 	want["content"] = map[string]any{"role": "model", "parts": []any{map[string]any{"text": "other"}}}
 	delete(want["actions"].(map[string]any), "transferToAgent")
@@ -154,14 +135,9 @@ func TestWhatWasChangedSinceItWasReadIsWrittenAsItIsNow(t *testing.T) {
 // A new field of ADK fails here first: add it to clients/wire/fields.json and to the golden event, and see what the other
 // languages make of it.
 func TestEveryFieldOfAnEventIsKnown(t *testing.T) {
-	text, err := os.ReadFile("../wire/fields.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../wire/fields.json"))
 	var known struct{ Go map[string][]string }
-	if err := json.Unmarshal(text, &known); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(text, &known))
 	for name, one := range map[string]any{
 		"event": session.Event{}, "actions": session.EventActions{}, "content": genai.Content{}, "part": genai.Part{},
 		"functionCall": genai.FunctionCall{}, "functionResponse": genai.FunctionResponse{},
