@@ -373,7 +373,6 @@ impl LineReader {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::http::reply::Code;
 
     #[test]
