@@ -373,7 +373,7 @@ impl LineReader {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::http::reply::Code;
 
     #[test]
     fn a_failure_has_a_code_of_the_table() {
