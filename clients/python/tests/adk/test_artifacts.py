@@ -21,7 +21,7 @@ from sessiond_adk import SessiondAccessError, SessiondArtifactService, SessiondE
 
 from ..support.guard import guard
 from ..support.process import Server, free_port
-from ..support.proxy import Proxy, answering, proxy
+from ..support.proxy import Proxy, answering, listening, proxy
 
 # What is hard in a path, a query, a header or a file system; each is a name of its own.
 NAMES = [
@@ -555,16 +555,16 @@ async def test_a_server_that_takes_no_byte_is_given_up() -> None:
         writer.close()
 
     ended = asyncio.Event()
-    listener = await asyncio.start_server(swallow_nothing, "127.0.0.1", 0)
-    url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    async with SessiondArtifactService(url, timeout=1, retry_for=0) as service:
+    async with (
+        listening(swallow_nothing) as url,
+        SessiondArtifactService(url, timeout=1, retry_for=0) as service,
+    ):
         with pytest.raises(SessiondError, match="WriteTimeout") as failed:
             await Drawer(service, "a").save("a", data(bytes(64 << 20)))
         assert failed.value.outcome == "unknown"
         with pytest.raises(SessiondError, match="ReadTimeout"):
             await Drawer(service, "a").load("a")
-    ended.set()
-    listener.close()
+        ended.set()
 
 
 async def test_a_file_may_take_longer_than_the_timeout(app: str) -> None:
@@ -577,11 +577,8 @@ async def test_a_file_may_take_longer_than_the_timeout(app: str) -> None:
             await asyncio.sleep(0.4)
         writer.close()
 
-    listener = await asyncio.start_server(slowly, "127.0.0.1", 0)
-    url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    async with SessiondArtifactService(url, timeout=3, retry_for=0) as service:
+    async with listening(slowly) as url, SessiondArtifactService(url, timeout=3, retry_for=0) as service:
         assert await Drawer(service, app).load("a") == data(b"x" * 8, "a/b")
-    listener.close()
 
 
 async def test_a_refused_token_is_asked_for_again(app: str) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import itertools
 import json
-import os
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -393,19 +392,6 @@ async def test_a_session_that_is_gone_has_no_lease(one: SessiondSessionService, 
     await one.append_event(anew, said("i1"))
     await one.delete_session(app_name=app, user_id="u", session_id=anew.id)
     await one.flush()
-
-
-def test_a_process_has_a_name_of_its_own() -> None:
-    mine = process_name()
-    assert mine == process_name() and len(mine.encode()) <= 256
-    read, write = os.pipe()
-    if not (child := os.fork()):
-        os.write(write, process_name().encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert os.read(read, 999).decode() not in ("", mine)
-    os.close(read)
-    os.close(write)
 
 
 def test_other_words_are_refused() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 import pytest
-from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.sessions.session import Session
 
@@ -22,7 +21,6 @@ from sessiond_adk import (
     EventItem,
     MetadataChange,
     PositionGoneError,
-    SessiondError,
     SessiondInputError,
     SessiondSessionService,
     StateChange,
@@ -154,13 +152,6 @@ async def test_a_watch_begins_where_it_is_told(
             assert int(found[0].cursor.partition("-")[0]) == min(begin + 1, 4)
         (new,) = await appended(service, session, 1)
         assert [item.event for item in await events(items, 1)] == [new]
-
-
-async def test_a_session_that_is_not_there_is_an_error(service: SessiondSessionService, app: str) -> None:
-    with pytest.raises(SessionNotFoundError) as missing:
-        await anext(service.watch(app_name=app, user_id="u", session_id="s"))
-    cause = missing.value.__cause__
-    assert isinstance(cause, SessiondError) and (cause.status, cause.code) == (404, "session_not_found")
 
 
 async def test_a_place_that_is_gone_is_an_error(service: SessiondSessionService, app: str) -> None:

@@ -19,6 +19,7 @@ from sessiond import AsyncClient, Client, InputError, SessiondError
 from sessiond._async import pool
 from sessiond._http1 import Headers, Origin, Parser, RemoteProtocolError, Request
 
+from ..support.proxy import listening
 from .both import Connect
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -135,13 +136,11 @@ class Peer:
 @asynccontextmanager
 async def peer(*answers: bytes) -> AsyncIterator[Peer]:
     made = Peer(*answers)
-    listener = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    try:
-        yield made
-    finally:
-        made.hold.set()
-        listener.close()
+    async with listening(made.serve) as made.url:
+        try:
+            yield made
+        finally:
+            made.hold.set()
 
 
 async def test_a_connection_that_the_server_closed_costs_no_attempt(client: Connect) -> None:

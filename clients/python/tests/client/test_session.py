@@ -324,16 +324,6 @@ async def test_state_of_apps_and_users(db: AsyncClient, app: str) -> None:
     assert (await s.create()).state == {"app:orders": 2}
 
 
-async def test_keys_of_apps_and_users(db: AsyncClient, app: str) -> None:
-    for scope in (db.app(app), db.user(app, "ada")):
-        with pytest.raises(NotFoundError) as missing:
-            await scope.get("a/b")
-        assert (missing.value.status, missing.value.code) == (404, "state_key_not_found")
-        assert await scope.get("a/b", None) is None
-        await scope.apply([{"op": "set", "key": "a/b", "value": 1}, {"op": "set", "key": "c", "value": None}])
-        assert (await scope.get("a/b"), await scope.get("c", 7)) == (1, None)
-
-
 async def test_the_past_of_a_key(s: AsyncSession, db: AsyncClient, app: str) -> None:
     await s.create(state={"a/b": 0})
     await s.append({"id": "e1", "author": "a", "actions": {"stateDelta": {"a/b": None, "app:k": 1}}})

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from sessiond import (
-    AsyncClient,
     AsyncSession,
     CaughtUp,
     Deleted,
@@ -15,7 +14,6 @@ from sessiond import (
     GoneError,
     MetadataChange,
     Redacted,
-    SessiondError,
     StateChange,
     Trimmed,
     WatchItem,
@@ -111,9 +109,3 @@ async def test_a_restart_only_pauses_a_watch(
         await asyncio.to_thread(own_server.start)
         await s.append(author="a")
         assert [item.sequence for item in await until(items, Event) if isinstance(item, Event)] == [1]
-
-
-async def test_a_watch_needs_a_session(db: AsyncClient, app: str) -> None:
-    with pytest.raises(SessiondError) as missing:
-        await anext(aiter(db.session(app, "ada").watch()))
-    assert missing.value.code == "session_not_found"

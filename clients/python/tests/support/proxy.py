@@ -3,6 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
+
+
+@asynccontextmanager
+async def listening(serve: Callable[..., Any]) -> AsyncIterator[str]:
+    """Serves connections at the URL that it yields."""
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    # Connections end with the client's; `Server.wait_closed` would wait for them.
+    try:
+        yield "http://{}:{}".format(*listener.sockets[0].getsockname())
+    finally:
+        listener.close()
 
 
 class Proxy:
@@ -62,13 +74,8 @@ class Proxy:
 async def proxy(target: tuple[str, int]) -> AsyncIterator[Proxy]:
     """Runs a proxy, at its `url`."""
     through = Proxy(target)
-    listener = await asyncio.start_server(through.serve, "127.0.0.1", 0)
-    through.url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    # Connections end with the client's; `Server.wait_closed` would wait for them.
-    try:
+    async with listening(through.serve) as through.url:
         yield through
-    finally:
-        listener.close()
 
 
 class Answers:
@@ -96,12 +103,8 @@ class Answers:
 async def answering(*answers: str) -> AsyncIterator[Answers]:
     """Runs a server that gives the answers `STATUS`, `STATUS\\nBODY` or `STATUS\\nHEADER\\nBODY`."""
     scripted = Answers(*answers)
-    listener = await asyncio.start_server(scripted.serve, "127.0.0.1", 0)
-    scripted.url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    try:
+    async with listening(scripted.serve) as scripted.url:
         yield scripted
-    finally:
-        listener.close()
 
 
 class Script:
@@ -132,9 +135,5 @@ def stream(*lines: str) -> bytes:
 async def scripted(*answers: bytes, hang: bool = False) -> AsyncIterator[Script]:
     """Runs a server that answers with these bytes."""
     script = Script(*answers, hang=hang)
-    listener = await asyncio.start_server(script.serve, "127.0.0.1", 0)
-    script.url = "http://{}:{}".format(*listener.sockets[0].getsockname())
-    try:
+    async with listening(script.serve) as script.url:
         yield script
-    finally:
-        listener.close()

@@ -15,7 +15,6 @@ import com.google.adk.tools.Annotations.Schema;
 import com.google.adk.tools.FunctionTool;
 import com.google.adk.tools.ToolContext;
 import com.google.genai.types.Blob;
-import com.google.genai.types.Content;
 import com.google.genai.types.FileData;
 import com.google.genai.types.Part;
 import io.reactivex.rxjava3.core.Single;
@@ -42,11 +41,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Files: the cases that ADK has for its own artifact services, and what this one adds. */
-class ArtifactsTest {
-  private final Server server = Server.shared();
-  private final SessiondSessionService sessions = server.client().build();
-  private final SessiondArtifactService files = sessions.artifacts();
-  private final String app = Server.app();
+class ArtifactsTest extends SessionTest {
+  private final SessiondArtifactService files = service.artifacts();
 
   private static Part bytes(String text, String type) {
     return Part.fromBytes(text.getBytes(StandardCharsets.UTF_8), type);
@@ -63,7 +59,7 @@ class ArtifactsTest {
   }
 
   private void session(String id) {
-    sessions.createSession(app, "ada", Map.of(), id).blockingGet();
+    service.createSession(app, "ada", Map.of(), id).blockingGet();
   }
 
   private int save(SessiondArtifactService files, String name, Part part) {
@@ -94,14 +90,10 @@ class ArtifactsTest {
     files.deleteArtifact(app, "ada", "s", name).blockingAwait();
   }
 
-  private static SessiondException failure(Single<Integer> save) {
-    return assertThrows(SessiondException.class, save::blockingGet);
-  }
-
   @ParameterizedTest
   @ValueSource(strings = {"file.txt", "user:file.txt"})
   void versionsCountFromZero(String name) {
-    session("s");
+    create();
     assertNull(load(name));
     assertEquals(List.of(), versions(name));
     for (int version : List.of(0, 1, 2)) {
@@ -129,7 +121,7 @@ class ArtifactsTest {
 
   @Test
   void filesOfAUserAreVisibleAcrossSessionsAndOthersAreNot() {
-    session("s");
+    create();
     session("other");
     for (String name : List.of("b", "user:c", "a")) {
       save(name, bytes("x", "text/plain"));
@@ -165,7 +157,7 @@ class ArtifactsTest {
 
   @Test
   void aPartComesBackAsItWasSaved() {
-    session("s");
+    create();
     var parts =
         List.of(
             Part.fromText(""),
@@ -192,7 +184,7 @@ class ArtifactsTest {
 
   @Test
   void whatHasNothingToSaveIsRefused() {
-    session("s");
+    create();
     Part empty = Part.builder().build();
     Part noBytes = Part.builder().inlineData(Blob.builder().mimeType("a/b").build()).build();
     for (Part part : List.of(empty, noBytes, bytes("x", "a\nb"))) {
@@ -203,7 +195,7 @@ class ArtifactsTest {
 
   @Test
   void aFileMayHaveAnyName() {
-    session("s");
+    create();
     List<String> names =
         Stream.of(
                 "a/b",
@@ -239,15 +231,14 @@ class ArtifactsTest {
     names.forEach(this::delete);
     assertEquals(List.of(), list("s"));
     for (String name : List.of(".", "..", "a\nb", "x".repeat(257))) {
-      var error =
-          failure(Single.defer(() -> files.saveArtifact(app, "ada", "s", name, bytes("x", "a/b"))));
+      var error = refused(() -> save(name, bytes("x", "a/b")));
       assertEquals(Optional.of("invalid_argument"), error.code(), name);
     }
   }
 
   @Test
   void aFileMayBeLarge() {
-    session("s");
+    create();
     byte[] data = new byte[5 << 20];
     new Random().nextBytes(data);
     save("large", Part.fromBytes(data, "a/b"));
@@ -256,7 +247,7 @@ class ArtifactsTest {
 
   @Test
   void saversAtTheSameTimeGetVersionsWithoutAGap() {
-    session("s");
+    create();
     List<Map.Entry<Integer, String>> saved =
         io.reactivex.rxjava3.core.Flowable.just("a", "b")
             .flatMap(
@@ -286,9 +277,9 @@ class ArtifactsTest {
 
   @Test
   void aLostAnswerAndASecondSubscriptionSaveOnce() throws IOException {
-    session("s");
+    create();
     try (Proxy proxy = new Proxy(server.port())) {
-      var behind = SessiondSessionService.builder().url(proxy.url()).token("").build().artifacts();
+      var behind = client(proxy.url()).build().artifacts();
       var parts = List.of(Part.fromText("x"), bytes("x", "a/b"), Part.fromText("x"));
       for (int version = 0; version < parts.size(); version++) {
         Part part = parts.get(version);
@@ -308,19 +299,20 @@ class ArtifactsTest {
   void aServerThatIsGoneIsNamed() {
     try (Server own = new Server()) {
       var service = own.client().retryFor(Duration.ofMillis(500)).build();
-      service.createSession(app, "ada", Map.of(), "s").blockingGet();
+      create(service, Map.of());
       save(service.artifacts(), "f", Part.fromText("x"));
       own.stop();
       // Connections that there were may end in the middle of the next request.
       service = own.client().retryFor(Duration.ofMillis(500)).build();
       for (Part part : List.of(Part.fromText("y"), bytes("y", "a/b"))) {
-        var error = failure(service.artifacts().saveArtifact(app, "ada", "s", "f", part));
+        var error =
+            refused(service.artifacts().saveArtifact(app, "ada", "s", "f", part)::blockingGet);
         assertEquals(0, error.status());
         assertEquals(Optional.of("not_applied"), error.outcome());
         assertTrue(error.getMessage().contains(own.url()), error.getMessage());
       }
       var load = service.artifacts().loadArtifact(app, "ada", "s", "f");
-      var error = assertThrows(SessiondException.class, load::blockingGet);
+      var error = refused(load::blockingGet);
       assertEquals(Optional.empty(), error.outcome());
       own.start();
       assertSame(Part.fromText("x"), load.blockingGet());
@@ -357,19 +349,17 @@ class ArtifactsTest {
       thread.start();
       // The next connections are made, and nobody reads.
       var service =
-          SessiondSessionService.builder()
-              .url("http://127.0.0.1:" + listener.getLocalPort())
-              .token("")
+          client("http://127.0.0.1:" + listener.getLocalPort())
               .callTimeout(limit)
               .retryFor(Duration.ZERO)
               .build()
               .artifacts();
       var load = service.loadArtifact("a", "u", "s", "f");
       assertSame(bytes("x".repeat(20), "a/b"), load.blockingGet());
-      var late = assertThrows(SessiondException.class, load::blockingGet);
+      var late = refused(load::blockingGet);
       assertTrue(late.getMessage().contains("no byte for 0.5 s"), late.getMessage());
       var large = Part.fromBytes(new byte[64 << 20], "a/b");
-      late = failure(service.saveArtifact("a", "u", "s", "f", large));
+      late = refused(service.saveArtifact("a", "u", "s", "f", large)::blockingGet);
       assertTrue(late.getMessage().contains("no byte for 0.5 s"), late.getMessage());
       assertEquals(Optional.of("unknown"), late.outcome());
     }
@@ -383,12 +373,11 @@ class ArtifactsTest {
             Script.json(200, "<html>"),
             Script.json(200, "{\"artifacts\":[{\"name\":\"a\"}],\"nextPageToken\":\"t\"}"),
             Script.json(200, "{\"artifacts\":[{\"name\":\"b\"}]}"))) {
-      var service = SessiondSessionService.builder().url(script.url()).token("").build();
-      var scripted = service.artifacts();
+      var scripted = client(script.url()).build().artifacts();
       Single<Integer> save = scripted.saveArtifact("a", "u", "s", "f", bytes("+/x", "a/b"));
       assertEquals(7, save.blockingGet());
       var load = scripted.loadArtifact("a", "u", "s", "f");
-      assertThrows(SessiondException.class, load::blockingGet);
+      refused(load::blockingGet);
       var names = scripted.listArtifactKeys("a", "u", "s").blockingGet().filenames();
       assertEquals(List.of("a", "b"), names);
       String put = script.requests.get(0);
@@ -414,7 +403,7 @@ class ArtifactsTest {
 
   @Test
   void anAgentSavesAndReadsFiles() {
-    session("s");
+    create();
     save("note", Part.fromText("a note"));
     var model = new ScriptedModel(call("save", Map.of()), Part.fromText("done"));
     var agent =
@@ -428,15 +417,10 @@ class ArtifactsTest {
         Runner.builder()
             .agent(agent)
             .appName(app)
-            .sessionService(sessions)
+            .sessionService(service)
             .artifactService(files)
             .build();
-    List<Event> events =
-        runner
-            .runAsync("ada", "s", Content.fromParts(Part.fromText("hello")))
-            .timeout(60, TimeUnit.SECONDS)
-            .toList()
-            .blockingGet();
+    List<Event> events = run(runner.runAsync("ada", "s", HELLO));
     assertEquals(
         List.of(Map.of("files", List.of("note", "report/1"))),
         events.stream()
@@ -445,7 +429,7 @@ class ArtifactsTest {
             .toList());
     assertSame(bytes("of 5", "a/b"), load("report/1", 0));
     var deltas =
-        Json.list(server.get(Server.session(app, "ada", "s")).get("events")).stream()
+        Json.list(server.get(path).get("events")).stream()
             .map(event -> Json.object(Json.object(event).get("actions")).get("artifactDelta"))
             .filter(delta -> !Json.object(delta).isEmpty())
             .toList();

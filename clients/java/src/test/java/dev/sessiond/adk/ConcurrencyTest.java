@@ -6,45 +6,28 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.adk.events.Event;
-import com.google.adk.sessions.GetSessionConfig;
 import com.google.adk.sessions.Session;
 import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Several writers of one session. */
-class ConcurrencyTest {
-  private final Server server = Server.shared();
-  private final String app = Server.app();
+class ConcurrencyTest extends SessionTest {
 
   private SessiondSessionService.Builder leasing() {
     return server.client().concurrency(Concurrency.LEASE);
   }
 
-  private Session load(SessiondSessionService service) {
-    return service.getSession(app, "ada", "s", Optional.empty()).blockingGet();
-  }
-
-  private Session create(SessiondSessionService service) {
-    return service.createSession(app, "ada", Map.of(), "s").blockingGet();
-  }
-
   private static Event of(String invocation) {
-    return Event.builder()
-        .id(UUID.randomUUID().toString())
-        .author("agent")
-        .invocationId(invocation)
-        .build();
+    return Events.event().invocationId(invocation).build();
   }
 
   private Map<String, Object> lease() {
-    return server.get(Server.session(app, "ada", "s") + "/lease");
+    return server.get(path + "/lease");
   }
 
   // Concurrency.SESSION.
@@ -52,26 +35,24 @@ class ConcurrencyTest {
   @Test
   void aStaleSessionObjectIsRefused() {
     var service = server.client().concurrency(Concurrency.SESSION).build();
-    Session first = create(service);
+    Session first = create(service, Map.of());
     Session second = load(service);
-    service.appendEvent(first, of("one")).blockingGet();
-    service.appendEvent(first, of("two")).blockingGet();
-    var error =
-        assertThrows(
-            StaleSessionException.class, () -> service.appendEvent(second, of("x")).blockingGet());
+    append(service, first, of("one"));
+    append(service, first, of("two"));
+    var error = stale(() -> append(service, second, of("x")));
     assertEquals(412, error.status());
     assertEquals("revision_mismatch", error.code().orElseThrow());
     assertEquals("not_applied", error.outcome().orElseThrow());
     assertTrue(second.events().isEmpty());
     Session again = load(service);
-    service.appendEvent(again, of("x")).blockingGet();
+    append(service, again, of("x"));
     assertEquals(3, load(service).events().size());
   }
 
   @Test
   void ofSeveralWritersOneAppends() {
     var service = server.client().concurrency(Concurrency.SESSION).build();
-    create(service);
+    create(service, Map.of());
     List<Session> loaded = List.of(load(service), load(service), load(service), load(service));
     long refused =
         loaded.stream()
@@ -99,21 +80,19 @@ class ConcurrencyTest {
   @Test
   void aSessionObjectWithAFewEventsKnowsItsRevision() {
     var service = server.client().concurrency(Concurrency.SESSION).build();
-    Session session = create(service);
-    service.appendEvent(session, of("one")).blockingGet();
-    var none = GetSessionConfig.builder().numRecentEvents(0).build();
-    Session few = service.getSession(app, "ada", "s", Optional.of(none)).blockingGet();
-    service.appendEvent(few, of("two")).blockingGet();
+    Session session = create(service, Map.of());
+    append(service, session, of("one"));
+    Session few = load(service, recent(0));
+    append(service, few, of("two"));
     assertEquals(1, few.events().size());
   }
 
   @Test
   void aSessionObjectOfSomethingElseIsRefused() {
     var service = server.client().concurrency(Concurrency.SESSION).build();
-    create(service);
+    create(service, Map.of());
     Session made = Session.builder("s").appName(app).userId("ada").build();
-    assertThrows(
-        StaleSessionException.class, () -> service.appendEvent(made, of("x")).blockingGet());
+    stale(() -> append(service, made, of("x")));
     assertTrue(load(service).events().isEmpty());
   }
 
@@ -122,20 +101,18 @@ class ConcurrencyTest {
   @Test
   void anInvocationHasTheSessionUntilItsTurnEnds() {
     var service = leasing().leaseWait(Duration.ZERO).build();
-    Session one = create(service);
-    service.appendEvent(one, of("one")).blockingGet();
-    service.appendEvent(one, of("one")).blockingGet();
+    Session one = create(service, Map.of());
+    append(service, one, of("one"));
+    append(service, one, of("one"));
     Session two = load(service);
-    var busy =
-        assertThrows(
-            SessionBusyException.class, () -> service.appendEvent(two, of("two")).blockingGet());
+    var busy = assertThrows(SessionBusyException.class, () -> append(service, two, of("two")));
     assertEquals("lease_held", busy.code().orElseThrow());
     assertEquals(lease().get("owner"), busy.owner().orElseThrow());
     assertTrue(busy.expireTime().isPresent());
     assertEquals(2, two.events().size());
     service.closeSession(one).blockingAwait();
     assertFalse(lease().containsKey("owner"));
-    service.appendEvent(two, of("two")).blockingGet();
+    append(service, two, of("two"));
     assertEquals(3, load(service).events().size());
     service.close();
     assertFalse(lease().containsKey("owner"));
@@ -144,11 +121,10 @@ class ConcurrencyTest {
   @Test
   void twoOfTheSameInvocationAreRivals() {
     var service = leasing().leaseWait(Duration.ZERO).build();
-    Session one = create(service);
-    service.appendEvent(one, of("same")).blockingGet();
+    Session one = create(service, Map.of());
+    append(service, one, of("same"));
     Session two = load(service);
-    assertThrows(
-        SessionBusyException.class, () -> service.appendEvent(two, of("same")).blockingGet());
+    assertThrows(SessionBusyException.class, () -> append(service, two, of("same")));
     service.close();
   }
 
@@ -156,13 +132,11 @@ class ConcurrencyTest {
   void whoWaitedSeesWhatTheOtherDid() throws Exception {
     var service = leasing().build();
     var other = leasing().build();
-    Session one = create(service);
+    Session one = create(service, Map.of());
     Session two = load(other);
-    service.appendEvent(one, of("one")).blockingGet();
+    append(service, one, of("one"));
     var waits = other.appendEvent(two, of("two")).subscribeOn(Schedulers.io()).toFuture();
-    service
-        .appendEvent(one, Events.delta(Map.of("k", 1)).toBuilder().invocationId("one").build())
-        .blockingGet();
+    append(service, one, Events.delta(Map.of("k", 1)).toBuilder().invocationId("one").build());
     assertFalse(waits.isDone());
     service.closeSession(one).blockingAwait();
     waits.get(60, TimeUnit.SECONDS);
@@ -175,9 +149,9 @@ class ConcurrencyTest {
   @Test
   void theNextInvocationOfTheSameObjectEndsTheTurn() {
     var service = leasing().leaseWait(Duration.ZERO).build();
-    Session session = create(service);
-    service.appendEvent(session, of("one")).blockingGet();
-    service.appendEvent(session, of("two")).blockingGet();
+    Session session = create(service, Map.of());
+    append(service, session, of("one"));
+    append(service, session, of("two"));
     assertEquals(2, Json.number(lease(), "epoch"));
     service.close();
   }
@@ -185,16 +159,15 @@ class ConcurrencyTest {
   @Test
   void aTurnThatWasSupersededStoresNothingAnyMore() {
     var service = leasing().build();
-    Session session = create(service);
-    service.appendEvent(session, of("one")).blockingGet();
-    String path = Server.session(app, "ada", "s") + "/lease";
+    Session session = create(service, Map.of());
+    append(service, session, of("one"));
     assertEquals(
-        201, server.ask("POST", path, "{\"owner\": \"thief\", \"steal\": true}").statusCode());
+        201,
+        server
+            .ask("POST", path + "/lease", "{\"owner\": \"thief\", \"steal\": true}")
+            .statusCode());
     for (int i = 0; i < 2; i++) {
-      var error =
-          assertThrows(
-              StaleSessionException.class,
-              () -> service.appendEvent(session, of("one")).blockingGet());
+      var error = stale(() -> append(service, session, of("one")));
       assertEquals("fenced", error.code().orElseThrow());
       assertEquals(409, error.status());
     }
@@ -206,8 +179,8 @@ class ConcurrencyTest {
   @Test
   void anEventWithoutAnInvocationTakesNoLease() {
     var service = leasing().build();
-    Session session = create(service);
-    service.appendEvent(session, of(null)).blockingGet();
+    Session session = create(service, Map.of());
+    append(service, session, of(null));
     assertEquals(0, Json.number(lease(), "epoch"));
   }
 }

@@ -11,33 +11,24 @@ import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.TraceFlags;
 import io.opentelemetry.api.trace.TraceState;
-import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Networks and servers that fail. */
-class FaultsTest {
-  private final Server server = Server.shared();
-  private final String app = Server.app();
-
-  private static SessiondSessionService.Builder client(String url) {
-    return SessiondSessionService.builder().url(url).token("");
-  }
+class FaultsTest extends SessionTest {
 
   @Test
   void aLostAnswerLosesAndDoublesNothing() throws IOException {
     try (Proxy proxy = new Proxy(server.port())) {
       var service = client(proxy.url()).build();
-      Session session = service.createSession(app, "ada", Map.of(), "s").blockingGet();
+      Session session = create(service, Map.of());
       proxy.loseAnswers.set(1);
-      service.appendEvent(session, Events.delta(Map.of("k", 1))).blockingGet();
+      append(service, session, Events.delta(Map.of("k", 1)));
       assertEquals(0, proxy.loseAnswers.get());
       assertEquals(1, session.events().size());
       assertEquals(Map.of("k", 1), session.state());
@@ -49,13 +40,11 @@ class FaultsTest {
       assertEquals(Map.of("app:n", 1), sum);
       assertEquals(2, session.events().size());
       proxy.loseRequests.set(1);
-      service.appendEvent(session, Events.text("more")).blockingGet();
-      Session stored = service.getSession(app, "ada", "s", Optional.empty()).blockingGet();
+      append(service, session, Events.text("more"));
+      Session stored = load(service);
       assertEquals(3, stored.events().size());
       assertEquals(Map.of("k", 1, "app:n", 1), stored.state());
-      assertEquals(
-          stored.events().stream().map(Event::id).toList(),
-          session.events().stream().map(Event::id).toList());
+      assertEquals(ids(stored), ids(session));
     }
   }
 
@@ -80,24 +69,10 @@ class FaultsTest {
       Session session = Session.builder("s").appName(app).userId("ada").build();
       Event event = Events.delta(Map.of("k", 1));
       var append = service.appendEvent(session, event);
-      assertThrows(SessiondException.class, append::blockingGet);
+      refused(append::blockingGet);
       assertTrue(session.events().isEmpty());
       assertTrue(session.state().isEmpty());
       assertEquals(1, event.actions().stateDelta().size());
-    }
-  }
-
-  @Test
-  void aRestartIsSurvived() throws Exception {
-    try (Server own = new Server()) {
-      var service = own.client().build();
-      Session session = service.createSession(app, "ada", Map.of(), "s").blockingGet();
-      own.stop();
-      var append =
-          service.appendEvent(session, Events.text("x")).subscribeOn(Schedulers.io()).toFuture();
-      own.start();
-      append.get(60, TimeUnit.SECONDS);
-      assertEquals(1, service.listEvents(app, "ada", "s").blockingGet().events().size());
     }
   }
 

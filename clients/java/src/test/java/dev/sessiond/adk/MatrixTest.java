@@ -8,10 +8,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The program that tests over several languages drive. */
-class MatrixTest {
-  private final Server server = Server.shared();
-  private final SessiondSessionService service = server.client().build();
-  private final String app = Server.app();
+class MatrixTest extends SessionTest {
 
   private Map<String, Object> ask(String asked) {
     String where = "\"app\": \"%s\", \"user\": \"ada\", \"session\": \"s\", ".formatted(app);
@@ -21,7 +18,7 @@ class MatrixTest {
 
   @Test
   void itDoesWhatTheLinesAsk() {
-    service.createSession(app, "ada", Map.of("user:x", 1), "s").blockingGet();
+    create(Map.of("user:x", 1));
     String event =
         """
         "event": {"id": "e", "author": "a", "invocationId": "i", "timestamp": 1700000000.25,
@@ -60,7 +57,7 @@ class MatrixTest {
 
   @Test
   void itSavesAndLoadsFiles() {
-    service.createSession(app, "ada", Map.of(), "s").blockingGet();
+    create();
     String name = "\"name\": \"f\"";
     assertEquals(
         Map.of("ok", true, "version", 0), ask("\"do\": \"save\", \"text\": \"é\", " + name));

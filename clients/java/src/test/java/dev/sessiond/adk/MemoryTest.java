@@ -19,16 +19,12 @@ import com.google.genai.types.Part;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What agents remember. */
-class MemoryTest {
-  private final Server server = Server.shared();
-  private final SessiondSessionService service = server.client().build();
+class MemoryTest extends SessionTest {
   private final SessiondMemoryService memory = service.memory();
-  private final String app = Server.app();
 
   @BeforeEach
   void switchOn() {
@@ -89,18 +85,13 @@ class MemoryTest {
     assertEquals("user: tea 11", remembered("tea").get(0));
     assertEquals(10, remembered("tea ä ".repeat(100_000)).size());
     assertTrue(!remembered(" tea  3").contains("user: tea 3"));
-    var refused =
-        assertThrows(
-            SessiondException.class, () -> service.search(app, "ada", "?!", 5).blockingGet());
+    var refused = refused(() -> service.search(app, "ada", "?!", 5).blockingGet());
     assertEquals(422, refused.status());
   }
 
   @Test
   void anAppWithoutAnIndexSaysHowItGetsOne() {
-    var off =
-        assertThrows(
-            SessiondException.class,
-            () -> memory.searchMemory(Server.app(), "ada", "tea").blockingGet());
+    var off = refused(() -> memory.searchMemory(Server.app(), "ada", "tea").blockingGet());
     assertEquals("search_off", off.code().orElseThrow());
     assertTrue(off.getMessage().contains("/policy"), off.getMessage());
   }
@@ -149,12 +140,7 @@ class MemoryTest {
             .memoryService(memory)
             .build();
     var hello = Content.fromParts(Part.fromText("What do I drink?"));
-    List<Event> said =
-        runner
-            .runAsync("ada", "tuesday", hello)
-            .timeout(60, TimeUnit.SECONDS)
-            .toList()
-            .blockingGet();
+    List<Event> said = run(runner.runAsync("ada", "tuesday", hello));
     assertTrue(said.get(said.size() - 1).stringifyContent().contains("I like sencha"));
   }
 }

@@ -3,7 +3,6 @@ package dev.sessiond.adk;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.adk.sessions.Session;
@@ -15,22 +14,10 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Operators of programs that have a session; those of tools are in RunnerTest. */
-class OpsTest {
-  private final Server server = Server.shared();
-  private final SessiondSessionService service = server.client().build();
-  private final String app = Server.app();
-
-  private Session create(Map<String, Object> state) {
-    return service.createSession(app, "ada", state, "s").blockingGet();
-  }
-
-  private Session load() {
-    return service.getSession(app, "ada", "s", Optional.empty()).blockingGet();
-  }
+class OpsTest extends SessionTest {
 
   private Map<String, Object> apply(Session session, Op... ops) {
     return service.applyOps(session, List.of(ops), List.of(), "agent", "inv").blockingGet();
@@ -83,7 +70,7 @@ class OpsTest {
 
   @Test
   void noneOfManyIsLost() {
-    Session session = create(Map.of());
+    Session session = create();
     Single<Map<String, Object>> one =
         Single.defer(
             () ->
@@ -96,7 +83,7 @@ class OpsTest {
 
   @Test
   void aSecondSubscriptionAppliesNothingAgain() {
-    Session session = create(Map.of());
+    Session session = create();
     var increment =
         service.applyOps(session, List.of(Op.increment("n", 1)), List.of(), "agent", "");
     assertEquals(Map.of("n", 1), increment.blockingGet());
@@ -108,10 +95,7 @@ class OpsTest {
   @Test
   void anOperatorThatDoesNotFitChangesNothing() {
     Session session = create(Map.of("text", "x"));
-    var error =
-        assertThrows(
-            SessiondException.class,
-            () -> apply(session, Op.increment("n", 1), Op.increment("text", 1)));
+    var error = refused(() -> apply(session, Op.increment("n", 1), Op.increment("text", 1)));
     assertEquals("invalid_argument", error.code().orElseThrow());
     assertTrue(error.getMessage().contains("text"), error.getMessage());
     assertEquals(Map.of("text", "x"), session.state());
@@ -135,8 +119,7 @@ class OpsTest {
             Precondition.exists("none", true),
             Precondition.isValue("n", 3),
             Precondition.unchanged("n", 0))) {
-      assertThrows(
-          StaleSessionException.class, () -> applyIf(session, Op.increment("n", 1), broken));
+      stale(() -> applyIf(session, Op.increment("n", 1), broken));
     }
     assertEquals(2, load().state().get("n"));
     assertEquals(1, load().events().size());
@@ -168,8 +151,7 @@ class OpsTest {
     }
     // Another change of the same id is none of ours.
     List<Op> two = List.of(Op.increment("n", 2));
-    var error =
-        assertThrows(SessiondException.class, () -> once(session, two, List.of(), "user", ""));
+    var error = refused(() -> once(session, two, List.of(), "user", ""));
     assertEquals("event_id_conflict", error.code().orElseThrow());
     assertEquals(10, load().state().get("n"));
   }
@@ -181,7 +163,7 @@ class OpsTest {
 
   @Test
   void aToolThatDiesAndRunsAgainChangesEachThingOnce() throws Exception {
-    Session session = create(Map.of());
+    Session session = create();
     String made = "made: 1 [tea]";
     var runs =
         List.of(

@@ -16,26 +16,18 @@ import com.google.adk.sessions.Session;
 import com.google.adk.tools.Annotations.Schema;
 import com.google.adk.tools.FunctionTool;
 import com.google.adk.tools.ToolContext;
-import com.google.genai.types.Content;
 import com.google.genai.types.Part;
-import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.core.Single;
 import io.reactivex.rxjava3.schedulers.Schedulers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** ADK's own runner, with a scripted model. */
-class RunnerTest {
-  private static final Content HELLO = Content.fromParts(Part.fromText("hello"));
-
-  private final Server server = Server.shared();
-  private final SessiondSessionService service = server.client().build();
-  private final String app = Server.app();
+class RunnerTest extends SessionTest {
 
   /** Tools of the tests. */
   public static final class Tools {
@@ -74,21 +66,9 @@ class RunnerTest {
     return LlmAgent.builder().name(name).model(model).instruction("Do.");
   }
 
-  private Session load() {
-    return service.getSession(app, "ada", "s", Optional.empty()).blockingGet();
-  }
-
-  private static List<Event> run(Flowable<Event> events) {
-    return events.timeout(60, TimeUnit.SECONDS).toList().blockingGet();
-  }
-
-  private static List<String> ids(List<Event> events) {
-    return events.stream().map(Event::id).toList();
-  }
-
   @Test
   void aRunIsStoredAndTheNextProcessGoesOn() {
-    service.createSession(app, "ada", Map.of(), "s").blockingGet();
+    create();
     var model = new ScriptedModel(Part.fromText("first")).then(r -> Part.fromText("second"));
     List<Event> said =
         run(
@@ -108,7 +88,7 @@ class RunnerTest {
 
   @Test
   void toolsReachTheOperators() {
-    service.createSession(app, "ada", Map.of("gone", 1), "s").blockingGet();
+    create(Map.of("gone", 1));
     var model =
         new ScriptedModel(
             call("order", Map.of("item", "tea")),
@@ -135,7 +115,7 @@ class RunnerTest {
 
   @Test
   void agentsInARowShareTempStateWhichIsNotStored() {
-    service.createSession(app, "ada", Map.of(), "s").blockingGet();
+    create();
     // Each counts on what those before it did, also with a tool.
     var first = new ScriptedModel(call("order", Map.of("item", "tea")), Part.fromText("made"));
     var row = SequentialAgent.builder().name("row");
@@ -162,7 +142,7 @@ class RunnerTest {
 
   @Test
   void partialEventsOfAStreamAreNotStored() {
-    service.createSession(app, "ada", Map.of(), "s").blockingGet();
+    create();
     var config = RunConfig.builder().streamingMode(RunConfig.StreamingMode.SSE).build();
     var model = new ScriptedModel(Part.fromText("whole"));
     List<Event> said =
@@ -174,7 +154,7 @@ class RunnerTest {
 
   @Test
   void theStateOfACallIsStored() {
-    service.createSession(app, "ada", Map.of("user:name", "?"), "s").blockingGet();
+    create(Map.of("user:name", "?"));
     var model = new ScriptedModel(Part.fromText("hi"));
     run(
         runner(service, agent("a", model).build())
@@ -198,8 +178,8 @@ class RunnerTest {
   @Test
   void aTurnEndsWithTheRunAndWithItsFailure() {
     var leasing = server.client().concurrency(Concurrency.LEASE).build();
-    leasing.createSession(app, "ada", Map.of(), "s").blockingGet();
-    String lease = Server.session(app, "ada", "s") + "/lease";
+    create();
+    String lease = path + "/lease";
     var model =
         new ScriptedModel()
             .then(

@@ -139,14 +139,11 @@ final class Server implements AutoCloseable {
   }
 
   /** Asks as another client, which knows nothing of ADK; returns the answer's text. */
-  HttpResponse<String> ask(String method, String path, String body, String... headers) {
+  HttpResponse<String> ask(String method, String path, String body) {
     HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url() + "/v1" + path));
     request.method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body));
     if (body != null) {
       request.header("Content-Type", "application/json");
-    }
-    if (headers.length > 0) {
-      request.headers(headers);
     }
     try {
       return plain.send(request.build(), BodyHandlers.ofString());

@@ -41,10 +41,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What ADK asks of a session service, and what the README promises beyond that. */
-class ServiceTest {
-  private final Server server = Server.shared();
-  private final SessiondSessionService service = server.client().build();
-  private final String app = Server.app();
+class ServiceTest extends SessionTest {
 
   private Session create(Map<String, Object> state, String id) {
     return service.createSession(app, "ada", state, id).blockingGet();
@@ -52,14 +49,6 @@ class ServiceTest {
 
   private Session load(String id) {
     return service.getSession(app, "ada", id, Optional.empty()).blockingGet();
-  }
-
-  private Session load(String id, GetSessionConfig config) {
-    return service.getSession(app, "ada", id, Optional.of(config)).blockingGet();
-  }
-
-  private String path(String id) {
-    return Server.session(app, "ada", id);
   }
 
   // The cases of ADK's in-memory service.
@@ -73,18 +62,13 @@ class ServiceTest {
   }
 
   @Test
-  void aSessionIsCreatedWithAnIdOfItsOwn() {
+  void aSessionIsCreatedWithAnIdOfItsOwnAndRead() {
     Session session = service.createSession(app, "ada").blockingGet();
     assertFalse(session.id().isBlank());
     assertEquals(app, session.appName());
     assertEquals("ada", session.userId());
     assertTrue(session.state().isEmpty());
     assertNotEquals(session.id(), service.createSession(app, "ada").blockingGet().id());
-  }
-
-  @Test
-  void aSessionIsRead() {
-    Session session = service.createSession(app, "ada").blockingGet();
     Session read = service.getSession(session.sessionKey(), null).blockingGet();
     assertEquals(session.id(), read.id());
     assertEquals(session.lastUpdateTime(), read.lastUpdateTime());
@@ -104,12 +88,9 @@ class ServiceTest {
 
   @Test
   void sessionsAreListedWithStateAndWithoutEvents() {
-    Session session = create(Map.of(), "s");
-    service
-        .appendEvent(
-            session,
-            Events.delta(Map.of("own", 1, "app:shared", 2, "user:hers", 3, "temp:gone", 4)))
-        .blockingGet();
+    Session session = create();
+    append(
+        session, Events.delta(Map.of("own", 1, "app:shared", 2, "user:hers", 3, "temp:gone", 4)));
     service.createSession(app, "bob", Map.of(), "other").blockingGet();
     var listed = service.listSessions(app, "ada").blockingGet();
     assertEquals(List.of("s"), listed.sessionIds());
@@ -129,14 +110,14 @@ class ServiceTest {
 
   @Test
   void anAppendedEventChangesTheSessionObjectAndTheStore() {
-    Session session = create(Map.of("kept", true), "s");
+    Session session = create(Map.of("kept", true));
     Event event = Events.delta(Map.of("own", "v", "app:a", List.of(1), "user:u", Map.of("x", 1)));
     assertSame(event, service.appendEvent(session, event).blockingGet());
     Map<String, Object> expected =
         Map.of("kept", true, "own", "v", "app:a", List.of(1), "user:u", Map.of("x", 1));
     assertEquals(expected, session.state());
     assertEquals(List.of(event), session.events());
-    Session read = load("s");
+    Session read = load();
     assertEquals(expected, read.state());
     assertEquals(event.id(), read.events().get(0).id());
     assertEquals(session.lastUpdateTime(), read.lastUpdateTime());
@@ -144,64 +125,59 @@ class ServiceTest {
 
   @Test
   void removedKeysAreGoneFromEveryScope() {
-    Session session = create(Map.of("own", 1, "app:a", 1, "user:u", 1, "kept", 1), "s");
+    Session session = create(Map.of("own", 1, "app:a", 1, "user:u", 1, "kept", 1));
     EventActions actions = new EventActions();
     for (String key : List.of("own", "app:a", "user:u", "absent")) {
       actions.removeStateByKey(key);
     }
-    service.appendEvent(session, Events.event().actions(actions).build()).blockingGet();
+    append(session, Events.event().actions(actions).build());
     assertEquals(Map.of("kept", 1), session.state());
-    assertEquals(Map.of("kept", 1), load("s").state());
-    assertEquals(Map.of("kept", 1), server.get(path("s") + "/state"));
-    Map<String, Object> delta = load("s").events().get(0).actions().stateDelta();
+    assertEquals(Map.of("kept", 1), load().state());
+    assertEquals(Map.of("kept", 1), server.get(path + "/state"));
+    Map<String, Object> delta = load().events().get(0).actions().stateDelta();
     assertSame(State.REMOVED, delta.get("own"));
     assertSame(State.REMOVED, delta.get("app:a"));
   }
 
   @Test
   void lastUpdateTimeIsTheEventsTimestampInMilliseconds() {
-    Session session = create(Map.of(), "s");
-    service.appendEvent(session, Events.event().timestamp(5500).build()).blockingGet();
+    Session session = create();
+    append(session, Events.event().timestamp(5500).build());
     assertEquals(Instant.ofEpochSecond(5, 500_000_000), session.lastUpdateTime());
-    assertEquals(session.lastUpdateTime(), load("s").lastUpdateTime());
-    assertEquals(5500, load("s").events().get(0).timestamp());
-    assertEquals(5.5, server.get(path("s")).get("lastUpdateTime"));
+    assertEquals(session.lastUpdateTime(), load().lastUpdateTime());
+    assertEquals(5500, load().events().get(0).timestamp());
+    assertEquals(5.5, server.get(path).get("lastUpdateTime"));
   }
 
   @Test
   void tempStateIsSharedWithinARunAndNeverStored() {
-    Session session = create(Map.of("temp:no", 1), "s");
+    Session session = create(Map.of("temp:no", 1));
     assertTrue(session.state().isEmpty());
-    service.appendEvent(session, Events.delta(Map.of("temp:one", "data", "k", 1))).blockingGet();
+    append(session, Events.delta(Map.of("temp:one", "data", "k", 1)));
     assertEquals("data", session.state().get("temp:one"));
     Map<String, Object> second = new HashMap<>();
     second.put("temp:two", "more");
     second.put("temp:one", State.REMOVED);
-    service.appendEvent(session, Events.delta(second)).blockingGet();
+    append(session, Events.delta(second));
     assertEquals(Map.of("temp:two", "more", "k", 1), session.state());
-    assertEquals(Map.of("k", 1), load("s").state());
-    assertFalse(server.ask("GET", path("s"), null).body().contains("temp:"));
+    assertEquals(Map.of("k", 1), load().state());
+    assertFalse(server.ask("GET", path, null).body().contains("temp:"));
   }
 
   @Test
   void bothFiltersLimitTheEvents() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     for (long at : new long[] {100, 200, 300, 400, 500}) {
-      service.appendEvent(session, Events.event().timestamp(at).build()).blockingGet();
+      append(session, Events.event().timestamp(at).build());
     }
     var recent = GetSessionConfig.builder().numRecentEvents(4);
-    assertEquals(List.of(200L, 300L, 400L, 500L), times(load("s", recent.build())));
+    assertEquals(List.of(200L, 300L, 400L, 500L), times(load(recent.build())));
     var both = recent.afterTimestamp(Instant.ofEpochMilli(300)).build();
-    assertEquals(List.of(300L, 400L, 500L), times(load("s", both)));
+    assertEquals(List.of(300L, 400L, 500L), times(load(both)));
     var after = GetSessionConfig.builder().afterTimestamp(Instant.ofEpochSecond(0, 300_000_001));
-    assertEquals(List.of(400L, 500L), times(load("s", after.build())));
-    assertEquals(
-        List.of(), times(load("s", GetSessionConfig.builder().numRecentEvents(0).build())));
-    var error =
-        assertThrows(
-            SessiondException.class,
-            () -> load("s", GetSessionConfig.builder().numRecentEvents(-1).build()));
-    assertEquals(422, error.status());
+    assertEquals(List.of(400L, 500L), times(load(after.build())));
+    assertEquals(List.of(), times(load(recent(0))));
+    assertEquals(422, refused(() -> load(recent(-1))).status());
   }
 
   private static List<Long> times(Session session) {
@@ -220,14 +196,14 @@ class ServiceTest {
 
   @Test
   void anExistingSessionIsNotCreatedAgain() {
-    create(Map.of("k", 1), "s");
-    var error = assertThrows(SessiondException.class, () -> create(Map.of("k", 2), "s"));
+    create(Map.of("k", 1));
+    var error = refused(() -> create(Map.of("k", 2)));
     assertEquals(409, error.status());
     assertEquals("session_already_exists", error.code().orElseThrow());
     assertEquals("not_applied", error.outcome().orElseThrow());
     assertTrue(error.requestId().isPresent());
     assertTrue(error.getMessage().contains("POST " + server.url()), error.getMessage());
-    assertEquals(Map.of("k", 1), load("s").state());
+    assertEquals(Map.of("k", 1), load().state());
   }
 
   @Test
@@ -239,75 +215,64 @@ class ServiceTest {
 
   @Test
   void anAppendToNoSessionIsAdksError() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     service.deleteSession(app, "ada", "s").blockingAwait();
     var error =
-        assertThrows(
-            SessionNotFoundException.class,
-            () -> service.appendEvent(session, Events.text("hi")).blockingGet());
+        assertThrows(SessionNotFoundException.class, () -> append(session, Events.text("hi")));
     assertEquals(404, ((SessiondException) error.getCause()).status());
     assertTrue(session.events().isEmpty());
   }
 
   @Test
   void aPartialEventIsNotSent() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     Event event = Events.event().partial(true).build();
     assertSame(event, service.appendEvent(session, event).blockingGet());
     assertTrue(session.events().isEmpty());
-    assertTrue(load("s").events().isEmpty());
+    assertTrue(load().events().isEmpty());
   }
 
   @Test
   void anEventIsAppendedOnce() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     var append = service.appendEvent(session, Events.delta(Map.of("k", 1)));
     append.blockingGet();
     append.blockingGet();
     assertEquals(1, session.events().size());
-    assertEquals(1, load("s").events().size());
+    assertEquals(1, load().events().size());
     // Also through another session object, which did not know it.
-    Session other =
-        service
-            .getSession(
-                app, "ada", "s", Optional.of(GetSessionConfig.builder().numRecentEvents(0).build()))
-            .blockingGet();
-    service.appendEvent(other, session.events().get(0)).blockingGet();
+    Session other = load(recent(0));
+    append(other, session.events().get(0));
     assertEquals(1, other.events().size());
-    assertEquals(1, load("s").events().size());
+    assertEquals(1, load().events().size());
   }
 
   @Test
   void anotherEventOfTheSameIdIsRefused() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     Event first = Events.text("first");
-    service.appendEvent(session, first).blockingGet();
+    append(session, first);
     Event second = Events.text("second");
     second.setId(first.id());
-    var error =
-        assertThrows(
-            SessiondException.class, () -> service.appendEvent(session, second).blockingGet());
+    var error = refused(() -> append(session, second));
     assertEquals("event_id_conflict", error.code().orElseThrow());
     assertEquals(1, session.events().size());
   }
 
   @Test
   void anEventWithoutAnIdGetsOne() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     Event event = Event.builder().build();
-    service.appendEvent(session, event).blockingGet();
-    assertEquals(event.id(), load("s").events().get(0).id());
+    append(session, event);
+    assertEquals(event.id(), load().events().get(0).id());
   }
 
   @Test
   void aRefusedEventLeavesTheSessionObjectAsItWas() {
-    Session session = create(Map.of("k", 1), "s");
+    Session session = create(Map.of("k", 1));
     Instant before = session.lastUpdateTime();
     Event event = Events.delta(Map.of("k", 2, "x".repeat(600), 1));
-    var error =
-        assertThrows(
-            SessiondException.class, () -> service.appendEvent(session, event).blockingGet());
-    assertEquals(422, error.status());
+    assertEquals(422, refused(() -> append(session, event)).status());
     assertEquals(Map.of("k", 1), session.state());
     assertTrue(session.events().isEmpty());
     assertEquals(before, session.lastUpdateTime());
@@ -315,19 +280,15 @@ class ServiceTest {
 
   @Test
   void whatIsNoJsonIsRefusedBeforeItIsSent() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     for (Object value : List.of(Double.NaN, Double.NEGATIVE_INFINITY)) {
       Event event = Events.delta(Map.of("k", value));
-      assertThrows(
-          IllegalArgumentException.class, () -> service.appendEvent(session, event).blockingGet());
+      assertThrows(IllegalArgumentException.class, () -> append(session, event));
     }
     // The server refuses half a character.
     Event half = Events.delta(Map.of("k", "\ud800"));
-    var error =
-        assertThrows(
-            SessiondException.class, () -> service.appendEvent(session, half).blockingGet());
-    assertEquals(422, error.status());
-    assertTrue(load("s").events().isEmpty());
+    assertEquals(422, refused(() -> append(session, half)).status());
+    assertTrue(load().events().isEmpty());
   }
 
   @ParameterizedTest
@@ -352,7 +313,7 @@ class ServiceTest {
     assertEquals(name, session.id());
     Event event = Events.text(name);
     event.setId(name);
-    service.appendEvent(session, event).blockingGet();
+    append(session, event);
     Session read = service.getSession(app + name, name, name, Optional.empty()).blockingGet();
     assertEquals(name, read.id());
     assertEquals(name, read.userId());
@@ -367,10 +328,7 @@ class ServiceTest {
   @ParameterizedTest
   @ValueSource(strings = {".", "..", "", "a\u0000b"})
   void idsThatAreNoneAreRefused(String name) {
-    var error =
-        assertThrows(
-            SessiondException.class,
-            () -> service.createSession(app, name, Map.of(), "s").blockingGet());
+    var error = refused(() -> service.createSession(app, name, Map.of(), "s").blockingGet());
     assertEquals(Optional.of("invalid_argument"), error.code());
   }
 
@@ -388,11 +346,7 @@ class ServiceTest {
     none.put("because", "is null: it has to be a text");
     refused.add(none);
     // Nobody answers there.
-    try (var nobody =
-        SessiondSessionService.builder()
-            .url("http://127.0.0.1:1")
-            .retryFor(Duration.ZERO)
-            .build()) {
+    try (var nobody = client("http://127.0.0.1:1").retryFor(Duration.ZERO).build()) {
       var files = nobody.artifacts();
       Part part = Part.fromText("x");
       Map<String, List<Consumer<String>>> calls =
@@ -435,7 +389,7 @@ class ServiceTest {
               // Sessions of that name are what ADK says that there is none of.
               boolean blank = what.equals("session") && "".equals(name);
               for (Consumer<String> call : blank ? List.<Consumer<String>>of() : each) {
-                var error = assertThrows(SessiondException.class, () -> call.accept(name));
+                var error = refused(() -> call.accept(name));
                 assertEquals(
                     "The " + of.get(what) + " " + Json.object(one).get("because") + ".",
                     error.getMessage());
@@ -447,7 +401,7 @@ class ServiceTest {
           });
       for (String blank : List.of("", " ", "\t\u00a0\u2003")) {
         assertNull(nobody.getSession("a", "u", blank, Optional.empty()).blockingGet());
-        assertThrows(SessiondException.class, () -> nobody.watch("a", "u", blank).blockingFirst());
+        refused(() -> nobody.watch("a", "u", blank).blockingFirst());
       }
     }
   }
@@ -466,12 +420,12 @@ class ServiceTest {
     state.put("Temp:x", 1);
     state.put("app:", "named by nothing");
     state.put("no", false);
-    Session session = create(state, "s");
+    Session session = create(state);
     assertEquals(state, session.state());
     Event event = Events.delta(new HashMap<>(Map.of("again", nested)));
-    service.appendEvent(session, event).blockingGet();
-    assertEquals(nested, load("s").state().get("again"));
-    assertEquals(nested, load("s").events().get(0).actions().stateDelta().get("again"));
+    append(session, event);
+    assertEquals(nested, load().state().get("again"));
+    assertEquals(nested, load().events().get(0).actions().stateDelta().get("again"));
   }
 
   @Test
@@ -494,84 +448,73 @@ class ServiceTest {
             -0.0,
             "whole",
             1.0);
-    Session session = create(numbers, "s");
+    Session session = create(numbers);
     assertEquals(numbers, session.state());
-    service
-        .appendEvent(session, Events.delta(Map.of("more", List.of(BigInteger.TEN.pow(300), 0.5))))
-        .blockingGet();
-    assertEquals(List.of(BigInteger.TEN.pow(300), 0.5), load("s").state().get("more"));
-    assertTrue(server.ask("GET", path("s") + "/state", null).body().contains("9007199254740993"));
+    append(session, Events.delta(Map.of("more", List.of(BigInteger.TEN.pow(300), 0.5))));
+    assertEquals(List.of(BigInteger.TEN.pow(300), 0.5), load().state().get("more"));
+    assertTrue(server.ask("GET", path + "/state", null).body().contains("9007199254740993"));
   }
 
   @Test
   void digitsInArgumentsOfFunctionsAreKept() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     Map<String, Object> args = Map.of("n", BigInteger.TWO.pow(80), "d", 0.25);
     Part call =
         Part.builder().functionCall(FunctionCall.builder().name("f").args(args).build()).build();
-    service
-        .appendEvent(session, Events.event().content(Content.fromParts(call)).build())
-        .blockingGet();
-    assertEquals(args, load("s").events().get(0).functionCalls().get(0).args().orElseThrow());
+    append(session, Events.event().content(Content.fromParts(call)).build());
+    assertEquals(args, load().events().get(0).functionCalls().get(0).args().orElseThrow());
   }
 
   @Test
   void aNullThatIsStoredIsAbsentInAdksState() {
     Map<String, Object> state = new HashMap<>();
     state.put("k", null);
-    Session session = create(state, "s");
+    Session session = create(state);
     assertTrue(session.state().isEmpty());
-    assertEquals(state, server.get(path("s") + "/state"));
+    assertEquals(state, server.get(path + "/state"));
   }
 
   @Test
   void manyEventsAreReadInOrder() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     String events =
         IntStream.range(0, 1000)
             .mapToObj(i -> "{\"id\": \"%d\", \"author\": \"a\"}".formatted(i))
             .reduce((one, other) -> one + "," + other)
             .orElseThrow();
-    assertEquals(201, server.ask("POST", path("s") + "/events", "[" + events + "]").statusCode());
-    service.appendEvent(session, Events.text("last")).blockingGet();
-    List<String> ids = load("s").events().stream().map(Event::id).toList();
+    post("[" + events + "]");
+    append(session, Events.text("last"));
+    List<String> ids = ids(load());
     assertEquals(1001, ids.size());
     assertEquals("999", ids.get(999));
-    assertEquals(
-        ids,
-        service.listEvents(app, "ada", "s").blockingGet().events().stream()
-            .map(Event::id)
-            .toList());
+    assertEquals(ids, ids(service.listEvents(app, "ada", "s").blockingGet().events()));
   }
 
   @Test
   void concurrentWritersLoseNothing() {
-    create(Map.of(), "s");
-    Session shared = load("s");
+    create();
+    Session shared = load();
     List<io.reactivex.rxjava3.core.Single<Event>> appends = new ArrayList<>();
     for (int i = 0; i < 30; i++) {
       // Some through one session object, some through objects of their own.
-      Session through = i % 2 == 0 ? shared : load("s");
+      Session through = i % 2 == 0 ? shared : load();
       appends.add(
           service
               .appendEvent(through, Events.delta(Map.of("app:k" + i, i)))
               .subscribeOn(Schedulers.io()));
     }
     io.reactivex.rxjava3.core.Single.mergeDelayError(appends).ignoreElements().blockingAwait();
-    Session read = load("s");
+    Session read = load();
     assertEquals(30, read.events().size());
     assertEquals(30, read.state().size());
-    List<String> through =
-        read.events().stream()
-            .map(Event::id)
-            .filter(id -> shared.events().stream().anyMatch(event -> event.id().equals(id)))
-            .toList();
-    assertEquals(through, shared.events().stream().map(Event::id).toList());
+    List<String> through = new ArrayList<>(ids(read));
+    through.retainAll(ids(shared));
+    assertEquals(through, ids(shared));
   }
 
   @Test
   void eventsOfOthersAreReadable() {
-    create(Map.of(), "s");
+    create();
     String events =
         """
         [{"id": "strange", "author": "a", "timestamp": 1700000000.1239, "content": "no content",
@@ -579,8 +522,8 @@ class ServiceTest {
          {"id": "future", "author": "a", "timestamp": "2026-01-01T00:00:00.5Z", "unknown": 1,
           "actions": {"agentState": {"x": 1}}}]
         """;
-    assertEquals(201, server.ask("POST", path("s") + "/events", events).statusCode());
-    Session read = load("s");
+    post(events);
+    Session read = load();
     Event strange = read.events().get(0);
     assertEquals(1700000000123L, strange.timestamp());
     assertTrue(strange.content().isEmpty());
@@ -601,7 +544,7 @@ class ServiceTest {
 
   @Test
   void anEventOfAnotherLanguageIsRecognised() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     // As the Python client writes it.
     String event =
         """
@@ -609,7 +552,7 @@ class ServiceTest {
          "actions":{"stateDelta":{"k":1},"artifactDelta":{},"requestedAuthConfigs":{},
          "requestedToolConfirmations":{}},"id":"e","timestamp":1700000000.0}
         """;
-    assertEquals(201, server.ask("POST", path("s") + "/events", event).statusCode());
+    post(event);
     Event same =
         Event.builder()
             .id("e")
@@ -619,8 +562,8 @@ class ServiceTest {
             .content(Content.builder().role("user").parts(Part.fromText("hi")).build())
             .actions(EventActions.builder().stateDelta(Map.of("k", 1)).build())
             .build();
-    service.appendEvent(session, same).blockingGet();
-    assertEquals(1, load("s").events().size());
+    append(session, same);
+    assertEquals(1, load().events().size());
     assertEquals(Map.of("k", 1), session.state());
   }
 
@@ -637,7 +580,7 @@ class ServiceTest {
 
   @Test
   void toSubscribeToAnAppendReturnsWhenItIsStored() {
-    Session session = create(Map.of(), "s");
+    Session session = create();
     String thread =
         service
             .appendEvent(session, Events.text("x"))
@@ -655,22 +598,22 @@ class ServiceTest {
             .subscribeOn(Schedulers.computation())
             .blockingGet();
     assertTrue(other.startsWith("RxCachedThreadScheduler"), other);
-    assertEquals(2, load("s").events().size());
+    assertEquals(2, load().events().size());
   }
 
   @Test
   void whatWasTakenBackIsLeftOut() {
-    Session session = create(Map.of("k", 0), "s");
+    Session session = create(Map.of("k", 0));
     for (int turn = 1; turn <= 3; turn++) {
-      service.appendEvent(session, said("i" + turn, turn)).blockingGet();
+      append(session, said("i" + turn, turn));
     }
     rewind("i2");
-    service.appendEvent(load("s"), said("i4", 4)).blockingGet();
-    assertEquals(List.of("i1", "i4"), ids(load("s")));
-    assertEquals(Map.of("k", 4), load("s").state());
+    append(load(), said("i4", 4));
+    assertEquals(List.of("i1", "i4"), ids(load()));
+    assertEquals(Map.of("k", 4), load().state());
     for (int recent : List.of(1, 2, 9)) {
       List<String> last = recent == 1 ? List.of("i4") : List.of("i1", "i4");
-      assertEquals(last, ids(load(GetSessionConfig.builder().numRecentEvents(recent).build())));
+      assertEquals(last, ids(load(recent(recent))));
     }
     var since = GetSessionConfig.builder().afterTimestamp(Instant.ofEpochSecond(2)).build();
     assertEquals(List.of("i4"), ids(load(since)));
@@ -678,18 +621,17 @@ class ServiceTest {
     assertEquals(5, service.listEvents(app, "ada", "s").blockingGet().events().size());
     // It has seen all events of the store, so it may be appended to.
     try (var strict = server.client().concurrency(Concurrency.SESSION).build()) {
-      Session mine = strict.getSession(app, "ada", "s", Optional.empty()).blockingGet();
-      strict.appendEvent(mine, said("i5", 5)).blockingGet();
+      append(strict, load(strict), said("i5", 5));
     }
     // One that waits for its turn sees no more what is taken back meanwhile.
     try (var leased = server.client().concurrency(Concurrency.LEASE).build()) {
-      Session waiting = leased.getSession(app, "ada", "s", Optional.empty()).blockingGet();
+      Session waiting = load(leased);
       rewind("i1");
-      leased.appendEvent(waiting, said("i6", 6)).blockingGet();
+      append(leased, waiting, said("i6", 6));
       assertEquals(List.of("i6"), ids(waiting));
       assertEquals(Map.of("k", 6), waiting.state());
     }
-    assertEquals(List.of("i6"), ids(load("s")));
+    assertEquals(List.of("i6"), ids(load()));
   }
 
   private static Event said(String invocation, int k) {
@@ -703,14 +645,6 @@ class ServiceTest {
 
   private void rewind(String invocation) {
     String body = "{\"beforeInvocationId\": \"%s\"}".formatted(invocation);
-    assertEquals(200, server.ask("POST", path("s") + "/rewind", body).statusCode());
-  }
-
-  private Session load(GetSessionConfig config) {
-    return service.getSession(app, "ada", "s", Optional.of(config)).blockingGet();
-  }
-
-  private static List<String> ids(Session session) {
-    return session.events().stream().map(Event::id).toList();
+    assertEquals(200, server.ask("POST", path + "/rewind", body).statusCode());
   }
 }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.adk.events.Event;
 import com.google.adk.sessions.Session;
-import com.google.adk.sessions.SessionNotFoundException;
 import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.subscribers.TestSubscriber;
 import java.util.ArrayList;
@@ -17,24 +16,17 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Following a session. */
-class WatchTest {
-  private final Server server = Server.shared();
-  private final SessiondSessionService service = server.client().build();
-  private final String app = Server.app();
-
-  private Session create(Map<String, Object> state) {
-    return service.createSession(app, "ada", state, "s").blockingGet();
-  }
+class WatchTest extends SessionTest {
 
   private void append(Session session, int from, int count) {
     for (int i = from; i < from + count; i++) {
       Event event = Events.text("text " + i);
       event.setId("e" + i);
-      service.appendEvent(session, event).blockingGet();
+      append(session, event);
     }
   }
 
-  private static List<String> ids(List<WatchItem> items) {
+  private static List<String> eventIds(List<WatchItem> items) {
     List<String> ids = new ArrayList<>();
     for (WatchItem item : items) {
       if (item instanceof WatchItem.EventItem event) {
@@ -58,14 +50,14 @@ class WatchTest {
 
   @Test
   void whatIsThereComesFirstAndThenWhatIsNew() {
-    Session session = create(Map.of());
+    Session session = create();
     append(session, 1, 2);
     TestSubscriber<WatchItem> watch = service.watch(app, "ada", "s").test();
     watch.awaitCount(4);
     append(session, 3, 1);
     watch.awaitCount(5);
     watch.cancel();
-    assertEquals(List.of("e1", "e2", "e3"), ids(watch.values()));
+    assertEquals(List.of("e1", "e2", "e3"), eventIds(watch.values()));
     assertTrue(
         watch.values().stream()
             .anyMatch(item -> item instanceof WatchItem.CaughtUp caught && caught.revision() == 2));
@@ -78,18 +70,18 @@ class WatchTest {
 
   @Test
   void aCursorGoesOnBehindIt() {
-    Session session = create(Map.of());
+    Session session = create();
     append(session, 1, 3);
     String cursor = first(service.watch(app, "ada", "s"), 2).get(1).cursor();
     for (String after : List.of(cursor, "2")) {
-      assertEquals(List.of("e3"), ids(first(service.watch(app, "ada", "s", after, false), 1)));
+      assertEquals(List.of("e3"), eventIds(first(service.watch(app, "ada", "s", after, false), 1)));
     }
     TestSubscriber<WatchItem> watch = service.watch(app, "ada", "s", "now", false).test();
     watch.awaitCount(2);
     append(session, 4, 1);
     watch.awaitCount(3);
     watch.cancel();
-    assertEquals(List.of("e4"), ids(watch.values()));
+    assertEquals(List.of("e4"), eventIds(watch.values()));
   }
 
   @Test
@@ -97,10 +89,10 @@ class WatchTest {
     Session session = create(Map.of("k", 1, "app:a", 1));
     TestSubscriber<WatchItem> watch = service.watch(app, "ada", "s", null, true).test();
     watch.awaitCount(3);
-    service.appendEvent(session, Events.delta(Map.of("app:a", 2))).blockingGet();
+    append(session, Events.delta(Map.of("app:a", 2)));
     watch.awaitCount(5);
     String patch = "{\"displayName\": \"Tea\", \"labels\": {\"a\": \"b\"}}";
-    server.ask("PATCH", Server.session(app, "ada", "s"), patch);
+    server.ask("PATCH", path, patch);
     watch.awaitCount(6);
     watch.cancel();
     List<WatchItem.StateChange> states = new ArrayList<>();
@@ -121,7 +113,7 @@ class WatchTest {
 
   @Test
   void aDeletedSessionEndsTheWatch() {
-    create(Map.of());
+    create();
     TestSubscriber<WatchItem> watch = service.watch(app, "ada", "s").test();
     watch.awaitCount(2);
     service.deleteSession(app, "ada", "s").blockingAwait();
@@ -133,10 +125,7 @@ class WatchTest {
 
   @Test
   void whatWouldComeAgainIsAnError() {
-    TestSubscriber<WatchItem> none = service.watch(app, "ada", "none").test();
-    none.awaitDone(60, TimeUnit.SECONDS);
-    none.assertError(SessionNotFoundException.class);
-    Session session = create(Map.of());
+    Session session = create();
     append(session, 1, 2);
     TestSubscriber<WatchItem> gone = service.watch(app, "ada", "s", "9", false).test();
     gone.awaitDone(60, TimeUnit.SECONDS);
@@ -153,7 +142,7 @@ class WatchTest {
 
   @Test
   void aSlowSubscriberGetsWhatItAsksFor() throws InterruptedException {
-    Session session = create(Map.of());
+    Session session = create();
     append(session, 1, 5);
     TestSubscriber<WatchItem> watch = service.watch(app, "ada", "s").test(2);
     watch.awaitCount(2);
