@@ -152,7 +152,7 @@ pub(super) fn sealed(lines: &str) -> String {
             Some("session") => digest = LinesDigest::default(),
             Some("session.end") => {
                 let (before, after) = line.rsplit_once(r#""sha256":""#).expect("a digest");
-                sealed += &format!(r#"{before}"sha256":"{}{}"#, hex(&digest.clone().finish()), &after[64..]);
+                sealed += &format!(r#"{before}"sha256":"{}{}"#, hex(digest.clone().finish()), &after[64..]);
                 continue;
             }
             _ => {}
