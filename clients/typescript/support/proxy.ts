@@ -1,5 +1,4 @@
 import { connect, createServer, type Server as Listener, type Socket } from "node:net";
-import { after } from "node:test";
 
 /** A TCP proxy that can break connections. */
 export class FaultyProxy {
@@ -22,10 +21,10 @@ export class FaultyProxy {
     this.#listener = createServer((client) => this.#accept(client));
   }
 
-  /** It is closed when the test ends that has started it, also by a failure: an open one keeps the process running. */
+  /** An open one does not keep the process running: a test that has failed does not close it. */
   static async start(target: number): Promise<FaultyProxy> {
     const proxy = new FaultyProxy(target);
-    after(() => proxy.close());
+    proxy.#listener.unref();
     await new Promise<void>((done) => proxy.#listener.listen(0, "127.0.0.1", done));
     return proxy;
   }
@@ -57,6 +56,7 @@ export class FaultyProxy {
       [server, client],
     ] as const) {
       this.#open.add(socket);
+      socket.unref();
       socket.on("error", () => {});
       socket.on("close", () => {
         this.#open.delete(socket);

@@ -75,7 +75,7 @@ pub static SESSION_COLUMNS: LazyLock<String> = LazyLock::new(|| {
 /// The columns of a new event.
 pub static EVENT_COLUMNS: LazyLock<String> = LazyLock::new(|| format!("{OWNER}, {}", *EVENT_NAMES));
 
-/// The columns of [`HeadRow`](super::rows::HeadRow), from `sessions s` of the app `$1`.
+/// The columns of a [`SessionInfo`](crate::domain::session::SessionInfo), from `sessions s` of the app `$1`.
 pub const HEAD_COLUMNS: &str = "s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, \
      s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision, \
      coalesce((select u.revision from user_scopes u \
