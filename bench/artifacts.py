@@ -29,7 +29,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab import Load, PostgreSQL, Sessiond, forget_peak, memory, say
+from lab import Load, PostgreSQL, Sessiond, exchange, forget_peak, memory, say
 
 MIB = 2**20
 SIZE = 64 * MIB
@@ -126,18 +126,9 @@ connections: dict[str, http.client.HTTPConnection] = {}
 def ask(server: Sessiond, method: str, path: str, body: bytes | None = None) -> bytes:
     if server.url not in connections:
         connections[server.url] = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=600)
-    return exchange(connections[server.url], method, path, body)
-
-
-def exchange(to: http.client.HTTPConnection, method: str, path: str, body: bytes | None = None) -> bytes:
     # A file may have any type, or none.
-    headers = {"content-type": "application/json"} if body and "/artifacts/" not in path else {}
-    to.request(method, path, body, headers)
-    answer = to.getresponse()
-    text = answer.read()
-    if answer.status >= 300:
-        raise SystemExit(f"{method} {path}: {answer.status} {text[:500]!r}")
-    return text
+    content_type = None if "/artifacts/" in path else "application/json"
+    return exchange(connections[server.url], method, path, body, content_type)
 
 
 def transfer(server: Sessiond, folder: Path, source: Path, body: bytes) -> dict[str, float]:
@@ -202,7 +193,7 @@ def at_once(server: Sessiond, body: bytes, uploads: int) -> int:
     def upload(number: int) -> None:
         to = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=600)
         try:
-            exchange(to, "PUT", f"{session(f's{number}', f'u{number}')}/artifacts/parallel", body)
+            exchange(to, "PUT", f"{session(f's{number}', f'u{number}')}/artifacts/parallel", body, None)
         except (SystemExit, OSError) as error:
             failed.append(str(error))
 

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab import Load, PostgreSQL, Sessiond, forget_peak, memory, say
+from lab import Load, PostgreSQL, Sessiond, exchange, forget_peak, memory, say
 
 BATCH = 1000
 OTHERS = "others"
@@ -112,13 +112,7 @@ def path(app: str) -> str:
 
 
 def ask(server: Sessiond, method: str, address: str, body: str | None = None) -> dict:
-    to = connection(server)
-    to.request(method, address, body, {"content-type": "application/json"} if body else {})
-    answer = to.getresponse()
-    text = answer.read()
-    if answer.status >= 300:
-        raise SystemExit(f"{method} {address}: {answer.status} {text[:500]!r}")
-    return json.loads(text)
+    return json.loads(exchange(connection(server), method, address, body))
 
 
 def filled(server: Sessiond, app: str, events: int) -> None:

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab import PostgreSQL, Sessiond, ask, forget_peak, memory, say
+from lab import PostgreSQL, Sessiond, exchange, forget_peak, memory, say
 
 BATCH = 1000
 EVERY = 100
@@ -109,7 +109,7 @@ def effective(events: int) -> str:
 
 
 def fill(connection: http.client.HTTPConnection, events: int) -> None:
-    ask(connection, "PUT", path(events), {})
+    exchange(connection, "PUT", path(events), "{}")
     text = "x" * 200
     made: list[dict] = []
     for n in range(1, events + 1):
@@ -121,14 +121,14 @@ def fill(connection: http.client.HTTPConnection, events: int) -> None:
             event["content"] = {"role": "user", "parts": [{"text": text}]}
         made.append(event)
         if len(made) == BATCH or n == events:
-            ask(connection, "POST", f"{path(events)}/events", made)
+            exchange(connection, "POST", f"{path(events)}/events", json.dumps(made))
             made = []
 
 
 def timed(connection: http.client.HTTPConnection, address: str, expected: int) -> float:
     """Milliseconds of one read, which has so many events."""
     begun = time.perf_counter()
-    body = ask(connection, "GET", address)
+    body = exchange(connection, "GET", address)
     took = (time.perf_counter() - begun) * 1000
     found = len(json.loads(body)["events"])
     if found != expected:

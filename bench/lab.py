@@ -313,15 +313,20 @@ class Sessiond:
         end(self.process)
 
 
-def ask(connection: http.client.HTTPConnection, method: str, path: str, body: object = None) -> bytes:
+def exchange(
+    to: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    body: str | bytes | None = None,
+    content_type: str | None = "application/json",
+) -> bytes:
     """The body of an answer, which has to be a success."""
-    headers = {} if body is None else {"Content-Type": "application/json"}
-    connection.request(method, path, None if body is None else json.dumps(body), headers)
-    reply = connection.getresponse()
-    answer = reply.read()
-    if reply.status >= 300:
-        raise SystemExit(f"{method} {path}: {reply.status} {answer[:300]!r}")
-    return answer
+    to.request(method, path, body, {"content-type": content_type} if body and content_type else {})
+    answer = to.getresponse()
+    text = answer.read()
+    if answer.status >= 300:
+        raise SystemExit(f"{method} {path}: {answer.status} {text[:500]!r}")
+    return text
 
 
 class Load:

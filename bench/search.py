@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from lab import PostgreSQL, Sessiond, ask, cpu_seconds, forget_peak, memory, say
+from lab import PostgreSQL, Sessiond, cpu_seconds, exchange, forget_peak, memory, say
 
 BATCH = 500
 WORDS = [f"w{n:05d}" for n in range(20_000)]
@@ -66,7 +66,7 @@ def of_store(options: argparse.Namespace, folder: Path, url: str, postgresql: Po
             for session in range(2):
                 fill(connection, f"u{user}/sessions/s{session}", 500, 2 * user + session)
         written = used()
-        ask(connection, "PUT", "/v1/apps/bench/policy", {"search": {"index": True}})
+        exchange(connection, "PUT", "/v1/apps/bench/policy", '{"search":{"index":true}}')
         switched = time.monotonic()
         last_used, idle = used(), 0
         # The walk is over when the server has done nothing for a while.
@@ -101,13 +101,13 @@ def fill(connection: http.client.HTTPConnection, session: str, events: int, seed
     for first in range(0, events, BATCH):
         texts = [" ".join(chosen.choices(WORDS, cum_weights=WEIGHTS, k=12)) for _ in range(min(BATCH, events - first))]
         made = [{"author": "user", "content": {"role": "user", "parts": [{"text": text}]}} for text in texts]
-        ask(connection, "POST", f"/v1/apps/bench/users/{session}/events?create=true&answer=minimal", made)
+        exchange(connection, "POST", f"/v1/apps/bench/users/{session}/events?create=true&answer=minimal", json.dumps(made))
 
 
 def search(connection: http.client.HTTPConnection, user: str, words: str) -> float:
     """Milliseconds of one search."""
     begun = time.perf_counter()
-    ask(connection, "GET", f"/v1/apps/bench/users/{user}/search?limit=20&text={quote(words)}")
+    exchange(connection, "GET", f"/v1/apps/bench/users/{user}/search?limit=20&text={quote(words)}")
     return round((time.perf_counter() - begun) * 1000, 3)
 
 
