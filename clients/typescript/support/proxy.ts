@@ -21,7 +21,7 @@ export class FaultyProxy {
     this.#listener = createServer((client) => this.#accept(client));
   }
 
-  /** An open one does not keep the process running: a test that has failed does not close it. */
+  /** It need not be closed: an open one does not keep the process running, also of a test that has failed. */
   static async start(target: number): Promise<FaultyProxy> {
     const proxy = new FaultyProxy(target);
     proxy.#listener.unref();
