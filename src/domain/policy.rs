@@ -182,9 +182,7 @@ impl Policy {
         for (name, fields) in self.clone().groups() {
             let mut group = ObjectText::default();
             fields.iter().for_each(|(name, field)| group.push_some(name, field.text()));
-            if fields.iter().any(|(_, field)| field.text().is_some()) {
-                policy.push(name, &group.close());
-            }
+            policy.push_some(name, Some(group.close()).filter(|group| group != "{}"));
         }
         policy.close()
     }

@@ -3,7 +3,7 @@
 
 use tokio::time::Instant;
 
-use super::{adk, all_of, elements, quoted};
+use super::{adk, all_of, elements};
 use crate::domain::access::Role;
 use crate::domain::artifact::{Frame, Kind, Part, Place, Version, Wanted, parse_metadata};
 use crate::domain::envelope::Fields;
@@ -123,7 +123,7 @@ impl Pages for Names {
         let page = service.artifacts(self.place.clone(), String::new(), None, position, deadline).await?;
         let more = page.next.is_some();
         self.after = page.next.unwrap_or_default();
-        Ok((elements(&page.artifacts, |artifact| quoted(artifact.name.as_str())), more))
+        Ok((elements(&page.artifacts, |artifact| RawJson::string(artifact.name.as_str()).into_string()), more))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::domain::access::{Names, Role};
 use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionKey, UserKey};
-use crate::domain::json::{Json, Kind as JsonKind, ObjectText, push_string};
+use crate::domain::json::{Json, Kind as JsonKind, ObjectText, RawJson};
 use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
@@ -208,13 +208,6 @@ fn elements<T>(page: impl IntoIterator<Item = T>, shown: impl FnMut(T) -> String
     page.into_iter().map(shown).collect::<Vec<_>>().join(",")
 }
 
-/// A name as an element.
-fn quoted(name: &str) -> String {
-    let mut text = String::new();
-    push_string(&mut text, name);
-    text
-}
-
 /// The sessions of a user.
 struct Sessions(ListQuery);
 
@@ -246,7 +239,7 @@ impl Pages for Apps {
         if let Some(last) = names.last() {
             last.as_str().clone_into(&mut self.after);
         }
-        Ok((elements(&names, |name| quoted(name.as_str())), names.len() == rows))
+        Ok((elements(&names, |name| RawJson::string(name.as_str()).into_string()), names.len() == rows))
     }
 }
 

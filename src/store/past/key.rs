@@ -98,7 +98,7 @@ async fn of_scope(db: &mut impl Sql, scope: &ScopeKey, query: &KeyHistoryQuery) 
         .bind(query.max_bytes as i64);
     let rows: Vec<ChangeRow> = db.fetch(rows).await?;
     let more = rows.first().is_some_and(|row| row.total > rows.len() as i64);
-    let mut changes = rows.into_iter().map(ChangeRow::change).collect::<Result<Vec<_>>>()?;
+    let mut changes: Vec<_> = rows.into_iter().map(ChangeRow::change).collect();
     let is_base_due = floor > 0 && low < floor && floor < high && !(query.descending && more);
     if is_base_due && let Some(value) = value_at_floor(db, scope, query, (floor, scope_head.imported)).await? {
         let time = base_time(db, scope, floor).await?;
@@ -228,17 +228,16 @@ row! {
     /// A change of a key of shared state.
     struct ChangeRow {
         revision: i64,
-        time: i64,
-        value: Option<String>,
+        time: Micros,
+        value: Option<RawJson>,
         by: MadeByRow,
         total: i64,
     }
 }
 
 impl ChangeRow {
-    fn change(self) -> Result<KeyChange> {
+    fn change(self) -> KeyChange {
         let Self { revision, time, value, by, .. } = self;
-        let (value, by) = (value.map(RawJson::trusted), by.made_by()?);
-        Ok(KeyChange { revision, time: Micros(time), value, is_base: false, by })
+        KeyChange { revision, time, value, is_base: false, by: by.made_by() }
     }
 }

@@ -45,11 +45,7 @@ row! {
 }
 
 impl MadeByRow {
-    pub fn made_by(self) -> Result<Option<MadeBy>> {
-        Ok(self.maker())
-    }
-
-    fn maker(self) -> Option<MadeBy> {
+    pub fn made_by(self) -> Option<MadeBy> {
         Some(MadeBy {
             user: self.by_user?,
             session: self.by_session?,

@@ -148,17 +148,17 @@ async fn changes_of(db: &mut impl Sql, query: &PastQuery, after: i64, through: i
     let rows = past_rows(db, &query.scope, (after, through), query.max_rows as i64, query.max_bytes as i64).await?;
     let is_whole = rows.first().is_none_or(|row| row.total < query.max_rows as i64 && row.total == rows.len() as i64);
     if is_whole {
-        return Ok((changes(rows)?, false));
+        return Ok((changes(rows), false));
     }
     // The last revision may be cut.
     let last = rows.last().map_or(0, |row| row.revision);
-    let mut found = changes(rows)?;
+    let mut found = changes(rows);
     if found.len() > 1 {
         found.pop();
         return Ok((found, true));
     }
     let rows = past_rows(db, &query.scope, (last - 1, last), i64::from(i32::MAX), i64::MAX).await?;
-    Ok((changes(rows)?, last < through))
+    Ok((changes(rows), last < through))
 }
 
 async fn past_rows(
@@ -173,7 +173,7 @@ async fn past_rows(
 }
 
 /// Rows of a log as changes, one for each revision.
-fn changes(rows: Vec<PastRow>) -> Result<Vec<PastChange>> {
+fn changes(rows: Vec<PastRow>) -> Vec<PastChange> {
     let mut changes: Vec<PastChange> = Vec::new();
     for PastRow { revision, key, value, time, by, .. } in rows {
         if changes.last().is_none_or(|last| last.revision != revision) {
@@ -181,7 +181,7 @@ fn changes(rows: Vec<PastRow>) -> Result<Vec<PastChange>> {
             changes.push(PastChange { revision, time, is_base: false, set, removed, by });
         }
         let Some(change) = changes.last_mut() else { continue };
-        if let Some(by) = by.made_by()? {
+        if let Some(by) = by.made_by() {
             change.by.insert(key.clone(), by);
         }
         match value {
@@ -189,7 +189,7 @@ fn changes(rows: Vec<PastRow>) -> Result<Vec<PastChange>> {
             None => change.removed.push(key),
         }
     }
-    Ok(changes)
+    changes
 }
 
 /// A change of one key.
