@@ -163,12 +163,12 @@ impl Http {
 
     /// Sends a request until there is a final answer, no attempt left, or no time for another one.
     pub async fn exchange(&self, call: Call) -> Result<(HeaderMap, Vec<u8>), Error> {
-        let began = Instant::now();
+        let (began, total) = (Instant::now(), self.limits.total + call.patience);
         let mut in_doubt = false;
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let left = (self.limits.total + call.patience).saturating_sub(began.elapsed());
+            let left = total.saturating_sub(began.elapsed());
             let limit = (self.limits.attempt + call.patience).min(left);
             let (error, at_least) = match self.attempt(&call, limit).await {
                 Ok((status, headers, body)) if status.is_success() => {
@@ -209,23 +209,28 @@ impl Http {
                 }
             };
             let pause = spread((FIRST_PAUSE * 4u32.pow(attempt.min(4) - 1)).min(LONGEST_PAUSE)).max(at_least);
-            let spent = began.elapsed();
-            if attempt >= self.limits.attempts || spent + pause >= self.limits.total + call.patience {
-                let (times, seconds) = (if attempt == 1 { "attempt" } else { "attempts" }, spent.as_secs_f64());
+            let mut is_last = attempt >= self.limits.attempts || began.elapsed() + pause >= total;
+            if !is_last {
+                tracing::warn!(
+                    method = %call.method,
+                    url = call.shown(),
+                    attempt,
+                    "trying again in {:.1} s: {}",
+                    pause.as_secs_f64(),
+                    error.message
+                );
+                sleep(pause).await;
+                // On a busy machine a pause takes longer. An attempt without time would only put the outcome in doubt.
+                is_last = began.elapsed() >= total;
+            }
+            if is_last {
+                let (times, seconds) =
+                    (if attempt == 1 { "attempt" } else { "attempts" }, began.elapsed().as_secs_f64());
                 let gave_up =
                     format!("Gave up {} {} after {attempt} {times} in {seconds:.1} s.", call.method, call.shown());
                 let message = format!("{} {gave_up}", error.message);
                 return Err(self.of_write(&call, Error { message, ..error }, in_doubt));
             }
-            tracing::warn!(
-                method = %call.method,
-                url = call.shown(),
-                attempt,
-                "trying again in {:.1} s: {}",
-                pause.as_secs_f64(),
-                error.message
-            );
-            sleep(pause).await;
         }
     }
 

@@ -204,14 +204,19 @@ export class Http {
       const left = deadline - performance.now();
       const drawn = Math.min(FIRST_PAUSE_MS * 4 ** (attempt - 1), LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2);
       const pause = Math.max(Math.min(drawn, left / 2), asked);
-      if (once || left < FIRST_PAUSE_MS || pause > left) {
+      let isLast = once || left < FIRST_PAUSE_MS || pause > left;
+      if (!isLast) {
+        this.#log(
+          `${method} ${this.#url}${path}: attempt ${attempt} failed, trying again in ${(pause / 1000).toFixed(1)} s: ${said}`,
+        );
+        await sleep(pause, undefined, signal ? { signal } : {}).catch(() => {});
+        // On a busy machine a pause takes longer. An attempt without time would only put the outcome in doubt.
+        isLast = performance.now() >= deadline;
+      }
+      if (isLast) {
         const message = `${said} Gave up ${this.#tried(method, path, attempt, began)}.`;
         throw this.#failure(method, inDoubt, message, status, body, cause);
       }
-      this.#log(
-        `${method} ${this.#url}${path}: attempt ${attempt} failed, trying again in ${(pause / 1000).toFixed(1)} s: ${said}`,
-      );
-      await sleep(pause, undefined, signal ? { signal } : {}).catch(() => {});
     }
   }
 

@@ -233,25 +233,30 @@ final class Http {
         Thread.currentThread().interrupt();
         throw failure("Interrupted: " + asked + ".", error, call, 0, Map.of(), true);
       }
-      Duration spent = since(began);
-      if (attempt == MAX_TRIES || spent.plus(wait).compareTo(budget) >= 0) {
+      boolean isLast = attempt == MAX_TRIES || since(began).plus(wait).compareTo(budget) >= 0;
+      if (!isLast) {
+        logger.warn(
+            "{}: attempt {} failed, trying again in {} ms: {}",
+            asked,
+            attempt,
+            wait.toMillis(),
+            said);
+        try {
+          Thread.sleep(wait.toMillis());
+        } catch (InterruptedException error) {
+          Thread.currentThread().interrupt();
+          throw failure("Interrupted: " + asked + ".", error, call, status, answer, inDoubt);
+        }
+        // On a busy machine a wait takes longer. An attempt without time would only put the outcome
+        // in doubt.
+        isLast = since(began).compareTo(budget) >= 0;
+      }
+      if (isLast) {
         String tries = attempt == 1 ? "1 attempt" : attempt + " attempts";
         String message =
             "%s Gave up %s after %s in %.1f s."
-                .formatted(said, asked, tries, spent.toMillis() / 1000.0);
+                .formatted(said, asked, tries, since(began).toMillis() / 1000.0);
         throw failure(message, cause, call, status, answer, inDoubt);
-      }
-      logger.warn(
-          "{}: attempt {} failed, trying again in {} ms: {}",
-          asked,
-          attempt,
-          wait.toMillis(),
-          said);
-      try {
-        Thread.sleep(wait.toMillis());
-      } catch (InterruptedException error) {
-        Thread.currentThread().interrupt();
-        throw failure("Interrupted: " + asked + ".", error, call, status, answer, inDoubt);
       }
     }
   }
