@@ -499,42 +499,42 @@ select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_l
     by key limit 0 + $6) as page) as sized where size_so_far <= $7 or place = 1 order by key) as page;
 
 -- held
-select valid_from, valid_to, total, case when valid_to = 9223372036854775807 then (select s.value from
-    session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and
-    s.key = $5) else (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and
-    s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to =
-    sized.valid_to) end as value, cast(case when (select s.revision from session_state s where s.app_name = $1
-    and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) = sized.valid_to then 1
-    when (select s.valid_from from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id =
-    $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to order by s.valid_to limit 1) =
-    sized.valid_to then 1 else 0 end as bigint) as is_replaced from (select valid_from, valid_to, node, size,
-    count(*) over () as total, sum(size) over (order by valid_to asc) as size_so_far from (select * from
-    (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300 end as
-    size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to asc limit 0 + $8) as spans union all select
-    revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300 end from
-    session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5
-    and $7 = 9223372036854775807 order by valid_to asc limit 0 + $8) as page) as sized where size_so_far <= $9
-    or size_so_far = size order by valid_to asc;
-
--- held_backwards
-select valid_from, valid_to, total, case when valid_to = 9223372036854775807 then (select s.value from
-    session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and
-    s.key = $5) else (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and
-    s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to =
-    sized.valid_to) end as value, cast(case when (select s.revision from session_state s where s.app_name = $1
-    and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) = sized.valid_to then 1
-    when (select s.valid_from from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id =
-    $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to order by s.valid_to limit 1) =
-    sized.valid_to then 1 else 0 end as bigint) as is_replaced from (select valid_from, valid_to, node, size,
-    count(*) over () as total, sum(size) over (order by valid_to desc) as size_so_far from (select * from
-    (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300 end as
-    size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to desc limit 0 + $8) as spans union all
+select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, case when valid_to =
+    9223372036854775807 then (select s.value from session_state s where s.app_name = $1 and s.user_id = $2 and
+    s.session_id = $3 and s.incarnation = $4 and s.key = $5) else (select s.value from session_spans s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node =
+    sized.node and s.valid_to = sized.valid_to) end as value, coalesce((select s.revision from session_state s
+    where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) =
+    sized.valid_to, false) or coalesce((select s.valid_from from session_spans s where s.app_name = $1 and
+    s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to
+    order by s.valid_to limit 1) = sized.valid_to, false) as is_replaced from (select valid_from, valid_to,
+    node, size, count(*) over () as total, sum(size) over (order by valid_to asc) as size_so_far from (select *
+    from (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300
+    end as size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to asc limit 0 + $8) as spans union all
     select revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300 end
     from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key =
-    $5 and $7 = 9223372036854775807 order by valid_to desc limit 0 + $8) as page) as sized where size_so_far <=
-    $9 or size_so_far = size order by valid_to desc;
+    $5 and $7 = 9223372036854775807 order by valid_to asc limit 0 + $8) as page) as sized where size_so_far <=
+    $9 or size_so_far = size order by valid_to asc;
+
+-- held_backwards
+select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, case when valid_to =
+    9223372036854775807 then (select s.value from session_state s where s.app_name = $1 and s.user_id = $2 and
+    s.session_id = $3 and s.incarnation = $4 and s.key = $5) else (select s.value from session_spans s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node =
+    sized.node and s.valid_to = sized.valid_to) end as value, coalesce((select s.revision from session_state s
+    where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) =
+    sized.valid_to, false) or coalesce((select s.valid_from from session_spans s where s.app_name = $1 and
+    s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to
+    order by s.valid_to limit 1) = sized.valid_to, false) as is_replaced from (select valid_from, valid_to,
+    node, size, count(*) over () as total, sum(size) over (order by valid_to desc) as size_so_far from (select
+    * from (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300
+    end as size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
+    $4 and key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to desc limit 0 + $8) as spans union
+    all select revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300
+    end from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    key = $5 and $7 = 9223372036854775807 order by valid_to desc limit 0 + $8) as page) as sized where
+    size_so_far <= $9 or size_so_far = size order by valid_to desc;
 
 -- makers
 select l.sequence, l.id, l.commit_time, l.author, l.invocation_id from json_each($5) as k cross join events as
@@ -782,11 +782,11 @@ select l.id, cast(case when (l.expire_time is null or l.expire_time > $7) and ex
     $1 and l.user_id = $2 and l.forked_from = k.value;
 
 -- is_original
-select s.forked_from, cast(case when s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists
-    (select 1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
-    s.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6) then 1 else 0 end as bigint) from
-    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select forked_from, cast(0 as
-    bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
+select s.forked_from, coalesce(s.base_revision < $5 and coalesce(s.forked_revision, 0) < $5 and exists (select
+    1 from events e where e.app_name = $1 and e.user_id = $2 and e.session_id = $3 and e.incarnation =
+    s.incarnation and e.id = $4 and e.sequence = $5 and e.commit_time = $6), false) from sessions s where
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select forked_from, false from removed_forks
+    where app_name = $1 and user_id = $2 and id = $3;
 
 -- of_request
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
@@ -1210,9 +1210,9 @@ select s.initial_state, s.created_user_revision, s.created_app_revision, s.impor
     s.user_id = $2 and s.id = $3 and s.incarnation = $4;
 
 -- is_there
-select s.forked_from, cast(case when s.expire_time is null or s.expire_time > $4 then 1 else 0 end as bigint)
-    from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select forked_from, cast(0
-    as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3;
+select s.forked_from, coalesce(s.expire_time is null or s.expire_time > $4, false) from sessions s where
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 union all select forked_from, false from removed_forks
+    where app_name = $1 and user_id = $2 and id = $3;
 
 -- exported_rows
 select sequence, id, invocation_id, event_time, commit_time, user_revision, app_revision, digest, (select
@@ -1422,10 +1422,10 @@ update policies set search = 0 where app_name = $1 and search = 2;
 
 -- places
 select s.id, s.incarnation, s.revision, s.base_revision, s.create_time, s.forked_from, s.forked_revision,
-    s.display_name, cast(case when s.expire_time is null or s.expire_time > $3 then 1 else 0 end as bigint) as
-    live, coalesce((select w.sequence from event_words w where w.app_name = $1 and w.user_id = s.user_id and
-    w.session_id = s.id and w.incarnation = s.incarnation order by w.sequence desc limit 1), 0) as indexed from
-    sessions s where s.app_name = $1 and s.user_id = $2;
+    s.display_name, (s.expire_time is null or s.expire_time > $3) as is_live, coalesce((select w.sequence from
+    event_words w where w.app_name = $1 and w.user_id = s.user_id and w.session_id = s.id and w.incarnation =
+    s.incarnation order by w.sequence desc limit 1), 0) as indexed from sessions s where s.app_name = $1 and
+    s.user_id = $2;
 
 -- removed
 select id, forked_from from removed_forks where app_name = $1 and user_id = $2;

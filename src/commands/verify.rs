@@ -18,7 +18,8 @@ use crate::metrics::Metrics;
 use crate::startup::{self, StartError};
 use crate::store::error::StoreError;
 use crate::store::inspect::{
-    Artifact, ArtifactKey, BELONGINGS, BlobName, Incarnation, Inspector, ListEntry, ScopeName, SessionName,
+    Artifact, ArtifactKey, BELONGINGS, BlobName, CheckedName, CheckedPlace, Chunked, Incarnation, Inspector, ListEntry,
+    ScopeName, SessionName,
 };
 
 /// How much was checked, and how much of it differs.
@@ -144,11 +145,11 @@ async fn files(
         faults.iter().for_each(|fault| report(&format!("{of}: {fault}")));
     };
     let mut page = database.artifact_names(&ArtifactKey::default()).await?;
-    while let Some((last, _)) = page.last() {
-        for (key, row) in &page {
+    while let Some(last) = page.last() {
+        for CheckedName { key, row } in &page {
             tell(&artifact(key), row.faults());
         }
-        page = database.artifact_names(last).await?;
+        page = database.artifact_names(&last.key).await?;
     }
     let mut page = database.artifacts(&ArtifactKey::default(), -1).await?;
     while let Some(last) = page.last() {
@@ -158,11 +159,11 @@ async fn files(
         page = database.artifacts(&last.key, last.version).await?;
     }
     let mut page = database.artifact_places(&SessionName::default()).await?;
-    while let Some((last, _)) = page.last() {
-        for (place, row) in &page {
-            tell(&owner(place), row.fault().into_iter().collect());
+    while let Some(last) = page.last() {
+        for CheckedPlace { name, row } in &page {
+            tell(&owner(name), row.fault().into_iter().collect());
         }
-        page = database.artifact_places(last).await?;
+        page = database.artifact_places(&last.name).await?;
     }
     let mut page = database.blobs(&BlobName::default()).await?;
     while let Some((last, _)) = page.last() {
@@ -172,11 +173,11 @@ async fn files(
         page = database.blobs(last).await?;
     }
     let mut page = database.chunked(&BlobName::default()).await?;
-    while let Some((last, _)) = page.last() {
-        for (blob, _) in page.iter().filter(|(_, is_known)| !is_known) {
+    while let Some(last) = page.last() {
+        for Chunked { blob, .. } in page.iter().filter(|one| !one.is_known) {
             tell(&bytes(blob), vec!["there are chunks of it, and it is not there".to_owned()]);
         }
-        page = database.chunked(last).await?;
+        page = database.chunked(&last.blob).await?;
     }
     Ok(())
 }
@@ -250,7 +251,7 @@ async fn check(
             *known.entry(id.clone()).or_insert(hash.finalize().into())
         }
     };
-    if digest[..] != sha256[..] {
+    if Some(&digest[..]) != sha256.as_deref() {
         return Ok(Err("the bytes have another digest".to_owned()));
     }
     Ok(Ok(()))

@@ -37,8 +37,7 @@ read_words! {
 pub struct LeaseDraft {
     pub owner: String,
     pub invocation_id: Option<String>,
-    /// Microseconds.
-    pub ttl: i64,
+    pub ttl_micros: i64,
     pub exclusive: Exclusive,
     /// Supersedes the holder.
     pub steal: bool,
@@ -57,13 +56,13 @@ impl LeaseDraft {
             0..=MAX_INVOCATION => Ok(id.to_owned()),
             _ => Err("must be at most 1024 bytes"),
         });
-        let ttl = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL_MICROS);
+        let ttl_micros = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL_MICROS);
         let exclusive =
             fields.take_str_with("exclusive", |word| Exclusive::parse(word).ok_or("must be `turn` or `all`"));
         let steal = fields.take_bool("steal").unwrap_or_default();
         fields.finish()?;
         let owner = owner.unwrap_or_default();
-        Ok(Self { owner, invocation_id, ttl, exclusive: exclusive.unwrap_or_default(), steal })
+        Ok(Self { owner, invocation_id, ttl_micros, exclusive: exclusive.unwrap_or_default(), steal })
     }
 }
 
@@ -146,8 +145,8 @@ pub struct Holding {
     pub owner: String,
     pub invocation_id: Option<String>,
     pub expire_time: Micros,
-    /// Each append that names the lease extends it by this, in microseconds.
-    pub ttl: i64,
+    /// Each append that names the lease extends it by this.
+    pub ttl_micros: i64,
     pub exclusive: Exclusive,
 }
 
@@ -241,11 +240,7 @@ impl LeaseHead {
 #[derive(Debug, Clone)]
 pub enum LeaseChange {
     Take(LeaseDraft),
-    /// Until `ttl` microseconds from now.
-    Renew {
-        mark: LeaseMark,
-        ttl: i64,
-    },
+    Renew { mark: LeaseMark, ttl_micros: i64 },
     Release(LeaseMark),
 }
 
@@ -276,9 +271,10 @@ impl Lease {
     ) -> Result<(Self, LeaseDone), LeaseRefusal> {
         match change {
             LeaseChange::Take(draft) => self.taken(draft, now),
-            LeaseChange::Renew { mark, ttl } => match &self.holding {
+            LeaseChange::Renew { mark, ttl_micros } => match &self.holding {
                 Some(holding) if mark.is_of(self.epoch, incarnation) => {
-                    let holding = Holding { expire_time: now.plus(*ttl), ttl: *ttl, ..holding.clone() };
+                    let holding =
+                        Holding { expire_time: now.plus(*ttl_micros), ttl_micros: *ttl_micros, ..holding.clone() };
                     Ok((Self { epoch: self.epoch, holding: Some(holding) }, LeaseDone::Renewed))
                 }
                 _ => Err(LeaseRefusal::Fenced { epoch: self.epoch }),
@@ -308,8 +304,8 @@ impl Lease {
         let holding = Holding {
             owner: draft.owner.clone(),
             invocation_id: draft.invocation_id.clone(),
-            expire_time: now.plus(draft.ttl),
-            ttl: draft.ttl,
+            expire_time: now.plus(draft.ttl_micros),
+            ttl_micros: draft.ttl_micros,
             exclusive: draft.exclusive,
         };
         let epoch = self.epoch + i64::from(done != LeaseDone::Retried);
@@ -361,13 +357,13 @@ mod tests {
     #[test]
     fn a_draft_has_an_owner_and_a_time_within_bounds() {
         let least = draft(r#"{"owner":"o"}"#).unwrap();
-        assert_eq!((least.ttl, least.exclusive, least.steal), (60 * SECOND, Exclusive::Turn, false));
+        assert_eq!((least.ttl_micros, least.exclusive, least.steal), (60 * SECOND, Exclusive::Turn, false));
         assert_eq!(least.invocation_id, None);
         let whole = r#"{"owner":"o","ttl":"900s","invocation_id":"","exclusive":"all","steal":true}"#;
         let whole = draft(whole).unwrap();
-        assert_eq!((whole.ttl, whole.exclusive, whole.steal), (900 * SECOND, Exclusive::All, true));
+        assert_eq!((whole.ttl_micros, whole.exclusive, whole.steal), (900 * SECOND, Exclusive::All, true));
         assert_eq!(whole.invocation_id.as_deref(), Some(""));
-        assert_eq!(draft(r#"{"owner":"o","ttl":1,"steal":null,"exclusive":null}"#).unwrap().ttl, SECOND);
+        assert_eq!(draft(r#"{"owner":"o","ttl":1,"steal":null,"exclusive":null}"#).unwrap().ttl_micros, SECOND);
         for (text, wrong) in [
             (r"{}".to_owned(), "owner"),
             (r#"{"owner":null}"#.to_owned(), "owner"),
@@ -461,14 +457,14 @@ mod tests {
     fn it_is_renewed_by_its_holder_alone() {
         let lease = granted("a", 0);
         let renew = |lease: &Lease, mark: LeaseMark, now: i64| {
-            lease.after(&LeaseChange::Renew { mark, ttl: 2 * SECOND }, MARK, Micros(now))
+            lease.after(&LeaseChange::Renew { mark, ttl_micros: 2 * SECOND }, MARK, Micros(now))
         };
         // As it asks, and also after it expired.
         for now in [1, 99 * SECOND] {
             for named in [mark(1), LeaseMark { incarnation: None, ..mark(1) }] {
                 let (renewed, done) = renew(&lease, named, now).unwrap();
                 assert_eq!((renewed.epoch, expire_time(&renewed), done), (1, now + 2 * SECOND, LeaseDone::Renewed));
-                assert_eq!(renewed.holding.unwrap().ttl, 2 * SECOND);
+                assert_eq!(renewed.holding.unwrap().ttl_micros, 2 * SECOND);
             }
         }
         for named in [mark(0), mark(2), LeaseMark { incarnation: Some(7), ..mark(1) }] {
@@ -540,7 +536,7 @@ mod tests {
                 let owner = format!("o{owner}");
                 let change = match kind {
                     0 => LeaseChange::Take(LeaseDraft { steal, ..of(&owner) }),
-                    1 => LeaseChange::Renew { mark: mark(epoch), ttl: 5 * SECOND },
+                    1 => LeaseChange::Renew { mark: mark(epoch), ttl_micros: 5 * SECOND },
                     _ => LeaseChange::Release(mark(epoch)),
                 };
                 let before = lease.clone();

@@ -15,7 +15,7 @@ use super::trim::new_base;
 use super::{FieldError, Rejected};
 
 /// A day, in microseconds.
-pub const DAY: i64 = 24 * 3600 * 1_000_000;
+pub const DAY_MICROS: i64 = 24 * 3600 * 1_000_000;
 
 /// A duration, with the client's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ fn days_of(text: &str) -> Result<i64, &'static str> {
         return Err(NOT_A_SPAN);
     }
     // At most what a duration in seconds can be.
-    let seconds = text.parse::<i64>().ok().and_then(|days| days.checked_mul(DAY / 1_000_000)).ok_or(TOO_LONG)?;
+    let seconds = text.parse::<i64>().ok().and_then(|days| days.checked_mul(DAY_MICROS / 1_000_000)).ok_or(TOO_LONG)?;
     let micros = Micros::from_number(&seconds.to_string()).map_err(|_| TOO_LONG)?;
     if micros.0 > 0 { Ok(micros.0) } else { Err(NOT_A_SPAN) }
 }
@@ -137,11 +137,11 @@ impl Policy {
     /// All fields, by groups.
     fn groups(&mut self) -> [(&'static str, Vec<(&'static str, Field<'_>)>); 6] {
         let sessions = vec![
-            ("idleTtl", Field::Duration(&mut self.idle_ttl, DAY)),
-            ("maxAge", Field::Duration(&mut self.session_age, DAY)),
+            ("idleTtl", Field::Duration(&mut self.idle_ttl, DAY_MICROS)),
+            ("maxAge", Field::Duration(&mut self.session_age, DAY_MICROS)),
         ];
         let events = vec![
-            ("maxAge", Field::Duration(&mut self.event_age, DAY)),
+            ("maxAge", Field::Duration(&mut self.event_age, DAY_MICROS)),
             ("maxCount", Field::at_least_1(&mut self.max_count)),
             ("keepLast", Field::at_least_0(&mut self.keep_last)),
             ("stubsMaxAge", Field::Duration(&mut self.stub_age, 0)),
@@ -154,7 +154,7 @@ impl Policy {
         [
             ("sessions", sessions),
             ("events", events),
-            ("sharedHistory", vec![("maxAge", Field::Duration(&mut self.shared_age, DAY))]),
+            ("sharedHistory", vec![("maxAge", Field::Duration(&mut self.shared_age, DAY_MICROS))]),
             ("artifacts", vec![("keepVersions", Field::at_least_1(&mut self.keep_versions))]),
             ("limits", limits),
             ("search", vec![("index", Field::Flag(&mut self.index))]),
@@ -227,7 +227,7 @@ impl Policy {
             span.as_ref().is_some_and(|span| since.saturating_add(span.micros) <= session.now.0)
         };
         // Only the day of the last commit is known; its end is certainly after the commit.
-        let idle_since = session.active_day.saturating_add(1).saturating_mul(DAY);
+        let idle_since = session.active_day.saturating_add(1).saturating_mul(DAY_MICROS);
         !session.has_expiry && (after(&self.idle_ttl, idle_since) || after(&self.session_age, session.create_time.0))
     }
 }
@@ -315,8 +315,8 @@ impl Counts {
 #[derive(Debug)]
 pub struct Forget {
     pub app: AppName,
-    /// How long history is kept, in microseconds.
-    pub age: i64,
+    /// How long history is kept.
+    pub age_micros: i64,
     pub from: Scopes,
     pub now: Micros,
 }
@@ -392,7 +392,7 @@ mod tests {
         }
         let snake = r#"{"sessions":{"idle_ttl":"30d","max_age":null},"events":{},"shared_history":{"max_age":"2d"}}"#;
         assert_eq!(policy(snake).to_json(), r#"{"sessions":{"idleTtl":"30d"},"sharedHistory":{"maxAge":"2d"}}"#);
-        assert_eq!(policy(r#"{"sessions":{"idleTtl":"30d"}}"#).idle_ttl.unwrap().micros, 30 * DAY);
+        assert_eq!(policy(r#"{"sessions":{"idleTtl":"30d"}}"#).idle_ttl.unwrap().micros, 30 * DAY_MICROS);
     }
 
     #[test]
@@ -443,18 +443,18 @@ mod tests {
     #[test]
     fn a_session_is_idle_from_the_end_of_its_day_on() {
         let idle = policy(r#"{"sessions":{"idleTtl":"2d"}}"#);
-        assert!(!idle.judge(&session(12 * DAY - 1)).expired);
-        assert!(idle.judge(&session(12 * DAY)).expired);
-        assert!(!idle.judge(&Kept { has_expiry: true, ..session(100 * DAY) }).expired);
+        assert!(!idle.judge(&session(12 * DAY_MICROS - 1)).expired);
+        assert!(idle.judge(&session(12 * DAY_MICROS)).expired);
+        assert!(!idle.judge(&Kept { has_expiry: true, ..session(100 * DAY_MICROS) }).expired);
         let old = policy(r#"{"sessions":{"maxAge":"2d"}}"#);
-        assert!(!old.judge(&session(2 * DAY - 1)).expired);
-        assert!(old.judge(&session(2 * DAY)).expired);
-        assert!(!policy(r#"{"events":{"maxCount":1}}"#).judge(&session(1000 * DAY)).is_any());
+        assert!(!old.judge(&session(2 * DAY_MICROS - 1)).expired);
+        assert!(old.judge(&session(2 * DAY_MICROS)).expired);
+        assert!(!policy(r#"{"events":{"maxCount":1}}"#).judge(&session(1000 * DAY_MICROS)).is_any());
     }
 
     #[test]
     fn events_go_by_count_and_by_age_but_for_the_last() {
-        let log = |base, revision| Kept { base, revision, first_commit: Some(Micros(0)), ..session(10 * DAY) };
+        let log = |base, revision| Kept { base, revision, first_commit: Some(Micros(0)), ..session(10 * DAY_MICROS) };
         let base = |text: &str, kept: Kept, old| policy(text).base(&kept, old);
         for (text, base_then, revision, old, expected) in [
             (r#"{"events":{"maxCount":3}}"#, 0, 10, 0, 7),
@@ -470,11 +470,11 @@ mod tests {
         // Alone, it trims nothing.
         assert!(!policy(r#"{"events":{"keepLast":1}}"#).judge(&log(0, 10)).is_any());
         let aged = policy(r#"{"events":{"maxAge":"1d","keepLast":5,"stubsMaxAge":"1s"}}"#);
-        assert_eq!(aged.judge(&log(0, 10)).events_before, Some(Micros(9 * DAY)));
-        for kept in [log(5, 10), log(0, 5), Kept { first_commit: Some(Micros(9 * DAY)), ..log(0, 10) }] {
+        assert_eq!(aged.judge(&log(0, 10)).events_before, Some(Micros(9 * DAY_MICROS)));
+        for kept in [log(5, 10), log(0, 5), Kept { first_commit: Some(Micros(9 * DAY_MICROS)), ..log(0, 10) }] {
             assert!(!aged.judge(&kept).is_any(), "{kept:?}");
         }
         let stubs = Kept { first_stub: Some(Micros(0)), ..log(5, 10) };
-        assert_eq!(aged.judge(&stubs).stubs_before, Some(Micros(10 * DAY - 1_000_000)));
+        assert_eq!(aged.judge(&stubs).stubs_before, Some(Micros(10 * DAY_MICROS - 1_000_000)));
     }
 }

@@ -86,7 +86,7 @@ impl Service {
         deadline: Instant,
     ) -> Result<LeaseView> {
         let Tried { value, unclear } =
-            self.change_lease(key, LeaseChange::Renew { mark, ttl: ttl_micros }, deadline).await?;
+            self.change_lease(key, LeaseChange::Renew { mark, ttl_micros }, deadline).await?;
         let (_, view) = value.map_err(|refusal| self.refusal(refusal, unclear))?;
         self.metrics.leases.inc("renewed");
         Ok(view)

@@ -74,7 +74,7 @@ impl Service {
             let mut from = Some(Scopes::All);
             while let Some(scopes) = from {
                 let begun = Instant::now();
-                let forget = Forget { app: app.clone(), age: age.micros, from: scopes, now: self.clock.now() };
+                let forget = Forget { app: app.clone(), age_micros: age.micros, from: scopes, now: self.clock.now() };
                 from = self.store.forget(&forget, begun + limit).await?;
                 rest(begun).await;
             }

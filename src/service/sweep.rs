@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{Service, StoreResult};
 use crate::blobs::places::SHELVES;
-use crate::domain::policy::DAY;
+use crate::domain::policy::DAY_MICROS;
 use crate::store::backend::DatabaseClock;
 use crate::store::error::StoreError;
 use crate::store::limits::CLOCK_TOLERANCE;
@@ -150,9 +150,9 @@ impl Service {
             DatabaseClock::OfProcess(latest) => {
                 // The time since the last write, or its lead over the clock.
                 let ahead = latest.map_or(0, |latest| asked.0.saturating_sub(latest.0));
-                if before.is_none() && ahead.saturating_abs() > DAY {
+                if before.is_none() && ahead.saturating_abs() > DAY_MICROS {
                     tracing::warn!(
-                        days = ahead / DAY,
+                        days = ahead / DAY_MICROS,
                         "the clock is far from the time of the last write: if it is wrong, sessions are removed that have not expired, or kept that have"
                     );
                 }

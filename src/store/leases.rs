@@ -85,7 +85,7 @@ async fn set_lease(db: &mut impl Sql, key: &SessionKey, lease: &Lease) -> Result
         .bind(holding.map(|holding| filter_text(&holding.owner)))
         .bind(holding.and_then(|holding| holding.invocation_id.as_deref()).map(filter_text))
         .bind(holding.map(|holding| holding.expire_time.0))
-        .bind(holding.map(|holding| holding.ttl))
+        .bind(holding.map(|holding| holding.ttl_micros))
         .bind(holding.is_some_and(|holding| holding.exclusive == Exclusive::All));
     db.execute(query).await.map(drop)
 }
@@ -119,11 +119,11 @@ row! {
 impl From<LeaseRow> for LeaseView {
     fn from(row: LeaseRow) -> Self {
         let (owner, times) = (row.lease_owner, row.lease_expire.zip(row.lease_ttl));
-        let holding = owner.zip(times).map(|(owner, (expire_time, ttl))| Holding {
+        let holding = owner.zip(times).map(|(owner, (expire_time, ttl_micros))| Holding {
             owner: plain_text(&owner),
             invocation_id: row.lease_invocation.as_deref().map(plain_text),
             expire_time,
-            ttl,
+            ttl_micros,
             exclusive: if row.lease_all { Exclusive::All } else { Exclusive::Turn },
         });
         let lease = Lease { epoch: row.lease_epoch, holding };

@@ -125,8 +125,7 @@ async fn corpus<X: Tx>(tx: &mut X, user: &UserKey, words: &[i64], now: Micros) -
         return Ok(None);
     }
     let query = Query::new(&Statements::of(tx).places).user(user).bind(now.0);
-    let rows: Vec<PlaceRow> = tx.fetch(query).await?;
-    let sessions: Vec<Place> = rows.into_iter().map(Place::from).collect();
+    let sessions: Vec<Place> = tx.fetch(query).await?;
     let mut removed = Vec::new();
     if sessions.iter().any(|place| place.forked_from.is_some()) {
         removed = tx.fetch(Query::new(&Statements::of(tx).removed).user(user)).await?;
@@ -275,7 +274,7 @@ statements! { words,
     end_index: "update policies set search = 0 where app_name = $1 and search = 2",
     places: format!(
         "select s.id, s.incarnation, s.revision, s.base_revision, s.create_time, s.forked_from, s.forked_revision, \
-           s.display_name, cast(case when s.expire_time is null or s.expire_time > {} then 1 else 0 end as bigint) as live, \
+           s.display_name, (s.expire_time is null or s.expire_time > {}) as is_live, \
            {INDEXED} from sessions s where s.app_name = $1 and s.user_id = $2",
         words.present("$3")
     ),
@@ -325,32 +324,16 @@ const ENTRIES: &str =
 const OF_K: &str = "l.app_name = $1 and l.user_id = $2 and l.incarnation = k.incarnation and l.sequence = k.sequence";
 
 row! {
-    struct PlaceRow {
+    impl Place {
         id: SessionId,
         incarnation: i64,
         revision: i64,
-        base_revision: i64,
+        base: i64 = "base_revision",
         create_time: Micros,
         forked_from: Option<(SessionId, i64)>,
         display_name: Option<RawJson>,
-        live: i64,
+        is_live: bool,
         indexed: i64,
-    }
-}
-
-impl From<PlaceRow> for Place {
-    fn from(row: PlaceRow) -> Self {
-        Self {
-            id: row.id,
-            incarnation: row.incarnation,
-            revision: row.revision,
-            base: row.base_revision,
-            create_time: row.create_time,
-            forked_from: row.forked_from,
-            display_name: row.display_name,
-            is_live: row.live == 1,
-            indexed: row.indexed,
-        }
     }
 }
 

@@ -58,8 +58,8 @@ pub const RENEW: Operation = Operation::of("renewLease", Access::Write(Role::Age
 
 pub async fn renew(mut call: Call) -> Result<Answer, Problem> {
     let key = call.names.session()?;
-    let (mark, ttl) = LeaseMark::parse_renewal(call.required_body().await?.json()?)?;
-    let view = call.writer()?.renew_lease(&key, mark, ttl, call.deadline).await?;
+    let (mark, ttl_micros) = LeaseMark::parse_renewal(call.required_body().await?.json()?)?;
+    let view = call.writer()?.renew_lease(&key, mark, ttl_micros, call.deadline).await?;
     Ok(Answer::ok().json(granted(&view)))
 }
 

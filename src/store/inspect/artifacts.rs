@@ -6,7 +6,7 @@ use super::{Inspector, PAGE_ROWS, Result, SessionName, Snapshot};
 use crate::domain::verify::SessionCheck;
 use crate::domain::verify::artifacts::{BlobRow, NameRow, NamedSpan, Owner, PlaceRow, VersionRow};
 use crate::store::sql::columns::{OF_INCARNATION, OF_L};
-use crate::store::sql::query::{Query, row};
+use crate::store::sql::query::{Field, Query, row};
 
 /// An artifact, with names as they are stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,16 +17,33 @@ pub struct ArtifactKey {
     pub name: String,
 }
 
-/// A version of an artifact.
-#[derive(Debug, Clone)]
-pub struct Artifact {
-    pub key: ArtifactKey,
-    pub version: i64,
-    pub row: VersionRow,
-    pub sha256: Vec<u8>,
-    pub blob: Option<String>,
-    /// The object of its blob, if that is in a store.
-    pub object: Option<(String, String)>,
+row! {
+    /// A version of an artifact.
+    pub struct Artifact {
+        pub key: ArtifactKey,
+        pub version: i64,
+        pub row: VersionRow,
+        pub sha256: Option<Vec<u8>>,
+        pub blob: Option<String>,
+        /// The object of its blob, if that is in a store.
+        pub object: Option<(String, String)>,
+    }
+}
+
+row! {
+    /// An artifact, and what there is of its versions.
+    pub struct CheckedName {
+        pub key: ArtifactKey,
+        pub row: NameRow,
+    }
+}
+
+row! {
+    /// A session or a user whose versions of artifacts are counted.
+    pub struct CheckedPlace {
+        pub name: SessionName,
+        pub row: PlaceRow,
+    }
 }
 
 /// Some bytes, with names as they are stored.
@@ -45,23 +62,22 @@ impl Inspector {
     pub async fn artifacts(&self, after: &ArtifactKey, version: i64) -> Result<Vec<Artifact>> {
         const KEY: &str = "a.app_name, a.user_id, a.session_id, a.incarnation, a.name, a.version";
         let text = format!(
-            "select {KEY}, {}, a.kind, a.size, a.sha256, a.blob, b.size as blob_size, b.store, b.object, \
-               cast(case when exists (select 1 from artifact_names n where n.app_name = a.app_name and n.user_id = a.user_id \
-                 and n.session_id = a.session_id and n.incarnation = a.incarnation and n.name = a.name) then 1 else 0 end \
-                 as bigint) as has_name \
+            "select {KEY}, {}, a.kind, a.size, a.sha256, a.blob, a.sha256 is not null as has_digest, a.blob is not null as has_blob, \
+               b.size as blob_size, b.store, b.object, \
+               exists (select 1 from artifact_names n where n.app_name = a.app_name and n.user_id = a.user_id \
+                 and n.session_id = a.session_id and n.incarnation = a.incarnation and n.name = a.name) as has_name \
              from artifacts a left join blobs b on b.app_name = a.app_name and b.user_id = a.user_id and b.id = a.blob \
              where ({KEY}) > ($1, $2, $3, $4, $5, $6) order by {KEY}",
             owner("a")
         );
-        let query = after.owner.of(text, after.incarnation).bind(&after.name).bind(version);
-        self.page(query, ArtifactRow::decode).await
+        self.page(after.owner.of(text, after.incarnation).bind(&after.name).bind(version)).await
     }
 
     /// The next artifacts after this one, in key order, and what there is of their versions.
     ///
     /// # Errors
     /// The database fails.
-    pub async fn artifact_names(&self, after: &ArtifactKey) -> Result<Vec<(ArtifactKey, NameRow)>> {
+    pub async fn artifact_names(&self, after: &ArtifactKey) -> Result<Vec<CheckedName>> {
         const KEY: &str = "n.app_name, n.user_id, n.session_id, n.incarnation, n.name";
         const OF_N: &str = "a.app_name = n.app_name and a.user_id = n.user_id and a.session_id = n.session_id \
                             and a.incarnation = n.incarnation";
@@ -69,31 +85,26 @@ impl Inspector {
             "select {KEY}, {}, n.next, n.latest, n.versions, \
                (select count(*) from artifacts a where {OF_N} and a.name = n.name) as found, \
                (select max(a.version) from artifacts a where {OF_N} and a.name = n.name) as found_latest, \
-               cast(case when exists (select 1 from artifact_places a where {OF_N}) then 1 else 0 end as bigint) as is_counted \
+               exists (select 1 from artifact_places a where {OF_N}) as is_counted \
              from artifact_names n where ({KEY}) > ($1, $2, $3, $4, $5) order by {KEY}",
             owner("n")
         );
-        let query = after.owner.of(text, after.incarnation).bind(&after.name);
-        self.page(query, ArtifactNameRow::decode).await
+        self.page(after.owner.of(text, after.incarnation).bind(&after.name)).await
     }
 
     /// The next sessions and users whose versions of artifacts are counted, in key order, and how many versions there are.
     ///
     /// # Errors
     /// The database fails.
-    pub async fn artifact_places(&self, after: &SessionName) -> Result<Vec<(SessionName, PlaceRow)>> {
+    pub async fn artifact_places(&self, after: &SessionName) -> Result<Vec<CheckedPlace>> {
         const KEY: &str = "p.app_name, p.user_id, p.session_id";
         let query = Query::new(format!(
             "select {KEY}, {}, p.versions, (select count(*) from artifacts a where a.app_name = p.app_name \
-               and a.user_id = p.user_id and a.session_id = p.session_id and a.incarnation = p.incarnation) \
+               and a.user_id = p.user_id and a.session_id = p.session_id and a.incarnation = p.incarnation) as found \
              from artifact_places p where ({KEY}) > ($1, $2, $3) order by {KEY}",
             owner("p")
         ));
-        let query = query.bind(&after.app).bind(&after.user).bind(&after.session);
-        let place = |(app, user, session, owner, versions, found)| {
-            (SessionName { app, user, session }, PlaceRow { owner: owned(owner), versions, found })
-        };
-        self.page(query, place).await
+        self.page(query.bind(&after.app).bind(&after.user).bind(&after.session)).await
     }
 
     /// The next blobs after this one, in key order, of one user, and what there is of them.
@@ -114,11 +125,10 @@ impl Inspector {
         let from = if (&app, &user) == (&after.app, &after.user) { &*after.id } else { "" };
         let of = |text| Query::new(text).bind(&app).bind(&user).bind(from);
         let blobs = format!(
-            "select id, size, versions, cast(case when loose_since is null then 0 else 1 end as bigint), \
-               cast(case when store is null then 0 else 1 end as bigint) from blobs \
+            "select id, size, versions, loose_since is not null, store is not null from blobs \
              where app_name = $1 and user_id = $2 and id > $3 order by id limit {PAGE_ROWS}"
         );
-        let rows: Vec<(String, i64, i64, i64, i64)> = snapshot.rows(of(blobs)).await?;
+        let rows: Vec<(String, i64, i64, bool, bool)> = snapshot.rows(of(blobs)).await?;
         let last = rows.last().map_or("", |(id, ..)| id);
         const OF_PAGE: &str = "where app_name = $1 and user_id = $2 and blob > $3 and blob <= $4 group by blob";
         let held = of(format!("select blob, count(*) from artifacts {OF_PAGE}"));
@@ -130,12 +140,12 @@ impl Inspector {
         snapshot.end().await?;
         let chunks: HashMap<String, (i64, i64, i64)> =
             chunks.into_iter().map(|(blob, count, last, bytes)| (blob, (count, last, bytes))).collect();
-        let blob = |(id, size, versions, loose, elsewhere): (String, i64, i64, i64, i64)| {
+        let blob = |(id, size, versions, is_loose, is_elsewhere): (String, _, _, _, _)| {
             let row = BlobRow {
                 size,
                 versions,
-                is_loose: loose == 1,
-                is_elsewhere: elsewhere == 1,
+                is_loose,
+                is_elsewhere,
                 held: held.get(&id).copied().unwrap_or_default(),
                 chunks: chunks.get(&id).copied(),
             };
@@ -144,20 +154,18 @@ impl Inspector {
         Ok(rows.into_iter().map(blob).collect())
     }
 
-    /// The next blobs of which there are chunks, in key order, and whether there is a row of them.
+    /// The next blobs of which there are chunks, in key order.
     ///
     /// # Errors
     /// The database fails.
-    pub async fn chunked(&self, after: &BlobName) -> Result<Vec<(BlobName, bool)>> {
+    pub async fn chunked(&self, after: &BlobName) -> Result<Vec<Chunked>> {
         let query = Query::new(
-            "select c.app_name, c.user_id, c.blob, count(b.id) \
+            "select c.app_name, c.user_id, c.blob, count(b.id) > 0 as is_known \
              from blob_chunks c left join blobs b on b.app_name = c.app_name and b.user_id = c.user_id and b.id = c.blob \
              where (c.app_name, c.user_id, c.blob) > ($1, $2, $3) \
              group by c.app_name, c.user_id, c.blob order by c.app_name, c.user_id, c.blob",
         );
-        let query = query.bind(&after.app).bind(&after.user).bind(&after.id);
-        let blob = |(app, user, id, known): (_, _, _, i64)| (BlobName { app, user, id }, known > 0);
-        self.page(query, blob).await
+        self.page(query.bind(&after.app).bind(&after.user).bind(&after.id)).await
     }
 }
 
@@ -218,93 +226,43 @@ impl Snapshot {
         let spans = wanted.iter().map(|span| (span.node, &*span.name));
         let (shown, table) =
             ("l.node, l.name, l.valid_from, l.valid_to, l.version", ("artifact_spans", "node", "name"));
-        let rows: Vec<(i64, String, i64, i64, i64)> =
-            self.look_up(shown, table, OF_L, |text| name.of(text, incarnation), spans).await?;
-        let span = |(node, name, from, to, version): (_, String, _, _, _)| NamedSpan {
-            node,
-            name: name.into(),
-            from,
-            to,
-            version,
-        };
-        Ok(rows.into_iter().map(span).collect())
+        self.look_up(shown, table, OF_L, |text| name.of(text, incarnation), spans).await
     }
 }
 
 row! {
-    struct ArtifactRow {
-        app_name: String,
-        user_id: String,
-        session_id: String,
-        incarnation: i64,
-        name: String,
-        version: i64,
-        owner: i64,
+    /// Bytes of which there are chunks, and whether there is a row of them.
+    pub struct Chunked {
+        pub blob: BlobName,
+        pub is_known: bool,
+    }
+}
+row! { impl BlobName { app: String = "app_name", user: String = "user_id", id: String = "blob", } }
+row! { impl ArtifactKey { owner: SessionName, incarnation: i64, name: String, } }
+row! {
+    impl VersionRow {
+        owner: Owner,
         kind: String,
-        size: Option<i64>,
-        sha256: Option<Vec<u8>>,
-        blob: Option<String>,
-        blob_size: Option<i64>,
-        store: Option<String>,
-        object: Option<String>,
-        has_name: i64,
+        size: Option<u64>,
+        has_digest: bool,
+        has_blob: bool,
+        held: Option<u64> = "blob_size",
+        has_name: bool,
     }
 }
-
-impl ArtifactRow {
-    fn decode(self) -> Artifact {
-        let owner = SessionName { app: self.app_name, user: self.user_id, session: self.session_id };
-        Artifact {
-            key: ArtifactKey { owner, incarnation: self.incarnation, name: self.name },
-            version: self.version,
-            row: VersionRow {
-                owner: owned(self.owner),
-                kind: self.kind,
-                size: self.size.map(i64::unsigned_abs),
-                has_digest: self.sha256.is_some(),
-                has_blob: self.blob.is_some(),
-                held: self.blob_size.map(i64::unsigned_abs),
-                has_name: self.has_name == 1,
-            },
-            sha256: self.sha256.unwrap_or_default(),
-            blob: self.blob,
-            object: self.store.zip(self.object),
-        }
-    }
-}
-
 row! {
-    struct ArtifactNameRow {
-        app_name: String,
-        user_id: String,
-        session_id: String,
-        incarnation: i64,
-        name: String,
-        owner: i64,
+    impl NameRow {
+        owner: Owner,
         next: i64,
         latest: Option<i64>,
         versions: i64,
         found: i64,
         found_latest: Option<i64>,
-        is_counted: i64,
+        is_counted: bool,
     }
 }
-
-impl ArtifactNameRow {
-    fn decode(self) -> (ArtifactKey, NameRow) {
-        let owner = SessionName { app: self.app_name, user: self.user_id, session: self.session_id };
-        let row = NameRow {
-            owner: owned(self.owner),
-            next: self.next,
-            latest: self.latest,
-            versions: self.versions,
-            found: self.found,
-            found_latest: self.found_latest,
-            is_counted: self.is_counted == 1,
-        };
-        (ArtifactKey { owner, incarnation: self.incarnation, name: self.name }, row)
-    }
-}
+row! { impl PlaceRow { owner: Owner, versions: i64, found: i64, } }
+row! { impl NamedSpan { node: i64, name: Box<str>, from: i64 = "valid_from", to: i64 = "valid_to", version: i64, } }
 
 /// The column `owner` of a row of artifacts, which says whose it is.
 fn owner(row: &str) -> String {
@@ -323,11 +281,16 @@ fn owner(row: &str) -> String {
     )
 }
 
-/// The value of that column.
-fn owned(owner: i64) -> Owner {
-    match owner {
-        2 => Owner::Present,
-        1 => Owner::Passing,
-        _ => Owner::Nobody,
+/// Read from that column.
+impl<'r, R> Field<'r, R> for Owner
+where
+    i64: Field<'r, R>,
+{
+    fn read(row: &'r R, name: &'static str) -> sqlx::Result<Self> {
+        Ok(match i64::read(row, name)? {
+            2 => Self::Present,
+            1 => Self::Passing,
+            _ => Self::Nobody,
+        })
     }
 }

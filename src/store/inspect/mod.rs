@@ -12,19 +12,19 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::domain::query::UPDATE_BUCKET;
+use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::store::backend::Tx as _;
 use crate::store::error::{Cause, Result, StoreError};
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::migrations::{POSTGRES, SQLITE, all_applied};
 use crate::store::postgres::{self, PgTx};
-use crate::store::sql::query::{Query, Row, Sql as _};
+use crate::store::sql::query::{Query, Row, Sql as _, row};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::words::Words;
 use crate::store::sqlite::{self, SqliteTx};
 use crate::store::url::DatabaseUrl;
 
-pub use artifacts::{Artifact, ArtifactKey, BlobName};
+pub use artifacts::{Artifact, ArtifactKey, BlobName, CheckedName, CheckedPlace, Chunked};
 pub use scopes::{CheckedScope, ScopeName};
 pub use sessions::CheckedSession;
 
@@ -135,11 +135,11 @@ impl Inspector {
     }
 
     /// The first rows of a query, in a snapshot of their own: a page.
-    async fn page<R: Row, T>(&self, query: Query<'_>, of: impl FnMut(R) -> T) -> Result<Vec<T>> {
+    async fn page<R: Row>(&self, query: Query<'_>) -> Result<Vec<R>> {
         let mut snapshot = self.snapshot().await?;
         let rows = snapshot.rows(query.sql(&format!(" limit {PAGE_ROWS}"))).await?;
         snapshot.end().await?;
-        Ok(rows.into_iter().map(of).collect())
+        Ok(rows)
     }
 
     /// The next sessions after this one, in key order; those that have expired, too.
@@ -148,11 +148,10 @@ impl Inspector {
     /// The database fails, here as below.
     pub async fn sessions(&self, after: &SessionName) -> Result<Vec<SessionName>> {
         let query = Query::new(
-            "select app_name, user_id, id from sessions where (id, user_id, app_name) > ($1, $2, $3) \
+            "select app_name, user_id, id as session_id from sessions where (id, user_id, app_name) > ($1, $2, $3) \
              order by id, user_id, app_name",
         );
-        let query = query.bind(&after.session).bind(&after.user).bind(&after.app);
-        self.page(query, |(app, user, session)| SessionName { app, user, session }).await
+        self.page(query.bind(&after.session).bind(&after.user).bind(&after.app)).await
     }
 
     /// The next shared scope of the same kind in key order: one of which there is a row in any table.
@@ -187,30 +186,24 @@ impl Inspector {
             let number = found.last().unwrap_or(after).number;
             // All rows of each, as no index has the names that stand beside its number: those of many short ones together.
             let query = Query::new(format!(
-                "select i.app_name, i.user_id, i.session_id, i.incarnation, cast(case \
-                   when exists (select 1 from sessions s where s.app_name = i.app_name and s.user_id = i.user_id \
-                     and s.id = i.session_id and s.incarnation = i.incarnation) then 1 \
-                   when exists (select 1 from buried_sessions b where b.app_name = i.app_name \
-                     and b.user_id = i.user_id and b.session_id = i.session_id and b.incarnation = i.incarnation) then 1 \
-                   when exists (select 1 from imports m where m.app_name = i.app_name \
-                     and m.user_id = i.user_id and m.session_id = i.session_id and m.incarnation = i.incarnation) then 1 \
-                   else 0 end as bigint) \
+                "select i.app_name, i.user_id, i.session_id, i.incarnation, \
+                   exists (select 1 from sessions s where s.app_name = i.app_name and s.user_id = i.user_id \
+                     and s.id = i.session_id and s.incarnation = i.incarnation) \
+                   or exists (select 1 from buried_sessions b where b.app_name = i.app_name \
+                     and b.user_id = i.user_id and b.session_id = i.session_id and b.incarnation = i.incarnation) \
+                   or exists (select 1 from imports m where m.app_name = i.app_name \
+                     and m.user_id = i.user_id and m.session_id = i.session_id and m.incarnation = i.incarnation) as known \
                  from (select distinct app_name, user_id, session_id, incarnation from {table} where incarnation > $1 \
                    and incarnation <= (select max(incarnation) from (select incarnation from {table} where incarnation > $1 \
                      order by incarnation limit {SCANNED_ROWS}) as page)) as i \
                  order by i.incarnation, i.app_name, i.user_id, i.session_id"
             ))
             .bind(number);
-            let rows: Vec<(String, String, String, i64, i64)> = snapshot.rows(query).await?;
+            let rows: Vec<Incarnation> = snapshot.rows(query).await?;
             if rows.is_empty() {
                 break;
             }
-            let of = |(app, user, session, number, known)| Incarnation {
-                name: SessionName { app, user, session },
-                number,
-                known: known == 1,
-            };
-            found.extend(rows.into_iter().map(of));
+            found.extend(rows);
         }
         snapshot.end().await?;
         Ok(found)
@@ -222,20 +215,14 @@ impl Inspector {
     /// The database fails.
     pub async fn list_entries(&self, after: &ListEntry) -> Result<Vec<ListEntry>> {
         let query = Query::new(format!(
-            "select o.app_name, o.user_id, o.bucket, o.id, cast(case \
-               when exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
-                 and s.id = o.id and s.update_time / {UPDATE_BUCKET} = o.bucket) then 1 else 0 end as bigint) \
+            "select o.app_name, o.user_id, o.id as session_id, o.bucket, \
+               exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
+                 and s.id = o.id and s.update_time / {UPDATE_BUCKET_MICROS} = o.bucket) as is_right \
              from session_updates o where (o.app_name, o.user_id, o.bucket, o.id) > ($1, $2, $3, $4) \
              order by o.app_name, o.user_id, o.bucket, o.id"
         ));
         let name = &after.name;
-        let query = query.bind(&name.app).bind(&name.user).bind(after.bucket).bind(&name.session);
-        let entry = |(app, user, bucket, session, right): (_, _, _, _, i64)| ListEntry {
-            name: SessionName { app, user, session },
-            bucket,
-            right: right == 1,
-        };
-        self.page(query, entry).await
+        self.page(query.bind(&name.app).bind(&name.user).bind(after.bucket).bind(&name.session)).await
     }
 }
 
@@ -301,3 +288,7 @@ impl SessionName {
         Query::new(text).bind(&self.app).bind(&self.user).bind(&self.session).bind(incarnation)
     }
 }
+
+row! { impl SessionName { app: String = "app_name", user: String = "user_id", session: String = "session_id", } }
+row! { impl Incarnation { name: SessionName, number: i64 = "incarnation", known: bool, } }
+row! { impl ListEntry { name: SessionName, bucket: i64, right: bool = "is_right", } }

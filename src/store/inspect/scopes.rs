@@ -2,7 +2,7 @@
 
 use super::{Inspector, PAGE_ROWS, Result, Snapshot};
 use crate::domain::verify::{Findings, LogRow, LogValue, Logged, ScopeCheck, Span};
-use crate::store::sql::query::Query;
+use crate::store::sql::query::{Query, row};
 use crate::store::sql::scope::{SCOPES, ScopeTables};
 
 /// A shared scope's names: a user's, or an app's.
@@ -46,7 +46,7 @@ impl Inspector {
         let mut after: Option<String> = None;
         loop {
             let page = snapshot.state_keys(scope, after.as_deref()).await?;
-            page.iter().filter(|(_, logged)| *logged == 0).for_each(|(key, _)| check.unlogged(key));
+            page.iter().filter(|(_, is_logged)| !is_logged).for_each(|(key, _)| check.unlogged(key));
             let Some((last, _)) = page.into_iter().next_back() else { break };
             after = Some(last);
         }
@@ -63,43 +63,35 @@ impl Snapshot {
         let logged = wanted.iter().map(|logged| (logged.revision, &*logged.key));
         let ScopeTables { name, l_of, .. } = scope.tables();
         let (shown, table) = ("l.key, l.revision, l.value", format!("{name}_log"));
-        let rows: Vec<(String, i64, Option<String>)> =
-            self.look_up(shown, (&table, "revision", "key"), l_of, |text| scope.of(text), logged).await?;
-        let value = |(key, revision, value): (String, i64, Option<String>)| LogValue {
-            key: key.into(),
-            revision,
-            value: value.map(String::into_boxed_str),
-        };
-        Ok(rows.into_iter().map(value).collect())
+        self.look_up(shown, (&table, "revision", "key"), l_of, |text| scope.of(text), logged).await
     }
 
     /// The values are compared where they are: they may be large, and there may be many of one key.
     async fn log(&mut self, scope: &ScopeName, after: &(String, i64)) -> Result<Vec<LogRow>> {
         let ScopeTables { name, of, s_of, params: [p, q, ..], .. } = scope.tables();
         let text = format!(
-            "select l.key, l.revision, cast(case when l.value is null then 1 else 0 end as bigint), s.revision, \
-               cast(case when s.revision = l.revision and s.value = l.value then 1 else 0 end as bigint) \
+            "select l.key, l.revision, l.value is null, s.revision, coalesce(s.revision = l.revision and s.value = l.value, false) \
              from (select * from {name}_log where {of} and (key, revision) > ({p}, {q}) order by key, revision limit {PAGE_ROWS}) as l \
              {} order by l.key, l.revision",
             (self.words().look_up_if)(&format!("{name}_state"), "s", &format!("{s_of} and s.key = l.key"))
         );
         let query = scope.of(text).bind(&after.0).bind(after.1);
-        let rows: Vec<(String, i64, i64, Option<i64>, i64)> = self.rows(query).await?;
-        let row = |(key, revision, removed, state, same): (String, i64, i64, Option<i64>, i64)| LogRow {
+        let rows: Vec<(String, i64, bool, Option<i64>, bool)> = self.rows(query).await?;
+        let row = |(key, revision, removed, state, same): (_, _, _, Option<i64>, bool)| LogRow {
             key,
             revision,
-            removed: removed == 1,
-            state: state.map(|state| (state, same == 1)),
+            removed,
+            state: state.map(|state| (state, same)),
         };
         Ok(rows.into_iter().map(row).collect())
     }
 
     /// Keys of a scope's state, and whether the log has them.
-    async fn state_keys(&mut self, scope: &ScopeName, after: Option<&str>) -> Result<Vec<(String, i64)>> {
+    async fn state_keys(&mut self, scope: &ScopeName, after: Option<&str>) -> Result<Vec<(String, bool)>> {
         let ScopeTables { name, l_of, s_of, params: [p, ..], .. } = scope.tables();
         let behind = after.map_or(String::new(), |_| format!(" and s.key > {p}"));
         let text = format!(
-            "select s.key, cast(case when exists (select 1 from {name}_log l where {l_of} and l.key = s.key) then 1 else 0 end as bigint) \
+            "select s.key, exists (select 1 from {name}_log l where {l_of} and l.key = s.key) \
              from {name}_state s where {s_of}{behind} order by s.key limit {PAGE_ROWS}"
         );
         self.rows(after.into_iter().fold(scope.of(text), Query::bind)).await
@@ -108,11 +100,8 @@ impl Snapshot {
     async fn scope_spans(&mut self, scope: &ScopeName, wanted: &[Span]) -> Result<Vec<Span>> {
         let spans = wanted.iter().map(|span| (span.node, &*span.key));
         let ScopeTables { name, l_of, .. } = scope.tables();
-        let (shown, table) = ("l.node, l.key, l.valid_from, l.valid_to", format!("{name}_spans"));
-        let rows: Vec<(i64, String, i64, i64)> =
-            self.look_up(shown, (&table, "node", "key"), l_of, |text| scope.of(text), spans).await?;
-        let span = |(node, key, from, to): (_, String, _, _)| Span { node, key: key.into(), from, to, value: None };
-        Ok(rows.into_iter().map(span).collect())
+        let (shown, table) = ("l.node, l.key, l.valid_from, l.valid_to, null as value", format!("{name}_spans"));
+        self.look_up(shown, (&table, "node", "key"), l_of, |text| scope.of(text), spans).await
     }
 }
 
@@ -131,3 +120,5 @@ impl ScopeName {
         if self.user.is_some() { users } else { apps }
     }
 }
+
+row! { impl LogValue { key: Box<str>, revision: i64, value: Option<Box<str>>, } }

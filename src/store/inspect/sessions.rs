@@ -1,7 +1,7 @@
 //! A session: its rows, compared page by page in one snapshot.
 
 use super::{Inspector, PAGE_BYTES, PAGE_ROWS, Result, ScopeName, SessionName, Snapshot};
-use crate::domain::query::UPDATE_BUCKET;
+use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::domain::time::Micros;
 use crate::domain::verify::{EventRow, Findings, Seen, SessionCheck, SessionRow, Span, Wanted};
 use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_L};
@@ -41,8 +41,8 @@ impl Snapshot {
                coalesce((select u.floor from user_scopes u \
                          where u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_floor, \
                coalesce((select a.floor from app_scopes a where a.app_name = s.app_name), 0) as app_floor, \
-               cast((select count(*) from session_updates o where o.app_name = s.app_name and o.user_id = s.user_id \
-                       and o.id = s.id and o.bucket = s.update_time / {UPDATE_BUCKET}) as bigint) as listed, \
+               exists (select 1 from session_updates o where o.app_name = s.app_name and o.user_id = s.user_id \
+                       and o.id = s.id and o.bucket = s.update_time / {UPDATE_BUCKET_MICROS}) as listed, \
                (s.lease_owner is null) = (s.lease_expire is null) and (s.lease_owner is null) = (s.lease_ttl is null) \
                  and (s.lease_owner is not null or s.lease_invocation is null and not s.lease_all) \
                  and (s.lease_epoch > 0 or s.lease_epoch = 0 and s.lease_owner is null) as lease_agrees \
@@ -167,16 +167,7 @@ impl Snapshot {
     async fn session_spans(&mut self, name: &SessionName, incarnation: i64, wanted: &[Span]) -> Result<Vec<Span>> {
         let spans = wanted.iter().map(|span| (span.node, &*span.key));
         let (shown, table) = ("l.node, l.key, l.valid_from, l.valid_to, l.value", ("session_spans", "node", "key"));
-        let rows: Vec<(i64, String, i64, i64, String)> =
-            self.look_up(shown, table, OF_L, |text| name.of(text, incarnation), spans).await?;
-        let span = |(node, key, from, to, value): (_, String, _, _, String)| Span {
-            node,
-            key: key.into(),
-            from,
-            to,
-            value: Some(value.into()),
-        };
-        Ok(rows.into_iter().map(span).collect())
+        self.look_up(shown, table, OF_L, |text| name.of(text, incarnation), spans).await
     }
 }
 
@@ -197,7 +188,7 @@ row! {
         app_revision: i64,
         user_floor: i64,
         app_floor: i64,
-        listed: i64,
+        listed: bool,
         lease_agrees: bool,
     }
 }
@@ -210,7 +201,7 @@ impl From<CheckedRow> for SessionRow {
             create_time: row.create_time,
             update_time: row.update_time,
             update_time_number: row.update_time_number,
-            listed: row.listed == 1,
+            listed: row.listed,
             lease_agrees: row.lease_agrees,
             initial_state: row.initial_state,
             created: Seen { user: row.created_user_revision, app: row.created_app_revision },
@@ -221,3 +212,5 @@ impl From<CheckedRow> for SessionRow {
         }
     }
 }
+
+row! { impl Span { node: i64, key: Box<str>, from: i64 = "valid_from", to: i64 = "valid_to", value: Option<Box<str>>, } }

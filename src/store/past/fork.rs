@@ -13,7 +13,7 @@ use crate::domain::writes::{Committed, SessionChange};
 use crate::store::artifacts::restore;
 use crate::store::backend::Tx;
 use crate::store::blocked::admit;
-use crate::store::error::{Cause, Decided, StoreError};
+use crate::store::error::{Cause, Decided, Result, StoreError};
 use crate::store::run::End;
 use crate::store::sessions::bounds;
 use crate::store::sessions::create::{InTheWay, exceeded, hold_count, in_the_way, insert_listed, made_before};
@@ -23,8 +23,6 @@ use crate::store::sql::past::{Moment, copy};
 use crate::store::sql::query::{Query, Sql, at_most_one, one};
 use crate::store::sql::statements::statements;
 use crate::store::trim;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// How many events one statement copies: it must end within its time limit.
 const COPIED_EVENTS: i64 = 10_000;

@@ -8,7 +8,7 @@ use crate::domain::key_history::{Held, KeyChange, KeyHistory, KeyHistoryQuery, K
 use crate::domain::session::SessionInfo;
 use crate::domain::time::Micros;
 use crate::store::backend::Tx;
-use crate::store::error::{Cause, StoreError, corrupt};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{OF_INCARNATION, OF_L};
 use crate::store::sql::filter::plain_text;
@@ -18,8 +18,6 @@ use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
 use crate::store::transfer::scopes::{base_time, scope_head};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// A page of the changes of a key, at one moment; `None` if the session is not there.
 pub async fn key_history<X: Tx>(tx: &mut X, query: &KeyHistoryQuery) -> Result<Option<KeyHistory>> {
@@ -54,7 +52,7 @@ async fn of_session(db: &mut impl Sql, head: &SessionInfo, query: &KeyHistoryQue
         .bind(query.max_bytes as i64);
     let rows: Vec<HeldRow> = db.fetch(rows).await?;
     let more = rows.first().is_some_and(|row| row.total > rows.len() as i64);
-    let changes = changes_of(rows.into_iter().map(HeldRow::held).collect(), base, query);
+    let changes = changes_of(rows.into_iter().map(|row| row.held).collect(), base, query);
     let revisions: Vec<i64> = changes.iter().map(|(revision, _)| *revision).collect();
     let events: Vec<MakerRow> =
         db.fetch(Query::of(&statements.makers, &head.key, head.incarnation).bind(revisions)).await?;
@@ -63,7 +61,7 @@ async fn of_session(db: &mut impl Sql, head: &SessionInfo, query: &KeyHistoryQue
         let event = events.remove(&revision);
         if revision == base {
             // Of the last event of the base, unless a policy has removed its stub.
-            let time = event.map_or(head.create_time, |event| Micros(event.commit_time));
+            let time = event.map_or(head.create_time, |event| event.commit_time);
             return Ok(KeyChange { revision, time, value, is_base: true, by: None });
         }
         let event = event.ok_or_else(|| {
@@ -72,12 +70,12 @@ async fn of_session(db: &mut impl Sql, head: &SessionInfo, query: &KeyHistoryQue
         let by = MadeBy {
             user: head.key.user.user.clone(),
             session: head.key.session.clone(),
-            event: EventId::parse(&event.id).map_err(corrupt)?,
+            event: event.id,
             sequence: revision,
             author: plain_text(&event.author),
             invocation_id: plain_text(&event.invocation_id),
         };
-        Ok(KeyChange { revision, time: Micros(event.commit_time), value, is_base: false, by: Some(by) })
+        Ok(KeyChange { revision, time: event.commit_time, value, is_base: false, by: Some(by) })
     };
     Ok((changes.into_iter().map(change).collect::<Result<_>>()?, more))
 }
@@ -118,13 +116,13 @@ async fn value_at_floor(
     // While an import writes what was before, that is not whole.
     let first = if imported > 0 { floor } else { 0 };
     let statement = Query::new(&ScopeStatements::of(db, scope).key_at_floor).owner(scope);
-    let row: Option<(Option<String>,)> = at_most_one(db, statement.bind(&query.key).bind(first).bind(floor)).await?;
-    Ok(row.and_then(|(value,)| value).map(RawJson::trusted))
+    let row: Option<(Option<RawJson>,)> = at_most_one(db, statement.bind(&query.key).bind(first).bind(floor)).await?;
+    Ok(row.and_then(|(value,)| value))
 }
 
 statements! { words,
     /// The values that the key `$5` had and has, of those that ended after the revision `$6`, and by `$7`: up to `$8` rows and `$9`
-    /// bytes, the first in any case; one that began by `$6` does not count. The end of the present one is the greatest number.
+    /// bytes, the first in any case; one that began by `$6` does not count. The present one has not ended.
     held: held("asc"),
     held_backwards: held("desc"),
     /// The events of the sequences `$5`.
@@ -141,13 +139,13 @@ fn held(direction: &str) -> String {
     let size = |from: &str| format!("case when {from} <= $6 then 0 else octet_length(value) + 300 end");
     let (size_of_span, size_of_present) = (size("valid_from"), size("revision"));
     format!(
-        "select valid_from, valid_to, total, \
+        "select valid_from, nullif(valid_to, {PRESENT}) as ended, total, \
            case when valid_to = {PRESENT} then (select s.value from session_state s where {OF_S}) \
              else (select s.value from session_spans s where {OF_S} and s.node = sized.node and s.valid_to = sized.valid_to) \
              end as value, \
-           cast(case when (select s.revision from session_state s where {OF_S}) = sized.valid_to then 1 \
-             when (select s.valid_from from session_spans s where {OF_S} and s.valid_to > sized.valid_to \
-                   order by s.valid_to limit 1) = sized.valid_to then 1 else 0 end as bigint) as is_replaced \
+           coalesce((select s.revision from session_state s where {OF_S}) = sized.valid_to, false) \
+             or coalesce((select s.valid_from from session_spans s where {OF_S} and s.valid_to > sized.valid_to \
+                   order by s.valid_to limit 1) = sized.valid_to, false) as is_replaced \
          from (select valid_from, valid_to, node, size, count(*) over () as total, \
              sum(size) over (order by valid_to {direction}) as size_so_far \
            from (select * from (select valid_from, valid_to, node, {size_of_span} as size from session_spans \
@@ -191,34 +189,20 @@ fn key_changes(words: &Words, tables: &ScopeTables, direction: &str) -> String {
 }
 
 row! {
-    /// A value that a session's key had.
     struct HeldRow {
-        valid_from: i64,
-        valid_to: i64,
-        value: String,
-        is_replaced: i64,
+        held: Held,
         /// How many rows there were before the limit of bytes.
         total: i64,
     }
 }
-
-impl HeldRow {
-    fn held(self) -> Held {
-        Held {
-            from: self.valid_from,
-            to: Some(self.valid_to).filter(|to| *to < i64::MAX),
-            value: RawJson::trusted(self.value),
-            is_replaced: self.is_replaced == 1,
-        }
-    }
-}
+row! { impl Held { from: i64 = "valid_from", to: Option<i64> = "ended", value: RawJson, is_replaced: bool, } }
 
 row! {
     /// What an event says of itself.
     struct MakerRow {
         sequence: i64,
-        id: String,
-        commit_time: i64,
+        id: EventId,
+        commit_time: Micros,
         author: String,
         invocation_id: String,
     }

@@ -14,10 +14,8 @@ use crate::domain::key_history::{KeyHistory, KeyHistoryQuery};
 use crate::domain::query::{Moment, MomentQuery, SessionView};
 use crate::domain::rewind::{RewindRequest, Rewound};
 use crate::store::backend::Backend;
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::transactions::Transactions;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 #[async_trait]
 pub trait Reads: Send + Sync {

@@ -9,7 +9,7 @@ use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Tag;
 use crate::domain::transfer::Lost;
 use crate::store::backend::Tx;
-use crate::store::error::{Cause, StoreError};
+use crate::store::error::{Cause, Result, StoreError};
 use crate::store::sessions::read::head;
 use crate::store::sql::columns::{LOST, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::keys::{self, in_range, page_of_keys};
@@ -18,8 +18,6 @@ use crate::store::sql::rows::{LostRow, StateRow};
 use crate::store::sql::scope::{SCOPES, SHOWN_STATES, ScopeTables, ShownState};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Reads the state of a moment that is past, or of now.
 pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {

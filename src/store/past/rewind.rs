@@ -16,7 +16,7 @@ use crate::domain::writes;
 use crate::store::artifacts::read::Holder;
 use crate::store::artifacts::restore::{restore, restored};
 use crate::store::backend::Tx;
-use crate::store::error::{Decided, StoreError};
+use crate::store::error::{Decided, Result};
 use crate::store::load::absent::first_of_invocation;
 use crate::store::run::{End, apply};
 use crate::store::sessions::change::locked_live;
@@ -26,8 +26,6 @@ use crate::store::sql::past::Moment;
 use crate::store::sql::query::{Query, Sql, row};
 use crate::store::sql::statements::statements;
 use crate::store::sql::view::{events, rewinds};
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// Appends the event that takes others back. The session is locked, as the event depends on its current state.
 pub async fn rewind<X: Tx>(tx: &mut X, request: &RewindRequest) -> Decided<(Rewound, End)> {
@@ -137,8 +135,7 @@ async fn differences(db: &mut impl Sql, row: &LockedSession, revision: i64) -> R
     let query = Query::of(&Statements::of(db).differences, &row.key, row.head.incarnation)
         .bind(revision)
         .bind(history::path(revision, row.head.revision));
-    let rows: Vec<DifferenceRow> = db.fetch(query).await?;
-    Ok(rows.into_iter().map(Difference::from).collect())
+    db.fetch(query).await
 }
 
 statements! { words,
@@ -151,16 +148,4 @@ statements! { words,
     ),
 }
 
-row! {
-    struct DifferenceRow {
-        key: String,
-        was: Option<String>,
-        now: Option<String>,
-    }
-}
-
-impl From<DifferenceRow> for Difference {
-    fn from(row: DifferenceRow) -> Self {
-        Self { key: row.key, was: row.was.map(RawJson::trusted), now: row.now.map(RawJson::trusted) }
-    }
-}
+row! { impl Difference { key: String, was: Option<RawJson>, now: Option<RawJson>, } }

@@ -87,7 +87,7 @@ async fn histories(db: &mut impl Sql, forget: &Forget, scopes: i64, changes: i64
             .bind(after.as_ref().map_or("", UserId::as_str))
             .bind(scopes),
     };
-    db.fetch(query.bind(changes).bind(forget.age).bind(forget.now.0)).await
+    db.fetch(query.bind(changes).bind(forget.age_micros).bind(forget.now.0)).await
 }
 
 /// The same of one scope, whose row is locked; `None` if it is gone.
@@ -98,7 +98,7 @@ async fn locked_history(
     changes: i64,
 ) -> Result<Option<HistoryRow>> {
     let query = Query::new(&ScopeStatements::of(db, scope).locked_history).owner(scope);
-    at_most_one(db, query.bind(changes).bind(forget.age).bind(forget.now.0)).await
+    at_most_one(db, query.bind(changes).bind(forget.age_micros).bind(forget.now.0)).await
 }
 
 /// Removes up to `limit` values of a shared scope that ended by `floor`. Returns how many.

@@ -1,6 +1,6 @@
 //! PostgreSQL's words.
 
-use crate::domain::query::{ANY_TIME, UPDATE_BUCKET};
+use crate::domain::query::{ANY_TIME, UPDATE_BUCKET_MICROS};
 use crate::domain::time::Micros;
 use crate::store::shape::Shape;
 use crate::store::sql::words::{FeedWords, Words};
@@ -91,7 +91,7 @@ const WORDS_OF_SERVER: Words = Words {
         format!(
             "with made as ({insert} returning app_name, user_id, id, update_time) \
              insert into session_updates (app_name, user_id, id, bucket) \
-             select app_name, user_id, id, update_time / {UPDATE_BUCKET} from made"
+             select app_name, user_id, id, update_time / {UPDATE_BUCKET_MICROS} from made"
         )
     },
     by_source: |of| format!("(select * from sessions s where {of} offset 0) s"),

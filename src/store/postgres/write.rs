@@ -16,8 +16,8 @@ use crate::domain::feed::ChangeKind;
 use crate::domain::ids::{AppName, ScopeRef};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
-use crate::domain::policy::DAY;
-use crate::domain::query::{UPDATE_BUCKET, update_bucket};
+use crate::domain::policy::DAY_MICROS;
+use crate::domain::query::{UPDATE_BUCKET_MICROS, update_bucket};
 use crate::domain::scope::Scope;
 use crate::domain::session::Creation;
 use crate::domain::shown::Shown;
@@ -373,7 +373,7 @@ fn made_sessions(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) -
         "listed",
         format_args!(
             "(insert into session_updates (app_name, user_id, id, bucket) \
-              select $1, user_id, id, update_time / {UPDATE_BUCKET} from made)"
+              select $1, user_id, id, update_time / {UPDATE_BUCKET_MICROS} from made)"
         ),
     );
     Some(statement)
@@ -414,7 +414,7 @@ fn session_insert(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) 
     });
     let insert = format!(
         "insert into sessions ({columns}, create_time, commit_time, active_day, created_user_revision, created_app_revision) \
-             select $1, {}, {clock}, {clock}, {clock} / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
+             select $1, {}, {clock}, {clock}, {clock} / {DAY_MICROS}, coalesce((select u.revision from user_scopes u where u.app_name = $1 \
                  and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) \
              from k{admitted} on conflict do nothing returning {returning}",
         values.join(", "),

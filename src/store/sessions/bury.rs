@@ -2,7 +2,7 @@
 
 use crate::domain::erasure::Removed;
 use crate::domain::ids::SessionKey;
-use crate::domain::query::UPDATE_BUCKET;
+use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::error::Result;
 use crate::store::sessions::sources::note_removed;
@@ -62,7 +62,7 @@ pub async fn finish(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Re
 statements! { _words,
     unlist_update: format!(
         "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
-           and bucket = (select update_time / {UPDATE_BUCKET} from sessions \
+           and bucket = (select update_time / {UPDATE_BUCKET_MICROS} from sessions \
              where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)"
     ),
     unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \

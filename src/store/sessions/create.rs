@@ -13,7 +13,7 @@ use crate::domain::json::ObjectText;
 use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::Bounds;
-use crate::domain::query::{ANY_TIME, SessionQuery, SessionView, UPDATE_BUCKET};
+use crate::domain::query::{ANY_TIME, SessionQuery, SessionView, UPDATE_BUCKET_MICROS};
 use crate::domain::refusal::{Bound, Mismatch, Refusal};
 use crate::domain::request_key::RequestKey;
 use crate::domain::scope::Scope;
@@ -386,6 +386,6 @@ statements! { words,
     /// Where the database is distributed.
     list_session: format!(
         "insert into session_updates (app_name, user_id, id, bucket) \
-         select app_name, user_id, id, update_time / {UPDATE_BUCKET} from sessions where app_name = $1 and user_id = $2 and id = $3"
+         select app_name, user_id, id, update_time / {UPDATE_BUCKET_MICROS} from sessions where app_name = $1 and user_id = $2 and id = $3"
     ),
 }

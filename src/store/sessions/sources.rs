@@ -30,8 +30,8 @@ pub async fn first(
     while let Some(id) = ids.pop() {
         let query = Query::new(statement).user(user).bind(&*id);
         let query = values.iter().cloned().fold(query, Query::bind);
-        let found: Vec<(Option<String>, i64)> = db.fetch(query).await?;
-        if found.iter().any(|(_, is_it)| *is_it == 1) {
+        let found: Vec<(Option<String>, bool)> = db.fetch(query).await?;
+        if found.iter().any(|(_, is_it)| *is_it) {
             return SessionId::parse(&id).map(Some).map_err(corrupt);
         }
         seen.insert(id);
@@ -43,9 +43,9 @@ pub async fn first(
 /// What the session `$3`, be it removed, is a fork of, and whether a condition holds for its row `s`, if it is there.
 pub fn upwards(condition: &str) -> String {
     format!(
-        "select s.forked_from, cast(case when {condition} then 1 else 0 end as bigint) \
+        "select s.forked_from, coalesce({condition}, false) \
          from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 \
-         union all select forked_from, cast(0 as bigint) from removed_forks where app_name = $1 and user_id = $2 and id = $3"
+         union all select forked_from, false from removed_forks where app_name = $1 and user_id = $2 and id = $3"
     )
 }
 

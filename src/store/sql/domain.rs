@@ -91,6 +91,11 @@ fields! {
         let word: String = Field::read(row, name)?;
         Self::parse(&word).ok_or_else(|| odd("is of no kind"))?
     };
+    Option<u64>, of Option<i64>: |row, name| Option::map(Field::read(row, name)?, i64::unsigned_abs);
+    // The store of an artifact's bytes, and the object there.
+    Option<(String, String)>, of Option<String>: |row, name| {
+        Option::zip(Field::read(row, "store")?, Field::read(row, name)?)
+    };
     // The size and the digest of an artifact's bytes.
     Option<(u64, [u8; 32])>, of Option<i64>, Option<[u8; 32]>: |row, _name| {
         let size: Option<i64> = Field::read(row, "size")?;

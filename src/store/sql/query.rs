@@ -39,8 +39,8 @@ macro_rules! columns {
     )*};
 }
 columns! {
-    i32, i64, bool, String, Vec<u8>, Vec<i64>, AppName, UserId, SessionId, EventId, ArtifactName, Micros, RawJson,
-    Option<i64>, Option<bool>, Option<String>, Option<Vec<u8>>, Option<UserId>, Option<SessionId>, Option<EventId>, Option<Micros>, Option<RawJson>,
+    i32, i64, bool, String, Box<str>, Vec<u8>, Vec<i64>, AppName, UserId, SessionId, EventId, ArtifactName, Micros, RawJson,
+    Option<i64>, Option<bool>, Option<String>, Option<Box<str>>, Option<Vec<u8>>, Option<UserId>, Option<SessionId>, Option<EventId>, Option<Micros>, Option<RawJson>,
 }
 
 /// Makes a struct a row, by [`Field`]; `impl` one that is there. A field is read from the column of its name, or from another one.

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::domain::policy::DAY;
+use crate::domain::policy::DAY_MICROS;
 use crate::store::shape::Shape;
 
 /// A column of rows: its parameter, its name, and its type.
@@ -86,7 +86,7 @@ impl Words {
 
     /// The day of now, in whole days since 1970.
     pub fn day(&self, now: &str) -> String {
-        format!("{} / {DAY}", self.present(now))
+        format!("{} / {DAY_MICROS}", self.present(now))
     }
 
     /// The clause that locks the rows that are read. Nobody else writes a file.

@@ -7,8 +7,8 @@ use super::rows::{Columns, Script, Values};
 use crate::domain::history;
 use crate::domain::ids::{AppName, ScopeRef, SessionKey, UserId};
 use crate::domain::json::RawJson;
-use crate::domain::policy::DAY;
-use crate::domain::query::UPDATE_BUCKET;
+use crate::domain::policy::DAY_MICROS;
+use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::domain::scope::Scope;
 use crate::domain::time::Micros;
 use crate::domain::writes::{
@@ -134,7 +134,7 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
         rows.iter(),
         format_args!(
             "insert into sessions ({columns}, create_time, commit_time, active_day, created_user_revision, created_app_revision) \
-             select {columns}, now, now, now / {DAY}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
+             select {columns}, now, now, now / {DAY_MICROS}, coalesce((select u.revision from user_scopes u where u.app_name = k.app_name \
                  and u.user_id = k.user_id), 0), \
                coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) \
              from k where true on conflict do nothing returning incarnation"
@@ -146,7 +146,7 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
         // One that an earlier try of ours inserted is there already.
         format_args!(
             "insert or ignore into session_updates (app_name, user_id, id, bucket) \
-             select app_name, user_id, id, update_time / {UPDATE_BUCKET} \
+             select app_name, user_id, id, update_time / {UPDATE_BUCKET_MICROS} \
              from k cross join sessions using (app_name, user_id, id, incarnation)"
         ),
     );
@@ -220,7 +220,7 @@ pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionU
         rows.iter().map(|(key, update)| {
             let now = now.unwrap_or(update.now).0;
             let extended_from = update.lease.map(|_| now);
-            let day = now.div_euclid(DAY);
+            let day = now.div_euclid(DAY_MICROS);
             let (time, number) = (update.update_time.micros.0, update.update_time.number.text());
             (key, update.revision, time, number, (extended_from, now, day))
         }),

@@ -15,7 +15,7 @@ const SECOND: i64 = 1_000_000;
 
 fn draft(owner: &str) -> LeaseDraft {
     let (ttl, exclusive) = (100 * SECOND, Exclusive::Turn);
-    LeaseDraft { owner: owner.into(), invocation_id: None, ttl, exclusive, steal: false }
+    LeaseDraft { owner: owner.into(), invocation_id: None, ttl_micros: ttl, exclusive, steal: false }
 }
 
 fn all(owner: &str) -> LeaseDraft {
@@ -89,8 +89,8 @@ on_both_databases! {
         assert_eq!((done, granted.lease.epoch), (LeaseDone::Granted, 1));
         let holding = granted.lease.holding.clone().unwrap();
         assert_eq!((&holding.owner, &holding.invocation_id), (&asked.owner, &asked.invocation_id));
-        assert_eq!((holding.ttl, holding.exclusive), (asked.ttl, asked.exclusive));
-        assert_eq!(holding.expire_time, granted.now.plus(asked.ttl));
+        assert_eq!((holding.ttl_micros, holding.exclusive), (asked.ttl_micros, asked.exclusive));
+        assert_eq!(holding.expire_time, granted.now.plus(asked.ttl_micros));
         assert_eq!(store.another().await.lease(&key("s"), now(), deadline()).await.unwrap().unwrap().lease, granted.lease);
         // A second try of it.
         let (done, again) = leased(change(&***store, "s", LeaseChange::Take(asked)).await);
