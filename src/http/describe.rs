@@ -125,6 +125,10 @@ pub enum Kind {
         max: i64,
     },
     Text,
+    /// What ids begin with.
+    Prefix,
+    /// Where a watch begins: a sequence, the id of one of its events, or `now`.
+    Cursor,
     /// A state key, with its prefix.
     StateKey,
     /// State keys, separated by commas.
@@ -136,7 +140,9 @@ pub enum Kind {
     /// Some of these, separated by commas.
     SomeOf(&'static [&'static str]),
     /// Words to look for.
-    Words,
+    Words {
+        required: bool,
+    },
     /// An id.
     Id,
     /// Unix seconds or RFC 3339.

@@ -211,7 +211,9 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
         Kind::SomeOf(words) if !value.split(',').all(|word| words.contains(&word.trim())) => {
             Err(format!("must be some of {}, separated by commas", words.join(", ")))
         }
-        Kind::Boolean | Kind::OneOf(_) | Kind::SomeOf(_) | Kind::Words | Kind::Id | Kind::Text | Kind::Labels => Ok(()),
+        Kind::Prefix if value.chars().any(char::is_control) => Err("must not contain control characters".to_owned()),
+        Kind::Boolean | Kind::OneOf(_) | Kind::SomeOf(_) | Kind::Words { .. } | Kind::Id | Kind::Labels => Ok(()),
+        Kind::Text | Kind::Prefix | Kind::Cursor => Ok(()),
     }
 }
 

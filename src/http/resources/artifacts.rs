@@ -24,6 +24,8 @@ use crate::service::{self, Error, SaveRequest, SavedArtifact, Service, Upload};
 
 const METADATA: Param = Param::new("metadata", Kind::Text);
 const EVENT: Param = Param::new("event", Kind::OneOf(&["append", "none"]));
+/// There is none of an artifact of a user.
+const NO_EVENT: Param = Param::new("event", Kind::OneOf(&["none"]));
 const AUTHOR: Param = Param::new("author", Kind::Text);
 const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text);
 const DISPLAY_NAME: Param = Param::new("displayName", Kind::Text);
@@ -39,7 +41,12 @@ pub const PUT: Operation = Operation::of("putArtifact", Access::Write(Role::User
     .query(&[METADATA, DISPLAY_NAME, EVENT, AUTHOR, INVOCATION_ID, VERSION])
     .headers(SAVE_HEADERS);
 
-pub const PUT_OF_USER: Operation = Operation { id: "putUserArtifact", headers: SAVE_HEADERS_OF_USER, ..PUT };
+pub const PUT_OF_USER: Operation = Operation {
+    id: "putUserArtifact",
+    query: &[METADATA, DISPLAY_NAME, NO_EVENT, AUTHOR, INVOCATION_ID, VERSION],
+    headers: SAVE_HEADERS_OF_USER,
+    ..PUT
+};
 
 pub const POST: Operation = Operation { id: "postArtifact", query: &[], ..PUT };
 

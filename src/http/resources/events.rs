@@ -120,7 +120,7 @@ const AFTER_TIMESTAMP: Param = Param::new("afterTimestamp", Kind::Time);
 const AUTHOR: Param = Param::new("author", Kind::Text);
 const INVOCATION_ID: Param = Param::new("invocationId", Kind::Text);
 const BRANCH: Param = Param::new("branch", Kind::Text);
-const TEXT: Param = Param::new("text", Kind::Words);
+const TEXT: Param = Param::new("text", Kind::Words { required: false });
 const EXCLUDE_REWOUND: Param = Param::new("excludeRewound", Kind::Boolean);
 
 pub const HISTORY: Param = Param::new("history", Kind::OneOf(&["full", "effective"]));

@@ -9,7 +9,7 @@ use crate::http::call::Call;
 use crate::http::describe::{Access, Kind, Operation, Param};
 use crate::http::reply::{Answer, Problem};
 
-const TEXT: Param = Param::new("text", Kind::Text);
+const TEXT: Param = Param::new("text", Kind::Words { required: true });
 const LIMIT: Param = Param::new("limit", Kind::Integer { min: 1, max: 100 });
 const FROM: Param = Param::new("from", Kind::Time);
 const TO: Param = Param::new("to", Kind::Time);

@@ -131,10 +131,10 @@ const ORDER_BY: Param = Param::new("orderBy", Kind::OneOf(&["lastUpdateTime", "c
 const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"]));
 const INCLUDE_STATE: Param = Param::new("includeState", Kind::Boolean);
 const LABELS: Param = Param::new("label", Kind::Labels);
-const USER_PREFIX: Param = Param::new("userPrefix", Kind::Text);
-const ID_PREFIX: Param = Param::new("idPrefix", Kind::Text);
+const USER_PREFIX: Param = Param::new("userPrefix", Kind::Prefix);
+const ID_PREFIX: Param = Param::new("idPrefix", Kind::Prefix);
 const FORKED_FROM: Param = Param::new("forkedFrom", Kind::Id);
-const TITLE: Param = Param::new("title", Kind::Words);
+const TITLE: Param = Param::new("title", Kind::Words { required: false });
 const LIST_QUERY: &[Param] =
     &[PAGE_SIZE, PAGE_TOKEN, ORDER_BY, ORDER, INCLUDE_STATE, USER_PREFIX, ID_PREFIX, TITLE, LABELS];
 const LIST_OF_USER_QUERY: &[Param] =
@@ -162,10 +162,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         .with(if descending { "desc" } else { "asc" });
     let prefixes =
         [query.text(&USER_PREFIX), query.text(&ID_PREFIX)].map(|prefix| prefix.filter(|text| !text.is_empty()));
-    for (param, prefix) in [USER_PREFIX, ID_PREFIX].iter().zip(prefixes) {
-        if prefix.is_some_and(|text| text.chars().any(char::is_control)) {
-            return Err(Problem::field(param.name, "must not contain control characters"));
-        }
+    for prefix in prefixes {
         binding = binding.with(prefix.unwrap_or(""));
     }
     let forked_from = query.parsed(&FORKED_FROM, SessionId::parse)?;

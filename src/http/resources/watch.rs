@@ -15,8 +15,8 @@ use crate::http::live::stream::{self, Accepts, Frames, Source, reason_object};
 use crate::http::reply::{Answer, Problem};
 use crate::service::{self, Begin, Follower, Item};
 
-const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::Text);
-const LAST_EVENT_ID: Param = Param::new("lastEventId", Kind::Text);
+const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::Cursor);
+const LAST_EVENT_ID: Param = Param::new("lastEventId", Kind::Cursor);
 const INCLUDE: Param = Param::new("include", Kind::OneOf(&["state"]));
 
 pub const WATCH: Operation = Operation::of("watchSession", Access::Read(Role::Reader))

@@ -275,6 +275,7 @@ fn path_parameters(endpoint: &Endpoint) -> Vec<&'static str> {
             "user" => "UserSegment",
             "session" => "SessionSegment",
             "event" => "EventSegment",
+            "artifact" if !endpoint.path.contains("/{session}/") => "UserArtifactSegment",
             "artifact" => "ArtifactSegment",
             "*artifact" => "ArtifactSegments",
             "version" => "VersionSegment",
@@ -310,29 +311,26 @@ fn query(param: &Param, about: &str) -> Value {
             schema
         }
         Kind::Text => json!({"type": "string"}),
+        Kind::Prefix => json!({"type": "string", "pattern": r"^[^\x00-\x1f\x7f-\x9f]*$"}),
+        Kind::Cursor => json!({"type": "string", "pattern": "^(now|[0-9]+(-[0-9a-f]+-[0-9a-f]{8})?)?$"}),
         Kind::SomeOf(words) => {
             let word = format!("({})", words.join("|").replace('.', r"\."));
             json!({"type": "string", "pattern": format!("^{word}(,{word})*$")})
         }
         // A letter or a digit, or what no pattern that all languages have can tell from one.
-        Kind::Words => json!({"type": "string", "pattern": r"[0-9A-Za-z\u00c0-\uffff]"}),
+        Kind::Words { .. } => json!({"type": "string", "pattern": r"[0-9A-Za-z\u00c0-\uffff]"}),
         Kind::Id => reference("Id"),
         Kind::StateKey => reference("StateKey"),
         Kind::StateKeys => json!({"type": "string", "pattern": r"^[^\x00]*$"}),
         Kind::Boolean => json!({"type": "boolean"}),
-        Kind::Wait => json!({"type": "string", "pattern": "^[0-9]+s?$"}),
+        Kind::Wait => json!({"type": "string", "pattern": "^0*([0-5]?[0-9]|60)s?$"}),
         // Spellings of the same word: not an enum, because generators would give them the same name.
         Kind::OneOf(words) if words.iter().skip(1).any(|word| word.eq_ignore_ascii_case(words[0])) => {
             json!({"type": "string", "pattern": format!("^({})$", words.join("|"))})
         }
         Kind::OneOf(words) => json!({"type": "string", "enum": words}),
         Kind::Time => reference("TimeIn"),
-        Kind::Epoch => {
-            let schema = json!({"type": "integer", "minimum": 0});
-            return json!({
-                "name": param.name, "in": "query", "required": true, "schema": schema, "description": about,
-            });
-        }
+        Kind::Epoch => json!({"type": "integer", "minimum": 0}),
         Kind::Incarnation => json!({"type": "string", "pattern": "^[0-9a-fA-F]{1,16}$"}),
         // An exploded form has one parameter per member, with the member's name.
         Kind::Labels => {
@@ -348,7 +346,13 @@ fn query(param: &Param, about: &str) -> Value {
             });
         }
     };
-    json!({"name": param.name, "in": "query", "schema": schema, "description": about})
+    let mut query = json!({"name": param.name, "in": "query"});
+    if matches!(param.kind, Kind::Epoch | Kind::Words { required: true }) {
+        query["required"] = true.into();
+    }
+    query["schema"] = schema;
+    query["description"] = about.into();
+    query
 }
 
 #[test]
