@@ -115,6 +115,10 @@ impl Param {
     pub const fn new(name: &'static str, kind: Kind) -> Self {
         Self { name, kind }
     }
+
+    pub fn is_required(&self) -> bool {
+        matches!(self.kind, Kind::Epoch | Kind::Words { required: true })
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -57,7 +57,7 @@ impl Query {
                 errors.push(FieldError::new(name, message));
             }
         }
-        for param in params.iter().filter(|param| matches!(param.kind, Kind::Epoch)) {
+        for param in params.iter().filter(|param| param.is_required()) {
             if parsed.text(param).is_none() && !errors.iter().any(|error| error.field == param.name) {
                 errors.push(FieldError::new(param.name, "is required"));
             }

@@ -347,7 +347,7 @@ fn query(param: &Param, about: &str) -> Value {
         }
     };
     let mut query = json!({"name": param.name, "in": "query"});
-    if matches!(param.kind, Kind::Epoch | Kind::Words { required: true }) {
+    if param.is_required() {
         query["required"] = true.into();
     }
     query["schema"] = schema;
