@@ -276,8 +276,8 @@ impl<'a> Walk<'a> {
             self.take_in(&id).await?;
             let mut gone = BTreeSet::from([event.id.clone()]);
             for event in &mut self.log(&id).events {
-                // A copy follows what it is of.
-                if event.copy_of.as_ref().is_some_and(|of| gone.contains(of)) {
+                // A copy follows what it is of. One that was redacted no longer says that it is one: what was copied of it since is empty.
+                if !event.is_redacted && event.copy_of.as_ref().is_some_and(|of| gone.contains(of)) {
                     gone.insert(event.id.clone());
                 }
                 event.is_redacted |= gone.contains(&event.id);
