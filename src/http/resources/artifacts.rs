@@ -34,6 +34,7 @@ const AS: Param = Param::new("as", Kind::OneOf(&["part"]));
 const AT_REVISION: Param = Param::new("atRevision", Kind::at_least(0));
 const PREFIX: Param = Param::new("prefix", Kind::Text);
 
+const SAVE_QUERY_OF_USER: &[Param] = &[METADATA, DISPLAY_NAME, NO_EVENT, AUTHOR, INVOCATION_ID, VERSION];
 const SAVE_HEADERS: &[Header] = &[Header::Lease, Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
 const SAVE_HEADERS_OF_USER: &[Header] = &[Header::IfMatch, Header::CreateOnly, Header::IdempotencyKey];
 
@@ -41,12 +42,8 @@ pub const PUT: Operation = Operation::of("putArtifact", Access::Write(Role::User
     .query(&[METADATA, DISPLAY_NAME, EVENT, AUTHOR, INVOCATION_ID, VERSION])
     .headers(SAVE_HEADERS);
 
-pub const PUT_OF_USER: Operation = Operation {
-    id: "putUserArtifact",
-    query: &[METADATA, DISPLAY_NAME, NO_EVENT, AUTHOR, INVOCATION_ID, VERSION],
-    headers: SAVE_HEADERS_OF_USER,
-    ..PUT
-};
+pub const PUT_OF_USER: Operation =
+    Operation { id: "putUserArtifact", query: SAVE_QUERY_OF_USER, headers: SAVE_HEADERS_OF_USER, ..PUT };
 
 pub const POST: Operation = Operation { id: "postArtifact", query: &[], ..PUT };
 

@@ -162,9 +162,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
         .with(if descending { "desc" } else { "asc" });
     let prefixes =
         [query.text(&USER_PREFIX), query.text(&ID_PREFIX)].map(|prefix| prefix.filter(|text| !text.is_empty()));
-    for prefix in prefixes {
-        binding = binding.with(prefix.unwrap_or(""));
-    }
+    binding = prefixes.iter().fold(binding, |binding, prefix| binding.with(prefix.unwrap_or("")));
     let forked_from = query.parsed(&FORKED_FROM, SessionId::parse)?;
     binding = binding.with(forked_from.as_ref().map_or("", SessionId::as_str));
     binding = binding.with(query.text(&TITLE).unwrap_or(""));
