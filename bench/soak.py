@@ -344,7 +344,8 @@ class Client:
                 if (answer.getheader("content-type") or "").startswith("application/json"):
                     data = json.loads(data)
                 return status, data, answer.headers
-            if status not in (0, 429, 503) or took > PATIENCE:
+            # 408: the client, or the server, was stopped while the body arrived.
+            if status not in (0, 408, 429, 503) or took > PATIENCE:
                 self.fail(f"{method} {path}: {status} after {tries} tries, {took:.0f} s: {data[:600]!r}")
             time.sleep(0.05 + 0.2 * self.dice.random())
 
@@ -537,7 +538,7 @@ class Person(Client):
         body = {"atRevision": at, "sessionId": self.new("f-")}
         self.ask_session(session, "POST", "/fork", body, idempotency_key=self.new("key-"))
         url = f"{self.url}/sessions/{body['sessionId']}"
-        fork = Session(body["sessionId"], url, session.dies, math.inf, dict(session.state0), base=session.base)
+        fork = Session(body["sessionId"], url, session.dies, math.inf, dict(session.state0), base=session.base, ttl=session.ttl)
         fork.allowed = max(session.allowed, session.revision - MAX_COUNT if self.app == "kept" else 0)
         fork.events = [replace(event) for event in session.events[: at - session.base]]
         session.forks.append(fork)

@@ -24,6 +24,8 @@ def before_call(context, case, kwargs):
         if "atRevision" in case.query:
             for name in ("version", "wait"):
                 case.query.pop(name, None)
+        if "beforeSequence" in case.query:
+            case.query.pop("wait", None)
     # What an operator needs of the value that is there is a rule between requests.
     if isinstance(case.body, dict) and isinstance(case.body.get("events"), list):
         for event in case.body["events"]:
