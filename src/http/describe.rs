@@ -131,8 +131,10 @@ pub enum Kind {
     Text,
     /// What ids begin with.
     Prefix,
-    /// Where a watch begins: a sequence, the id of one of its events, or `now`.
+    /// Where a watch begins: a sequence, or the id of one of its events.
     Cursor,
+    /// The same, or `now`.
+    CursorOrNow,
     /// A state key, with its prefix.
     StateKey,
     /// State keys, separated by commas.

@@ -15,7 +15,7 @@ use crate::http::live::stream::{self, Accepts, Frames, Source, reason_object};
 use crate::http::reply::{Answer, Problem};
 use crate::service::{self, Begin, Follower, Item};
 
-const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::Cursor);
+const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::CursorOrNow);
 const LAST_EVENT_ID: Param = Param::new("lastEventId", Kind::Cursor);
 const INCLUDE: Param = Param::new("include", Kind::OneOf(&["state"]));
 
