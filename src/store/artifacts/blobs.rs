@@ -263,8 +263,7 @@ row! {
         user: UserKey,
         id: String,
         size: i64,
-        store: Option<String>,
-        object: Option<String>,
+        object: Option<(String, String)>,
         upload: Option<String>,
         erased: i64,
     }
@@ -273,7 +272,7 @@ row! {
 impl From<LooseRow> for LooseBlob {
     fn from(row: LooseRow) -> Self {
         let key = BlobKey { user: row.user, id: row.id };
-        let blob = Blob { key, size: row.size.unsigned_abs(), object: row.store.zip(row.object) };
+        let blob = Blob { key, size: row.size.unsigned_abs(), object: row.object };
         Self { blob, upload: row.upload, is_erased: row.erased > 0 }
     }
 }

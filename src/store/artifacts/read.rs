@@ -283,8 +283,7 @@ row! {
     pub struct PlacedRow {
         version: Version,
         blob: Option<String>,
-        store: Option<String>,
-        object: Option<String>,
+        object: Option<(String, String)>,
     }
 }
 
@@ -292,8 +291,7 @@ impl PlacedRow {
     /// The user is the one whose row it is.
     pub fn of(self, user: &UserKey) -> (Version, Option<Blob>) {
         let size = self.version.content.bytes.map_or(0, |(size, _)| size);
-        let object = self.store.zip(self.object);
-        let blob = self.blob.map(|id| Blob { key: BlobKey { user: user.clone(), id }, size, object });
+        let blob = self.blob.map(|id| Blob { key: BlobKey { user: user.clone(), id }, size, object: self.object });
         (self.version, blob)
     }
 }
