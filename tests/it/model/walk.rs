@@ -39,6 +39,7 @@ struct Log {
 
 pub struct Walk<'a> {
     servers: [&'a TestServer; 2],
+    clients: [Client; 2],
     random: Random,
     case: String,
     moves: usize,
@@ -67,9 +68,9 @@ impl<'a> Walk<'a> {
     /// Takes so many steps, on apps whose names begin with `case`.
     pub async fn run(servers: [&'a TestServer; 2], case: &str, seed: u64, steps: usize) -> Checked {
         let (moves, made, sources, done) = (0, 0, BTreeMap::new(), Vec::new());
-        let sessions = BTreeMap::new();
-        let mut walk =
-            Self { servers, random: Random(seed), case: case.to_owned(), moves, made, sessions, sources, done };
+        let clients = servers.map(|server| Client::clone(server).patient());
+        let (random, case, sessions) = (Random(seed), case.to_owned(), BTreeMap::new());
+        let mut walk = Self { servers, clients, random, case, moves, made, sessions, sources, done };
         walk.index().await?;
         for step in 0..steps {
             if let Err(error) = walk.step(step % 8 == 0).await {
@@ -83,8 +84,9 @@ impl<'a> Walk<'a> {
         self.random.below(end as u64) as usize
     }
 
-    fn client(&mut self) -> &'a Client {
-        self.servers[self.below(2)]
+    fn client(&mut self) -> &Client {
+        let server = self.below(2);
+        &self.clients[server]
     }
 
     fn app(&self) -> String {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::future::{Future, IntoFuture};
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -13,6 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::sleep;
 
 use super::schema;
 
@@ -34,6 +35,7 @@ pub struct Client {
     http: reqwest::Client,
     address: SocketAddr,
     checks: bool,
+    is_patient: bool,
 }
 
 macro_rules! methods {
@@ -46,7 +48,7 @@ macro_rules! methods {
 
 impl Client {
     pub fn new(address: SocketAddr) -> Self {
-        Self { http: Self::connections(), address, checks: true }
+        Self { http: Self::connections(), address, checks: true, is_patient: false }
     }
 
     /// `base` is `http://ADDRESS:PORT`.
@@ -58,6 +60,11 @@ impl Client {
     /// Accepts answers that are not the API's, such as those of a proxy or of the metrics listener.
     pub fn unchecked(self) -> Self {
         Self { checks: false, ..self }
+    }
+
+    /// Sends a request again for as long as a busy server answers 503 and has done nothing, up to [`PATIENCE`].
+    pub fn patient(self) -> Self {
+        Self { is_patient: true, ..self }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -79,7 +86,7 @@ impl Client {
 
     pub fn request(&self, method: Method, path: &str) -> Request {
         let request = self.http.request(method.clone(), format!("http://{}{path}", self.address));
-        Request { method, path: path.to_owned(), request, checks: self.checks }
+        Request { method, path: path.to_owned(), request, checks: self.checks, is_patient: self.is_patient }
     }
 
     /// As [`Request::send`], with all parts as values.
@@ -115,7 +122,7 @@ impl Client {
                     return answer;
                 }
                 last = Some(answer);
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                sleep(Duration::from_millis(20)).await;
             }
         };
         let found = tokio::time::timeout(PATIENCE, asking).await;
@@ -145,7 +152,7 @@ impl Client {
             // A server that refuses the request early may have closed.
             let _ = stream.write_all(part).await;
             if parts.len() > 1 {
-                tokio::time::sleep(Duration::from_millis(2)).await;
+                sleep(Duration::from_millis(2)).await;
             }
         }
         let mut bytes = Vec::new();
@@ -264,6 +271,7 @@ pub struct Request {
     path: String,
     request: reqwest::RequestBuilder,
     checks: bool,
+    is_patient: bool,
 }
 
 impl Request {
@@ -300,6 +308,17 @@ impl Request {
 
     /// Sends it and reads the whole answer. An error means that there was no complete answer.
     pub async fn send(self) -> Result<Answer, reqwest::Error> {
+        let begun = Instant::now();
+        while self.is_patient && begun.elapsed() < PATIENCE {
+            let request = self.request.try_clone().expect("a body in memory");
+            let answer =
+                Self { request, path: self.path.clone(), method: self.method.clone(), is_patient: false, ..self };
+            let answer = Box::pin(answer.send()).await?;
+            if answer.status != 503 || answer.json()["outcome"] == "unknown" {
+                return Ok(answer);
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
         let response = self.request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let answer = Answer::new(status, headers, response.bytes().await?.to_vec());
