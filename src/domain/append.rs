@@ -305,13 +305,9 @@ fn resolve_events<'a>(
             event.body_with(&show_delta(changes.iter().filter_map(|c| Some((c.scope, c.key, c.value.as_deref()?)))))
         };
         if !event.edit.ops.is_empty() && body.len() > limits.event_bytes {
-            return Err(Refusal::Rejected(Rejected::TooLarge {
-                limit: "event",
-                detail: format!(
-                    "with what its operators come to, an event is larger than {} bytes",
-                    limits.event_bytes
-                ),
-            }));
+            let most = limits.event_bytes;
+            let detail = format!("with what its operators come to, an event is larger than {most} bytes");
+            return Err(Rejected::too_large("event", detail).into());
         }
         resolved.push(ResolvedEvent { event, changes, body });
     }

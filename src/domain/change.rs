@@ -360,10 +360,7 @@ pub fn check_value(value: Json<'_>, pointer: impl Fn() -> String, limits: &Limit
 
 /// The error for a value over its limit.
 pub fn value_too_large(pointer: &str, limits: &Limits) -> Rejected {
-    Rejected::TooLarge {
-        limit: "value",
-        detail: format!("the value at `{pointer}` is larger than {} bytes", limits.value_bytes),
-    }
+    Rejected::too_large("value", format!("the value at `{pointer}` is larger than {} bytes", limits.value_bytes))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::refusal::Refusal;
 use super::scope::Scope;
 use super::shown::Shown;
 use super::time::Micros;
-use super::{FieldError, Limits, Rejected};
+use super::{Limits, Rejected};
 
 /// The target of a rewind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,10 +51,7 @@ impl RewindTarget {
 
     /// The error for a revision after which there is nothing to take back.
     pub fn beyond(revision: i64) -> Rejected {
-        Rejected::Invalid(vec![FieldError::new(
-            "toRevision",
-            format!("must be less than the current revision, which is {revision}"),
-        )])
+        Rejected::field("toRevision", format!("must be less than the current revision, which is {revision}"))
     }
 
     /// Whether `body` is the event of a rewind to this target.
@@ -167,13 +164,11 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
     let mut event = draft.seal(request.event_id.clone(), request.now);
     event.rewind = Some(Rewind::To(past.from - 1));
     if past.copied.iter().map(StoredEvent::weight).sum::<usize>() > MAX_COPIED_BYTES {
-        return Err(Refusal::Rejected(Rejected::TooLarge {
-            limit: "batch",
-            detail: format!(
-                "what stays of the invocation, and is appended once more, has more than {MAX_COPIED_BYTES} bytes: \
-                 rewind to its beginning"
-            ),
-        }));
+        let detail = format!(
+            "what stays of the invocation, and is appended once more, has more than {MAX_COPIED_BYTES} bytes: \
+             rewind to its beginning"
+        );
+        return Err(Rejected::too_large("batch", detail).into());
     }
     let copies: Result<Vec<NewEvent>, Rejected> = (past.copied.iter().enumerate())
         .map(|(n, event)| copy(event, derived_id(request.copy_id, &n.to_be_bytes()), request.now))

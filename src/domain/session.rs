@@ -195,10 +195,8 @@ pub fn parse_events(
     let mut keys = 0;
     for (n, element) in elements.enumerate() {
         if n >= limits.batch_events {
-            return Err(Rejected::TooLarge {
-                limit: "batch",
-                detail: format!("more than {} events in one request", limits.batch_events),
-            });
+            let detail = format!("more than {} events in one request", limits.batch_events);
+            return Err(Rejected::too_large("batch", detail));
         }
         match EventDraft::parse(element, &format!("{pointer}/{n}"), output_key, limits) {
             Ok(event) => {

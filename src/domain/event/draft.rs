@@ -48,10 +48,7 @@ impl EventDraft {
     /// `pointer` is where the event stands in the body; faults are named below it.
     pub fn parse(json: Json<'_>, pointer: &str, output_key: Option<&str>, limits: &Limits) -> Result<Self, Rejected> {
         if json.text().len() > limits.event_bytes {
-            return Err(Rejected::TooLarge {
-                limit: "event",
-                detail: format!("an event is larger than {} bytes", limits.event_bytes),
-            });
+            return Err(Rejected::too_large("event", format!("an event is larger than {} bytes", limits.event_bytes)));
         }
         let mut reader = Reader { pointer, errors: Vec::new() };
         let mut members = reader.members(json, pointer, EVENT_FIELDS)?;
