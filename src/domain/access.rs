@@ -3,8 +3,6 @@
 //! A [`Grant`] is compared bytewise with the names of a request before anything is read. Only keys and settings have patterns;
 //! names from an issuer are literal, and a `*` in them is a character.
 
-use std::fmt;
-
 use super::Rejected;
 use super::envelope::Fields;
 use super::erasure::Subject;
@@ -26,12 +24,6 @@ read_words! {
         Agent = "agent",
         Operator = "operator",
         Admin = "admin",
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -1,7 +1,5 @@
 //! A version of an artifact.
 
-use std::fmt;
-
 use crate::domain::envelope::MAX_VALUE_DEPTH;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::json::{Json, JsonError, Kind as JsonKind, ObjectText, RawJson};
@@ -330,12 +328,6 @@ pub fn parse_metadata(text: &str) -> Result<RawJson, String> {
         Ok(_) => Err("must be an object".to_owned()),
         Err(JsonError::Syntax { what, .. }) => Err(format!("must be JSON: {what}")),
         Err(JsonError::Refused { pointer, what }) => Err(format!("{what} (at `{pointer}`)")),
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
