@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::Rejected;
 use super::envelope::Fields;
-use super::json::{Json, Kind};
+use super::json::Json;
+use super::number::of_digits;
 use super::session::{SessionInfo, parse_ttl};
 use super::time::Micros;
 use super::word::read_words;
@@ -96,10 +97,7 @@ impl LeaseMark {
     /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; also returns the time to live in microseconds.
     pub fn parse_renewal(json: Json<'_>) -> Result<(Self, i64), Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let epoch = fields.take_with("epoch", |epoch| match epoch.kind() {
-            Kind::Number => parse_epoch(epoch.text()),
-            _ => Err(NOT_AN_EPOCH),
-        });
+        let epoch = fields.take_with("epoch", |epoch| parse_epoch(epoch.text()));
         fields.require("epoch", &epoch);
         let incarnation = fields.take_str_with("incarnation", parse_incarnation);
         let ttl = take_ttl(&mut fields);
@@ -114,17 +112,12 @@ impl LeaseMark {
     }
 }
 
-const NOT_AN_EPOCH: &str = "must be an integer of at least 0";
-
 /// Reads an epoch of any length: one beyond 64 bits matches no lease.
 ///
 /// # Errors
 /// Anything but digits.
 pub fn parse_epoch(digits: &str) -> Result<i64, &'static str> {
-    match !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
-        true => Ok(digits.parse().unwrap_or(i64::MAX)),
-        false => Err(NOT_AN_EPOCH),
-    }
+    of_digits(digits).ok_or("must be an integer of at least 0")
 }
 
 /// Reads the mark of an incarnation, as answers show it.

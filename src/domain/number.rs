@@ -23,6 +23,12 @@ pub fn is_readable(text: &str) -> bool {
     digits.contains(['.', 'e', 'E']) && !text.parse().is_ok_and(f64::is_infinite)
 }
 
+/// Reads digits alone, of any length: what is beyond 64 bits is the largest number.
+pub fn of_digits(text: &str) -> Option<i64> {
+    let are_digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    are_digits.then(|| text.parse().unwrap_or(i64::MAX))
+}
+
 /// Orders two numbers by their exact values; equal if and only if JSON-equal. Linear in the lengths of the texts: no exponent is
 /// expanded.
 pub fn compare(a: &str, b: &str) -> Ordering {

@@ -3,6 +3,7 @@
 use crate::domain::envelope::MAX_VALUE_DEPTH;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::json::{Json, JsonError, Kind as JsonKind, ObjectText, RawJson};
+use crate::domain::number::of_digits;
 use crate::domain::tag::{EntityTag, tags};
 use crate::domain::time::Micros;
 use crate::domain::word::read_words;
@@ -241,10 +242,7 @@ impl Wanted {
         match text {
             "latest" => Ok(Self::Latest),
             // Beyond all numbers there is no version.
-            digits if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Ok(Self::Version(digits.parse().unwrap_or(i64::MAX)))
-            }
-            _ => Err("must be the number of a version, or `latest`"),
+            digits => of_digits(digits).map(Self::Version).ok_or("must be the number of a version, or `latest`"),
         }
     }
 }
