@@ -60,10 +60,10 @@ pub fn sum(a: &str, b: &str) -> Result<String, &'static str> {
 }
 
 /// The parts of a number; the exponent is not expanded.
-struct Decimal<'a> {
-    negative: bool,
+pub struct Decimal<'a> {
+    pub negative: bool,
     /// The values of the digits on both sides of the point, without leading zeros; none in 0.
-    digits: Vec<u8>,
+    pub digits: Vec<u8>,
     /// How many digits are after the point as written.
     fraction: i128,
     /// The exponent as written, of any length. Empty if there is none.
@@ -71,7 +71,7 @@ struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    fn of(text: &'a str) -> Self {
+    pub fn of(text: &'a str) -> Self {
         let (negative, unsigned) = text.strip_prefix('-').map_or((false, text), |unsigned| (true, unsigned));
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, ""));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -89,7 +89,7 @@ impl<'a> Decimal<'a> {
     }
 
     /// The value is `digits` x 10^-scale. An exponent beyond 128 bits is clamped.
-    fn scale(&self) -> i128 {
+    pub fn scale(&self) -> i128 {
         let exponent = match self.exponent {
             "" => 0,
             written => written.parse().unwrap_or(if written.starts_with('-') { i128::MIN } else { i128::MAX }),
