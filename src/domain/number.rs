@@ -59,6 +59,12 @@ pub fn sum(a: &str, b: &str) -> Result<String, &'static str> {
     if is_readable(&sum) { Ok(sum) } else { Err(OUT_OF_RANGE) }
 }
 
+/// The sum of an integer of any length, which may have a sign, and another one; without `+` and leading zeros.
+pub fn sum_of_integers(long: &str, other: i128) -> String {
+    let (long, other) = (long.trim_start_matches('+'), other.to_string());
+    Decimal::of(long).plus(&Decimal::of(&other), long.len().max(other.len()), 0)
+}
+
 /// The parts of a number; the exponent is not expanded.
 pub struct Decimal<'a> {
     pub negative: bool,
@@ -114,9 +120,7 @@ impl<'a> Decimal<'a> {
 
     /// The power of [`Decimal::compare_magnitude`], for an exponent of any length.
     fn long_power(&self) -> String {
-        let shift = (self.digits.len() as i128 - self.fraction).to_string();
-        let exponent = self.exponent.trim_start_matches('+');
-        Decimal::of(exponent).plus(&Decimal::of(&shift), exponent.len().max(shift.len()), 0)
+        sum_of_integers(self.exponent, self.digits.len() as i128 - self.fraction)
     }
 
     /// The digits without trailing zeros.
