@@ -243,7 +243,7 @@ pub fn parse_delta(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -
 /// # Errors
 /// The pointer of each entry that is not an operator, lacks a fitting operand, or names an invalid key.
 pub fn parse_ops(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -> Result<Vec<Operation>, Rejected> {
-    parse_list(json, pointer, |element, at| {
+    parse_list(json, pointer, "must be an array", |element, at| {
         let entry = Entry::parse(element, at, keys, &["op", "value"])?;
         let Some(name) = entry.get("op").and_then(Json::as_str) else {
             return Err(Rejected::field(at, "`op` must name an operator"));
@@ -269,7 +269,7 @@ pub fn parse_preconditions(
     pointer: &str,
     limits: &Limits,
 ) -> Result<Vec<Precondition>, Rejected> {
-    parse_list(json, pointer, |element, at| {
+    parse_list(json, pointer, "must be an array", |element, at| {
         let entry = Entry::parse(element, at, keys, &["revision", "exists", "equals"])?;
         let fault = |message: &str| Err(Rejected::field(at, message));
         let condition = match entry.others.as_slice() {
@@ -327,14 +327,15 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Reads the elements of an array, and collects their faults.
-fn parse_list<T>(
+/// Reads the elements of an array, and collects their faults; `message` is for what is none.
+pub(super) fn parse_list<T>(
     json: Json<'_>,
     pointer: &str,
-    parse: impl Fn(Json<'_>, &str) -> Result<T, Rejected>,
+    message: &str,
+    mut parse: impl FnMut(Json<'_>, &str) -> Result<T, Rejected>,
 ) -> Result<Vec<T>, Rejected> {
     let Some(elements) = json.as_array() else {
-        return Err(Rejected::field(pointer, "must be an array"));
+        return Err(Rejected::field(pointer, message));
     };
     let (mut list, mut errors) = (Vec::new(), Vec::new());
     for (n, element) in elements.enumerate() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::change::{Change, Keys, parse_delta};
+use super::change::{Change, Keys, parse_delta, parse_list};
 use super::envelope::{Fields, pointer_to};
 use super::event::{EventDraft, NewEvent, cost_beside};
 use super::ids::{SessionId, SessionKey};
@@ -187,28 +187,18 @@ pub fn parse_events(
     output_key: Option<&str>,
     limits: &Limits,
 ) -> Result<Vec<EventDraft>, Rejected> {
-    let Some(elements) = json.as_array() else {
-        return Err(Rejected::field(pointer, "must be an array of events"));
-    };
-    let mut events: Vec<EventDraft> = Vec::new();
-    let mut errors = Vec::new();
-    let mut keys = 0;
-    for (n, element) in elements.enumerate() {
-        if n >= limits.batch_events {
+    let (mut events, mut keys) = (0, 0);
+    parse_list(json, pointer, "must be an array of events", |element, at| {
+        events += 1;
+        if events > limits.batch_events {
             let detail = format!("more than {} events in one request", limits.batch_events);
             return Err(Rejected::too_large("batch", detail));
         }
-        match EventDraft::parse(element, &format!("{pointer}/{n}"), output_key, limits) {
-            Ok(event) => {
-                keys += event.keys();
-                limits.check_keys(keys)?;
-                events.push(event);
-            }
-            Err(Rejected::Invalid(found)) => errors.extend(found),
-            Err(other) => return Err(other),
-        }
-    }
-    if errors.is_empty() { Ok(events) } else { Err(Rejected::Invalid(errors)) }
+        let event = EventDraft::parse(element, at, output_key, limits)?;
+        keys += event.keys();
+        limits.check_keys(keys)?;
+        Ok(event)
+    })
 }
 
 /// A change of metadata: an outer `None` leaves a field alone, an inner one clears it.
