@@ -223,18 +223,12 @@ impl MetadataPatch {
     }
 
     pub fn take(fields: &mut Fields<'_>) -> Self {
-        let mut patch = Self::default();
-        for (name, parse) in
-            [("displayName", display_name as fn(Json<'_>) -> Result<RawJson, Cow<'static, str>>), ("labels", labels)]
-        {
-            let slot = if name == "labels" { &mut patch.labels } else { &mut patch.display_name };
-            *slot = fields.take_nullable(name).map(|value| match value.is_null() {
-                true => None,
-                false => parse(value).map_err(|message| fields.refuse(name, message)).ok(),
-            });
-        }
-        patch.expiry = Expiry::take(fields);
-        patch
+        let mut take = |name, parse: fn(Json<'_>) -> Result<RawJson, Cow<'static, str>>| {
+            let value = fields.take_nullable(name)?;
+            Some(if value.is_null() { None } else { parse(value).map_err(|message| fields.refuse(name, message)).ok() })
+        };
+        let (display_name, labels) = (take("displayName", display_name), take("labels", labels));
+        Self { display_name, labels, expiry: Expiry::take(fields) }
     }
 }
 
@@ -255,14 +249,11 @@ fn labels(json: Json<'_>) -> Result<RawJson, Cow<'static, str>> {
             return Err("must have at most 64 members".into());
         }
         check_label_name(&member.key)?;
-        match (member.value.kind(), member.value.as_str()) {
-            (Kind::String, Some(value)) => check_label_value(&value)?,
-            _ => {
-                return Err(
-                    format!("the value of the label at `{}` must be a string", pointer_to("", &member.key)).into()
-                );
-            }
-        }
+        let Some(value) = member.value.as_str() else {
+            let at = pointer_to("", &member.key);
+            return Err(format!("the value of the label at `{at}` must be a string").into());
+        };
+        check_label_value(&value)?;
     }
     Ok(json.to_raw())
 }
