@@ -48,15 +48,9 @@ impl LeaseDraft {
     /// Reads `{owner, ttl?, invocationId?, exclusive?, steal?}`.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let owner = fields.take_str_with("owner", |owner| match owner.len() {
-            1..=MAX_OWNER => Ok(owner.to_owned()),
-            _ => Err("must be 1 to 256 bytes"),
-        });
+        let owner = fields.take_text("owner", 1..=MAX_OWNER, "must be 1 to 256 bytes");
         fields.require("owner", &owner);
-        let invocation_id = fields.take_str_with("invocationId", |id| match id.len() {
-            0..=MAX_INVOCATION => Ok(id.to_owned()),
-            _ => Err("must be at most 1024 bytes"),
-        });
+        let invocation_id = fields.take_text("invocationId", 0..=MAX_INVOCATION, "must be at most 1024 bytes");
         let ttl_micros = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL_MICROS);
         let exclusive =
             fields.take_str_with("exclusive", |word| Exclusive::parse(word).ok_or("must be `turn` or `all`"));

@@ -22,19 +22,22 @@ use super::rewind::derived_id;
 use super::scope::{Scope, split};
 use super::tag::Tag;
 use super::time::Micros;
+use super::word::read_words;
 use super::{Limits, Rejected};
 
 /// The longest reason, in bytes.
 const MAX_REASON: usize = 256;
 
-/// What becomes of the values that the event set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Values {
-    /// They stay: past and present states are what they were.
-    #[default]
-    Keep,
-    /// They go: from past states, and from the present one where nobody has set the key since.
-    Remove,
+read_words! {
+    /// What becomes of the values that the event set.
+    #[derive(Default)]
+    pub enum Values {
+        /// They stay: past and present states are what they were.
+        #[default]
+        Keep = "keep",
+        /// They go: from past states, and from the present one where nobody has set the key since.
+        Remove = "remove",
+    }
 }
 
 /// The body of a request to redact an event.
@@ -51,15 +54,8 @@ impl RedactDraft {
     /// A reason that is too long, another `state` than `keep` and `remove`, another type, or any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let reason = fields.take_str_with("reason", |reason| match reason.len() {
-            0..=MAX_REASON => Ok(reason.to_owned()),
-            _ => Err("must be at most 256 bytes"),
-        });
-        let values = fields.take_str_with("state", |word| match word {
-            "keep" => Ok(Values::Keep),
-            "remove" => Ok(Values::Remove),
-            _ => Err("must be `keep` or `remove`"),
-        });
+        let reason = fields.take_text("reason", 0..=MAX_REASON, "must be at most 256 bytes");
+        let values = fields.take_str_with("state", |word| Values::parse(word).ok_or("must be `keep` or `remove`"));
         fields.finish()?;
         Ok(Self { reason, values: values.unwrap_or_default() })
     }
