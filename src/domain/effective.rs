@@ -335,6 +335,7 @@ pub enum Step {
 }
 
 /// A view on its way to a later event.
+#[derive(Default)]
 pub struct Advance<'a> {
     view: View,
     /// Where the log begins.
@@ -353,8 +354,9 @@ pub struct Advance<'a> {
     to_load: Vec<i64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Begin {
+    #[default]
     Left,
     Needed,
     Cover,
@@ -377,11 +379,7 @@ impl<'a> Advance<'a> {
             hidden,
             news: news.iter().map(|event| event.sequence).collect(),
             records: news.into_iter().map(|event| (event.sequence, event)).collect(),
-            begin: Begin::Left,
-            named_by: HashMap::new(),
-            seen: HashSet::new(),
-            to_see: BTreeSet::new(),
-            to_load: Vec::new(),
+            ..Self::default()
         }
     }
 

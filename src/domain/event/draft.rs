@@ -16,7 +16,7 @@ use crate::domain::shape::Of;
 use crate::domain::time::{Micros, Timestamp};
 
 /// An event as a client gave it, checked, or as a change of state makes it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct EventDraft {
     pub id: Option<EventId>,
     pub timestamp: Option<Timestamp>,
@@ -199,19 +199,14 @@ impl EventDraft {
         }
         Self {
             id,
-            timestamp: None,
-            partial: None,
             author: author.to_owned(),
             invocation_id: invocation_id.to_owned(),
-            branch: None,
             edit,
-            // A client writes these parts at the top of its body.
-            actions_at: "".into(),
-            rewind: None,
-            compacts: false,
             artifacts,
             body,
             digest: content.digest(),
+            // A client writes these parts at the top of its body, so `actions_at` is empty, too.
+            ..Self::default()
         }
     }
 
