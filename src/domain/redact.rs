@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::append::Append;
 use super::change::WrittenEdit;
 use super::envelope::Fields;
-use super::event::{EventDraft, StoredEvent, named_versions, redaction_of};
+use super::event::{EventDraft, StoredEvent, named_versions, redaction_of, removed_keys, show_versions};
 use super::guard::Guard;
 use super::ids::{EventId, SessionKey};
 use super::json::{Json, ObjectText, RawJson};
@@ -160,14 +160,7 @@ pub fn set_keys(body: &str) -> Vec<(Scope, String, Json<'_>)> {
 pub fn touched(body: &str) -> HashSet<String> {
     let Some(actions) = Json::trusted(body).get("actions") else { return HashSet::new() };
     let set = actions.get("stateDelta").and_then(Json::as_object).into_iter().flatten();
-    set.map(|member| member.key.into_owned()).chain(removed(actions)).collect()
-}
-
-/// The keys that the operators of an event remove.
-fn removed(actions: Json<'_>) -> impl Iterator<Item = String> {
-    let ops = actions.get("stateOps").and_then(Json::as_array).into_iter().flatten();
-    ops.filter(|op| op.get("op").and_then(Json::as_str).as_deref() == Some("remove"))
-        .filter_map(|op| op.get("key").and_then(Json::as_str).map(Cow::into_owned))
+    set.map(|member| member.key).chain(removed_keys(actions)).map(Cow::into_owned).collect()
 }
 
 /// Whether operators of an event make the value of a key, given as the merged state shows it, of one that was there before: whether it is
@@ -235,7 +228,7 @@ fn reduced_actions(actions: Json<'_>, values: Values, is_rewind: bool) -> Option
         Values::Remove => {
             let set = actions.get("stateDelta").and_then(Json::as_object).into_iter().flatten();
             let mut known = HashSet::new();
-            let keys = removed(actions).chain(set.map(|member| member.key.into_owned()));
+            let keys = removed_keys(actions).chain(set.map(|member| member.key));
             let ops: Vec<String> = keys.filter(|key| known.insert(key.clone())).map(|key| removal(&key)).collect();
             if !ops.is_empty() {
                 // As of every event with operators.
@@ -246,11 +239,7 @@ fn reduced_actions(actions: Json<'_>, values: Values, is_rewind: bool) -> Option
     }
     // Which versions it names is no content. What else may stand there is.
     let versions = actions.get("artifactDelta").map(named_versions).unwrap_or_default();
-    if !versions.is_empty() {
-        let mut named = ObjectText::default();
-        versions.iter().for_each(|(name, version)| named.push(name.as_str(), &version.to_string()));
-        object.push("artifactDelta", &named.close());
-    }
+    object.push_some("artifactDelta", show_versions(&versions));
     let invocation = actions.get("rewindBeforeInvocationId").filter(|_| is_rewind);
     object.push_some("rewindBeforeInvocationId", invocation.map(Json::text));
     (object.bytes() > 0).then(|| object.close())

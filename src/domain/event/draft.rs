@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::digest::Content;
 use super::names::{EVENT_FIELDS, READ_FIELDS, SERVER_FIELDS};
 use super::reader::{Reader, final_text, is_absent, without_nulls};
-use super::stored::{NewEvent, Rewind, cost, stored_delta};
+use super::stored::{NewEvent, Rewind, cost, show_versions, stored_delta};
 use crate::domain::change::{Edit, WrittenEdit};
 use crate::domain::envelope::{check_depth, pointer_to};
 use crate::domain::fault::Rejected;
@@ -177,11 +177,7 @@ impl EventDraft {
         for (name, value) in others {
             actions.push(name, value.text());
         }
-        if !artifacts.is_empty() {
-            let mut delta = ObjectText::default();
-            artifacts.iter().for_each(|(name, version)| delta.push(name.as_str(), &version.to_string()));
-            actions.push("artifactDelta", &delta.close());
-        }
+        actions.push_some("artifactDelta", show_versions(&artifacts));
         let actions = actions.close();
         let mut body = ObjectText::with_capacity(actions.len() + 256);
         body.push_some_str("id", id.as_ref().map(EventId::as_str));
