@@ -153,26 +153,29 @@ impl<'a> WrittenEdit<'a> {
     }
 
     /// Removes some keys.
-    pub fn remove_all<'k>(keys: impl Iterator<Item = (Scope, &'k str)>) -> Self {
-        let removals: Vec<Self> = keys.map(|(scope, key)| Self::remove(scope, key)).collect();
-        let texts: Vec<&str> = removals
-            .iter()
-            .filter_map(|removal| removal.ops.as_deref()?.strip_prefix('[')?.strip_suffix(']'))
-            .collect();
-        let ops = (!texts.is_empty()).then(|| format!("[{}]", texts.join(",")).into());
-        let edit = Edit { ops: removals.into_iter().flat_map(|removal| removal.edit.ops).collect(), ..Edit::default() };
-        Self { edit, ops, ..Self::default() }
+    pub fn remove_all<'k>(keys: impl IntoIterator<Item = (Scope, &'k str)>) -> Self {
+        let (mut ops, mut written) = (Vec::new(), String::new());
+        for (scope, key) in keys {
+            ops.push(Operation { scope, key: key.into(), op: Op::Remove });
+            written.push(if written.is_empty() { '[' } else { ',' });
+            written.push_str(&removal(&Keys::Merged.show(scope, key)));
+        }
+        let written = (!written.is_empty()).then(|| Cow::Owned(written + "]"));
+        Self { edit: Edit { ops, ..Edit::default() }, ops: written, ..Self::default() }
     }
 
     /// Removes one key.
     pub fn remove(scope: Scope, key: &str) -> Self {
-        let ops = vec![Operation { scope, key: key.into(), op: Op::Remove }];
-        let mut written = ObjectText::default();
-        written.push_str("op", "remove");
-        written.push_str("key", &Keys::Merged.show(scope, key));
-        let written = format!("[{}]", written.close());
-        Self { edit: Edit { ops, ..Edit::default() }, ops: Some(written.into()), ..Self::default() }
+        Self::remove_all([(scope, key)])
     }
+}
+
+/// The operator that removes a key, given as the merged state shows it.
+pub(super) fn removal(key: &str) -> String {
+    let mut op = ObjectText::default();
+    op.push_str("op", "remove");
+    op.push_str("key", key);
+    op.close()
 }
 
 /// How a request writes keys.

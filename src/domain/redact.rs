@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use uuid::Uuid;
 
 use super::append::Append;
-use super::change::WrittenEdit;
+use super::change::{WrittenEdit, removal};
 use super::envelope::Fields;
 use super::event::{EventDraft, StoredEvent, named_versions, redaction_of, removed_keys, show_versions};
 use super::guard::Guard;
@@ -243,11 +243,4 @@ fn reduced_actions(actions: Json<'_>, values: Values, is_rewind: bool) -> Option
     let invocation = actions.get("rewindBeforeInvocationId").filter(|_| is_rewind);
     object.push_some("rewindBeforeInvocationId", invocation.map(Json::text));
     (object.bytes() > 0).then(|| object.close())
-}
-
-fn removal(key: &str) -> String {
-    let mut op = ObjectText::default();
-    op.push_str("op", "remove");
-    op.push_str("key", key);
-    op.close()
 }
