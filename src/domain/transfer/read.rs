@@ -30,12 +30,9 @@ pub enum Line {
     Export {
         app: Option<AppName>,
     },
-    AppState {
-        revision: i64,
-        state: Vec<(String, RawJson)>,
-    },
-    UserState {
-        user: UserId,
+    /// Of the app, or of a user.
+    State {
+        user: Option<UserId>,
         revision: i64,
         state: Vec<(String, RawJson)>,
     },
@@ -132,20 +129,15 @@ impl Line {
                 fields.ignore_others();
                 (app.is_some() || is_of_no_app).then_some(Self::Export { app })
             }
-            "app.state" => {
-                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields)?);
-                revision.zip(state).map(|(revision, state)| Self::AppState { revision, state })
-            }
-            "user.state" => {
-                let user = fields.take_str_with("userId", UserId::parse);
+            "app.state" | "user.state" => {
+                let user = owner(&kind, &mut fields);
                 let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields)?);
                 let parts = user.zip(revision).zip(state);
-                parts.map(|((user, revision), state)| Self::UserState { user, revision, state })
+                parts.map(|((user, revision), state)| Self::State { user, revision, state })
             }
-            "app.change" => change(&mut fields)?.map(|change| Self::Change { user: None, change }),
-            "user.change" => {
-                let user = fields.take_str_with("userId", UserId::parse);
-                user.zip(change(&mut fields)?).map(|(user, change)| Self::Change { user: Some(user), change })
+            "app.change" | "user.change" => {
+                let user = owner(&kind, &mut fields);
+                user.zip(change(&mut fields)?).map(|(user, change)| Self::Change { user, change })
             }
             "session" => SessionLine::take(&mut fields)?.map(|session| Self::Session(Box::new(session))),
             "event" => EventLine::take(&mut fields, limits)?.map(|event| Self::Event(Box::new(event))),
@@ -214,6 +206,11 @@ fn digest(fields: &mut Fields<'_>, name: &str) -> Option<[u8; 32]> {
 
 fn time(fields: &mut Fields<'_>, name: &str) -> Option<Micros> {
     fields.take_with(name, Timestamp::parse).map(|time| time.micros)
+}
+
+/// Of a line of the app nobody, of one of a user that user.
+fn owner(kind: &str, fields: &mut Fields<'_>) -> Option<Option<UserId>> {
+    if kind.starts_with("app.") { Some(None) } else { fields.take_str_with("userId", UserId::parse).map(Some) }
 }
 
 fn state(fields: &mut Fields<'_>) -> Result<Option<Vec<(String, RawJson)>>, Rejected> {

@@ -263,8 +263,7 @@ impl ImportMachine {
                 self.export(self.options.app.clone().or(app));
                 Ok(())
             }
-            Line::AppState { revision, state } => self.scope(None, revision, &state),
-            Line::UserState { user, revision, state } => self.scope(Some(user), revision, &state),
+            Line::State { user, revision, state } => self.scope(user, revision, &state),
             Line::Session(begin) => self.begin(*begin),
             Line::End(totals) => {
                 self.ended = true;
@@ -482,7 +481,7 @@ impl ImportMachine {
         let scope = ScopeKey::new(app, user);
         let state = checked(state, scope.scope(), "/state")?;
         let subject = scope.user().map(|user| Subject::of(&self.salt, user));
-        self.write(Write::Scope(ScopeImport { scope, subject, since, revision, state, now: self.now }));
+        self.write(Write::Scope(ScopeImport { scope, subject, since, revision, state }));
         Ok(())
     }
 
