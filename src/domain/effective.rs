@@ -173,7 +173,8 @@ impl Record {
 }
 
 /// A compaction that counts: none that takes its place is read by all its readers.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(into = "StoredKept", from = "StoredKept")]
 struct Kept {
     sequence: i64,
     range: Range,
@@ -219,10 +220,27 @@ impl Runs {
     }
 }
 
+/// What a [`Kept`] is stored as. Times are the bits of floats, which come back as they were.
+type StoredKept = (i64, u64, u64, Audience, i64);
+
+impl From<Kept> for StoredKept {
+    fn from(Kept { sequence, range: Range { start, end }, place, reach }: Kept) -> Self {
+        (sequence, start.to_bits(), end.to_bits(), place, reach)
+    }
+}
+
+impl From<StoredKept> for Kept {
+    fn from((sequence, start, end, place, reach): StoredKept) -> Self {
+        let range = Range { start: f64::from_bits(start), end: f64::from_bits(end) };
+        Self { sequence, range, place, reach }
+    }
+}
+
 /// What is left of the log up to an event.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct View {
-    /// That event's sequence.
+    /// That event's sequence, beside which the rest is stored.
+    #[serde(skip)]
     pub through: i64,
     /// What compactions cover, and those whose place others take.
     covered: Runs,
@@ -288,37 +306,14 @@ impl View {
     pub fn events(&self, base: i64, end: i64, hidden: &[(i64, i64)]) -> impl Iterator<Item = i64> + use<> {
         self.left(base, end, hidden).into_iter().flat_map(|(first, last)| first..=last)
     }
-}
 
-/// What a [`View`] is stored as. Times are the bits of floats, which come back as they were.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    covered: Runs,
-    needed: BTreeSet<i64>,
-    unsure: bool,
-    kept: Vec<(i64, u64, u64, Audience, i64)>,
-}
-
-impl View {
     pub fn to_text(&self) -> String {
-        let bits = |kept: &Kept| (kept.range.start.to_bits(), kept.range.end.to_bits());
-        let kept = self.kept.iter().map(|kept| {
-            let (start, end) = bits(kept);
-            (kept.sequence, start, end, kept.place.clone(), kept.reach)
-        });
-        let View { covered, needed, unsure, .. } = self;
-        let stored = Stored { covered: covered.clone(), needed: needed.clone(), unsure: *unsure, kept: kept.collect() };
-        serde_json::to_string(&stored).unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// `None` if the text is not one that [`View::to_text`] wrote.
     pub fn from_text(through: i64, text: &str) -> Option<Self> {
-        let Stored { covered, needed, unsure, kept } = serde_json::from_str(text).ok()?;
-        let kept = kept.into_iter().map(|(sequence, start, end, place, reach)| {
-            let range = Range { start: f64::from_bits(start), end: f64::from_bits(end) };
-            Kept { sequence, range, place, reach }
-        });
-        Some(Self { through, covered, needed, unsure, kept: kept.collect() })
+        serde_json::from_str(text).ok().map(|view| Self { through, ..view })
     }
 }
 
