@@ -157,7 +157,7 @@ pub struct Appended {
 pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
     let head = loaded.sessions.get(&append.key).filter(|head| head.is_live(append.now)).cloned();
     let head = head.ok_or(Refusal::SessionNotFound)?;
-    let plan = plan(loaded, append)?;
+    let plan = plan(loaded.known.get(&append.key), &append.events)?;
     let mut tag = loaded.tag(&append.key).ok_or(Refusal::SessionNotFound)?;
     let fresh: Vec<&NewEvent> = plan.iter().filter_map(Planned::fresh).collect();
     let mut stored = Vec::new();
@@ -214,15 +214,14 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// Separates fresh events from retries.
+/// Separates fresh events from retries, given what is stored of these ids.
 ///
 /// # Errors
-/// `EventIdConflict`: the session has an id with other content.
-fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Result<Vec<Planned<'a>>, Refusal> {
-    let stored = loaded.known.get(&append.key);
+/// `EventIdConflict`: an id has other content, stored or in the same request.
+fn plan<'a>(stored: Option<&HashMap<EventId, Known>>, events: &'a [NewEvent]) -> Result<Vec<Planned<'a>>, Refusal> {
     let mut seen: HashMap<&EventId, (usize, &NewEvent)> = HashMap::new();
-    let mut plan = Vec::with_capacity(append.events.len());
-    for event in &append.events {
+    let mut plan = Vec::with_capacity(events.len());
+    for event in events {
         plan.push(if let Some(known) = stored.and_then(|known| known.get(&event.id)) {
             if !is_retry(event, &known.digest, known.timestamp) && !is_stored(event, known) {
                 return Err(Refusal::EventIdConflict);
@@ -434,19 +433,7 @@ pub fn creation_needs<'a>(creations: impl Iterator<Item = &'a Creation>) -> Need
 /// # Errors
 /// An id with two contents.
 pub fn distinct_events(creation: &Creation) -> Result<Vec<&NewEvent>, Refusal> {
-    let mut fresh: Vec<&NewEvent> = Vec::with_capacity(creation.events.len());
-    let mut seen: HashMap<&EventId, &NewEvent> = HashMap::new();
-    for event in &creation.events {
-        match seen.get(&event.id) {
-            Some(first) if is_retry(event, &first.digest, first.timestamp.micros) => {}
-            Some(_) => return Err(Refusal::EventIdConflict),
-            None => {
-                seen.insert(&event.id, event);
-                fresh.push(event);
-            }
-        }
-    }
-    Ok(fresh)
+    Ok(plan(None, &creation.events)?.iter().filter_map(Planned::fresh).collect())
 }
 
 /// Decides the creation of a session that does not exist, given its [`distinct_events`]; returns its tag.
