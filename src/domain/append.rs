@@ -17,7 +17,7 @@ use super::event::{NewEvent, REDACTED, Rewind, StoredEvent, show_delta, stored_d
 use super::guard::Guard;
 use super::ids::{EventId, ScopeKey, ScopeRef, SessionKey, StateAddress};
 use super::lease::LeaseMark;
-use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
+use super::loaded::{KeyNeeds, Known, Loaded, Needs, Revisions, SessionHead, StateEntry, need_key};
 use super::query::StateFilter;
 use super::refusal::{Bound, Mismatch, Refusal};
 use super::resolve::{Resolved, Working};
@@ -443,14 +443,8 @@ pub fn decide_creation<'a>(
     events: &[&'a NewEvent],
     writes: &mut Writes<'a>,
 ) -> Result<Tag, Refusal> {
-    let mut tag = Tag {
-        revision: 0,
-        user: loaded.revision(ScopeRef::User(&creation.key.user)),
-        app: loaded.revision(ScopeRef::App(creation.key.app())),
-        incarnation: creation.incarnation,
-        timeline: loaded.timeline,
-        metadata: 0,
-    };
+    let new = Revisions { incarnation: creation.incarnation, revision: 0, metadata: 0 };
+    let mut tag = loaded.tag_at(&creation.key, new);
     let resolved = resolve_events(loaded, &creation.key, &tag, &creation.state, events, &creation.limits)?;
     write(loaded, &creation.key, &mut tag, &creation.state, resolved, (creation.now, None), writes);
     Ok(tag)
