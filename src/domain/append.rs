@@ -48,6 +48,20 @@ pub struct Append {
 }
 
 impl Append {
+    /// Of events that the server composes from stored state, under no condition but this lease.
+    pub fn composed(key: &SessionKey, events: Vec<NewEvent>, lease: Option<LeaseMark>, now: Micros) -> Self {
+        Self {
+            key: key.clone(),
+            events,
+            guard: Guard { lease, if_match: None },
+            only_if_present: None,
+            limits: Limits::unbounded_input(),
+            now,
+            with_state: None,
+            creates: None,
+        }
+    }
+
     /// The session that it makes if there is none: empty, to be appended to as to any other.
     ///
     /// # Errors

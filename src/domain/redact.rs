@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use uuid::Uuid;
 
+use super::Rejected;
 use super::append::Append;
 use super::change::{WrittenEdit, removal};
 use super::envelope::Fields;
@@ -23,7 +24,6 @@ use super::scope::{Scope, split};
 use super::tag::Tag;
 use super::time::Micros;
 use super::word::read_words;
-use super::{Limits, Rejected};
 
 /// The longest reason, in bytes.
 const MAX_REASON: usize = 256;
@@ -132,16 +132,8 @@ impl Redaction {
         let id = derived_id(self.removal_id, key.session.as_str().as_bytes());
         let draft = EventDraft::of_change(Some(id.clone()), "user", "", WrittenEdit::remove_all(keys));
         let present = lease.all.as_ref().map(|_| LeaseMark { epoch: lease.epoch, incarnation: None });
-        Append {
-            key: key.clone(),
-            events: vec![draft.seal(id, self.now)],
-            guard: Guard { lease: if *key == self.key { self.guard.lease } else { present }, if_match: None },
-            only_if_present: None,
-            limits: Limits::unbounded_input(),
-            now: self.now,
-            with_state: None,
-            creates: None,
-        }
+        let lease = if *key == self.key { self.guard.lease } else { present };
+        Append::composed(key, vec![draft.seal(id, self.now)], lease, self.now)
     }
 }
 

@@ -175,16 +175,8 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
         let entry = StateEntry { value: difference.now, revision: tag.revision };
         (StateAddress::new(&request.key, Scope::Session, &difference.key), entry)
     }));
-    Ok(Decision::Append(Append {
-        key: request.key.clone(),
-        events: std::iter::once(event).chain(copies).collect(),
-        guard: Guard { lease: request.guard.lease, if_match: None },
-        only_if_present: None,
-        limits: Limits::unbounded_input(),
-        now: request.now,
-        with_state: None,
-        creates: None,
-    }))
+    let events = std::iter::once(event).chain(copies).collect();
+    Ok(Decision::Append(Append::composed(&request.key, events, request.guard.lease, request.now)))
 }
 
 /// The most bytes of events that a rewind copies.
