@@ -122,10 +122,7 @@ pub struct Mention {
 
 /// 64 bits of a digest. Two ids of one session that shared one would cost a look at an event more; ids are compared whole.
 fn digest(id: &str) -> i64 {
-    let hash: [u8; 32] = Sha256::digest(id).into();
-    let mut first = [0; 8];
-    first.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
-    i64::from_be_bytes(first)
+    i64::from_be_bytes(Sha256::digest(id).first_chunk().copied().unwrap_or_default())
 }
 
 impl Record {

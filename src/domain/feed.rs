@@ -125,9 +125,7 @@ impl FeedKey {
     }
 
     fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
-        let mut tag = [0; TAG];
-        tag.iter_mut().zip(hmac::sign(&self.tag, bytes).as_ref()).for_each(|(to, from)| *to = *from);
-        tag
+        hmac::sign(&self.tag, bytes).as_ref().first_chunk().copied().unwrap_or_default()
     }
 
     fn crypt(&self, tag: &[u8; TAG], mut bytes: [u8; PLACE]) -> [u8; PLACE] {
