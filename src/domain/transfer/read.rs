@@ -16,7 +16,7 @@ use crate::domain::change::{Keys, parse_delta};
 use crate::domain::envelope::{Fields, MAX_BODY_DEPTH};
 use crate::domain::event::{EventDraft, NewEvent, REDACTED, StoredEvent, redaction_of, with_known_names};
 use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, UserId};
-use crate::domain::json::{Json, Kind, RawJson};
+use crate::domain::json::{Json, Kind, Member, RawJson};
 use crate::domain::key_history::MadeBy;
 use crate::domain::scope::{self, Scope};
 use crate::domain::session::MetadataPatch;
@@ -345,12 +345,8 @@ impl SessionLine {
 fn base_artifacts(fields: &mut Fields<'_>, base: Option<i64>) -> Vec<(ArtifactName, i64)> {
     let Some(named) = fields.take("baseArtifacts") else { return Vec::new() };
     let version = |text: &str| text.parse().ok().filter(|version| (0..=LAST).contains(version));
-    let read: Option<Vec<_>> = named.as_object().and_then(|mut members| {
-        members.try_fold(Vec::new(), |mut read, member| {
-            read.push((ArtifactName::parse(&member.key).ok()?, version(member.value.text())?));
-            Some(read)
-        })
-    });
+    let one = |member: Member<'_>| Some((ArtifactName::parse(&member.key).ok()?, version(member.value.text())?));
+    let read: Option<Vec<_>> = named.as_object().and_then(|members| members.map(one).collect());
     match read.filter(|read| read.is_empty() || base != Some(0)) {
         Some(read) => read,
         None => {
