@@ -114,10 +114,7 @@ impl<'a> Field<'a> {
                     _ => Err("must be at least a day"),
                 });
             }
-            Self::Integer(value, range, message) => {
-                let integer = |json: Json<'_>| json.as_integer().filter(|number| range.contains(number)).ok_or(message);
-                *value = fields.take_with(name, integer);
-            }
+            Self::Integer(value, range, message) => *value = fields.take_integer(name, range, message),
             Self::Flag(value) => *value = fields.take_with(name, |json| json.as_bool().ok_or("must be a boolean")),
         }
     }

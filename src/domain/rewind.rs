@@ -35,8 +35,8 @@ impl RewindTarget {
     /// Neither or both fields, another type, or any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let invocation = fields.take_text("beforeInvocationId", 1..=usize::MAX, "must not be empty");
-        let revision = fields.take_integer("toRevision", 0, "must be an integer of at least 0");
+        let invocation = fields.take_text("beforeInvocationId", 1.., "must not be empty");
+        let revision = fields.take_integer("toRevision", 0.., "must be an integer of at least 0");
         let target = match (invocation, revision) {
             (Some(invocation), None) => Some(Self::BeforeInvocation(invocation)),
             (None, Some(revision)) => Some(Self::Revision(revision)),

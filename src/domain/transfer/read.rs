@@ -189,11 +189,7 @@ impl Line {
 const MOST: i64 = 1 << 53;
 
 fn integer(fields: &mut Fields<'_>, name: &str) -> Option<i64> {
-    let number = fields.take(name)?.as_integer().filter(|number| (0..=MOST).contains(number));
-    if number.is_none() {
-        fields.refuse(name, "must be an integer from 0 to 2^53");
-    }
-    number
+    fields.take_integer(name, 0..=MOST, "must be an integer from 0 to 2^53")
 }
 
 fn number(json: Json<'_>) -> Option<i64> {
