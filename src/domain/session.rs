@@ -92,28 +92,16 @@ pub enum Expiry {
 impl Expiry {
     /// Takes `ttl` or `expireTime`; `null` clears the expiry.
     pub fn take(fields: &mut Fields<'_>) -> Option<Option<Self>> {
-        let mut expiry = None;
-        let ttl = fields.take_nullable("ttl");
-        let expire_time = fields.take_nullable("expireTime");
-        if ttl.is_some_and(|v| !v.is_null()) && expire_time.is_some_and(|v| !v.is_null()) {
+        let given = [fields.take_nullable("ttl"), fields.take_nullable("expireTime")];
+        let [ttl, expire_time] = given.map(|value| value.filter(|value| !value.is_null()));
+        if ttl.is_some() && expire_time.is_some() {
             fields.refuse("ttl", "and `expireTime` exclude each other");
         }
-        for (name, value) in [("ttl", ttl), ("expireTime", expire_time)] {
-            let Some(value) = value else { continue };
-            if value.is_null() {
-                expiry.get_or_insert(None);
-                continue;
-            }
-            let parsed = match name {
-                "ttl" => parse_ttl(value).map(Self::In),
-                _ => Timestamp::parse(value).map(|time| Self::At(time.micros)),
-            };
-            match parsed {
-                Ok(parsed) => expiry = Some(Some(parsed)),
-                Err(message) => fields.refuse(name, message),
-            }
-        }
-        expiry
+        let mut read = |name, parsed: Result<Self, _>| parsed.map_err(|message| fields.refuse(name, message)).ok();
+        let ttl = ttl.and_then(|ttl| read("ttl", parse_ttl(ttl).map(Self::In)));
+        let at = |time: Timestamp| Self::At(time.micros);
+        let expire_time = expire_time.and_then(|time| read("expireTime", Timestamp::parse(time).map(at)));
+        given.iter().any(Option::is_some).then(|| expire_time.or(ttl))
     }
 
     pub fn at(self, now: Micros) -> Micros {
