@@ -55,7 +55,8 @@ impl RewindTarget {
     pub fn is_of(&self, body: &str) -> bool {
         let body = Json::trusted(body);
         let revision = body.get("customMetadata").and_then(|metadata| metadata.get(REVISION));
-        let before = body.get("actions").and_then(|actions| actions.get(BEFORE)).and_then(Json::as_str);
+        let actions = body.get("actions");
+        let before = actions.and_then(|actions| actions.get("rewindBeforeInvocationId")).and_then(Json::as_str);
         match self {
             Self::BeforeInvocation(invocation) => revision.is_none() && before.as_deref() == Some(invocation.as_str()),
             Self::Revision(wanted) => revision.is_some_and(|revision| revision.text() == wanted.to_string()),
@@ -63,7 +64,6 @@ impl RewindTarget {
     }
 }
 
-const BEFORE: &str = "rewindBeforeInvocationId";
 const REVISION: &str = "rewindToRevision";
 /// The member of a copy that names the original event.
 const COPY_OF: &str = "rewindCopyOf";
@@ -264,7 +264,7 @@ fn event(invocation_id: &str, target: &RewindTarget, past: &Past) -> EventDraft 
     };
     let change = WrittenEdit::restore(sets, removed);
     let artifacts = past.artifacts.iter().map(|restored| (restored.name.clone(), restored.to)).collect();
-    EventDraft::of_rewind(invocation_id, change, (BEFORE, &past.invocation), artifacts, metadata.as_deref())
+    EventDraft::of_rewind(invocation_id, change, &past.invocation, artifacts, metadata.as_deref())
 }
 
 #[cfg(test)]

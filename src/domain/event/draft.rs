@@ -138,25 +138,23 @@ impl EventDraft {
     /// Composes the event of a state change that a client requested without an event. It equals, byte for byte, the event
     /// that parsing these members would give.
     pub fn of_change(id: Option<EventId>, author: &str, invocation_id: &str, change: WrittenEdit<'_>) -> Self {
-        Self::compose(id, author, invocation_id, change, &[], Vec::new(), None)
+        Self::compose(id, author, invocation_id, change, None, Vec::new(), None)
     }
 
     /// The event of a save of an artifact: with the action that names its version.
     pub fn of_artifact(author: &str, invocation_id: &str, named: (ArtifactName, i64)) -> Self {
-        Self::compose(None, author, invocation_id, WrittenEdit::default(), &[], vec![named], None)
+        Self::compose(None, author, invocation_id, WrittenEdit::default(), None, vec![named], None)
     }
 
     /// The event of a rewind: with the action that names the invocation before which it rewinds, and with metadata.
     pub fn of_rewind(
         invocation_id: &str,
         change: WrittenEdit<'_>,
-        before: (&str, &str),
+        before: &str,
         artifacts: Vec<(ArtifactName, i64)>,
         metadata: Option<&str>,
     ) -> Self {
-        let (name, before) = before;
-        let before = [(name, RawJson::string(before))];
-        Self::compose(None, "user", invocation_id, change, &before, artifacts, metadata)
+        Self::compose(None, "user", invocation_id, change, Some(before), artifacts, metadata)
     }
 
     fn compose(
@@ -164,7 +162,7 @@ impl EventDraft {
         author: &str,
         invocation_id: &str,
         change: WrittenEdit<'_>,
-        others: &[(&str, RawJson)],
+        before: Option<&str>,
         artifacts: Vec<(ArtifactName, i64)>,
         metadata: Option<&str>,
     ) -> Self {
@@ -174,9 +172,7 @@ impl EventDraft {
         for (name, list) in [("stateOps", &ops), ("preconditions", &preconditions)] {
             actions.push_some(name, list.as_ref());
         }
-        for (name, value) in others {
-            actions.push(name, value.text());
-        }
+        actions.push_some_str("rewindBeforeInvocationId", before);
         actions.push_some("artifactDelta", show_versions(&artifacts));
         let actions = actions.close();
         let mut body = ObjectText::with_capacity(actions.len() + 256);
