@@ -17,7 +17,6 @@ use crate::domain::json::RawJson;
 use crate::domain::ops::Op;
 use crate::domain::scope::Scope;
 use crate::domain::time::Micros;
-use crate::domain::transfer::read::EventLine;
 use crate::domain::transfer::rows::{
     ImportChunk, ImportEnd, ImportRows, ImportedArtifact, ImportedRow, LogRow, Lost, NamedFile, SessionLine,
 };
@@ -200,39 +199,37 @@ impl SessionReading {
 
     /// # Errors
     /// It is not in its place.
-    pub fn event(&mut self, line: EventLine) -> Result<(), Fault> {
+    pub fn event(&mut self, mut row: ImportedRow) -> Result<(), Fault> {
         let next = self.import.revision + 1;
         // Stubs may be missing at the beginning only, or all of them up to the base.
         let stubs_end = self.last.is_none_or(|last| last >= self.import.begin.base);
-        if line.sequence != next || !stubs_end {
+        if row.sequence != next || !stubs_end {
             return Err(Fault::invalid(format!("the event of sequence {next} is not in its place")));
         }
-        let EventLine { sequence, commit_time, mut event, saw, digest, rewound_to } = line;
+        let (sequence, event) = (row.sequence, &row.event);
         self.saw_id(&event.id)?;
-        self.saw(sequence, saw);
-        event.digest = digest;
+        self.saw(sequence, row.saw);
         (self.last, self.import.revision) = (Some(sequence), sequence);
         self.import.events += 1;
         self.import.update_time = event.timestamp.clone();
-        self.import.commit_time = self.import.commit_time.max(commit_time);
+        self.import.commit_time = self.import.commit_time.max(row.commit_time);
         let removed = event.edit.ops.iter().filter(|op| op.scope == Scope::Session && matches!(op.op, Op::Remove));
         removed.for_each(|op| self.set(&op.key, None, sequence));
         let sets = event.edit.sets.iter().filter(|change| change.scope == Scope::Session);
         sets.for_each(|change| self.set(&change.key, Some(&change.value), sequence));
-        let mut effect = rewound_to;
         // As for readers of ADK, the invocation decides; the revision, if it has no name.
         if let Some(Rewind::Before(invocation)) = &event.rewind {
             let first = self.invocations.get(invocation).copied();
             // A rewind to an unknown invocation takes nothing back.
-            effect = Some(first.unwrap_or(sequence) - 1);
+            row.effect = Some(first.unwrap_or(sequence) - 1);
         }
         if event.compacts && event.rewind.is_none() {
-            effect = Some(COMPACTION);
+            row.effect = Some(COMPACTION);
         }
         self.name_versions(&event.artifacts, sequence);
         self.saw_invocation(&event.invocation_id, sequence);
         self.bytes += event.body.len() + 500;
-        self.chunk.rows.push(ImportedRow { sequence, commit_time, saw, effect, event });
+        self.chunk.rows.push(row);
         Ok(())
     }
 
