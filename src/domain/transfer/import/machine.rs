@@ -404,10 +404,8 @@ impl ImportMachine {
     /// Whether the grant allows writes for this user or, without one, to app state.
     fn check_grant(&self, app: &AppName, user: Option<&UserId>) -> Result<(), Fault> {
         let target = user.map_or(Target::App(app), |user| Target::User(app, user));
-        match self.grant.as_ref().is_some_and(|grant| grant.reaches(target)) {
-            true => Ok(()),
-            false => Err(Fault::new("permission_denied", "the credential is not for this app and user")),
-        }
+        let is_reached = self.grant.as_ref().is_some_and(|grant| grant.reaches(target));
+        Fault::unless(is_reached, || Fault::new("permission_denied", "the credential is not for this app and user"))
     }
 
     /// The number of erasures in an app when the import began: it must not bring back what a later erasure removes.

@@ -126,10 +126,8 @@ impl SessionReading {
     }
 
     fn saw_id(&mut self, id: &EventId) -> Result<(), Fault> {
-        match self.ids.insert(digest_of(id.as_str())) {
-            true => Ok(()),
-            false => Err(Fault::invalid("two events of the session have the same id")),
-        }
+        let is_new = self.ids.insert(digest_of(id.as_str()));
+        Fault::unless(is_new, || Fault::invalid("two events of the session have the same id"))
     }
 
     fn saw_invocation(&mut self, invocation: &str, sequence: i64) {
@@ -244,10 +242,7 @@ impl SessionReading {
         }
         self.last_version = Some(place);
         self.import.versions += 1;
-        match self.import.versions <= MAX_VERSIONS {
-            true => Ok(()),
-            false => Err(Fault::too_many()),
-        }
+        Fault::unless(self.import.versions <= MAX_VERSIONS, Fault::too_many)
     }
 
     pub fn add_artifact(&mut self, artifact: ImportedArtifact) {
@@ -284,21 +279,16 @@ impl SessionReading {
     /// # Errors
     /// It does not.
     pub fn check(&self, revision: i64, state: &RawJson, (digest, sha256): ([u8; 32], [u8; 32])) -> Result<(), Fault> {
-        if digest != sha256 {
-            return Err(Fault::invalid("the lines are not those that `sha256` is of"));
-        }
-        if self.import.revision != revision {
-            return Err(Fault::invalid("events are missing before `session.end`"));
-        }
+        Fault::unless(digest == sha256, || Fault::invalid("the lines are not those that `sha256` is of"))?;
+        let is_last = self.import.revision == revision;
+        Fault::unless(is_last, || Fault::invalid("events are missing before `session.end`"))?;
         let mut members = 0;
         let same = state.json().as_object().into_iter().flatten().all(|member| {
             members += 1;
             self.state.now.get(&*member.key).is_some_and(|held| held.value.text() == member.value.text())
         });
-        match same && members == self.state.now.len() {
-            true => Ok(()),
-            false => Err(Fault::invalid("the state is not what base state and events come to")),
-        }
+        let is_same = same && members == self.state.now.len();
+        Fault::unless(is_same, || Fault::invalid("the state is not what base state and events come to"))
     }
 
     /// Ends it, once its last rows are settled.
