@@ -49,6 +49,11 @@ impl Pattern {
             (Self::Exact(_), Self::Prefix(_)) => false,
         }
     }
+
+    fn begin(&self) -> &str {
+        let (Self::Exact(text) | Self::Prefix(text)) = self;
+        text
+    }
 }
 
 /// A set of names: exact names and prefixes, in byte order. No pattern contains another.
@@ -162,13 +167,6 @@ impl Names {
             Pattern::Prefix(prefix) => format!("{prefix}*"),
         };
         self.0.iter().map(text).collect()
-    }
-}
-
-impl Pattern {
-    fn begin(&self) -> &str {
-        let (Self::Exact(text) | Self::Prefix(text)) = self;
-        text
     }
 }
 
