@@ -3,8 +3,6 @@
 //! A [`Grant`] is compared bytewise with the names of a request before anything is read. Only keys and settings have patterns;
 //! names from an issuer are literal, and a `*` in them is a character.
 
-use std::fmt;
-
 use super::Rejected;
 use super::envelope::Fields;
 use super::erasure::Subject;
@@ -29,12 +27,6 @@ read_words! {
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Pattern {
     Exact(Box<str>),
@@ -56,6 +48,11 @@ impl Pattern {
             (Self::Prefix(prefix), Self::Prefix(other)) => other.starts_with(&**prefix),
             (Self::Exact(_), Self::Prefix(_)) => false,
         }
+    }
+
+    fn begin(&self) -> &str {
+        let (Self::Exact(text) | Self::Prefix(text)) = self;
+        text
     }
 }
 
@@ -170,13 +167,6 @@ impl Names {
             Pattern::Prefix(prefix) => format!("{prefix}*"),
         };
         self.0.iter().map(text).collect()
-    }
-}
-
-impl Pattern {
-    fn begin(&self) -> &str {
-        let (Self::Exact(text) | Self::Prefix(text)) = self;
-        text
     }
 }
 

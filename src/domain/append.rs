@@ -17,7 +17,7 @@ use super::event::{NewEvent, REDACTED, Rewind, StoredEvent, show_delta, stored_d
 use super::guard::Guard;
 use super::ids::{EventId, ScopeKey, ScopeRef, SessionKey, StateAddress};
 use super::lease::LeaseMark;
-use super::loaded::{KeyNeeds, Known, Loaded, Needs, SessionHead, StateEntry, need_key};
+use super::loaded::{KeyNeeds, Known, Loaded, Needs, Revisions, SessionHead, StateEntry, need_key};
 use super::query::StateFilter;
 use super::refusal::{Bound, Mismatch, Refusal};
 use super::resolve::{Resolved, Working};
@@ -48,6 +48,20 @@ pub struct Append {
 }
 
 impl Append {
+    /// Of events that the server composes from stored state, under no condition but this lease.
+    pub fn composed(key: &SessionKey, events: Vec<NewEvent>, lease: Option<LeaseMark>, now: Micros) -> Self {
+        Self {
+            key: key.clone(),
+            events,
+            guard: Guard { lease, if_match: None },
+            only_if_present: None,
+            limits: Limits::unbounded_input(),
+            now,
+            with_state: None,
+            creates: None,
+        }
+    }
+
     /// The session that it makes if there is none: empty, to be appended to as to any other.
     ///
     /// # Errors
@@ -157,7 +171,7 @@ pub struct Appended {
 pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'a>) -> Outcome {
     let head = loaded.sessions.get(&append.key).filter(|head| head.is_live(append.now)).cloned();
     let head = head.ok_or(Refusal::SessionNotFound)?;
-    let plan = plan(loaded, append)?;
+    let plan = plan(loaded.known.get(&append.key), &append.events)?;
     let mut tag = loaded.tag(&append.key).ok_or(Refusal::SessionNotFound)?;
     let fresh: Vec<&NewEvent> = plan.iter().filter_map(Planned::fresh).collect();
     let mut stored = Vec::new();
@@ -214,15 +228,14 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// Separates fresh events from retries.
+/// Separates fresh events from retries, given what is stored of these ids.
 ///
 /// # Errors
-/// `EventIdConflict`: the session has an id with other content.
-fn plan<'a>(loaded: &Loaded, append: &'a Append) -> Result<Vec<Planned<'a>>, Refusal> {
-    let stored = loaded.known.get(&append.key);
+/// `EventIdConflict`: an id has other content, stored or in the same request.
+fn plan<'a>(stored: Option<&HashMap<EventId, Known>>, events: &'a [NewEvent]) -> Result<Vec<Planned<'a>>, Refusal> {
     let mut seen: HashMap<&EventId, (usize, &NewEvent)> = HashMap::new();
-    let mut plan = Vec::with_capacity(append.events.len());
-    for event in &append.events {
+    let mut plan = Vec::with_capacity(events.len());
+    for event in events {
         plan.push(if let Some(known) = stored.and_then(|known| known.get(&event.id)) {
             if !is_retry(event, &known.digest, known.timestamp) && !is_stored(event, known) {
                 return Err(Refusal::EventIdConflict);
@@ -305,13 +318,9 @@ fn resolve_events<'a>(
             event.body_with(&show_delta(changes.iter().filter_map(|c| Some((c.scope, c.key, c.value.as_deref()?)))))
         };
         if !event.edit.ops.is_empty() && body.len() > limits.event_bytes {
-            return Err(Refusal::Rejected(Rejected::TooLarge {
-                limit: "event",
-                detail: format!(
-                    "with what its operators come to, an event is larger than {} bytes",
-                    limits.event_bytes
-                ),
-            }));
+            let most = limits.event_bytes;
+            let detail = format!("with what its operators come to, an event is larger than {most} bytes");
+            return Err(Rejected::too_large("event", detail).into());
         }
         resolved.push(ResolvedEvent { event, changes, body });
     }
@@ -438,19 +447,7 @@ pub fn creation_needs<'a>(creations: impl Iterator<Item = &'a Creation>) -> Need
 /// # Errors
 /// An id with two contents.
 pub fn distinct_events(creation: &Creation) -> Result<Vec<&NewEvent>, Refusal> {
-    let mut fresh: Vec<&NewEvent> = Vec::with_capacity(creation.events.len());
-    let mut seen: HashMap<&EventId, &NewEvent> = HashMap::new();
-    for event in &creation.events {
-        match seen.get(&event.id) {
-            Some(first) if is_retry(event, &first.digest, first.timestamp.micros) => {}
-            Some(_) => return Err(Refusal::EventIdConflict),
-            None => {
-                seen.insert(&event.id, event);
-                fresh.push(event);
-            }
-        }
-    }
-    Ok(fresh)
+    Ok(plan(None, &creation.events)?.iter().filter_map(Planned::fresh).collect())
 }
 
 /// Decides the creation of a session that does not exist, given its [`distinct_events`]; returns its tag.
@@ -460,14 +457,8 @@ pub fn decide_creation<'a>(
     events: &[&'a NewEvent],
     writes: &mut Writes<'a>,
 ) -> Result<Tag, Refusal> {
-    let mut tag = Tag {
-        revision: 0,
-        user: loaded.revision(ScopeRef::User(&creation.key.user)),
-        app: loaded.revision(ScopeRef::App(creation.key.app())),
-        incarnation: creation.incarnation,
-        timeline: loaded.timeline,
-        metadata: 0,
-    };
+    let new = Revisions { incarnation: creation.incarnation, revision: 0, metadata: 0 };
+    let mut tag = loaded.tag_at(&creation.key, new);
     let resolved = resolve_events(loaded, &creation.key, &tag, &creation.state, events, &creation.limits)?;
     write(loaded, &creation.key, &mut tag, &creation.state, resolved, (creation.now, None), writes);
     Ok(tag)

@@ -153,26 +153,29 @@ impl<'a> WrittenEdit<'a> {
     }
 
     /// Removes some keys.
-    pub fn remove_all<'k>(keys: impl Iterator<Item = (Scope, &'k str)>) -> Self {
-        let removals: Vec<Self> = keys.map(|(scope, key)| Self::remove(scope, key)).collect();
-        let texts: Vec<&str> = removals
-            .iter()
-            .filter_map(|removal| removal.ops.as_deref()?.strip_prefix('[')?.strip_suffix(']'))
-            .collect();
-        let ops = (!texts.is_empty()).then(|| format!("[{}]", texts.join(",")).into());
-        let edit = Edit { ops: removals.into_iter().flat_map(|removal| removal.edit.ops).collect(), ..Edit::default() };
-        Self { edit, ops, ..Self::default() }
+    pub fn remove_all<'k>(keys: impl IntoIterator<Item = (Scope, &'k str)>) -> Self {
+        let (mut ops, mut written) = (Vec::new(), String::new());
+        for (scope, key) in keys {
+            ops.push(Operation { scope, key: key.into(), op: Op::Remove });
+            written.push(if written.is_empty() { '[' } else { ',' });
+            written.push_str(&removal(&Keys::Merged.show(scope, key)));
+        }
+        let written = (!written.is_empty()).then(|| Cow::Owned(written + "]"));
+        Self { edit: Edit { ops, ..Edit::default() }, ops: written, ..Self::default() }
     }
 
     /// Removes one key.
     pub fn remove(scope: Scope, key: &str) -> Self {
-        let ops = vec![Operation { scope, key: key.into(), op: Op::Remove }];
-        let mut written = ObjectText::default();
-        written.push_str("op", "remove");
-        written.push_str("key", &Keys::Merged.show(scope, key));
-        let written = format!("[{}]", written.close());
-        Self { edit: Edit { ops, ..Edit::default() }, ops: Some(written.into()), ..Self::default() }
+        Self::remove_all([(scope, key)])
     }
+}
+
+/// The operator that removes a key, given as the merged state shows it.
+pub(super) fn removal(key: &str) -> String {
+    let mut op = ObjectText::default();
+    op.push_str("op", "remove");
+    op.push_str("key", key);
+    op.close()
 }
 
 /// How a request writes keys.
@@ -243,7 +246,7 @@ pub fn parse_delta(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -
 /// # Errors
 /// The pointer of each entry that is not an operator, lacks a fitting operand, or names an invalid key.
 pub fn parse_ops(json: Json<'_>, keys: Keys, pointer: &str, limits: &Limits) -> Result<Vec<Operation>, Rejected> {
-    parse_list(json, pointer, |element, at| {
+    parse_list(json, pointer, "must be an array", |element, at| {
         let entry = Entry::parse(element, at, keys, &["op", "value"])?;
         let Some(name) = entry.get("op").and_then(Json::as_str) else {
             return Err(Rejected::field(at, "`op` must name an operator"));
@@ -269,7 +272,7 @@ pub fn parse_preconditions(
     pointer: &str,
     limits: &Limits,
 ) -> Result<Vec<Precondition>, Rejected> {
-    parse_list(json, pointer, |element, at| {
+    parse_list(json, pointer, "must be an array", |element, at| {
         let entry = Entry::parse(element, at, keys, &["revision", "exists", "equals"])?;
         let fault = |message: &str| Err(Rejected::field(at, message));
         let condition = match entry.others.as_slice() {
@@ -327,14 +330,15 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Reads the elements of an array, and collects their faults.
-fn parse_list<T>(
+/// Reads the elements of an array, and collects their faults; `message` is for what is none.
+pub(super) fn parse_list<T>(
     json: Json<'_>,
     pointer: &str,
-    parse: impl Fn(Json<'_>, &str) -> Result<T, Rejected>,
+    message: &str,
+    mut parse: impl FnMut(Json<'_>, &str) -> Result<T, Rejected>,
 ) -> Result<Vec<T>, Rejected> {
     let Some(elements) = json.as_array() else {
-        return Err(Rejected::field(pointer, "must be an array"));
+        return Err(Rejected::field(pointer, message));
     };
     let (mut list, mut errors) = (Vec::new(), Vec::new());
     for (n, element) in elements.enumerate() {
@@ -360,10 +364,7 @@ pub fn check_value(value: Json<'_>, pointer: impl Fn() -> String, limits: &Limit
 
 /// The error for a value over its limit.
 pub fn value_too_large(pointer: &str, limits: &Limits) -> Rejected {
-    Rejected::TooLarge {
-        limit: "value",
-        detail: format!("the value at `{pointer}` is larger than {} bytes", limits.value_bytes),
-    }
+    Rejected::too_large("value", format!("the value at `{pointer}` is larger than {} bytes", limits.value_bytes))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 
 use super::event::{StoredEvent, redaction_of};
+use super::number::of_digits;
 use super::session::SessionInfo;
 use super::tag::Timeline;
 
@@ -51,7 +52,7 @@ impl Position {
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         const FORM: &str = "must be a sequence, or the id of an event of a watch";
         let mut parts = text.split('-');
-        let sequence = parts.next().and_then(sequence).ok_or(FORM)?;
+        let sequence = parts.next().and_then(of_digits).ok_or(FORM)?;
         match (parts.next(), parts.next(), parts.next()) {
             (None, ..) => Ok(Self::After(sequence)),
             (Some(incarnation), Some(event), None) => {
@@ -102,11 +103,6 @@ impl Position {
 fn is_of(head: &SessionInfo, mark: i64) -> bool {
     let Timeline(now) = head.timeline;
     u32::try_from(mark ^ head.incarnation).is_ok_and(|then| then <= now)
-}
-
-fn sequence(digits: &str) -> Option<i64> {
-    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    is_number.then(|| digits.parse().unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

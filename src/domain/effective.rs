@@ -122,10 +122,7 @@ pub struct Mention {
 
 /// 64 bits of a digest. Two ids of one session that shared one would cost a look at an event more; ids are compared whole.
 fn digest(id: &str) -> i64 {
-    let hash: [u8; 32] = Sha256::digest(id).into();
-    let mut first = [0; 8];
-    first.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
-    i64::from_be_bytes(first)
+    i64::from_be_bytes(Sha256::digest(id).first_chunk().copied().unwrap_or_default())
 }
 
 impl Record {
@@ -173,7 +170,8 @@ impl Record {
 }
 
 /// A compaction that counts: none that takes its place is read by all its readers.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(into = "StoredKept", from = "StoredKept")]
 struct Kept {
     sequence: i64,
     range: Range,
@@ -219,10 +217,27 @@ impl Runs {
     }
 }
 
+/// What a [`Kept`] is stored as. Times are the bits of floats, which come back as they were.
+type StoredKept = (i64, u64, u64, Audience, i64);
+
+impl From<Kept> for StoredKept {
+    fn from(Kept { sequence, range: Range { start, end }, place, reach }: Kept) -> Self {
+        (sequence, start.to_bits(), end.to_bits(), place, reach)
+    }
+}
+
+impl From<StoredKept> for Kept {
+    fn from((sequence, start, end, place, reach): StoredKept) -> Self {
+        let range = Range { start: f64::from_bits(start), end: f64::from_bits(end) };
+        Self { sequence, range, place, reach }
+    }
+}
+
 /// What is left of the log up to an event.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct View {
-    /// That event's sequence.
+    /// That event's sequence, beside which the rest is stored.
+    #[serde(skip)]
     pub through: i64,
     /// What compactions cover, and those whose place others take.
     covered: Runs,
@@ -288,37 +303,14 @@ impl View {
     pub fn events(&self, base: i64, end: i64, hidden: &[(i64, i64)]) -> impl Iterator<Item = i64> + use<> {
         self.left(base, end, hidden).into_iter().flat_map(|(first, last)| first..=last)
     }
-}
 
-/// What a [`View`] is stored as. Times are the bits of floats, which come back as they were.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    covered: Runs,
-    needed: BTreeSet<i64>,
-    unsure: bool,
-    kept: Vec<(i64, u64, u64, Audience, i64)>,
-}
-
-impl View {
     pub fn to_text(&self) -> String {
-        let bits = |kept: &Kept| (kept.range.start.to_bits(), kept.range.end.to_bits());
-        let kept = self.kept.iter().map(|kept| {
-            let (start, end) = bits(kept);
-            (kept.sequence, start, end, kept.place.clone(), kept.reach)
-        });
-        let View { covered, needed, unsure, .. } = self;
-        let stored = Stored { covered: covered.clone(), needed: needed.clone(), unsure: *unsure, kept: kept.collect() };
-        serde_json::to_string(&stored).unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// `None` if the text is not one that [`View::to_text`] wrote.
     pub fn from_text(through: i64, text: &str) -> Option<Self> {
-        let Stored { covered, needed, unsure, kept } = serde_json::from_str(text).ok()?;
-        let kept = kept.into_iter().map(|(sequence, start, end, place, reach)| {
-            let range = Range { start: f64::from_bits(start), end: f64::from_bits(end) };
-            Kept { sequence, range, place, reach }
-        });
-        Some(Self { through, covered, needed, unsure, kept: kept.collect() })
+        serde_json::from_str(text).ok().map(|view| Self { through, ..view })
     }
 }
 
@@ -335,6 +327,7 @@ pub enum Step {
 }
 
 /// A view on its way to a later event.
+#[derive(Default)]
 pub struct Advance<'a> {
     view: View,
     /// Where the log begins.
@@ -353,8 +346,9 @@ pub struct Advance<'a> {
     to_load: Vec<i64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Begin {
+    #[default]
     Left,
     Needed,
     Cover,
@@ -377,11 +371,7 @@ impl<'a> Advance<'a> {
             hidden,
             news: news.iter().map(|event| event.sequence).collect(),
             records: news.into_iter().map(|event| (event.sequence, event)).collect(),
-            begin: Begin::Left,
-            named_by: HashMap::new(),
-            seen: HashSet::new(),
-            to_see: BTreeSet::new(),
-            to_load: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -4,6 +4,7 @@
 //! body are collected, so that a client can correct them at once.
 
 use std::borrow::Cow;
+use std::ops::RangeBounds;
 
 use super::json::{Json, JsonError, Kind, Member};
 use super::{FieldError, Rejected};
@@ -237,9 +238,9 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Takes a field that must be an integer of at least `least`; else refuses it with this message.
-    pub fn take_integer(&mut self, name: &str, least: i64, message: &'static str) -> Option<i64> {
-        self.take_with(name, |value| value.as_integer().filter(|number| *number >= least).ok_or(message))
+    /// Takes a field that must be an integer of this range; else refuses it with this message.
+    pub fn take_integer(&mut self, name: &str, range: impl RangeBounds<i64>, message: &'static str) -> Option<i64> {
+        self.take_with(name, |value| value.as_integer().filter(|number| range.contains(number)).ok_or(message))
     }
 
     /// Takes a field that must be a string.
@@ -255,6 +256,11 @@ impl<'a> Fields<'a> {
     pub fn take_str_with<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, &'static str>) -> Option<T> {
         let text = self.take_str(name)?;
         parse(&text).map_err(|message| self.refuse(name, message)).ok()
+    }
+
+    /// Takes a string of so many bytes; else refuses it with this message.
+    pub fn take_text(&mut self, name: &str, bytes: impl RangeBounds<usize>, message: &'static str) -> Option<String> {
+        self.take_str_with(name, |text| bytes.contains(&text.len()).then(|| text.to_owned()).ok_or(message))
     }
 
     /// Adds the faults of something read below this envelope; returns it if it had none.

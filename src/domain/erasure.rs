@@ -30,16 +30,13 @@ impl Subject {
 
     /// Its number for advisory locks, 64 bits of it.
     pub fn lock(&self) -> i64 {
-        let mut first = [0; 8];
-        first.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
-        i64::from_be_bytes(first)
+        i64::from_be_bytes(self.0.first_chunk().copied().unwrap_or_default())
     }
 
     /// The number for the advisory lock of those who count the user's sessions. It differs from [`Subject::lock`].
     pub fn counting_lock(&self) -> i64 {
-        let mut second = [0; 8];
-        second.iter_mut().zip(self.0.iter().skip(8)).for_each(|(to, from)| *to = *from);
-        i64::from_be_bytes(second)
+        let second = self.0.as_chunks().0.get(1).copied();
+        i64::from_be_bytes(second.unwrap_or_default())
     }
 
     pub fn to_hex(self) -> String {
@@ -70,9 +67,7 @@ pub fn derived(salt: &[u8; 32], purpose: &str) -> [u8; 32] {
 /// The separator keeps the parts apart: no name has a NUL.
 fn keyed(salt: &[u8; 32], parts: &[&str]) -> [u8; 32] {
     let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, salt), parts.join("\0").as_bytes());
-    let mut bytes = [0; 32];
-    bytes.iter_mut().zip(mac.as_ref()).for_each(|(to, from)| *to = *from);
-    bytes
+    mac.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
 /// The body of a request for an erasure.

@@ -38,4 +38,9 @@ impl Rejected {
     pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError::new(field, message)])
     }
+
+    /// Over the limit of this name.
+    pub fn too_large(limit: &'static str, detail: impl Into<String>) -> Self {
+        Self::TooLarge { limit, detail: detail.into() }
+    }
 }

@@ -12,53 +12,35 @@ use super::erasure::derived;
 use super::event::StoredEvent;
 use super::ids::{AppName, SessionId, UserId, UserKey};
 use super::time::Micros;
+use super::word::read_words;
 
-/// Declares the kinds of changes with their numbers in the database and their names on the wire.
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident, $number:literal, $name:literal;)*) => {
-        /// The kind of a change.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum ChangeKind {
-            $($(#[$doc])* $kind,)*
-        }
-
-        impl ChangeKind {
-            /// All names, as requests write them.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            pub fn number(self) -> i64 {
-                match self { $(Self::$kind => $number),* }
-            }
-
-            /// `None`: of a later version.
-            pub fn of_number(number: i64) -> Option<Self> {
-                match number { $($number => Some(Self::$kind),)* _ => None }
-            }
-
-            pub fn parse(name: &str) -> Option<Self> {
-                match name { $($name => Some(Self::$kind),)* _ => None }
-            }
-
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$kind => $name),* }
-            }
-        }
-    };
+read_words! {
+    /// The kind of a change. Its number in the database is its place here, from 1 on, so that a new one comes last.
+    pub enum ChangeKind {
+        SessionCreated = "session.created",
+        /// Events of one session, of one commit.
+        Events = "events",
+        SessionUpdated = "session.updated",
+        SessionTrimmed = "session.trimmed",
+        SessionDeleted = "session.deleted",
+        UserState = "user.state",
+        AppState = "app.state",
+        UserErased = "user.erased",
+        ArtifactSaved = "artifact.saved",
+        ArtifactDeleted = "artifact.deleted",
+        EventRedacted = "event.redacted",
+    }
 }
 
-kinds! {
-    SessionCreated, 1, "session.created";
-    /// Events of one session, of one commit.
-    Events, 2, "events";
-    SessionUpdated, 3, "session.updated";
-    SessionTrimmed, 4, "session.trimmed";
-    SessionDeleted, 5, "session.deleted";
-    UserState, 6, "user.state";
-    AppState, 7, "app.state";
-    UserErased, 8, "user.erased";
-    ArtifactSaved, 9, "artifact.saved";
-    ArtifactDeleted, 10, "artifact.deleted";
-    EventRedacted, 11, "event.redacted";
+impl ChangeKind {
+    pub fn number(self) -> i64 {
+        self as i64 + 1
+    }
+
+    /// `None`: of a later version.
+    pub fn of_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.number() == number)
+    }
 }
 
 /// The position of a reader: after the changes of a tick up to a row, or after all of them. The changes of a tick became visible
@@ -143,9 +125,7 @@ impl FeedKey {
     }
 
     fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
-        let mut tag = [0; TAG];
-        tag.iter_mut().zip(hmac::sign(&self.tag, bytes).as_ref()).for_each(|(to, from)| *to = *from);
-        tag
+        hmac::sign(&self.tag, bytes).as_ref().first_chunk().copied().unwrap_or_default()
     }
 
     fn crypt(&self, tag: &[u8; TAG], mut bytes: [u8; PLACE]) -> [u8; PLACE] {
@@ -305,10 +285,26 @@ mod tests {
 
     #[test]
     fn kinds_are_read_as_they_were_written() {
-        for name in ChangeKind::NAMES {
+        for name in ChangeKind::WORDS {
             let kind = ChangeKind::parse(name).unwrap();
-            assert_eq!((kind.as_str(), ChangeKind::of_number(kind.number())), (*name, Some(kind)));
+            assert_eq!((kind.as_str(), ChangeKind::of_number(kind.number())), (name, Some(kind)));
         }
+        // Rows have these numbers.
+        let numbers = ChangeKind::ALL.map(|kind| (kind.number(), kind.as_str()));
+        let expected = [
+            (1, "session.created"),
+            (2, "events"),
+            (3, "session.updated"),
+            (4, "session.trimmed"),
+            (5, "session.deleted"),
+            (6, "user.state"),
+            (7, "app.state"),
+            (8, "user.erased"),
+            (9, "artifact.saved"),
+            (10, "artifact.deleted"),
+            (11, "event.redacted"),
+        ];
+        assert_eq!(numbers, expected);
         assert_eq!(ChangeKind::of_number(0), None);
         assert_eq!(ChangeKind::parse("session"), None);
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::Rejected;
 use super::envelope::Fields;
-use super::json::{Json, Kind};
+use super::json::Json;
+use super::number::of_digits;
 use super::session::{SessionInfo, parse_ttl};
 use super::time::Micros;
 use super::word::read_words;
@@ -47,15 +48,9 @@ impl LeaseDraft {
     /// Reads `{owner, ttl?, invocationId?, exclusive?, steal?}`.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let owner = fields.take_str_with("owner", |owner| match owner.len() {
-            1..=MAX_OWNER => Ok(owner.to_owned()),
-            _ => Err("must be 1 to 256 bytes"),
-        });
+        let owner = fields.take_text("owner", 1..=MAX_OWNER, "must be 1 to 256 bytes");
         fields.require("owner", &owner);
-        let invocation_id = fields.take_str_with("invocationId", |id| match id.len() {
-            0..=MAX_INVOCATION => Ok(id.to_owned()),
-            _ => Err("must be at most 1024 bytes"),
-        });
+        let invocation_id = fields.take_text("invocationId", 0..=MAX_INVOCATION, "must be at most 1024 bytes");
         let ttl_micros = take_ttl(&mut fields).unwrap_or(DEFAULT_TTL_MICROS);
         let exclusive =
             fields.take_str_with("exclusive", |word| Exclusive::parse(word).ok_or("must be `turn` or `all`"));
@@ -96,10 +91,7 @@ impl LeaseMark {
     /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; also returns the time to live in microseconds.
     pub fn parse_renewal(json: Json<'_>) -> Result<(Self, i64), Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let epoch = fields.take_with("epoch", |epoch| match epoch.kind() {
-            Kind::Number => parse_epoch(epoch.text()),
-            _ => Err(NOT_AN_EPOCH),
-        });
+        let epoch = fields.take_with("epoch", |epoch| parse_epoch(epoch.text()));
         fields.require("epoch", &epoch);
         let incarnation = fields.take_str_with("incarnation", parse_incarnation);
         let ttl = take_ttl(&mut fields);
@@ -114,17 +106,12 @@ impl LeaseMark {
     }
 }
 
-const NOT_AN_EPOCH: &str = "must be an integer of at least 0";
-
 /// Reads an epoch of any length: one beyond 64 bits matches no lease.
 ///
 /// # Errors
 /// Anything but digits.
 pub fn parse_epoch(digits: &str) -> Result<i64, &'static str> {
-    match !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
-        true => Ok(digits.parse().unwrap_or(i64::MAX)),
-        false => Err(NOT_AN_EPOCH),
-    }
+    of_digits(digits).ok_or("must be an integer of at least 0")
 }
 
 /// Reads the mark of an incarnation, as answers show it.

@@ -37,8 +37,7 @@ impl Limits {
         if bytes <= self.artifact_bytes {
             return Ok(());
         }
-        let detail = format!("the artifact is larger than {} bytes", self.artifact_bytes);
-        Err(Rejected::TooLarge { limit: "artifact", detail })
+        Err(Rejected::too_large("artifact", format!("the artifact is larger than {} bytes", self.artifact_bytes)))
     }
 
     /// # Errors
@@ -47,8 +46,7 @@ impl Limits {
         if keys <= self.state_keys {
             return Ok(());
         }
-        let detail = format!("more than {} state keys in one request", self.state_keys);
-        Err(Rejected::TooLarge { limit: "state_keys", detail })
+        Err(Rejected::too_large("state_keys", format!("more than {} state keys in one request", self.state_keys)))
     }
 }
 

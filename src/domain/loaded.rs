@@ -160,15 +160,14 @@ pub struct Loaded {
 impl Loaded {
     /// The tag of a session, if it exists.
     pub fn tag(&self, key: &SessionKey) -> Option<Tag> {
-        let head = self.sessions.get(key)?;
-        Some(Tag {
-            revision: head.revision,
-            user: self.revision(ScopeRef::User(&key.user)),
-            app: self.revision(ScopeRef::App(key.app())),
-            incarnation: head.incarnation,
-            timeline: self.timeline,
-            metadata: head.metadata_revision,
-        })
+        Some(self.tag_at(key, self.sessions.get(key)?.into()))
+    }
+
+    /// The tag of a session at these revisions.
+    pub fn tag_at(&self, key: &SessionKey, own: Revisions) -> Tag {
+        let Revisions { incarnation, revision, metadata } = own;
+        let [user, app] = key.scopes().map(|scope| self.revision(scope));
+        Tag { revision, user, app, incarnation, timeline: self.timeline, metadata }
     }
 
     /// The revision of a shared scope; 0 if it has none.

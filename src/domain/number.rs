@@ -23,6 +23,12 @@ pub fn is_readable(text: &str) -> bool {
     digits.contains(['.', 'e', 'E']) && !text.parse().is_ok_and(f64::is_infinite)
 }
 
+/// Reads digits alone, of any length: what is beyond 64 bits is the largest number.
+pub fn of_digits(text: &str) -> Option<i64> {
+    let are_digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    are_digits.then(|| text.parse().unwrap_or(i64::MAX))
+}
+
 /// Orders two numbers by their exact values; equal if and only if JSON-equal. Linear in the lengths of the texts: no exponent is
 /// expanded.
 pub fn compare(a: &str, b: &str) -> Ordering {
@@ -53,11 +59,17 @@ pub fn sum(a: &str, b: &str) -> Result<String, &'static str> {
     if is_readable(&sum) { Ok(sum) } else { Err(OUT_OF_RANGE) }
 }
 
+/// The sum of an integer of any length, which may have a sign, and another one; without `+` and leading zeros.
+pub fn sum_of_integers(long: &str, other: i128) -> String {
+    let (long, other) = (long.trim_start_matches('+'), other.to_string());
+    Decimal::of(long).plus(&Decimal::of(&other), long.len().max(other.len()), 0)
+}
+
 /// The parts of a number; the exponent is not expanded.
-struct Decimal<'a> {
-    negative: bool,
+pub struct Decimal<'a> {
+    pub negative: bool,
     /// The values of the digits on both sides of the point, without leading zeros; none in 0.
-    digits: Vec<u8>,
+    pub digits: Vec<u8>,
     /// How many digits are after the point as written.
     fraction: i128,
     /// The exponent as written, of any length. Empty if there is none.
@@ -65,7 +77,7 @@ struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    fn of(text: &'a str) -> Self {
+    pub fn of(text: &'a str) -> Self {
         let (negative, unsigned) = text.strip_prefix('-').map_or((false, text), |unsigned| (true, unsigned));
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, ""));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -83,7 +95,7 @@ impl<'a> Decimal<'a> {
     }
 
     /// The value is `digits` x 10^-scale. An exponent beyond 128 bits is clamped.
-    fn scale(&self) -> i128 {
+    pub fn scale(&self) -> i128 {
         let exponent = match self.exponent {
             "" => 0,
             written => written.parse().unwrap_or(if written.starts_with('-') { i128::MIN } else { i128::MAX }),
@@ -108,9 +120,7 @@ impl<'a> Decimal<'a> {
 
     /// The power of [`Decimal::compare_magnitude`], for an exponent of any length.
     fn long_power(&self) -> String {
-        let shift = (self.digits.len() as i128 - self.fraction).to_string();
-        let exponent = self.exponent.trim_start_matches('+');
-        Decimal::of(exponent).plus(&Decimal::of(&shift), exponent.len().max(shift.len()), 0)
+        sum_of_integers(self.exponent, self.digits.len() as i128 - self.fraction)
     }
 
     /// The digits without trailing zeros.

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use super::envelope::Fields;
 use super::ids::{AppName, SessionKey, UserId};
 use super::json::{Json, ObjectText, RawJson};
+use super::number::of_digits;
 use super::refusal::{Bound, Mismatch};
 use super::session::parse_ttl;
 use super::tag::IfMatch;
@@ -42,11 +43,9 @@ const NOT_A_SPAN: &str = "must be a positive number of seconds, or a string like
 
 /// A number of whole days.
 fn days_of(text: &str) -> Result<i64, &'static str> {
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(NOT_A_SPAN);
-    }
     // At most what a duration in seconds can be.
-    let seconds = text.parse::<i64>().ok().and_then(|days| days.checked_mul(DAY_MICROS / 1_000_000)).ok_or(TOO_LONG)?;
+    let days = of_digits(text).ok_or(NOT_A_SPAN)?;
+    let seconds = days.checked_mul(DAY_MICROS / 1_000_000).ok_or(TOO_LONG)?;
     let micros = Micros::from_number(&seconds.to_string()).map_err(|_| TOO_LONG)?;
     if micros.0 > 0 { Ok(micros.0) } else { Err(NOT_A_SPAN) }
 }
@@ -115,10 +114,7 @@ impl<'a> Field<'a> {
                     _ => Err("must be at least a day"),
                 });
             }
-            Self::Integer(value, range, message) => {
-                let integer = |json: Json<'_>| json.as_integer().filter(|number| range.contains(number)).ok_or(message);
-                *value = fields.take_with(name, integer);
-            }
+            Self::Integer(value, range, message) => *value = fields.take_integer(name, range, message),
             Self::Flag(value) => *value = fields.take_with(name, |json| json.as_bool().ok_or("must be a boolean")),
         }
     }

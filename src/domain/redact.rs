@@ -9,10 +9,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use uuid::Uuid;
 
+use super::Rejected;
 use super::append::Append;
-use super::change::WrittenEdit;
+use super::change::{WrittenEdit, removal};
 use super::envelope::Fields;
-use super::event::{EventDraft, StoredEvent, named_versions, redaction_of};
+use super::event::{EventDraft, StoredEvent, named_versions, redaction_of, removed_keys, show_versions};
 use super::guard::Guard;
 use super::ids::{EventId, SessionKey};
 use super::json::{Json, ObjectText, RawJson};
@@ -22,19 +23,21 @@ use super::rewind::derived_id;
 use super::scope::{Scope, split};
 use super::tag::Tag;
 use super::time::Micros;
-use super::{Limits, Rejected};
+use super::word::read_words;
 
 /// The longest reason, in bytes.
 const MAX_REASON: usize = 256;
 
-/// What becomes of the values that the event set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Values {
-    /// They stay: past and present states are what they were.
-    #[default]
-    Keep,
-    /// They go: from past states, and from the present one where nobody has set the key since.
-    Remove,
+read_words! {
+    /// What becomes of the values that the event set.
+    #[derive(Default)]
+    pub enum Values {
+        /// They stay: past and present states are what they were.
+        #[default]
+        Keep = "keep",
+        /// They go: from past states, and from the present one where nobody has set the key since.
+        Remove = "remove",
+    }
 }
 
 /// The body of a request to redact an event.
@@ -51,15 +54,8 @@ impl RedactDraft {
     /// A reason that is too long, another `state` than `keep` and `remove`, another type, or any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let reason = fields.take_str_with("reason", |reason| match reason.len() {
-            0..=MAX_REASON => Ok(reason.to_owned()),
-            _ => Err("must be at most 256 bytes"),
-        });
-        let values = fields.take_str_with("state", |word| match word {
-            "keep" => Ok(Values::Keep),
-            "remove" => Ok(Values::Remove),
-            _ => Err("must be `keep` or `remove`"),
-        });
+        let reason = fields.take_text("reason", 0..=MAX_REASON, "must be at most 256 bytes");
+        let values = fields.take_str_with("state", |word| Values::parse(word).ok_or("must be `keep` or `remove`"));
         fields.finish()?;
         Ok(Self { reason, values: values.unwrap_or_default() })
     }
@@ -136,16 +132,8 @@ impl Redaction {
         let id = derived_id(self.removal_id, key.session.as_str().as_bytes());
         let draft = EventDraft::of_change(Some(id.clone()), "user", "", WrittenEdit::remove_all(keys));
         let present = lease.all.as_ref().map(|_| LeaseMark { epoch: lease.epoch, incarnation: None });
-        Append {
-            key: key.clone(),
-            events: vec![draft.seal(id, self.now)],
-            guard: Guard { lease: if *key == self.key { self.guard.lease } else { present }, if_match: None },
-            only_if_present: None,
-            limits: Limits::unbounded_input(),
-            now: self.now,
-            with_state: None,
-            creates: None,
-        }
+        let lease = if *key == self.key { self.guard.lease } else { present };
+        Append::composed(key, vec![draft.seal(id, self.now)], lease, self.now)
     }
 }
 
@@ -164,14 +152,7 @@ pub fn set_keys(body: &str) -> Vec<(Scope, String, Json<'_>)> {
 pub fn touched(body: &str) -> HashSet<String> {
     let Some(actions) = Json::trusted(body).get("actions") else { return HashSet::new() };
     let set = actions.get("stateDelta").and_then(Json::as_object).into_iter().flatten();
-    set.map(|member| member.key.into_owned()).chain(removed(actions)).collect()
-}
-
-/// The keys that the operators of an event remove.
-fn removed(actions: Json<'_>) -> impl Iterator<Item = String> {
-    let ops = actions.get("stateOps").and_then(Json::as_array).into_iter().flatten();
-    ops.filter(|op| op.get("op").and_then(Json::as_str).as_deref() == Some("remove"))
-        .filter_map(|op| op.get("key").and_then(Json::as_str).map(Cow::into_owned))
+    set.map(|member| member.key).chain(removed_keys(actions)).map(Cow::into_owned).collect()
 }
 
 /// Whether operators of an event make the value of a key, given as the merged state shows it, of one that was there before: whether it is
@@ -239,7 +220,7 @@ fn reduced_actions(actions: Json<'_>, values: Values, is_rewind: bool) -> Option
         Values::Remove => {
             let set = actions.get("stateDelta").and_then(Json::as_object).into_iter().flatten();
             let mut known = HashSet::new();
-            let keys = removed(actions).chain(set.map(|member| member.key.into_owned()));
+            let keys = removed_keys(actions).chain(set.map(|member| member.key));
             let ops: Vec<String> = keys.filter(|key| known.insert(key.clone())).map(|key| removal(&key)).collect();
             if !ops.is_empty() {
                 // As of every event with operators.
@@ -250,19 +231,8 @@ fn reduced_actions(actions: Json<'_>, values: Values, is_rewind: bool) -> Option
     }
     // Which versions it names is no content. What else may stand there is.
     let versions = actions.get("artifactDelta").map(named_versions).unwrap_or_default();
-    if !versions.is_empty() {
-        let mut named = ObjectText::default();
-        versions.iter().for_each(|(name, version)| named.push(name.as_str(), &version.to_string()));
-        object.push("artifactDelta", &named.close());
-    }
+    object.push_some("artifactDelta", show_versions(&versions));
     let invocation = actions.get("rewindBeforeInvocationId").filter(|_| is_rewind);
     object.push_some("rewindBeforeInvocationId", invocation.map(Json::text));
     (object.bytes() > 0).then(|| object.close())
-}
-
-fn removal(key: &str) -> String {
-    let mut op = ObjectText::default();
-    op.push_str("op", "remove");
-    op.push_str("key", key);
-    op.close()
 }

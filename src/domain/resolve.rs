@@ -56,10 +56,8 @@ impl<'h> Working<'h> {
         if self.work <= MOST_WORK {
             return Ok(());
         }
-        Err(Refusal::Rejected(Rejected::TooLarge {
-            limit: "operators",
-            detail: format!("the operators of one request may read {} MiB of values together", MOST_WORK >> 20),
-        }))
+        let detail = format!("the operators of one request may read {} MiB of values together", MOST_WORK >> 20);
+        Err(Rejected::too_large("operators", detail).into())
     }
 
     /// The preconditions that fail, given the revision of each scope. `pointer` is that of the object with the preconditions.
@@ -144,7 +142,7 @@ impl<'h> Working<'h> {
             })?;
             self.spend(bytes)?;
             if value.as_ref().is_some_and(|value| value.text().len() > limits.value_bytes) {
-                return Err(Refusal::Rejected(value_too_large(&pointer(), limits)));
+                return Err(value_too_large(&pointer(), limits).into());
             }
             let change = Resolved { scope, key, value };
             match place.and_then(|at| changes.get_mut(at)) {

@@ -17,7 +17,7 @@ use super::refusal::Refusal;
 use super::scope::Scope;
 use super::shown::Shown;
 use super::time::Micros;
-use super::{FieldError, Limits, Rejected};
+use super::{Limits, Rejected};
 
 /// The target of a rewind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +35,8 @@ impl RewindTarget {
     /// Neither or both fields, another type, or any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let invocation = fields.take_str_with("beforeInvocationId", |id| match id {
-            "" => Err("must not be empty"),
-            id => Ok(id.to_owned()),
-        });
-        let revision = fields.take_integer("toRevision", 0, "must be an integer of at least 0");
+        let invocation = fields.take_text("beforeInvocationId", 1.., "must not be empty");
+        let revision = fields.take_integer("toRevision", 0.., "must be an integer of at least 0");
         let target = match (invocation, revision) {
             (Some(invocation), None) => Some(Self::BeforeInvocation(invocation)),
             (None, Some(revision)) => Some(Self::Revision(revision)),
@@ -51,17 +48,15 @@ impl RewindTarget {
 
     /// The error for a revision after which there is nothing to take back.
     pub fn beyond(revision: i64) -> Rejected {
-        Rejected::Invalid(vec![FieldError::new(
-            "toRevision",
-            format!("must be less than the current revision, which is {revision}"),
-        )])
+        Rejected::field("toRevision", format!("must be less than the current revision, which is {revision}"))
     }
 
     /// Whether `body` is the event of a rewind to this target.
     pub fn is_of(&self, body: &str) -> bool {
         let body = Json::trusted(body);
         let revision = body.get("customMetadata").and_then(|metadata| metadata.get(REVISION));
-        let before = body.get("actions").and_then(|actions| actions.get(BEFORE)).and_then(Json::as_str);
+        let actions = body.get("actions");
+        let before = actions.and_then(|actions| actions.get("rewindBeforeInvocationId")).and_then(Json::as_str);
         match self {
             Self::BeforeInvocation(invocation) => revision.is_none() && before.as_deref() == Some(invocation.as_str()),
             Self::Revision(wanted) => revision.is_some_and(|revision| revision.text() == wanted.to_string()),
@@ -69,7 +64,6 @@ impl RewindTarget {
     }
 }
 
-const BEFORE: &str = "rewindBeforeInvocationId";
 const REVISION: &str = "rewindToRevision";
 /// The member of a copy that names the original event.
 const COPY_OF: &str = "rewindCopyOf";
@@ -167,13 +161,11 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
     let mut event = draft.seal(request.event_id.clone(), request.now);
     event.rewind = Some(Rewind::To(past.from - 1));
     if past.copied.iter().map(StoredEvent::weight).sum::<usize>() > MAX_COPIED_BYTES {
-        return Err(Refusal::Rejected(Rejected::TooLarge {
-            limit: "batch",
-            detail: format!(
-                "what stays of the invocation, and is appended once more, has more than {MAX_COPIED_BYTES} bytes: \
-                 rewind to its beginning"
-            ),
-        }));
+        let detail = format!(
+            "what stays of the invocation, and is appended once more, has more than {MAX_COPIED_BYTES} bytes: \
+             rewind to its beginning"
+        );
+        return Err(Rejected::too_large("batch", detail).into());
     }
     let copies: Result<Vec<NewEvent>, Rejected> = (past.copied.iter().enumerate())
         .map(|(n, event)| copy(event, derived_id(request.copy_id, &n.to_be_bytes()), request.now))
@@ -183,16 +175,8 @@ pub fn decide(loaded: &mut Loaded, request: &RewindRequest, past: Option<Past>) 
         let entry = StateEntry { value: difference.now, revision: tag.revision };
         (StateAddress::new(&request.key, Scope::Session, &difference.key), entry)
     }));
-    Ok(Decision::Append(Append {
-        key: request.key.clone(),
-        events: std::iter::once(event).chain(copies).collect(),
-        guard: Guard { lease: request.guard.lease, if_match: None },
-        only_if_present: None,
-        limits: Limits::unbounded_input(),
-        now: request.now,
-        with_state: None,
-        creates: None,
-    }))
+    let events = std::iter::once(event).chain(copies).collect();
+    Ok(Decision::Append(Append::composed(&request.key, events, request.guard.lease, request.now)))
 }
 
 /// The most bytes of events that a rewind copies.
@@ -280,7 +264,7 @@ fn event(invocation_id: &str, target: &RewindTarget, past: &Past) -> EventDraft 
     };
     let change = WrittenEdit::restore(sets, removed);
     let artifacts = past.artifacts.iter().map(|restored| (restored.name.clone(), restored.to)).collect();
-    EventDraft::of_rewind(invocation_id, change, (BEFORE, &past.invocation), artifacts, metadata.as_deref())
+    EventDraft::of_rewind(invocation_id, change, &past.invocation, artifacts, metadata.as_deref())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::change::{Change, Keys, parse_delta};
+use super::change::{Change, Keys, parse_delta, parse_list};
 use super::envelope::{Fields, pointer_to};
 use super::event::{EventDraft, NewEvent, cost_beside};
 use super::ids::{SessionId, SessionKey};
@@ -92,28 +92,16 @@ pub enum Expiry {
 impl Expiry {
     /// Takes `ttl` or `expireTime`; `null` clears the expiry.
     pub fn take(fields: &mut Fields<'_>) -> Option<Option<Self>> {
-        let mut expiry = None;
-        let ttl = fields.take_nullable("ttl");
-        let expire_time = fields.take_nullable("expireTime");
-        if ttl.is_some_and(|v| !v.is_null()) && expire_time.is_some_and(|v| !v.is_null()) {
+        let given = [fields.take_nullable("ttl"), fields.take_nullable("expireTime")];
+        let [ttl, expire_time] = given.map(|value| value.filter(|value| !value.is_null()));
+        if ttl.is_some() && expire_time.is_some() {
             fields.refuse("ttl", "and `expireTime` exclude each other");
         }
-        for (name, value) in [("ttl", ttl), ("expireTime", expire_time)] {
-            let Some(value) = value else { continue };
-            if value.is_null() {
-                expiry.get_or_insert(None);
-                continue;
-            }
-            let parsed = match name {
-                "ttl" => parse_ttl(value).map(Self::In),
-                _ => Timestamp::parse(value).map(|time| Self::At(time.micros)),
-            };
-            match parsed {
-                Ok(parsed) => expiry = Some(Some(parsed)),
-                Err(message) => fields.refuse(name, message),
-            }
-        }
-        expiry
+        let mut read = |name, parsed: Result<Self, _>| parsed.map_err(|message| fields.refuse(name, message)).ok();
+        let ttl = ttl.and_then(|ttl| read("ttl", parse_ttl(ttl).map(Self::In)));
+        let at = |time: Timestamp| Self::At(time.micros);
+        let expire_time = expire_time.and_then(|time| read("expireTime", Timestamp::parse(time).map(at)));
+        given.iter().any(Option::is_some).then(|| expire_time.or(ttl))
     }
 
     pub fn at(self, now: Micros) -> Micros {
@@ -187,30 +175,18 @@ pub fn parse_events(
     output_key: Option<&str>,
     limits: &Limits,
 ) -> Result<Vec<EventDraft>, Rejected> {
-    let Some(elements) = json.as_array() else {
-        return Err(Rejected::field(pointer, "must be an array of events"));
-    };
-    let mut events: Vec<EventDraft> = Vec::new();
-    let mut errors = Vec::new();
-    let mut keys = 0;
-    for (n, element) in elements.enumerate() {
-        if n >= limits.batch_events {
-            return Err(Rejected::TooLarge {
-                limit: "batch",
-                detail: format!("more than {} events in one request", limits.batch_events),
-            });
+    let (mut events, mut keys) = (0, 0);
+    parse_list(json, pointer, "must be an array of events", |element, at| {
+        events += 1;
+        if events > limits.batch_events {
+            let detail = format!("more than {} events in one request", limits.batch_events);
+            return Err(Rejected::too_large("batch", detail));
         }
-        match EventDraft::parse(element, &format!("{pointer}/{n}"), output_key, limits) {
-            Ok(event) => {
-                keys += event.keys();
-                limits.check_keys(keys)?;
-                events.push(event);
-            }
-            Err(Rejected::Invalid(found)) => errors.extend(found),
-            Err(other) => return Err(other),
-        }
-    }
-    if errors.is_empty() { Ok(events) } else { Err(Rejected::Invalid(errors)) }
+        let event = EventDraft::parse(element, at, output_key, limits)?;
+        keys += event.keys();
+        limits.check_keys(keys)?;
+        Ok(event)
+    })
 }
 
 /// A change of metadata: an outer `None` leaves a field alone, an inner one clears it.
@@ -235,18 +211,12 @@ impl MetadataPatch {
     }
 
     pub fn take(fields: &mut Fields<'_>) -> Self {
-        let mut patch = Self::default();
-        for (name, parse) in
-            [("displayName", display_name as fn(Json<'_>) -> Result<RawJson, Cow<'static, str>>), ("labels", labels)]
-        {
-            let slot = if name == "labels" { &mut patch.labels } else { &mut patch.display_name };
-            *slot = fields.take_nullable(name).map(|value| match value.is_null() {
-                true => None,
-                false => parse(value).map_err(|message| fields.refuse(name, message)).ok(),
-            });
-        }
-        patch.expiry = Expiry::take(fields);
-        patch
+        let mut take = |name, parse: fn(Json<'_>) -> Result<RawJson, Cow<'static, str>>| {
+            let value = fields.take_nullable(name)?;
+            Some(if value.is_null() { None } else { parse(value).map_err(|message| fields.refuse(name, message)).ok() })
+        };
+        let (display_name, labels) = (take("displayName", display_name), take("labels", labels));
+        Self { display_name, labels, expiry: Expiry::take(fields) }
     }
 }
 
@@ -267,14 +237,11 @@ fn labels(json: Json<'_>) -> Result<RawJson, Cow<'static, str>> {
             return Err("must have at most 64 members".into());
         }
         check_label_name(&member.key)?;
-        match (member.value.kind(), member.value.as_str()) {
-            (Kind::String, Some(value)) => check_label_value(&value)?,
-            _ => {
-                return Err(
-                    format!("the value of the label at `{}` must be a string", pointer_to("", &member.key)).into()
-                );
-            }
-        }
+        let Some(value) = member.value.as_str() else {
+            let at = pointer_to("", &member.key);
+            return Err(format!("the value of the label at `{at}` must be a string").into());
+        };
+        check_label_value(&value)?;
     }
     Ok(json.to_raw())
 }

@@ -74,8 +74,7 @@ impl<'a> Template<'a> {
     /// `TooLarge` if it has more than [`MAX_NAMES`] different names, or [`MAX_ARTIFACTS`] different artifacts.
     pub fn parse(text: &'a str, braces: Braces) -> Result<Self, Rejected> {
         let too_many = |most, what| {
-            let detail = format!("the template has more than {most} different {what}");
-            Err(Rejected::TooLarge { limit: "template", detail })
+            Err(Rejected::too_large("template", format!("the template has more than {most} different {what}")))
         };
         let mut template = Self { text, braces, keys: Vec::new(), artifacts: Vec::new() };
         let mut names = HashSet::new();
@@ -153,8 +152,10 @@ impl<'a> Template<'a> {
             return Err(Rejected::field("template", are_missing(&absent)));
         }
         if !fits {
-            let detail = format!("the rendered text would be larger than {limit} bytes");
-            return Err(Rejected::TooLarge { limit: "rendered", detail });
+            return Err(Rejected::too_large(
+                "rendered",
+                format!("the rendered text would be larger than {limit} bytes"),
+            ));
         }
         Ok(out)
     }

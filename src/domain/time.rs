@@ -1,9 +1,12 @@
 //! Time as whole microseconds since 1970, exact from and to JSON numbers.
 
+use std::iter;
+
 use ::time::OffsetDateTime;
 use ::time::format_description::well_known::Rfc3339;
 
 use super::json::{Json, Kind, RawJson};
+use super::number::Decimal;
 
 /// 0001-01-01T00:00:00Z and 10000-01-01T00:00:00Z, in microseconds: the years that RFC 3339 can write.
 const FIRST: i64 = -62_135_596_800_000_000;
@@ -36,35 +39,24 @@ impl Micros {
         if !bytes.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-') || !bytes.is_ascii() {
             return Err(NOT_A_TIME);
         }
-        let (negative, rest) = match text.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
-        let (mantissa, exponent) = match rest.find(['e', 'E']) {
-            Some(at) => (&rest[..at], exponent(&rest[at + 1..])),
-            None => (rest, 0),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits: String = whole.chars().chain(fraction.chars()).skip_while(|c| *c == '0').collect();
+        let number = Decimal::of(text);
+        let digits = &number.digits;
         if digits.is_empty() {
             return Ok(Self(0));
         }
-        if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        if digits.iter().any(|digit| *digit > 9) {
             return Err(NOT_A_TIME);
         }
-        // The value is `digits` x 10^scale microseconds.
-        let scale = exponent.saturating_add(6).saturating_sub(fraction.len() as i64);
-        let integer_digits = scale.saturating_add(digits.len() as i64);
-        if integer_digits > 18 {
+        // How many digits the whole microseconds have.
+        let whole = (digits.len() as i128 + 6).saturating_sub(number.scale());
+        if whole > 18 {
             return Err(OUT_OF_RANGE);
         }
-        let kept = integer_digits.max(0) as usize;
-        let (integer, lost) = match digits.split_at_checked(kept) {
-            Some((integer, lost)) => (integer.to_owned(), lost.bytes().any(|b| b != b'0')),
-            None => (format!("{digits:0<kept$}"), false),
-        };
-        let magnitude: i64 = if integer.is_empty() { 0 } else { integer.parse().map_err(|_| OUT_OF_RANGE)? };
-        Self::checked(if negative { -magnitude - i64::from(lost) } else { magnitude })
+        let whole = whole.max(0) as usize;
+        let places = digits.iter().chain(iter::repeat(&0)).take(whole);
+        let magnitude = places.fold(0, |sum, digit| sum * 10 + i64::from(*digit));
+        let is_cut = digits.iter().skip(whole).any(|digit| *digit > 0);
+        Self::checked(if number.negative { -magnitude - i64::from(is_cut) } else { magnitude })
     }
 
     /// # Errors
@@ -109,11 +101,6 @@ impl Micros {
     pub fn plus(self, by: i64) -> Self {
         Self(self.0.saturating_add(by).clamp(FIRST, END - 1))
     }
-}
-
-/// The exponent of a number, clamped to 64 bits.
-fn exponent(digits: &str) -> i64 {
-    digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX })
 }
 
 /// A moment with its JSON number, in the client's own text.

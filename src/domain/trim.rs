@@ -5,7 +5,8 @@ use super::Rejected;
 use super::envelope::Fields;
 use super::guard::Guard;
 use super::ids::SessionKey;
-use super::json::{Json, Kind};
+use super::json::Json;
+use super::number::of_digits;
 use super::tag::Tag;
 use super::time::{Micros, Timestamp};
 
@@ -27,16 +28,9 @@ impl Cut {
     /// None or several of them, a negative number, another type, or any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let integer = |fields: &mut Fields<'_>, name| {
-            let value = fields.take(name)?;
-            let digits = value.text();
-            if value.kind() != Kind::Number || !digits.bytes().all(|b| b.is_ascii_digit()) {
-                fields.refuse(name, "must be an integer of at least 0");
-            }
-            Some(digits.parse().unwrap_or(i64::MAX))
-        };
-        let before = integer(&mut fields, "beforeSequence").map(Self::Before);
-        let keep = integer(&mut fields, "keepLast").map(Self::Keep);
+        let integer = |json: Json<'_>| of_digits(json.text()).ok_or("must be an integer of at least 0");
+        let before = fields.take_with("beforeSequence", integer).map(Self::Before);
+        let keep = fields.take_with("keepLast", integer).map(Self::Keep);
         let time = fields.take_with("beforeTime", |value| match Timestamp::parse(value)?.micros {
             time if time >= Micros(0) => Ok(Self::BeforeTime(time)),
             _ => Err("must not be before 1970"),

@@ -12,6 +12,12 @@ macro_rules! words {
                 match self { $(Self::$variant => $word),+ }
             }
         }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
     };
 }
 

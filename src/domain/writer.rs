@@ -23,11 +23,7 @@ impl Writer {
     /// An author that the writer may not name.
     pub fn check_author(self, author: &str) -> Result<(), Rejected> {
         let is_allowed = self == Self::Anyone || author == USER;
-        if is_allowed {
-            Ok(())
-        } else {
-            Err(denied("the role `user` writes as the author `user` alone; `agent` could"))
-        }
+        allow(is_allowed, "the role `user` writes as the author `user` alone; `agent` could")
     }
 
     /// # Errors
@@ -37,11 +33,8 @@ impl Writer {
             return Ok(());
         }
         for (scope, key) in keys {
-            match scope {
-                Scope::App => return Err(denied("the role `user` may not name `app:` keys; `agent` could")),
-                Scope::Session if is_kept(key) => return Err(denied(KEPT)),
-                _ => {}
-            }
+            allow(scope != Scope::App, "the role `user` may not name `app:` keys; `agent` could")?;
+            allow(scope != Scope::Session || !is_kept(key), KEPT)?;
         }
         Ok(())
     }
@@ -49,8 +42,7 @@ impl Writer {
     /// # Errors
     /// A file that an adapter keeps.
     pub fn check_file(self, name: &str) -> Result<(), Rejected> {
-        let is_allowed = self == Self::Anyone || !is_kept(name.strip_prefix("user:").unwrap_or(name));
-        if is_allowed { Ok(()) } else { Err(denied(KEPT)) }
+        allow(self == Self::Anyone || !is_kept(name.strip_prefix("user:").unwrap_or(name)), KEPT)
     }
 
     /// Checks the member `name` of an event, spelt as it is stored.
@@ -65,8 +57,7 @@ impl Writer {
             "content" => check_content(value),
             "customMetadata" => {
                 let mut members = value.as_object().into_iter().flatten();
-                let is_kept = members.any(|member| METADATA.contains(&&*member.key));
-                if is_kept { Err(denied(KEPT)) } else { Ok(()) }
+                allow(!members.any(|member| METADATA.contains(&&*member.key)), KEPT)
             }
             _ => Ok(()),
         }
@@ -79,11 +70,7 @@ impl Writer {
     pub fn check_action(self, value: Json<'_>) -> Result<(), Rejected> {
         let is_empty = || value.is_null() || matches!(value.canonical().as_ref(), "{}" | "[]" | "\"\"");
         let is_allowed = self == Self::Anyone || is_empty();
-        if is_allowed {
-            Ok(())
-        } else {
-            Err(denied("the role `user` may not send actions beyond changes of state; `agent` could"))
-        }
+        allow(is_allowed, "the role `user` may not send actions beyond changes of state; `agent` could")
     }
 }
 
@@ -124,11 +111,12 @@ fn check_content(content: Json<'_>) -> Result<(), Rejected> {
         "parts" => member.value.as_array().is_none_or(|mut parts| parts.all(is_said)),
         _ => true,
     });
-    if is_users { Ok(()) } else { Err(denied(SPEAKS)) }
+    allow(is_users, SPEAKS)
 }
 
-fn denied(detail: &'static str) -> Rejected {
-    Rejected::Denied { detail }
+/// What is not allowed is denied for this reason.
+fn allow(is_allowed: bool, detail: &'static str) -> Result<(), Rejected> {
+    if is_allowed { Ok(()) } else { Err(Rejected::Denied { detail }) }
 }
 
 #[cfg(test)]

@@ -253,30 +253,25 @@ impl Committed {
             Self::Events { key, incarnation, first, last } => {
                 ChangeRow { first: *first, last: *last, ..ChangeRow::of(ChangeKind::Events, key, *incarnation) }
             }
-            Self::Session { key, incarnation, change } => match change {
-                SessionChange::Created { revision, forked_from } => ChangeRow {
-                    last: *revision,
-                    detail: forked_from.as_ref().map(source_object).map(Cow::Owned),
-                    ..ChangeRow::of(ChangeKind::SessionCreated, key, *incarnation)
-                },
-                SessionChange::Updated(metadata) => {
-                    let detail = Some(Cow::Borrowed(&**metadata));
-                    ChangeRow { detail, ..ChangeRow::of(ChangeKind::SessionUpdated, key, *incarnation) }
-                }
-                SessionChange::Trimmed(base) => {
-                    ChangeRow { last: *base, ..ChangeRow::of(ChangeKind::SessionTrimmed, key, *incarnation) }
-                }
-                SessionChange::Redacted(sequence) => {
-                    let (first, last) = (*sequence, *sequence);
-                    ChangeRow { first, last, ..ChangeRow::of(ChangeKind::EventRedacted, key, *incarnation) }
-                }
-                // The erasure has a row of its own, and nothing may name the user.
-                SessionChange::Leased | SessionChange::Deleted(Removal::Erased) => return None,
-                SessionChange::Deleted(removal) => {
-                    let detail = Some(Cow::Borrowed(removal.as_str()));
-                    ChangeRow { detail, ..ChangeRow::of(ChangeKind::SessionDeleted, key, *incarnation) }
-                }
-            },
+            Self::Session { key, incarnation, change } => {
+                let (kind, first, last, detail) = match change {
+                    SessionChange::Created { revision, forked_from } => {
+                        let source = forked_from.as_ref().map(source_object).map(Cow::Owned);
+                        (ChangeKind::SessionCreated, 0, *revision, source)
+                    }
+                    SessionChange::Updated(metadata) => {
+                        (ChangeKind::SessionUpdated, 0, 0, Some(Cow::Borrowed(&**metadata)))
+                    }
+                    SessionChange::Trimmed(base) => (ChangeKind::SessionTrimmed, 0, *base, None),
+                    SessionChange::Redacted(sequence) => (ChangeKind::EventRedacted, *sequence, *sequence, None),
+                    // The erasure has a row of its own, and nothing may name the user.
+                    SessionChange::Leased | SessionChange::Deleted(Removal::Erased) => return None,
+                    SessionChange::Deleted(removal) => {
+                        (ChangeKind::SessionDeleted, 0, 0, Some(Cow::Borrowed(removal.as_str())))
+                    }
+                };
+                ChangeRow { first, last, detail, ..ChangeRow::of(kind, key, *incarnation) }
+            }
             Self::Scope { key, first, last } => {
                 let (kind, app, user) = match key {
                     ScopeKey::User(key) => (ChangeKind::UserState, &key.app, Some(&key.user)),

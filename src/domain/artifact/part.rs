@@ -165,7 +165,7 @@ impl Draft {
         });
         let author = fields.take_str("author").map(|text| text.into_owned());
         let invocation_id = fields.take_str("invocationId").map(|text| text.into_owned());
-        let version = fields.take_integer("version", 0, "must be an integer of at least 0");
+        let version = fields.take_integer("version", 0.., "must be an integer of at least 0");
         fields.finish()?;
         let part = part.ok_or_else(|| Rejected::field("part", "is required"))?;
         let name = name.unwrap_or_default().into_owned();

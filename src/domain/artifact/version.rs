@@ -1,10 +1,9 @@
 //! A version of an artifact.
 
-use std::fmt;
-
 use crate::domain::envelope::MAX_VALUE_DEPTH;
 use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
 use crate::domain::json::{Json, JsonError, Kind as JsonKind, ObjectText, RawJson};
+use crate::domain::number::of_digits;
 use crate::domain::tag::{EntityTag, tags};
 use crate::domain::time::Micros;
 use crate::domain::word::read_words;
@@ -243,10 +242,7 @@ impl Wanted {
         match text {
             "latest" => Ok(Self::Latest),
             // Beyond all numbers there is no version.
-            digits if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Ok(Self::Version(digits.parse().unwrap_or(i64::MAX)))
-            }
-            _ => Err("must be the number of a version, or `latest`"),
+            digits => of_digits(digits).map(Self::Version).ok_or("must be the number of a version, or `latest`"),
         }
     }
 }
@@ -330,12 +326,6 @@ pub fn parse_metadata(text: &str) -> Result<RawJson, String> {
         Ok(_) => Err("must be an object".to_owned()),
         Err(JsonError::Syntax { what, .. }) => Err(format!("must be JSON: {what}")),
         Err(JsonError::Refused { pointer, what }) => Err(format!("{what} (at `{pointer}`)")),
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

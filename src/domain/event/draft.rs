@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::digest::Content;
 use super::names::{EVENT_FIELDS, READ_FIELDS, SERVER_FIELDS};
 use super::reader::{Reader, final_text, is_absent, without_nulls};
-use super::stored::{NewEvent, Rewind, cost, stored_delta};
+use super::stored::{NewEvent, Rewind, cost, show_versions, stored_delta};
 use crate::domain::change::{Edit, WrittenEdit};
 use crate::domain::envelope::{check_depth, pointer_to};
 use crate::domain::fault::Rejected;
@@ -16,7 +16,7 @@ use crate::domain::shape::Of;
 use crate::domain::time::{Micros, Timestamp};
 
 /// An event as a client gave it, checked, or as a change of state makes it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct EventDraft {
     pub id: Option<EventId>,
     pub timestamp: Option<Timestamp>,
@@ -48,10 +48,7 @@ impl EventDraft {
     /// `pointer` is where the event stands in the body; faults are named below it.
     pub fn parse(json: Json<'_>, pointer: &str, output_key: Option<&str>, limits: &Limits) -> Result<Self, Rejected> {
         if json.text().len() > limits.event_bytes {
-            return Err(Rejected::TooLarge {
-                limit: "event",
-                detail: format!("an event is larger than {} bytes", limits.event_bytes),
-            });
+            return Err(Rejected::too_large("event", format!("an event is larger than {} bytes", limits.event_bytes)));
         }
         let mut reader = Reader { pointer, errors: Vec::new() };
         let mut members = reader.members(json, pointer, EVENT_FIELDS)?;
@@ -141,25 +138,23 @@ impl EventDraft {
     /// Composes the event of a state change that a client requested without an event. It equals, byte for byte, the event
     /// that parsing these members would give.
     pub fn of_change(id: Option<EventId>, author: &str, invocation_id: &str, change: WrittenEdit<'_>) -> Self {
-        Self::compose(id, author, invocation_id, change, &[], Vec::new(), None)
+        Self::compose(id, author, invocation_id, change, None, Vec::new(), None)
     }
 
     /// The event of a save of an artifact: with the action that names its version.
     pub fn of_artifact(author: &str, invocation_id: &str, named: (ArtifactName, i64)) -> Self {
-        Self::compose(None, author, invocation_id, WrittenEdit::default(), &[], vec![named], None)
+        Self::compose(None, author, invocation_id, WrittenEdit::default(), None, vec![named], None)
     }
 
     /// The event of a rewind: with the action that names the invocation before which it rewinds, and with metadata.
     pub fn of_rewind(
         invocation_id: &str,
         change: WrittenEdit<'_>,
-        before: (&str, &str),
+        before: &str,
         artifacts: Vec<(ArtifactName, i64)>,
         metadata: Option<&str>,
     ) -> Self {
-        let (name, before) = before;
-        let before = [(name, RawJson::string(before))];
-        Self::compose(None, "user", invocation_id, change, &before, artifacts, metadata)
+        Self::compose(None, "user", invocation_id, change, Some(before), artifacts, metadata)
     }
 
     fn compose(
@@ -167,7 +162,7 @@ impl EventDraft {
         author: &str,
         invocation_id: &str,
         change: WrittenEdit<'_>,
-        others: &[(&str, RawJson)],
+        before: Option<&str>,
         artifacts: Vec<(ArtifactName, i64)>,
         metadata: Option<&str>,
     ) -> Self {
@@ -177,14 +172,8 @@ impl EventDraft {
         for (name, list) in [("stateOps", &ops), ("preconditions", &preconditions)] {
             actions.push_some(name, list.as_ref());
         }
-        for (name, value) in others {
-            actions.push(name, value.text());
-        }
-        if !artifacts.is_empty() {
-            let mut delta = ObjectText::default();
-            artifacts.iter().for_each(|(name, version)| delta.push(name.as_str(), &version.to_string()));
-            actions.push("artifactDelta", &delta.close());
-        }
+        actions.push_some_str("rewindBeforeInvocationId", before);
+        actions.push_some("artifactDelta", show_versions(&artifacts));
         let actions = actions.close();
         let mut body = ObjectText::with_capacity(actions.len() + 256);
         body.push_some_str("id", id.as_ref().map(EventId::as_str));
@@ -202,19 +191,14 @@ impl EventDraft {
         }
         Self {
             id,
-            timestamp: None,
-            partial: None,
             author: author.to_owned(),
             invocation_id: invocation_id.to_owned(),
-            branch: None,
             edit,
-            // A client writes these parts at the top of its body.
-            actions_at: "".into(),
-            rewind: None,
-            compacts: false,
             artifacts,
             body,
             digest: content.digest(),
+            // A client writes these parts at the top of its body, so `actions_at` is empty, too.
+            ..Self::default()
         }
     }
 

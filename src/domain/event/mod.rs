@@ -23,5 +23,6 @@ pub(super) use names::STATE_FIELDS;
 pub use names::{ACTION_DEFAULTS, ACTION_FIELDS, EVENT_FIELDS, OWN_FIELDS};
 pub use reader::named_versions;
 pub use stored::{
-    NewEvent, Remains, Rewind, StoredEvent, cost, cost_beside, redaction_of, show_delta, with_known_names,
+    NewEvent, Remains, Rewind, StoredEvent, cost, cost_beside, redaction_of, removed_keys, show_delta, show_versions,
+    with_known_names,
 };

@@ -178,6 +178,20 @@ pub fn show_delta<'a>(values: impl Iterator<Item = (Scope, &'a str, &'a RawJson)
     delta.close()
 }
 
+/// The object that has for names of artifacts these versions; `None` if there are none.
+pub fn show_versions(named: &[(ArtifactName, i64)]) -> Option<String> {
+    let mut versions = ObjectText::default();
+    named.iter().for_each(|(name, version)| versions.push(name.as_str(), &version.to_string()));
+    (!named.is_empty()).then(|| versions.close())
+}
+
+/// The keys that the operators of an event remove, given its `actions`.
+pub fn removed_keys(actions: Json<'_>) -> impl Iterator<Item = Cow<'_, str>> {
+    let ops = actions.get("stateOps").and_then(Json::as_array).into_iter().flatten();
+    let removals = ops.filter(|op| op.get("op").and_then(Json::as_str).as_deref() == Some("remove"));
+    removals.filter_map(|op| op.get("key").and_then(Json::as_str))
+}
+
 /// The `stateDelta` that an event stores: kept to the byte as given, unless something in it must not be stored as it stands.
 pub fn stored_delta<'a>(given: Option<Json<'a>>, sets: &[Change]) -> Cow<'a, str> {
     match given.filter(|delta| delta.as_object().is_some_and(|members| members.count() == sets.len())) {

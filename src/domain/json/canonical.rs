@@ -7,6 +7,7 @@ use std::mem;
 use super::strings::{push_string, unescape};
 use super::tokens::{Token, Tokens};
 use super::value::{Json, Kind};
+use crate::domain::number::sum_of_integers;
 
 impl Json<'_> {
     /// Text that two values share exactly when they are JSON-equal; itself valid JSON and its own canonical text.
@@ -165,27 +166,7 @@ fn push_number(out: &mut String, text: &str) {
     match exponent.parse::<i128>().ok().and_then(|exponent| exponent.checked_add(shift)) {
         Some(0) => {}
         Some(sum) => drop(write!(out, "e{sum}")),
-        None => {
-            out.push('e');
-            push_huge_sum(out, exponent, shift);
-        }
+        // Beyond `i128`.
+        None => drop(write!(out, "e{}", sum_of_integers(exponent, shift))),
     }
-}
-
-/// Appends the sum of an exponent beyond `i128` and a shift, which is a difference of lengths and hence cannot turn its sign.
-fn push_huge_sum(out: &mut String, exponent: &str, shift: i128) {
-    let negative = exponent.starts_with('-');
-    let magnitude = exponent.trim_start_matches(['+', '-']).trim_start_matches('0');
-    let mut carry = if negative { -shift } else { shift };
-    let mut digits = Vec::with_capacity(magnitude.len() + 1);
-    for digit in magnitude.bytes().rev() {
-        let sum = carry + i128::from(digit.wrapping_sub(b'0'));
-        digits.push(b'0' + sum.rem_euclid(10) as u8);
-        carry = sum.div_euclid(10);
-    }
-    if carry > 0 {
-        digits.push(b'1');
-    }
-    out.push_str(if negative { "-" } else { "" });
-    out.extend(digits.iter().rev().skip_while(|&&digit| digit == b'0').map(|&digit| char::from(digit)));
 }

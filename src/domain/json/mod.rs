@@ -23,5 +23,5 @@ mod write;
 
 pub use strings::{push_string, string_array};
 pub use validate::JsonError;
-pub use value::{Elements, Json, Kind, Member, Members, RawJson};
+pub use value::{Json, Kind, Member, RawJson};
 pub use write::ObjectText;

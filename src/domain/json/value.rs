@@ -99,14 +99,16 @@ impl<'a> Json<'a> {
         (self.kind() == Kind::String).then(|| unescape(self.0))
     }
 
-    /// The members in written order, or `None` for another kind.
-    pub fn as_object(self) -> Option<Members<'a>> {
-        (self.kind() == Kind::Object).then(|| Members(Children::of(self.0)))
+    /// The members in written order, or `None` for another kind. Values are skipped over, not looked into: a walk through all costs
+    /// one scan.
+    pub fn as_object(self) -> Option<impl Iterator<Item = Member<'a>>> {
+        let member = |Child { raw_key, text }| Member { raw_key, key: unescape(raw_key), value: Json(text) };
+        (self.kind() == Kind::Object).then(|| Children::of(self.0).map(member))
     }
 
     /// The elements in order, or `None` for another kind.
-    pub fn as_array(self) -> Option<Elements<'a>> {
-        (self.kind() == Kind::Array).then(|| Elements(Children::of(self.0)))
+    pub fn as_array(self) -> Option<impl Iterator<Item = Json<'a>>> {
+        (self.kind() == Kind::Array).then(|| Children::of(self.0).map(|child| Json(child.text)))
     }
 
     /// The value of the member with this (unescaped) key; `None` if there is none or this is no object. Reads the object up to it.
@@ -145,29 +147,6 @@ impl<'a> Json<'a> {
 
     pub fn to_raw(self) -> RawJson {
         RawJson(self.0.into())
-    }
-}
-
-/// The members of an object, in written order. Values are skipped over, not looked into: a walk through all costs one scan.
-pub struct Members<'a>(Children<'a>);
-
-impl<'a> Iterator for Members<'a> {
-    type Item = Member<'a>;
-
-    fn next(&mut self) -> Option<Member<'a>> {
-        let Child { raw_key, text, .. } = self.0.next()?;
-        Some(Member { raw_key, key: unescape(raw_key), value: Json(text) })
-    }
-}
-
-/// The elements of an array, in order.
-pub struct Elements<'a>(Children<'a>);
-
-impl<'a> Iterator for Elements<'a> {
-    type Item = Json<'a>;
-
-    fn next(&mut self) -> Option<Json<'a>> {
-        self.0.next().map(|child| Json(child.text))
     }
 }
 

@@ -17,7 +17,7 @@ pub use format::{DATA_BYTES, LONGEST_DATA, LinesDigest, data_lines};
 pub use import::{
     Ask, Fault, ImportMachine, ImportOptions, ImportResult, Imported, ImportedPart, Measure, OnConflict, Unread, Write,
 };
-pub use read::{ArtifactLine, EventLine, Line, Totals};
+pub use read::{ArtifactLine, Line, Totals};
 pub use rows::{
     AfterArtifact, ArtifactImport, ArtifactsPage, ArtifactsQuery, ExportQuery, ExportSource, Exported,
     ExportedArtifact, ImportChunk, ImportEnd, ImportRows, ImportedArtifact, ImportedRow, LogRow, Lost, NamedFile,

@@ -8,15 +8,15 @@ use base64::engine::general_purpose::STANDARD;
 use hex::FromHex as _;
 
 use super::format::{DATA_BYTES, DATABASE, FORMAT, data_lines, on_one_line, raw_name};
-use super::rows::{LogRow, Lost, PastChange, SessionLine};
+use super::rows::{ImportedRow, LogRow, Lost, PastChange, SessionLine};
 use crate::domain::artifact::{
     Content, Kind as ArtifactKind, LAST, Version, parse_metadata, take_display_name, take_file_uri, take_mime_type,
 };
 use crate::domain::change::{Keys, parse_delta};
 use crate::domain::envelope::{Fields, MAX_BODY_DEPTH};
-use crate::domain::event::{EventDraft, NewEvent, REDACTED, StoredEvent, redaction_of, with_known_names};
+use crate::domain::event::{EventDraft, REDACTED, StoredEvent, redaction_of, with_known_names};
 use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, UserId};
-use crate::domain::json::{Json, Kind, RawJson};
+use crate::domain::json::{Json, Kind, Member, RawJson};
 use crate::domain::key_history::MadeBy;
 use crate::domain::scope::{self, Scope};
 use crate::domain::session::MetadataPatch;
@@ -30,12 +30,9 @@ pub enum Line {
     Export {
         app: Option<AppName>,
     },
-    AppState {
-        revision: i64,
-        state: Vec<(String, RawJson)>,
-    },
-    UserState {
-        user: UserId,
+    /// Of the app, or of a user.
+    State {
+        user: Option<UserId>,
         revision: i64,
         state: Vec<(String, RawJson)>,
     },
@@ -45,7 +42,8 @@ pub enum Line {
         change: PastChange,
     },
     Session(Box<SessionLine>),
-    Event(Box<EventLine>),
+    /// With the target revision of a rewind as its effect.
+    Event(Box<ImportedRow>),
     Stub(Box<LogRow>),
     Artifact(Box<ArtifactLine>),
     /// Bytes of the artifact whose line came last.
@@ -87,18 +85,6 @@ impl Totals {
     }
 }
 
-#[derive(Debug)]
-pub struct EventLine {
-    pub sequence: i64,
-    pub commit_time: Micros,
-    pub event: NewEvent,
-    pub saw: (i64, i64),
-    /// The digest that recognises a retry.
-    pub digest: [u8; 32],
-    /// The target revision of a rewind.
-    pub rewound_to: Option<i64>,
-}
-
 /// A version of an artifact, or, without one, an artifact of which none is left.
 #[derive(Debug)]
 pub struct ArtifactLine {
@@ -132,23 +118,18 @@ impl Line {
                 fields.ignore_others();
                 (app.is_some() || is_of_no_app).then_some(Self::Export { app })
             }
-            "app.state" => {
-                let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields)?);
-                revision.zip(state).map(|(revision, state)| Self::AppState { revision, state })
-            }
-            "user.state" => {
-                let user = fields.take_str_with("userId", UserId::parse);
+            "app.state" | "user.state" => {
+                let user = owner(&kind, &mut fields);
                 let (revision, state) = (integer(&mut fields, "revision"), state(&mut fields)?);
                 let parts = user.zip(revision).zip(state);
-                parts.map(|((user, revision), state)| Self::UserState { user, revision, state })
+                parts.map(|((user, revision), state)| Self::State { user, revision, state })
             }
-            "app.change" => change(&mut fields)?.map(|change| Self::Change { user: None, change }),
-            "user.change" => {
-                let user = fields.take_str_with("userId", UserId::parse);
-                user.zip(change(&mut fields)?).map(|(user, change)| Self::Change { user: Some(user), change })
+            "app.change" | "user.change" => {
+                let user = owner(&kind, &mut fields);
+                user.zip(change(&mut fields)?).map(|(user, change)| Self::Change { user, change })
             }
             "session" => SessionLine::take(&mut fields)?.map(|session| Self::Session(Box::new(session))),
-            "event" => EventLine::take(&mut fields, limits)?.map(|event| Self::Event(Box::new(event))),
+            "event" => event(&mut fields, limits)?.map(|event| Self::Event(Box::new(event))),
             "stub" => stub(&mut fields).map(|stub| Self::Stub(Box::new(stub))),
             "artifact" => ArtifactLine::take(&mut fields)?.map(|artifact| Self::Artifact(Box::new(artifact))),
             "artifact.data" => fields
@@ -197,11 +178,7 @@ impl Line {
 const MOST: i64 = 1 << 53;
 
 fn integer(fields: &mut Fields<'_>, name: &str) -> Option<i64> {
-    let number = fields.take(name)?.as_integer().filter(|number| (0..=MOST).contains(number));
-    if number.is_none() {
-        fields.refuse(name, "must be an integer from 0 to 2^53");
-    }
-    number
+    fields.take_integer(name, 0..=MOST, "must be an integer from 0 to 2^53")
 }
 
 fn number(json: Json<'_>) -> Option<i64> {
@@ -214,6 +191,11 @@ fn digest(fields: &mut Fields<'_>, name: &str) -> Option<[u8; 32]> {
 
 fn time(fields: &mut Fields<'_>, name: &str) -> Option<Micros> {
     fields.take_with(name, Timestamp::parse).map(|time| time.micros)
+}
+
+/// Of a line of the app nobody, of one of a user that user.
+fn owner(kind: &str, fields: &mut Fields<'_>) -> Option<Option<UserId>> {
+    if kind.starts_with("app.") { Some(None) } else { fields.take_str_with("userId", UserId::parse).map(Some) }
 }
 
 fn state(fields: &mut Fields<'_>) -> Result<Option<Vec<(String, RawJson)>>, Rejected> {
@@ -348,12 +330,8 @@ impl SessionLine {
 fn base_artifacts(fields: &mut Fields<'_>, base: Option<i64>) -> Vec<(ArtifactName, i64)> {
     let Some(named) = fields.take("baseArtifacts") else { return Vec::new() };
     let version = |text: &str| text.parse().ok().filter(|version| (0..=LAST).contains(version));
-    let read: Option<Vec<_>> = named.as_object().and_then(|mut members| {
-        members.try_fold(Vec::new(), |mut read, member| {
-            read.push((ArtifactName::parse(&member.key).ok()?, version(member.value.text())?));
-            Some(read)
-        })
-    });
+    let one = |member: Member<'_>| Some((ArtifactName::parse(&member.key).ok()?, version(member.value.text())?));
+    let read: Option<Vec<_>> = named.as_object().and_then(|members| members.map(one).collect());
     match read.filter(|read| read.is_empty() || base != Some(0)) {
         Some(read) => read,
         None => {
@@ -420,51 +398,50 @@ fn with_redaction(body: &str, redaction: Json<'_>) -> String {
     format!("{open},\"redacted\":{}}}", redaction.text())
 }
 
-impl EventLine {
-    fn take(fields: &mut Fields<'_>, limits: &Limits) -> Result<Option<Self>, Rejected> {
-        let raw = fields.take_str("raw");
-        let given = match (&raw, fields.take("event")) {
-            (Some(raw), None) => Json::parse(raw.as_bytes(), MAX_BODY_DEPTH)?,
-            (None, Some(event)) => event,
-            _ => return Err(Rejected::field("event", "or `raw` is required, and not both")),
-        };
-        let (saw, given_digest) = (saw(fields), digest(fields, "digest"));
-        let sequence = given.get("sequence").and_then(number).filter(|sequence| *sequence > 0);
-        let commit_time = given.get("commitTime").and_then(|time| Timestamp::parse(time).ok());
-        let (Some(saw), Some(sequence), Some(commit_time)) = (saw, sequence, commit_time) else {
-            return Err(Rejected::field("event", "needs `sequence`, `commitTime` and `saw`"));
-        };
-        let draft = EventDraft::parse(given, "/event", None, limits)?;
-        let not_stored = || Rejected::field("event", "is not as this service stores events, byte for byte");
-        if draft.partial.is_some() || draft.timestamp.is_none() {
-            return Err(not_stored());
-        }
-        let Some(id) = draft.id.clone() else { return Err(not_stored()) };
-        let mut event = draft.seal(id, commit_time.micros);
-        // A field of the server, which an event that is appended has not.
-        let redaction = redaction_of(given.text());
-        let is_redacted = redaction.is_some();
-        if let Some(redaction) = redaction {
-            event.body = with_redaction(&event.body, redaction).into();
-        }
-        let stored = StoredEvent::new(sequence, commit_time.micros, event.body.clone());
-        let mut text = String::new();
-        stored.write_json(&mut text);
-        // An earlier version stored some names in snake_case; they become camelCase.
-        if text != given.text() && text != with_known_names(given) {
-            return Err(not_stored());
-        }
-        let digest = match given_digest {
-            _ if is_redacted => REDACTED,
-            Some(digest) if !event.edit.ops.is_empty() => digest,
-            _ => event.digest,
-        };
-        let body = Json::trusted(&event.body);
-        let metadata = body.get("customMetadata").and_then(|metadata| metadata.get("rewindToRevision"));
-        let is_rewind = body.get("actions").is_some_and(|actions| actions.get("rewindBeforeInvocationId").is_some());
-        let rewound_to = metadata.filter(|_| is_rewind).and_then(number);
-        Ok(Some(Self { sequence, commit_time: commit_time.micros, event, saw, digest, rewound_to }))
+fn event(fields: &mut Fields<'_>, limits: &Limits) -> Result<Option<ImportedRow>, Rejected> {
+    let raw = fields.take_str("raw");
+    let given = match (&raw, fields.take("event")) {
+        (Some(raw), None) => Json::parse(raw.as_bytes(), MAX_BODY_DEPTH)?,
+        (None, Some(event)) => event,
+        _ => return Err(Rejected::field("event", "or `raw` is required, and not both")),
+    };
+    let (saw, given_digest) = (saw(fields), digest(fields, "digest"));
+    let sequence = given.get("sequence").and_then(number).filter(|sequence| *sequence > 0);
+    let commit_time = given.get("commitTime").and_then(|time| Timestamp::parse(time).ok());
+    let (Some(saw), Some(sequence), Some(commit_time)) = (saw, sequence, commit_time) else {
+        return Err(Rejected::field("event", "needs `sequence`, `commitTime` and `saw`"));
+    };
+    let draft = EventDraft::parse(given, "/event", None, limits)?;
+    let not_stored = || Rejected::field("event", "is not as this service stores events, byte for byte");
+    if draft.partial.is_some() || draft.timestamp.is_none() {
+        return Err(not_stored());
     }
+    let Some(id) = draft.id.clone() else { return Err(not_stored()) };
+    let mut event = draft.seal(id, commit_time.micros);
+    // A field of the server, which an event that is appended has not.
+    let redaction = redaction_of(given.text());
+    let is_redacted = redaction.is_some();
+    if let Some(redaction) = redaction {
+        event.body = with_redaction(&event.body, redaction).into();
+    }
+    let stored = StoredEvent::new(sequence, commit_time.micros, event.body.clone());
+    let mut text = String::new();
+    stored.write_json(&mut text);
+    // An earlier version stored some names in snake_case; they become camelCase.
+    if text != given.text() && text != with_known_names(given) {
+        return Err(not_stored());
+    }
+    // What recognises a retry.
+    event.digest = match given_digest {
+        _ if is_redacted => REDACTED,
+        Some(digest) if !event.edit.ops.is_empty() => digest,
+        _ => event.digest,
+    };
+    let body = Json::trusted(&event.body);
+    let metadata = body.get("customMetadata").and_then(|metadata| metadata.get("rewindToRevision"));
+    let is_rewind = body.get("actions").is_some_and(|actions| actions.get("rewindBeforeInvocationId").is_some());
+    let effect = metadata.filter(|_| is_rewind).and_then(number);
+    Ok(Some(ImportedRow { sequence, commit_time: commit_time.micros, saw, effect, event }))
 }
 
 /// The stored text of a value: the exact text if the line has it, else the value itself.

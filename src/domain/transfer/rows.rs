@@ -444,7 +444,6 @@ pub struct ScopeImport {
     pub since: i64,
     pub revision: i64,
     pub state: Vec<(String, RawJson)>,
-    pub now: Micros,
 }
 
 impl ScopeImport {

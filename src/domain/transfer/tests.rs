@@ -108,9 +108,7 @@ proptest! {
         let user = UserId::parse("u").expect("a name");
         for of in [None, Some(&user)] {
             match read(&state_line(of, 7, &state)) {
-                Line::AppState { revision: 7, state } | Line::UserState { revision: 7, state, .. } => {
-                    prop_assert_eq!(&state, &pairs);
-                }
+                Line::State { user, revision: 7, state } => prop_assert_eq!((user.as_ref(), &state), (of, &pairs)),
                 other => prop_assert!(false, "{other:?}"),
             }
             let made_by = |invocation: &str| MadeBy {

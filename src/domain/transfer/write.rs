@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::format::{DATABASE, FORMAT, LONGEST_DATA, data_lines, has_line_break, on_one_line, raw_name};
 use super::read::Totals;
 use super::rows::{ExportSource, Exported, ExportedArtifact, LogRow, Lost, PastChange};
-use crate::domain::event::{REDACTED, StoredEvent, stored_digest};
+use crate::domain::event::{REDACTED, StoredEvent, show_versions, stored_digest};
 use crate::domain::ids::{SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::{ObjectText, string_array};
 use crate::domain::query::ListPosition;
@@ -114,11 +114,7 @@ fn session_line_with(session: &Exported, saw: bool) -> String {
     line.push("baseRevision", &head.base_revision.to_string());
     push_value(&mut line, "baseState", session.base_state.text());
     if saw {
-        if !session.base_artifacts.is_empty() {
-            let mut named = ObjectText::default();
-            session.base_artifacts.iter().for_each(|(name, version)| named.push(name.as_str(), &version.to_string()));
-            line.push("baseArtifacts", &named.close());
-        }
+        line.push_some("baseArtifacts", show_versions(&session.base_artifacts));
         line.push("saw", &format!("[{},{}]", session.base_saw.0, session.base_saw.1));
     }
     for (name, value) in [("displayName", &head.display_name), ("labels", &head.labels)] {

@@ -21,7 +21,7 @@ pub struct NamedSpan {
 
 /// Folds the versions that one session's events name, from the base on, and compares. What held at the base is not known: the events
 /// that said so are gone.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct NamedCheck {
     base: i64,
     /// The version, and the first event that names one.
@@ -34,7 +34,7 @@ pub struct NamedCheck {
 
 impl NamedCheck {
     pub fn new(base: i64) -> Self {
-        Self { base, named: Fold::default(), held_at_base: BTreeSet::new(), wanted: Vec::new(), found: 0 }
+        Self { base, ..Self::default() }
     }
 
     /// The next event.

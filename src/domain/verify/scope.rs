@@ -17,7 +17,7 @@ pub struct LogRow {
 }
 
 /// Compares a shared scope's state and spans with its log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ScopeCheck {
     findings: Findings,
     /// `None` if it is not known.
@@ -41,17 +41,7 @@ impl ScopeCheck {
         if revision.is_none() {
             findings.note(|| "its row of the scope's revision is missing".to_owned());
         }
-        Self {
-            findings,
-            revision,
-            floor,
-            imported,
-            last: None,
-            logged: BTreeMap::new(),
-            spans: Vec::new(),
-            found_spans: 0,
-            keys: 0,
-        }
+        Self { findings, revision, floor, imported, ..Self::default() }
     }
 
     /// The next row of the log, in order of key and revision.

@@ -9,7 +9,7 @@ use super::findings::Findings;
 use super::{EventRow, FULL_COUNT, Left, LogValue, Logged, Seen, SessionRow, Span, Wanted, compare_spans, more_spans};
 use crate::domain::effective::{COMPACTION, compacts};
 use crate::domain::envelope::MAX_BODY_DEPTH;
-use crate::domain::event::{named_versions, stored_digest};
+use crate::domain::event::{named_versions, removed_keys, stored_digest};
 use crate::domain::fold::{self, Fold};
 use crate::domain::history::node;
 use crate::domain::ids::ArtifactName;
@@ -396,17 +396,13 @@ impl<'a> Body<'a> {
 
     fn actions(&mut self, actions: Json<'a>) {
         self.compacts = compacts(actions);
+        self.removed = removed_keys(actions).collect();
         for member in actions.as_object().into_iter().flatten() {
             match &*member.key {
                 "stateDelta" => {
                     self.set = member.value.as_object().into_iter().flatten().map(|m| (m.key, m.value)).collect();
                 }
-                "stateOps" => {
-                    self.resolved = !member.value.is_null();
-                    let ops = member.value.as_array().into_iter().flatten();
-                    let removed = ops.filter(|op| op.get("op").and_then(Json::as_str).as_deref() == Some("remove"));
-                    self.removed = removed.filter_map(|op| op.get("key").and_then(Json::as_str)).collect();
-                }
+                "stateOps" => self.resolved = !member.value.is_null(),
                 "artifactDelta" => self.named = named_versions(member.value),
                 "rewindBeforeInvocationId" => self.rewinds = member.value.as_str().is_some_and(|id| !id.is_empty()),
                 _ => {}

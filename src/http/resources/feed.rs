@@ -17,7 +17,7 @@ use crate::service::{self, Changes, Error, FeedSubscription, Reader};
 
 const AFTER: Param = Param::new("after", Kind::Text);
 const INCLUDE: Param = Param::new("include", Kind::OneOf(&["events", "none"]));
-const KINDS: Param = Param::new("kinds", Kind::SomeOf(ChangeKind::NAMES));
+const KINDS: Param = Param::new("kinds", Kind::SomeOf(&ChangeKind::WORDS));
 
 /// The most that a stream reads and sends at a time.
 const PART_BYTES: usize = 256 << 10;

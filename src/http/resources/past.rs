@@ -21,7 +21,7 @@ pub async fn fork(mut call: Call) -> Result<Answer, Problem> {
     let json = body.as_ref().map(Received::json).transpose()?;
     if let Some(json) = json {
         let mut fields = Fields::of(json, "")?;
-        at = fields.take_integer("atRevision", 0, "must be an integer of at least 0");
+        at = fields.take_integer("atRevision", 0.., "must be an integer of at least 0");
         id = SessionId::take(&mut fields);
         fields.finish()?;
     }

@@ -58,13 +58,10 @@ impl TakenFile {
     /// # Errors
     /// The bytes are other ones.
     pub fn check(&self, read: Measure) -> Result<(), Fault> {
-        match self.version.content.bytes == Some(read) {
-            true => Ok(()),
-            false => {
-                let shown = shown(&self.version);
-                Err(Fault::invalid(format!("the bytes of {shown} are not those that `size` and `sha256` are of")))
-            }
-        }
+        Fault::unless(self.version.content.bytes == Some(read), || {
+            let shown = shown(&self.version);
+            Fault::invalid(format!("the bytes of {shown} are not those that `size` and `sha256` are of"))
+        })
     }
 }
 
@@ -109,10 +106,7 @@ impl OwnFile {
         if last.is_some_and(|last| last.version >= version.version) {
             return Err(out_of_place(version));
         }
-        match versions.len() < MAX_VERSIONS.unsigned_abs() as usize {
-            true => Ok(()),
-            false => Err(Fault::too_many()),
-        }
+        Fault::unless(versions.len() < MAX_VERSIONS.unsigned_abs() as usize, Fault::too_many)
     }
 
     pub fn add(&mut self, version: ImportedArtifact) {

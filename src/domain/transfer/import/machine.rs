@@ -263,8 +263,7 @@ impl ImportMachine {
                 self.export(self.options.app.clone().or(app));
                 Ok(())
             }
-            Line::AppState { revision, state } => self.scope(None, revision, &state),
-            Line::UserState { user, revision, state } => self.scope(Some(user), revision, &state),
+            Line::State { user, revision, state } => self.scope(user, revision, &state),
             Line::Session(begin) => self.begin(*begin),
             Line::End(totals) => {
                 self.ended = true;
@@ -405,10 +404,8 @@ impl ImportMachine {
     /// Whether the grant allows writes for this user or, without one, to app state.
     fn check_grant(&self, app: &AppName, user: Option<&UserId>) -> Result<(), Fault> {
         let target = user.map_or(Target::App(app), |user| Target::User(app, user));
-        match self.grant.as_ref().is_some_and(|grant| grant.reaches(target)) {
-            true => Ok(()),
-            false => Err(Fault::new("permission_denied", "the credential is not for this app and user")),
-        }
+        let is_reached = self.grant.as_ref().is_some_and(|grant| grant.reaches(target));
+        Fault::unless(is_reached, || Fault::new("permission_denied", "the credential is not for this app and user"))
     }
 
     /// The number of erasures in an app when the import began: it must not bring back what a later erasure removes.
@@ -482,7 +479,7 @@ impl ImportMachine {
         let scope = ScopeKey::new(app, user);
         let state = checked(state, scope.scope(), "/state")?;
         let subject = scope.user().map(|user| Subject::of(&self.salt, user));
-        self.write(Write::Scope(ScopeImport { scope, subject, since, revision, state, now: self.now }));
+        self.write(Write::Scope(ScopeImport { scope, subject, since, revision, state }));
         Ok(())
     }
 

@@ -106,6 +106,12 @@ impl Fault {
         Self { code, detail: detail.into() }
     }
 
+    /// # Errors
+    /// The fault, unless this holds.
+    pub(super) fn unless(holds: bool, fault: impl FnOnce() -> Self) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(fault()) }
+    }
+
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::new("invalid_argument", detail)
     }

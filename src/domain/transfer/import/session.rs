@@ -17,7 +17,6 @@ use crate::domain::json::RawJson;
 use crate::domain::ops::Op;
 use crate::domain::scope::Scope;
 use crate::domain::time::Micros;
-use crate::domain::transfer::read::EventLine;
 use crate::domain::transfer::rows::{
     ImportChunk, ImportEnd, ImportRows, ImportedArtifact, ImportedRow, LogRow, Lost, NamedFile, SessionLine,
 };
@@ -127,10 +126,8 @@ impl SessionReading {
     }
 
     fn saw_id(&mut self, id: &EventId) -> Result<(), Fault> {
-        match self.ids.insert(digest_of(id.as_str())) {
-            true => Ok(()),
-            false => Err(Fault::invalid("two events of the session have the same id")),
-        }
+        let is_new = self.ids.insert(digest_of(id.as_str()));
+        Fault::unless(is_new, || Fault::invalid("two events of the session have the same id"))
     }
 
     fn saw_invocation(&mut self, invocation: &str, sequence: i64) {
@@ -200,39 +197,37 @@ impl SessionReading {
 
     /// # Errors
     /// It is not in its place.
-    pub fn event(&mut self, line: EventLine) -> Result<(), Fault> {
+    pub fn event(&mut self, mut row: ImportedRow) -> Result<(), Fault> {
         let next = self.import.revision + 1;
         // Stubs may be missing at the beginning only, or all of them up to the base.
         let stubs_end = self.last.is_none_or(|last| last >= self.import.begin.base);
-        if line.sequence != next || !stubs_end {
+        if row.sequence != next || !stubs_end {
             return Err(Fault::invalid(format!("the event of sequence {next} is not in its place")));
         }
-        let EventLine { sequence, commit_time, mut event, saw, digest, rewound_to } = line;
+        let (sequence, event) = (row.sequence, &row.event);
         self.saw_id(&event.id)?;
-        self.saw(sequence, saw);
-        event.digest = digest;
+        self.saw(sequence, row.saw);
         (self.last, self.import.revision) = (Some(sequence), sequence);
         self.import.events += 1;
         self.import.update_time = event.timestamp.clone();
-        self.import.commit_time = self.import.commit_time.max(commit_time);
+        self.import.commit_time = self.import.commit_time.max(row.commit_time);
         let removed = event.edit.ops.iter().filter(|op| op.scope == Scope::Session && matches!(op.op, Op::Remove));
         removed.for_each(|op| self.set(&op.key, None, sequence));
         let sets = event.edit.sets.iter().filter(|change| change.scope == Scope::Session);
         sets.for_each(|change| self.set(&change.key, Some(&change.value), sequence));
-        let mut effect = rewound_to;
         // As for readers of ADK, the invocation decides; the revision, if it has no name.
         if let Some(Rewind::Before(invocation)) = &event.rewind {
             let first = self.invocations.get(invocation).copied();
             // A rewind to an unknown invocation takes nothing back.
-            effect = Some(first.unwrap_or(sequence) - 1);
+            row.effect = Some(first.unwrap_or(sequence) - 1);
         }
         if event.compacts && event.rewind.is_none() {
-            effect = Some(COMPACTION);
+            row.effect = Some(COMPACTION);
         }
         self.name_versions(&event.artifacts, sequence);
         self.saw_invocation(&event.invocation_id, sequence);
         self.bytes += event.body.len() + 500;
-        self.chunk.rows.push(ImportedRow { sequence, commit_time, saw, effect, event });
+        self.chunk.rows.push(row);
         Ok(())
     }
 
@@ -247,10 +242,7 @@ impl SessionReading {
         }
         self.last_version = Some(place);
         self.import.versions += 1;
-        match self.import.versions <= MAX_VERSIONS {
-            true => Ok(()),
-            false => Err(Fault::too_many()),
-        }
+        Fault::unless(self.import.versions <= MAX_VERSIONS, Fault::too_many)
     }
 
     pub fn add_artifact(&mut self, artifact: ImportedArtifact) {
@@ -287,21 +279,16 @@ impl SessionReading {
     /// # Errors
     /// It does not.
     pub fn check(&self, revision: i64, state: &RawJson, (digest, sha256): ([u8; 32], [u8; 32])) -> Result<(), Fault> {
-        if digest != sha256 {
-            return Err(Fault::invalid("the lines are not those that `sha256` is of"));
-        }
-        if self.import.revision != revision {
-            return Err(Fault::invalid("events are missing before `session.end`"));
-        }
+        Fault::unless(digest == sha256, || Fault::invalid("the lines are not those that `sha256` is of"))?;
+        let is_last = self.import.revision == revision;
+        Fault::unless(is_last, || Fault::invalid("events are missing before `session.end`"))?;
         let mut members = 0;
         let same = state.json().as_object().into_iter().flatten().all(|member| {
             members += 1;
             self.state.now.get(&*member.key).is_some_and(|held| held.value.text() == member.value.text())
         });
-        match same && members == self.state.now.len() {
-            true => Ok(()),
-            false => Err(Fault::invalid("the state is not what base state and events come to")),
-        }
+        let is_same = same && members == self.state.now.len();
+        Fault::unless(is_same, || Fault::invalid("the state is not what base state and events come to"))
     }
 
     /// Ends it, once its last rows are settled.

@@ -404,7 +404,7 @@ fn lists_of_words_are_those_of_the_code() {
         assert_eq!(found, expected, "{at}");
     };
     of("Role/enum", &Role::ALL.map(Role::as_str));
-    of("Change/properties/kind/enum", ChangeKind::NAMES);
+    of("Change/properties/kind/enum", &ChangeKind::WORDS);
     of("Render/properties/braces/anyOf/0/enum", &Braces::WORDS);
     of("Render/properties/missing/anyOf/0/enum", &Missing::WORDS);
     of("TakeLease/properties/exclusive/enum", &Exclusive::ALL.map(Exclusive::as_str));
