@@ -91,7 +91,10 @@ impl LeaseMark {
     /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; also returns the time to live in microseconds.
     pub fn parse_renewal(json: Json<'_>) -> Result<(Self, i64), Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let epoch = fields.take_with("epoch", |epoch| parse_epoch(epoch.text()));
+        let epoch = fields.take_with("epoch", |epoch| match epoch.as_integer() {
+            Some(number) if number >= 0 => Ok(number),
+            _ => parse_epoch(epoch.text()),
+        });
         fields.require("epoch", &epoch);
         let incarnation = fields.take_str_with("incarnation", parse_incarnation);
         let ttl = take_ttl(&mut fields);
@@ -388,7 +391,10 @@ mod tests {
             assert!(LeaseMark::parse(bad).is_err(), "{bad}");
         }
         let renewal = |text: &str| LeaseMark::parse_renewal(Json::trusted(text)).map_err(fields);
-        assert_eq!(renewal(r#"{"epoch":8,"incarnation":"abc","ttl":"2s"}"#), Ok((mark(8), 2 * SECOND)));
+        for epoch in ["8", "8.0"] {
+            let body = format!(r#"{{"epoch":{epoch},"incarnation":"abc","ttl":"2s"}}"#);
+            assert_eq!(renewal(&body), Ok((mark(8), 2 * SECOND)));
+        }
         for (text, wrong) in [
             (r"{}", &["epoch", "ttl"][..]),
             (r#"{"epoch":-1,"ttl":1}"#, &["epoch"]),

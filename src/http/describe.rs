@@ -135,6 +135,8 @@ pub enum Kind {
     Cursor,
     /// The same, or `now`.
     CursorOrNow,
+    /// A position of a feed, `start` or `now`.
+    FeedPosition,
     /// A state key, with its prefix.
     StateKey,
     /// State keys, separated by commas.

@@ -213,7 +213,7 @@ fn check(param: &Param, value: &str) -> Result<(), String> {
         }
         Kind::Prefix if value.chars().any(char::is_control) => Err("must not contain control characters".to_owned()),
         Kind::Boolean | Kind::OneOf(_) | Kind::SomeOf(_) | Kind::Words { .. } | Kind::Id | Kind::Labels => Ok(()),
-        Kind::Text | Kind::Prefix | Kind::Cursor | Kind::CursorOrNow => Ok(()),
+        Kind::Text | Kind::Prefix | Kind::Cursor | Kind::CursorOrNow | Kind::FeedPosition => Ok(()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::http::live::wait::Wait;
 use crate::http::reply::{self, Answer, Problem};
 use crate::service::{self, Changes, Error, FeedSubscription, Reader};
 
-const AFTER: Param = Param::new("after", Kind::Text);
+const AFTER: Param = Param::new("after", Kind::FeedPosition);
 const INCLUDE: Param = Param::new("include", Kind::OneOf(&["events", "none"]));
 const KINDS: Param = Param::new("kinds", Kind::SomeOf(&ChangeKind::WORDS));
 

@@ -314,6 +314,10 @@ fn query(param: &Param, about: &str) -> Value {
         Kind::Prefix => json!({"type": "string", "pattern": r"^[^\x00-\x1f\x7f-\x9f]*$"}),
         Kind::Cursor => json!({"type": "string", "pattern": "^([0-9]+(-[0-9a-f]+-[0-9a-f]{8})?)?$"}),
         Kind::CursorOrNow => json!({"type": "string", "pattern": "^(now|[0-9]+(-[0-9a-f]+-[0-9a-f]{8})?)?$"}),
+        // 32 bytes in base64url.
+        Kind::FeedPosition => {
+            json!({"type": "string", "pattern": "^(start|now|[0-9A-Za-z_-]{42}[048AEIMQUYcgkosw])?$"})
+        }
         Kind::SomeOf(words) => {
             let word = format!("({})", words.join("|").replace('.', r"\."));
             json!({"type": "string", "pattern": format!("^{word}(,{word})*$")})
