@@ -287,7 +287,7 @@ impl<'w, K> StateRows<'w, K> {
 /// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in
 /// the list by last update; returns the incarnations of those, and when they were updated.
 pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
-    let mut sql = made_sessions(rows, "", "app_name, user_id, id, update_time, incarnation")?.end()?;
+    let mut sql = made_sessions(rows, "", "app_name, user_id, id, update_time, incarnation")?.end();
     sql.push(" select incarnation, update_time from made");
     Some(sql)
 }
@@ -295,7 +295,7 @@ pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
 /// The insertion of [`insert_sessions`], without their places in the list: of those that it made, to be listed by [`list_sessions`].
 pub fn insert_unlisted(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
     let (statement, insert) = session_insert(rows, "", "incarnation, update_time")?;
-    let mut sql = statement.end()?;
+    let mut sql = statement.end();
     sql.push(" ").push(insert);
     Some(sql)
 }
@@ -337,7 +337,7 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>], feeds: bool) -> Option<Query
             ),
         );
     }
-    let mut sql = statement.end()?;
+    let mut sql = statement.end();
     // What the statement inserts, it does not see: the state of the session is that of its creation.
     sql.push(" select ").push(HEAD_COLUMNS);
     for state in SHOWN_STATES.iter().filter(|_| shows_states(rows)) {
