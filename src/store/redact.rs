@@ -29,7 +29,7 @@ use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_L, OF_SESSION};
 use crate::store::sql::query::{Query, Sql, Value, all_values, at_most_one, row, value};
-use crate::store::sql::rows::{EventRow, LostRow};
+use crate::store::sql::rows::EventRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
@@ -398,7 +398,7 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
     // What later events of the same request set or removed is theirs.
     let later: HashSet<String> =
         later_of_request(db, row, event).await?.iter().flat_map(|body| touched(body)).collect();
-    let (user_lost, app_lost) = Lost::from(event.lost).at(event.sequence);
+    let (user_lost, app_lost) = event.lost.at(event.sequence);
     let mut written = Vec::new();
     for (shared, revision, is_lost) in [
         (ScopeKey::User(key.user.clone()), event.user_revision, user_lost),
@@ -682,7 +682,7 @@ row! {
         body: String,
         base_revision: i64,
         forked_revision: Option<i64>,
-        lost: LostRow,
+        lost: Lost,
     }
 }
 

@@ -1,15 +1,20 @@
 //! Types of the domain as columns have them: rows are read as these.
 
+use std::sync::Arc;
+
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 
+use super::filter::plain_text;
 use super::query::Field;
 use crate::domain::artifact::Kind;
 use crate::domain::erasure::Subject;
 use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::{Exclusion, LeaseHead};
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::transfer::Lost;
 use crate::store::error::corrupt;
 
 /// What one column has.
@@ -95,6 +100,27 @@ fields! {
     // The store of an artifact's bytes, and the object there.
     Option<(String, String)>, of Option<String>: |row, name| {
         Option::zip(Field::read(row, "store")?, Field::read(row, name)?)
+    };
+    // The lease by which writes are judged; there is an owner only of one that excludes all others.
+    LeaseHead, of Option<i64>, Option<String>, Option<Micros>: |row, _name| {
+        let owner: Option<String> = Field::read(row, "lease_owner")?;
+        let (expire_time, now): (Option<Micros>, _) = (Field::read(row, "lease_expire")?, Field::read(row, "lease_now")?);
+        let exclusion = |(owner, expire_time): (String, _)| Exclusion { owner: plain_text(&owner), expire_time, now };
+        Self {
+            epoch: Option::unwrap_or_default(Field::read(row, "lease_epoch")?),
+            all: owner.zip(expire_time).map(exclusion).map(Arc::new),
+        }
+    };
+    // Where an imported session lost what shared scopes, and the files of its user, were.
+    Lost, of Option<i64>: |row, _name| {
+        let range = |from, through| -> sqlx::Result<Option<(i64, i64)>> {
+            Ok(Option::zip(Field::read(row, from)?, Field::read(row, through)?))
+        };
+        Self {
+            user: range("lost_user_from", "lost_user_through")?,
+            app: range("lost_app_from", "lost_app_through")?,
+            files: range("lost_files_from", "lost_files_through")?,
+        }
     };
     // The size and the digest of an artifact's bytes.
     Option<(u64, [u8; 32])>, of Option<i64>, Option<[u8; 32]>: |row, _name| {

@@ -1,20 +1,16 @@
 //! The rows that the databases themselves read, and what more than one resource reads.
 
-use std::sync::Arc;
-
-use super::filter::plain_text;
 use super::query::row;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{SessionId, SessionKey};
 use crate::domain::json::RawJson;
-use crate::domain::lease::{Exclusion, LeaseHead};
+use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::{LockedSession, SessionHead};
 use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
 use crate::domain::scope;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
-use crate::domain::transfer::Lost;
 
 row! {
     impl SessionInfo {
@@ -101,10 +97,7 @@ row! {
         metadata_revision: i64,
         update_time: Micros,
         expire_time: Option<Micros>,
-        lease_epoch: i64,
-        lease_owner: Option<String>,
-        lease_expire: Option<Micros>,
-        lease_now: Option<Micros>,
+        lease: LeaseHead,
     }
 }
 
@@ -117,17 +110,10 @@ impl From<LockedRow> for LockedSession {
             update_time: row.update_time,
             expire_time: row.expire_time,
             most_revision: None,
-            lease: lease_head(row.lease_epoch, row.lease_owner.as_deref(), row.lease_expire, row.lease_now),
+            lease: row.lease,
         };
         Self { key: row.key, head }
     }
-}
-
-/// The lease by which writes are judged; `owner` only of one that excludes all others.
-pub fn lease_head(epoch: i64, owner: Option<&str>, expire: Option<Micros>, now: Option<Micros>) -> LeaseHead {
-    let all = owner.zip(expire);
-    let all = all.map(|(owner, expire_time)| Arc::new(Exclusion { owner: plain_text(owner), expire_time, now }));
-    LeaseHead { epoch, all }
 }
 
 row! {
@@ -145,28 +131,5 @@ row! {
         pub incarnation: i64,
         /// The erasure that it is a part of.
         pub erasure: Option<String>,
-    }
-}
-
-row! {
-    /// Where an imported session lost what shared scopes, and the files of its user, were.
-    #[derive(Clone, Copy)]
-    pub struct LostRow {
-        lost_user_from: Option<i64>,
-        lost_user_through: Option<i64>,
-        lost_app_from: Option<i64>,
-        lost_app_through: Option<i64>,
-        lost_files_from: Option<i64>,
-        lost_files_through: Option<i64>,
-    }
-}
-
-impl From<LostRow> for Lost {
-    fn from(row: LostRow) -> Self {
-        Self {
-            user: row.lost_user_from.zip(row.lost_user_through),
-            app: row.lost_app_from.zip(row.lost_app_through),
-            files: row.lost_files_from.zip(row.lost_files_through),
-        }
     }
 }

@@ -4,7 +4,7 @@ use crate::domain::ids::{EventId, SessionId};
 use crate::domain::json::RawJson;
 use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, LogRow};
+use crate::domain::transfer::{ExportQuery, Exported, LogRow, Lost};
 use crate::store::backend::Tx;
 use crate::store::error::Result;
 use crate::store::named::all_then;
@@ -14,7 +14,6 @@ use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::filter::plain_text;
 use crate::store::sql::past::Moment;
 use crate::store::sql::query::{Query, Sql, one, row};
-use crate::store::sql::rows::LostRow;
 use crate::store::sql::statements::statements;
 
 /// A part of a session; `None` if it is not there.
@@ -50,7 +49,7 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
         has_artifacts: row.has_artifacts == 1,
         redacted: row.redacted,
         nearest_source,
-        lost: row.lost.into(),
+        lost: row.lost,
         origin: row.imported_mark,
         imported_digest: row.imported_digest,
         state: view.state,
@@ -98,7 +97,7 @@ row! {
         created_app_revision: i64,
         imported_mark: Option<String>,
         imported_digest: Option<Vec<u8>>,
-        lost: LostRow,
+        lost: Lost,
         redacted: i64,
         has_artifacts: i64,
     }
