@@ -15,6 +15,7 @@ use crate::domain::lease::{Exclusion, LeaseHead};
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::Lost;
+use crate::domain::verify::Seen;
 use crate::store::error::corrupt;
 
 /// What one column has.
@@ -96,7 +97,19 @@ fields! {
         let word: String = Field::read(row, name)?;
         Self::parse(&word).ok_or_else(|| odd("is of no kind"))?
     };
+    u64, of i64: |row, name| i64::read(row, name)?.unsigned_abs();
     Option<u64>, of Option<i64>: |row, name| Option::map(Field::read(row, name)?, i64::unsigned_abs);
+    // The revisions of user and app state that an event saw.
+    (i64, i64), of i64: |row, _name| (Field::read(row, "user_revision")?, Field::read(row, "app_revision")?);
+    // The same; or, as the name says, what a session's creation saw, or from which revisions on the past of the scopes is known.
+    Seen, of i64: |row, name| {
+        let (user, app) = match name {
+            "created" => ("created_user_revision", "created_app_revision"),
+            "floors" => ("user_floor", "app_floor"),
+            _ => ("user_revision", "app_revision"),
+        };
+        Self { user: Field::read(row, user)?, app: Field::read(row, app)? }
+    };
     // The store of an artifact's bytes, and the object there.
     Option<(String, String)>, of Option<String>: |row, name| {
         Option::zip(Field::read(row, "store")?, Field::read(row, name)?)

@@ -43,7 +43,8 @@ columns! {
     Option<i64>, Option<bool>, Option<String>, Option<Box<str>>, Option<Vec<u8>>, Option<UserId>, Option<SessionId>, Option<EventId>, Option<Micros>, Option<RawJson>,
 }
 
-/// Makes a struct a row, by [`Field`]; `impl` one that is there. A field is read from the column of its name, or from another one.
+/// Makes a struct a row, by [`Field`]; `impl` one that is there. A field is read from the column of its name, or from another one, and may be
+/// made of what is read by a function.
 /// With sqlx's derive, both drivers would be compiled a second time, to run in the compiler.
 macro_rules! row {
     ($(#[$meta:meta])* $vis:vis struct $row:ident {
@@ -56,14 +57,14 @@ macro_rules! row {
 
         $crate::store::sql::query::row! { impl $row { $($field: $type $(= $column)?,)* } }
     };
-    (impl $row:ty { $($field:ident: $type:ty $(= $column:literal)?,)* }) => {
+    (impl $row:ty { $($field:ident: $type:ty $(= $column:literal)? $(=> $made:expr)?,)* }) => {
         impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $row
         where
             $($type: $crate::store::sql::query::Field<'r, R>,)*
         {
             fn from_row(row: &'r R) -> sqlx::Result<Self> {
                 use $crate::store::sql::query::{Field, column};
-                Ok(Self { $($field: Field::read(row, column!($field $($column)?))?,)* })
+                Ok(Self { $($field: $($made)?(<$type as Field<'r, R>>::read(row, column!($field $($column)?))?),)* })
             }
         }
 

@@ -39,8 +39,7 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
         .bind(query.max_rows as i64)
         .bind(query.max_bytes as i64)
         .bind(base);
-    let rows: Vec<ExportedEventRow> = tx.fetch(rows).await?;
-    let rows: Vec<LogRow> = rows.into_iter().map(LogRow::from).collect();
+    let rows: Vec<LogRow> = tx.fetch(rows).await?;
     Ok(Some(Exported {
         more: rows.last().is_some_and(|last| last.sequence < through),
         base_state: row.initial_state,
@@ -104,30 +103,14 @@ row! {
 }
 
 row! {
-    struct ExportedEventRow {
+    impl LogRow {
         sequence: i64,
         id: EventId,
-        invocation_id: String,
+        invocation_id: String => |text: String| plain_text(&text),
         event_time: Micros,
         commit_time: Micros,
-        user_revision: i64,
-        app_revision: i64,
+        saw: (i64, i64),
         digest: [u8; 32],
         body: Option<String>,
-    }
-}
-
-impl From<ExportedEventRow> for LogRow {
-    fn from(row: ExportedEventRow) -> Self {
-        Self {
-            sequence: row.sequence,
-            id: row.id,
-            invocation_id: plain_text(&row.invocation_id),
-            event_time: row.event_time,
-            commit_time: row.commit_time,
-            saw: (row.user_revision, row.app_revision),
-            digest: row.digest,
-            body: row.body,
-        }
     }
 }
