@@ -33,7 +33,7 @@ use crate::store::pool::Lease;
 use crate::store::shape::Shape;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
 use crate::store::sql::query::{Column, Query, Row, Sql, Value, at_most_one};
-use crate::store::sql::rows::{IncarnationRow, LockedRow, ViewRow};
+use crate::store::sql::rows::{HeadRow, IncarnationRow, LockedRow, StateRow};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
 
@@ -380,9 +380,9 @@ impl Tx for PgTx {
                 statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
             return Ok(heads.into_iter().map(|head| view(head, None)).collect());
         }
-        let rows: Vec<ViewRow> =
+        let rows: Vec<HeadRow<StateRow>> =
             statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        Ok(rows.into_iter().map(|row| view(row.head, Some(row.state.merged()))).collect())
+        Ok(rows.into_iter().map(|row| view(row.head, Some(row.value.merged()))).collect())
     }
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {

@@ -9,6 +9,7 @@ use super::filter::plain_text;
 use super::query::Field;
 use crate::domain::artifact::Kind;
 use crate::domain::erasure::Subject;
+use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::{Exclusion, LeaseHead};
@@ -134,6 +135,12 @@ fields! {
             app: range("lost_app_from", "lost_app_through")?,
             files: range("lost_files_from", "lost_files_through")?,
         }
+    };
+    // An event that may be missing.
+    Option<StoredEvent>, of Option<i64>, Option<Micros>, Option<String>: |row, _name| {
+        let place: Option<(i64, Micros)> = Option::zip(Field::read(row, "sequence")?, Field::read(row, "commit_time")?);
+        let body: Option<String> = Field::read(row, "body")?;
+        place.zip(body).map(|((sequence, time), body)| StoredEvent::new(sequence, time, body))
     };
     // The size and the digest of an artifact's bytes.
     Option<(u64, [u8; 32])>, of Option<i64>, Option<[u8; 32]>: |row, _name| {

@@ -1,6 +1,8 @@
 //! The rows that the databases themselves read, and what more than one resource reads.
 
-use super::query::row;
+use sqlx::FromRow;
+
+use super::query::{Field, row};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{SessionId, SessionKey};
 use crate::domain::json::RawJson;
@@ -53,10 +55,18 @@ pub fn plain_view(
     Some(SessionView { head, state, events: EventPage { events, more, ..EventPage::default() } })
 }
 
-row! {
-    pub struct ViewRow {
-        pub head: SessionInfo,
-        pub state: StateRow,
+/// A session, and what a statement reads beside it: from the column `value`, or from several.
+pub struct HeadRow<T> {
+    pub head: SessionInfo,
+    pub value: T,
+}
+
+impl<'r, R: sqlx::Row, T: Field<'r, R>> FromRow<'r, R> for HeadRow<T>
+where
+    SessionInfo: Field<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        Ok(Self { head: Field::read(row, "")?, value: Field::read(row, "value")? })
     }
 }
 
@@ -69,8 +79,13 @@ row! {
 }
 
 impl StateRow {
+    /// In the order of the merged state.
+    pub fn parts(&self) -> [Option<&str>; 3] {
+        [self.app_state.as_deref(), self.user_state.as_deref(), self.session_state.as_deref()]
+    }
+
     pub fn merged(&self) -> String {
-        scope::join([self.app_state.as_deref(), self.user_state.as_deref(), self.session_state.as_deref()])
+        scope::join(self.parts())
     }
 }
 

@@ -7,7 +7,7 @@ use super::columns::{HEAD_COLUMNS, OF_INCARNATION, OF_L, of_session, state_colum
 use super::effective::{self, Log};
 use super::filter::filter_text;
 use super::query::{Column, Query, Sql, Value, at_most_one, row};
-use super::rows::{EventRow, ViewRow};
+use super::rows::{EventRow, HeadRow, StateRow};
 use super::statements::statements;
 use super::words::Words;
 use crate::domain::effective::{View, hidden};
@@ -48,8 +48,8 @@ pub async fn in_parts<'a>(
                 .bind(filter.app.as_deref())
                 .bind(filter.user.as_deref())
                 .bind(filter.session.as_deref());
-            let Some(ViewRow { head, state }) = at_most_one(db, query).await? else { return Ok(None) };
-            (head, Some(state.merged()))
+            let Some(row) = at_most_one::<HeadRow<StateRow>>(db, query).await? else { return Ok(None) };
+            (row.head, Some(row.value.merged()))
         }
     };
     if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {

@@ -35,7 +35,7 @@ use crate::store::sql::columns::StateTables;
 use crate::store::sql::composed::Composed;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
 use crate::store::sql::query::{Column, Query, Row, Sql, Value, at_most_one};
-use crate::store::sql::rows::{IncarnationRow, LockedRow, ViewRow, first_event, plain_view};
+use crate::store::sql::rows::{HeadRow, IncarnationRow, LockedRow, StateRow, first_event, plain_view};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
 
@@ -112,7 +112,7 @@ impl SqliteTx {
             .fetch_optional(&mut *self.conn)
             .await?;
         let Some(row) = row else { return Ok(None) };
-        let ViewRow { head, state } = ViewRow::from_row(&row)?;
+        let HeadRow { head, value: state } = HeadRow::<StateRow>::from_row(&row)?;
         let first = first_event(&head, events);
         let texts: Option<&str> = row.try_get("events")?;
         let events = read_events(first, texts.unwrap_or_default())?;
