@@ -60,7 +60,8 @@ struct Shared {
     queue: Mutex<Queue>,
 }
 
-/// Appends a batch in one transaction: what became of each, in the given order.
+/// Appends a batch in one transaction: what became of each, in the given order. The outcomes of one session come in the order of its
+/// sequence, across calls too, unless one was tried alone.
 type Commit =
     Box<dyn Fn(Vec<Arc<Append>>, OnLocked, Deadline) -> BoxFuture<'static, Result<Vec<Judged>>> + Send + Sync>;
 
@@ -85,6 +86,15 @@ impl Judged {
             _ => Self::LeftOut,
         };
         answers.into_iter().map(judge).collect()
+    }
+
+    /// What to answer; `None` if it is to be tried alone.
+    fn answer(self) -> Option<Result<Answer>> {
+        match self {
+            Self::Done(answer) => Some(Ok(answer)),
+            Self::Unclear(error) => Some(Err(error)),
+            Self::LeftOut => None,
+        }
     }
 }
 
@@ -132,13 +142,7 @@ struct Waiting {
     deadline: Deadline,
     /// Of the request, for spans.
     context: Context,
-    answer: oneshot::Sender<Told>,
-}
-
-enum Told {
-    Done(Result<Answer>),
-    /// It was not applied: the shared transaction failed, perhaps because of another append, or left it out.
-    Alone,
+    answer: oneshot::Sender<Result<Judged>>,
 }
 
 impl Appends {
@@ -177,11 +181,11 @@ impl Appends {
             // Under way, and the transaction knows the deadline.
             Err(_) => answered.await,
         };
-        match answer {
-            Ok(Told::Done(done)) => done,
-            Ok(Told::Alone) => self.append_alone(append, deadline).await,
-            // It panicked.
-            Err(_) => Err(StoreError::new(Cause::Internal, "a transaction was abandoned").in_commit()),
+        // Without one, it panicked.
+        let abandoned = |_| StoreError::new(Cause::Internal, "a transaction was abandoned").in_commit();
+        match answer.map_err(abandoned)??.answer() {
+            Some(done) => done,
+            None => self.append_alone(append, deadline).await,
         }
     }
 
@@ -190,11 +194,9 @@ impl Appends {
     /// # Errors
     /// As [`Writes::append`](crate::store::appends::Writes::append).
     pub async fn append_alone(&self, append: Arc<Append>, deadline: Deadline) -> Result<Answer> {
-        match self.shared.commit(vec![append], OnLocked::Wait, deadline).await?.pop() {
-            Some(Judged::Done(answer)) => Ok(answer),
-            Some(Judged::Unclear(error)) => Err(error),
-            Some(Judged::LeftOut) | None => Err(StoreError::new(Cause::Internal, "an append was not answered")),
-        }
+        let judged = (self.shared.commit)(vec![append], OnLocked::Wait, deadline).await?.pop();
+        let unanswered = || Err(StoreError::new(Cause::Internal, "an append was not answered"));
+        judged.and_then(Judged::answer).unwrap_or_else(unanswered)
     }
 }
 
@@ -208,7 +210,7 @@ impl Shared {
         self: &Arc<Self>,
         append: Arc<Append>,
         deadline: Deadline,
-        answer: oneshot::Sender<Told>,
+        answer: oneshot::Sender<Result<Judged>>,
     ) -> (u64, Option<Transaction>) {
         let (key, scopes) = (append.key.clone(), append.scopes());
         let mut queue = self.queue();
@@ -253,11 +255,6 @@ impl Shared {
             begun.push(Transaction { turn: Turn { shared: self.clone(), ticket, sessions, scopes }, batch: waiting });
         }
         begun
-    }
-
-    /// The outcomes of one session come in the order of its sequence, across calls too, unless one was tried alone.
-    async fn commit(&self, batch: Vec<Arc<Append>>, on_locked: OnLocked, deadline: Deadline) -> Result<Vec<Judged>> {
-        (self.commit)(batch, on_locked, deadline).await
     }
 }
 
@@ -389,8 +386,7 @@ impl Transaction {
         let deadline = first.for_group(batch.len());
         let shared = turn.shared.clone();
         let span = SharedSpan::begin("append batch", batch.iter().map(|waiting| &waiting.context));
-        let commit = shared.commit(appends, OnLocked::Skip, deadline);
-        tokio::pin!(commit);
+        let mut commit = (shared.commit)(appends, OnLocked::Skip, deadline);
         let committed = match timeout(LONG, &mut commit).await {
             Ok(committed) => committed,
             Err(_) => {
@@ -402,18 +398,12 @@ impl Transaction {
         drop(span);
         // The next transaction need not wait until these are answered.
         drop(turn);
-        let answers: Vec<Told> = match committed {
-            Ok(judged) => judged
-                .into_iter()
-                .map(|judged| match judged {
-                    Judged::Done(answer) => Told::Done(Ok(answer)),
-                    Judged::LeftOut => Told::Alone,
-                    Judged::Unclear(error) => Told::Done(Err(error)),
-                })
-                .collect(),
-            Err(error) if batch.len() == 1 => vec![Told::Done(Err(error))],
-            Err(error) if error.is_transient() => batch.iter().map(|_| Told::Done(Err(error.share()))).collect(),
-            Err(_) => batch.iter().map(|_| Told::Alone).collect(),
+        let answers: Vec<Result<Judged>> = match committed {
+            Ok(judged) => judged.into_iter().map(Ok).collect(),
+            Err(error) if batch.len() == 1 => vec![Err(error)],
+            Err(error) if error.is_transient() => batch.iter().map(|_| Err(error.share())).collect(),
+            // Perhaps because of one of them.
+            Err(_) => batch.iter().map(|_| Ok(Judged::LeftOut)).collect(),
         };
         for (waiting, answer) in batch.into_iter().zip(answers) {
             // Nobody listens any more: the process is stopping.
