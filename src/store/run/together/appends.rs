@@ -212,15 +212,9 @@ impl Shared {
         deadline: Deadline,
         answer: oneshot::Sender<Result<Judged>>,
     ) -> (u64, Option<Transaction>) {
-        let (key, scopes) = (append.key.clone(), append.scopes());
+        let scopes = append.scopes();
         let mut queue = self.queue();
-        queue.tickets += 1;
-        let ticket = queue.tickets;
-        let line = queue.lines.entry(key.clone()).or_default();
-        line.waiting.push_back(Waiting { ticket, append, scopes, deadline, context: Context::current(), answer });
-        if !line.under_way && line.waiting.len() == 1 {
-            queue.ready.push_back(key);
-        }
+        let ticket = queue.add(append, scopes, deadline, answer);
         let mut begun = self.begin(queue);
         let own = begun.iter().position(|transaction| transaction.batch.iter().any(|waiting| waiting.ticket == ticket));
         let own = own.map(|at| begun.swap_remove(at));
@@ -268,6 +262,37 @@ impl Queue {
             held: HashSet::new(),
             writers: Vec::new(),
             tickets: 0,
+        }
+    }
+
+    /// Puts an append into its session's line; its ticket.
+    fn add(
+        &mut self,
+        append: Arc<Append>,
+        scopes: Vec<ScopeKey>,
+        deadline: Deadline,
+        answer: oneshot::Sender<Result<Judged>>,
+    ) -> u64 {
+        self.tickets += 1;
+        let (ticket, key) = (self.tickets, append.key.clone());
+        let line = self.lines.entry(key.clone()).or_default();
+        line.waiting.push_back(Waiting { ticket, append, scopes, deadline, context: Context::current(), answer });
+        if !line.under_way && line.waiting.len() == 1 {
+            self.ready.push_back(key);
+        }
+        ticket
+    }
+
+    /// The transaction of these sessions is over.
+    fn leave(&mut self, sessions: Vec<SessionKey>) {
+        for key in sessions {
+            let Some(line) = self.lines.get_mut(&key) else { continue };
+            line.under_way = false;
+            if line.waiting.is_empty() {
+                self.lines.remove(&key);
+            } else {
+                self.ready.push_back(key);
+            }
         }
     }
 
@@ -430,15 +455,7 @@ impl Drop for Turn {
         for key in std::mem::take(&mut queue.blocked).into_iter().rev() {
             queue.ready.push_front(key);
         }
-        for key in self.sessions.drain(..) {
-            let Some(line) = queue.lines.get_mut(&key) else { continue };
-            line.under_way = false;
-            if line.waiting.is_empty() {
-                queue.lines.remove(&key);
-            } else {
-                queue.ready.push_back(key);
-            }
-        }
+        queue.leave(std::mem::take(&mut self.sessions));
         queue.writers.retain(|writer| writer.ticket != self.ticket);
         start(self.shared.begin(queue));
     }
@@ -461,14 +478,13 @@ mod tests {
         AppName::parse(name).unwrap()
     }
 
-    fn of(app: &str, session: &str) -> SessionKey {
-        let key = key(session);
-        SessionKey { user: UserKey { app: AppName::parse(app).unwrap(), ..key.user }, ..key }
+    fn of(name: &str, session: &str) -> SessionKey {
+        let user = UserKey { app: app(name), user: UserId::parse("user").unwrap() };
+        SessionKey { user, session: SessionId::parse(session).unwrap() }
     }
 
     fn key(session: &str) -> SessionKey {
-        let user = UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() };
-        SessionKey { user, session: SessionId::parse(session).unwrap() }
+        of("app", session)
     }
 
     fn append(key: SessionKey, id: &str, state_key: &str, bytes: usize) -> Append {
@@ -497,23 +513,10 @@ mod tests {
         }
 
         fn push_key(&mut self, key: SessionKey, state_key: &str, bytes: usize) {
-            let append = append(key.clone(), "e", state_key, bytes);
-            let line = self.lines.entry(key.clone()).or_default();
-            let (answer, _) = oneshot::channel();
-            let deadline = Deadline::new(Instant::now(), &StoreLimits::default(), None);
-            self.tickets += 1;
+            let append = Arc::new(append(key, "e", state_key, bytes));
             let scopes = append.scopes();
-            line.waiting.push_back(Waiting {
-                ticket: self.tickets,
-                append: Arc::new(append),
-                scopes,
-                deadline,
-                context: Context::new(),
-                answer,
-            });
-            if !line.under_way && line.waiting.len() == 1 {
-                self.ready.push_back(key);
-            }
+            let deadline = Deadline::new(Instant::now(), &StoreLimits::default(), None);
+            self.add(append, scopes, deadline, oneshot::channel().0);
         }
 
         /// The tickets of the next batch.
@@ -523,7 +526,7 @@ mod tests {
         }
 
         fn write(&mut self, app: &str, begun: Instant) {
-            self.writers.push(Writer { ticket: 0, begun, app: AppName::parse(app).unwrap() });
+            self.writers.push(Writer { ticket: 0, begun, app: self::app(app) });
         }
     }
 
@@ -706,15 +709,7 @@ mod tests {
                 }
                 // It is over.
                 queue.held.clear();
-                for key in batch.sessions {
-                    let line = queue.lines.get_mut(&key).unwrap();
-                    line.under_way = false;
-                    if line.waiting.is_empty() {
-                        queue.lines.remove(&key);
-                    } else {
-                        queue.ready.push_back(key);
-                    }
-                }
+                queue.leave(batch.sessions);
             }
             prop_assert_eq!(count, pushes.len());
             prop_assert_eq!(queue.ready.len(), 0);
