@@ -107,16 +107,15 @@ async fn purge_values(db: &mut impl Sql, scope: &ScopeKey, floor: i64, limit: i6
     let find = Query::new(&statements.values_before).owner(scope).bind(floor).bind(limit);
     let values: Vec<(i64, String, i64)> = db.fetch(find).await?;
     let Some((node, key, _)) = values.last() else { return Ok(0) };
-    let keys: Vec<String> = values.iter().map(|(_, key, _)| key.clone()).collect();
-    let revisions: Vec<i64> = values.iter().map(|(.., revision)| *revision).collect();
-    purge_log(db, scope, &keys, revisions).await?;
+    let (keys, revisions) = values.iter().map(|(_, key, revision)| (key.as_str(), *revision)).unzip();
+    purge_log(db, scope, keys, revisions).await?;
     let spans = Query::new(&statements.purge_spans).owner(scope);
     db.execute(spans.bind(floor).bind(*node).bind(&**key)).await?;
     Ok(values.len() as i64)
 }
 
 /// Removes changes of these keys at these revisions from the log of a shared scope.
-pub async fn purge_log(db: &mut impl Sql, scope: &ScopeKey, keys: &[String], revisions: Vec<i64>) -> Result<()> {
+pub async fn purge_log(db: &mut impl Sql, scope: &ScopeKey, keys: Vec<&str>, revisions: Vec<i64>) -> Result<()> {
     let query = Query::new(&ScopeStatements::of(db, scope).purge_log).owner(scope);
     db.execute(query.columns([Column::Texts(keys), Column::Integers(revisions)])).await.map(drop)
 }

@@ -169,9 +169,12 @@ pub enum Value<'a> {
 
 #[derive(Clone)]
 pub enum Column<'a> {
-    Texts(&'a [String]),
+    Texts(Vec<&'a str>),
     Integers(Vec<i64>),
 }
+
+/// An artifact: the user, the session and its incarnation, which are empty and 0 of a user's own, and the name.
+pub type ArtifactKey<'a> = (&'a UserKey, &'a str, i64, &'a str);
 
 /// A statement, put together from literals, with the values of its parameters in order.
 pub struct Query<'a> {
@@ -216,6 +219,16 @@ impl<'a> Query<'a> {
     /// Binds the next parameters, one for each column of rows: as [`Words::rows`] reads them.
     pub fn columns<const N: usize>(self, columns: [Column<'a>; N]) -> Self {
         self.bind(Value::Columns(columns.into()))
+    }
+
+    /// Binds artifacts of one app, as [`Words::artifacts`] reads them.
+    pub fn artifacts(self, keys: &[ArtifactKey<'a>]) -> Self {
+        self.columns([
+            Column::Texts(keys.iter().map(|(user, ..)| user.user.as_str()).collect()),
+            Column::Texts(keys.iter().map(|(_, session, ..)| *session).collect()),
+            Column::Integers(keys.iter().map(|(.., incarnation, _)| *incarnation).collect()),
+            Column::Texts(keys.iter().map(|(.., name)| *name).collect()),
+        ])
     }
 
     pub fn app(self, app: &'a AppName) -> Self {
