@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use futures_util::TryStreamExt as _;
 use sqlx::postgres::PgArguments;
-use sqlx::{Arguments as _, PgConnection, Row as _};
+use sqlx::{Arguments as _, PgConnection};
 
 use super::ours::{Ours, look};
 use super::read::{Events, read_statement};
@@ -32,7 +32,7 @@ use crate::store::migrations::Applied;
 use crate::store::pool::Lease;
 use crate::store::shape::Shape;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
-use crate::store::sql::query::{Column, Query, Row, Sql, Value, at_most_one};
+use crate::store::sql::query::{Column, Query, Row, Sql, Value, all_values, at_most_one};
 use crate::store::sql::rows::{HeadRow, IncarnationRow, LockedRow, StateRow};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
@@ -92,9 +92,7 @@ impl PgTx {
 
     /// Locks the rows that exist of [one table and app](by_table); which those are.
     async fn lock_scope_rows<'k>(&mut self, scopes: &[ScopeRef<'k>]) -> Result<BTreeSet<ScopeRef<'k>>> {
-        let rows =
-            over_scopes(LOCK_USERS, LOCK_APP, scopes).persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        let numbers: Vec<i64> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+        let numbers: Vec<i64> = all_values(self, over_scopes(LOCK_USERS, LOCK_APP, scopes)).await?;
         Ok(numbers.into_iter().filter_map(|n| counted(scopes, n)).copied().collect())
     }
 
@@ -116,14 +114,11 @@ fn by_table<'s, 'k>(scopes: &'s [ScopeRef<'k>]) -> impl Iterator<Item = &'s [Sco
 }
 
 /// The statement over scopes of [one table and app](by_table).
-fn over_scopes<'q>(
-    of_users: &'static str,
-    of_app: &'static str,
-    scopes: &[ScopeRef<'q>],
-) -> sqlx::query::Query<'q, sqlx::Postgres, PgArguments> {
+fn over_scopes<'q>(of_users: &'static str, of_app: &'static str, scopes: &[ScopeRef<'q>]) -> Query<'q> {
     let users = user_ids(scopes);
-    let app = scopes.first().map(|scope| scope.app().as_str());
-    if users.is_empty() { sqlx::query(of_app).bind(app) } else { sqlx::query(of_users).bind(app).bind(users) }
+    let query = Query::new(if users.is_empty() { of_app } else { of_users });
+    let query = query.bind(scopes.first().map(|scope| scope.app().as_str()));
+    if users.is_empty() { query } else { query.columns([Column::Texts(users)]) }
 }
 
 fn user_ids<'a>(scopes: &[ScopeRef<'a>]) -> Vec<&'a str> {
@@ -226,19 +221,18 @@ impl Tx for PgTx {
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, on_locked: OnLocked) -> Result<Vec<LockedSession>> {
         let keys: Vec<&SessionKey> = keys.iter().copied().collect();
+        let text = match on_locked {
+            OnLocked::Wait => LOCK_SESSIONS,
+            OnLocked::WaitAlone => LOCK_SESSIONS_ALONE,
+            OnLocked::Skip => LOCK_SESSIONS_SKIPPING,
+        };
         let mut locked = Vec::with_capacity(keys.len());
         for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
-            let rows: Vec<LockedRow> = sqlx::query_as(match on_locked {
-                OnLocked::Wait => LOCK_SESSIONS,
-                OnLocked::WaitAlone => LOCK_SESSIONS_ALONE,
-                OnLocked::Skip => LOCK_SESSIONS_SKIPPING,
-            })
-            .persistent(self.persistent)
-            .bind(keys.first().map(|key| key.app().as_str()))
-            .bind(keys.iter().map(|key| key.user.user.as_str()).collect::<Vec<_>>())
-            .bind(keys.iter().map(|key| key.session.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *self.conn)
-            .await?;
+            let users = keys.iter().map(|key| key.user.user.as_str()).collect();
+            let sessions = keys.iter().map(|key| key.session.as_str()).collect();
+            let query = Query::new(text).bind(keys.first().map(|key| key.app().as_str()));
+            let query = query.columns([Column::Texts(users), Column::Texts(sessions)]);
+            let rows: Vec<LockedRow> = self.fetch(query).await?;
             locked.extend(rows.into_iter().map(LockedSession::from));
         }
         Ok(locked)
@@ -250,8 +244,7 @@ impl Tx for PgTx {
             let missing: Vec<ScopeRef<'_>> = scopes.iter().filter(|scope| !there.contains(scope)).copied().collect();
             if !missing.is_empty() {
                 // Two statements, because a row that another transaction just made is visible only to the next one.
-                let make = over_scopes(MAKE_USERS, MAKE_APP, &missing).persistent(self.persistent);
-                make.execute(&mut *self.conn).await?;
+                self.execute(over_scopes(MAKE_USERS, MAKE_APP, &missing)).await?;
                 self.made_scopes.extend(missing.into_iter().map(ScopeRef::to_key));
                 self.lock_scope_rows(scopes).await?;
             }
@@ -362,7 +355,7 @@ impl Tx for PgTx {
                 let is_made = |row: &&'_ SessionInsert<'_>| found.get(&row.creation.incarnation).copied();
                 let rows: Vec<_> = of_app.iter().filter_map(|row| Some((*row, is_made(row)?))).collect();
                 if let Some(list) = list_sessions(&rows) {
-                    list.persistent(self.persistent).execute(&mut *self.conn).await?;
+                    self.execute(list).await?;
                 }
             }
             made.extend(found.into_keys());
@@ -468,15 +461,11 @@ impl Tx for PgTx {
 impl PgTx {
     /// A scope row at revision 0 has no meaning once it is unlocked, and lists of names would have to skip it.
     async fn drop_unused_scopes(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let unused: Vec<ScopeRef<'_>> = self
-            .made_scopes
-            .iter()
-            .map(ScopeKey::borrowed)
-            .filter(|scope| !writes.scopes.contains_key(scope))
-            .collect();
+        let is_unused = |scope: &&ScopeKey| !writes.scopes.contains_key(&scope.borrowed());
+        let unused: Vec<ScopeKey> = self.made_scopes.iter().filter(is_unused).cloned().collect();
+        let unused: Vec<ScopeRef<'_>> = unused.iter().map(ScopeKey::borrowed).collect();
         for scopes in by_table(&unused) {
-            let drop = over_scopes(DROP_USERS, DROP_APP, scopes).persistent(self.persistent);
-            drop.execute(&mut *self.conn).await?;
+            self.execute(over_scopes(DROP_USERS, DROP_APP, scopes)).await?;
         }
         Ok(())
     }

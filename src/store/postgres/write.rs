@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::Postgres;
 use sqlx::postgres::PgArguments;
-use sqlx::query::{Query, QueryAs};
+use sqlx::query::QueryAs;
 use sqlx::query_builder::QueryBuilder;
 
 use super::statement::Statement;
@@ -27,7 +27,7 @@ use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{EVENT, EventValue, HEAD_COLUMNS, SESSION_COLUMNS};
-use crate::store::sql::query::row;
+use crate::store::sql::query::{Column, Query, row};
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::words::ttl_correction;
 
@@ -301,11 +301,12 @@ pub fn insert_unlisted(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
 }
 
 /// Inserts the places of sessions of one app in the list by last update, which are given with it.
-pub fn list_sessions<'q>(rows: &[(&SessionInsert<'q>, i64)]) -> Option<Query<'q, Postgres, PgArguments>> {
-    let query = sqlx::query(LIST_SESSIONS).bind(rows.first()?.0.creation.key.app().as_str());
-    let query = query.bind(texts(rows, |(row, _)| row.creation.key.user.user.as_str()));
-    let query = query.bind(texts(rows, |(row, _)| row.creation.key.session.as_str()));
-    Some(query.bind(numbers(rows, |(_, update_time)| update_bucket(Micros(*update_time)))))
+pub fn list_sessions<'q>(rows: &[(&SessionInsert<'q>, i64)]) -> Option<Query<'q>> {
+    let users = texts(rows, |(row, _)| row.creation.key.user.user.as_str());
+    let sessions = texts(rows, |(row, _)| row.creation.key.session.as_str());
+    let buckets = numbers(rows, |(_, update_time)| update_bucket(Micros(*update_time)));
+    let query = Query::new(LIST_SESSIONS).app(rows.first()?.0.creation.key.app());
+    Some(query.columns([Column::Texts(users), Column::Texts(sessions), Column::Integers(buckets)]))
 }
 
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,

@@ -22,6 +22,7 @@ use crate::store::limits::StoreLimits;
 use crate::store::migrations::{SQLITE, TABLE, all_applied, pending};
 use crate::store::pool::{Connect as _, Lease, Pool, PoolUse};
 use crate::store::shape::Shape;
+use crate::store::sql::query::{Query, one};
 
 /// The page cache of a connection, in negative KiB. Readers find the rest of the file in the system's cache, which all of
 /// them share; pages that the writer changes stay in its own cache until the commit.
@@ -163,12 +164,11 @@ impl Database for Sqlite {
     /// The rows that were made last have the highest numbers.
     async fn clock(&self) -> Result<DatabaseClock> {
         let mut tx = self.read(true).await?;
-        let latest: Option<i64> = sqlx::query_scalar(
+        let latest = Query::new(
             "select max(time) from (select * from (select commit_time as time from events order by rowid desc limit 1) \
              union all select * from (select create_time from sessions order by rowid desc limit 1))",
-        )
-        .fetch_one(&mut *tx.conn)
-        .await?;
+        );
+        let (latest,): (Option<i64>,) = one(&mut tx, latest).await?;
         tx.rollback().await?;
         Ok(DatabaseClock::OfProcess(latest.map(Micros)))
     }
