@@ -7,8 +7,7 @@ use sqlx::error::{DatabaseError, ErrorKind};
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 use sqlx::sqlite::SqliteError;
 
-use crate::domain::lease::LeaseRefusal;
-use crate::domain::refusal::{Mismatch, Refusal};
+use crate::domain::refusal::Refusal;
 use crate::domain::word::words;
 
 /// Why a call failed. The source is for the log; nothing of it is for a client.
@@ -50,21 +49,9 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<LeaseRefusal> for Failure {
-    fn from(refusal: LeaseRefusal) -> Self {
+impl<R: Into<Refusal>> From<R> for Failure {
+    fn from(refusal: R) -> Self {
         Self::Refused(refusal.into())
-    }
-}
-
-impl From<Mismatch> for Failure {
-    fn from(mismatch: Mismatch) -> Self {
-        Self::Refused(mismatch.into())
     }
 }
 
