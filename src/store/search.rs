@@ -16,6 +16,7 @@ use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Tx};
 use crate::store::error::Result;
 use crate::store::run::End;
+use crate::store::sessions::read::keep_unchanged;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::composed::{self, Composed};
 use crate::store::sql::filter::{filter_text, plain_text};
@@ -218,11 +219,7 @@ async fn to_index(
 
 async fn index<X: Tx>(tx: &mut X, head: &SessionInfo, entries: &[Entry]) -> Result<(bool, End)> {
     // A redaction, a trim and a deletion wait for this, or change the head before.
-    let found = tx.keep_session(&head.key).await?.map(|row| row.head);
-    let is_same = found.is_some_and(|found| {
-        (found.incarnation, found.metadata_revision) == (head.incarnation, head.metadata_revision)
-    });
-    if !is_same || !is_indexed(tx, head.key.app()).await? {
+    if !keep_unchanged(tx, head).await? || !is_indexed(tx, head.key.app()).await? {
         return Ok((false, End::Release));
     }
     for entries in in_sizes(entries) {

@@ -75,6 +75,14 @@ pub async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView
     session(tx, &query).await?.ok_or_else(not_there)
 }
 
+/// Protects a session against deletion, redactions and trims; whether it is what it was, but for its events.
+pub async fn keep_unchanged<X: Tx>(tx: &mut X, was: &SessionInfo) -> Result<bool> {
+    let is_same = |row: LockedSession| {
+        (row.head.incarnation, row.head.metadata_revision) == (was.incarnation, was.metadata_revision)
+    };
+    Ok(tx.keep_session(&was.key).await?.is_some_and(is_same))
+}
+
 pub fn not_there() -> StoreError {
     StoreError::new(Cause::Internal, "a locked session is not there")
 }
