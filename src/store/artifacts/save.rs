@@ -27,6 +27,7 @@ use crate::store::load::load;
 use crate::store::run::{Call, End, apply};
 use crate::store::sessions::bounds;
 use crate::store::sessions::read::head;
+use crate::store::sql::columns::OF_L;
 use crate::store::sql::insert::{in_sizes, owner, rows_of};
 use crate::store::sql::query::{ArtifactKey, Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::statements::statements;
@@ -581,12 +582,10 @@ statements! { words,
         words.present("$3")
     ),
     saved_by_mark: format!(
-        "select {VERSION} from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 \
-           and l.incarnation = $4 and l.name = $5 and l.mark = $6"
+        "select {VERSION} from artifacts l where {OF_L} and l.name = $5 and l.mark = $6"
     ),
     saved_by_key: format!(
-        "select {VERSION}, l.request_digest from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 \
-           and l.incarnation = $4 and l.name = $5 and l.request_key = $6"
+        "select {VERSION}, l.request_digest from artifacts l where {OF_L} and l.name = $5 and l.request_key = $6"
     ),
     /// Makes `$6` the latest version of the artifact `$5`.
     set_latest: format!("insert into artifact_names ({NAME_COLUMNS}) values ($1, $2, $3, $4, $5, $6 + 1, $6, 1){NAMED}"),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::columns::{HEAD_COLUMNS, OF_INCARNATION, OF_L, of_session, state_columns};
+use super::columns::{HEAD_COLUMNS, OF_EVENT, OF_INCARNATION, OF_L, of_session, state_columns};
 use super::effective::{self, Log};
 use super::filter::filter_text;
 use super::query::{Column, Query, Sql, Value, at_most_one, row};
@@ -265,8 +265,8 @@ fn chosen(words: &Words) -> String {
 /// that does not know how many events the session has might scan all of them for each row. The first row always fits.
 fn page_of(direction: &str, source: &str, filter: &str) -> String {
     format!(
-        "select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 \
-             and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body \
+        "select sequence, commit_time, total, \
+           (select e.body from events e where {OF_EVENT} and e.sequence = sized.sequence) as body \
          from ( \
              select sequence, commit_time, sum(size) over (order by sequence {direction}) as size_so_far, \
                row_number() over (order by sequence {direction}) as place, count(*) over () as total from ( \
