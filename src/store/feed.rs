@@ -352,12 +352,6 @@ async fn changes_after(
     Ok((rows.into_iter().filter_map(|row| row.change(is_row, key)).collect(), is_all))
 }
 
-/// Removes the names of a user from the feed.
-pub async fn forget_user(tx: &mut impl Tx, user: &UserKey) -> Result<()> {
-    let query = Query::new(&Statements::of(tx).feed_forget_user).user(user);
-    tx.execute(query).await.map(drop)
-}
-
 statements! { words,
     /// The tick `$1`, and others.
     feed_tick: format!("select {} {} and {} = $1", words.feed.ticks, words.feed.valid, tick_column(words)),
@@ -386,6 +380,7 @@ statements! { words,
         "select sequence, commit_time, body from events where {OF_INCARNATION} and sequence >= $5 and sequence <= $6 \
            and sequence > (select s.base_revision from sessions s where {OF_SESSION}) order by sequence"
     ),
+    /// Removes the names of a user from the feed.
     feed_forget_user: format!(
         "update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null \
          where {}app_name = $1 and user_id = $2",
