@@ -103,13 +103,8 @@ fn end(head: &SessionInfo, query: &EventQuery) -> i64 {
     }
 }
 
-/// What a query has pages of, in a log without rewinds and compactions.
-pub fn unchanged(head: &SessionInfo, query: &EventQuery) -> Selected {
-    left(head, query, Vec::new(), None)
-}
-
-/// What rewinds and a view leave of a log.
-fn left(head: &SessionInfo, query: &EventQuery, hidden: Vec<(i64, i64)>, view: Option<View>) -> Selected {
+/// What a query has pages of: what rewinds and a view leave of a log.
+pub fn left(head: &SessionInfo, query: &EventQuery, hidden: Vec<(i64, i64)>, view: Option<View>) -> Selected {
     let (base, end) = (head.base_revision, end(head, query));
     let is_view = view.is_some();
     let mut left = view.unwrap_or_else(|| View::new(base)).left(base, end, &hidden);
