@@ -119,14 +119,6 @@ impl SqliteTx {
         Ok(plain_view(head, query, Some(state.merged()), events))
     }
 
-    async fn end(mut self, statement: &'static str) -> Result<()> {
-        if self.in_transaction {
-            sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
-        }
-        self.release().await;
-        Ok(())
-    }
-
     /// Returns the connection, between two transactions and as it was given out; or closes it.
     async fn release(mut self) {
         if self.is_early && sqlx::raw_sql(END_EARLY).execute(&mut *self.conn).await.is_err() {
@@ -489,8 +481,12 @@ impl Tx for SqliteTx {
         Ok(())
     }
 
-    async fn rollback(self) -> Result<()> {
-        self.end("rollback").await
+    async fn rollback(mut self) -> Result<()> {
+        if self.in_transaction {
+            sqlx::raw_sql("rollback").execute(&mut *self.conn).await?;
+        }
+        self.release().await;
+        Ok(())
     }
 }
 
