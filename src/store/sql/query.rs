@@ -63,8 +63,9 @@ macro_rules! row {
             $($type: $crate::store::sql::query::Field<'r, R>,)*
         {
             fn from_row(row: &'r R) -> sqlx::Result<Self> {
-                use $crate::store::sql::query::{Field, column};
-                Ok(Self { $($field: $($made)?(<$type as Field<'r, R>>::read(row, column!($field $($column)?))?),)* })
+                use $crate::store::sql::query::Field;
+                // The column that is named, if one is, or else that of the field's name.
+                Ok(Self { $($field: $($made)?(<$type as Field<'r, R>>::read(row, [$($column,)? stringify!($field)][0])?),)* })
             }
         }
 
@@ -80,17 +81,6 @@ macro_rules! row {
     };
 }
 pub(crate) use row;
-
-/// The column of a field of a `row!`.
-macro_rules! column {
-    ($field:ident) => {
-        stringify!($field)
-    };
-    ($field:ident $column:literal) => {
-        $column
-    };
-}
-pub(crate) use column;
 
 /// What runs statements: a transaction of one of the databases.
 pub trait Sql: Send {
