@@ -12,7 +12,7 @@ use crate::domain::erasure::Subject;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
-use crate::domain::lease::{Exclusion, LeaseHead};
+use crate::domain::lease::{Exclusion, Exclusive, Holding, LeaseHead};
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::Lost;
@@ -124,6 +124,20 @@ fields! {
             epoch: Option::unwrap_or_default(Field::read(row, "lease_epoch")?),
             all: owner.zip(expire_time).map(exclusion).map(Arc::new),
         }
+    };
+    // Who has a lease, if somebody has.
+    Option<Holding>, of Option<String>, Option<Micros>, Option<i64>, bool: |row, _name| {
+        let owner: Option<String> = Field::read(row, "lease_owner")?;
+        let times: Option<(Micros, i64)> = Option::zip(Field::read(row, "lease_expire")?, Field::read(row, "lease_ttl")?);
+        let invocation_id: Option<String> = Field::read(row, "lease_invocation")?;
+        let exclusive = if bool::read(row, "lease_all")? { Exclusive::All } else { Exclusive::Turn };
+        owner.zip(times).map(|(owner, (expire_time, ttl_micros))| Holding {
+            owner: plain_text(&owner),
+            invocation_id: invocation_id.as_deref().map(plain_text),
+            expire_time,
+            ttl_micros,
+            exclusive,
+        })
     };
     // Where an imported session lost what shared scopes, and the files of its user, were.
     Lost, of Option<i64>: |row, _name| {
