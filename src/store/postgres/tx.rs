@@ -406,19 +406,17 @@ impl Tx for PgTx {
         Ok(all)
     }
 
-    async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let text = if self.shape.is_distributed() { EXPIRED_UNLOCKED } else { EXPIRED };
-        let rows: Vec<IncarnationRow> = self.fetch(Query::new(text).bind(limit)).await?;
-        let found: Vec<(SessionKey, i64)> = rows.into_iter().map(|row| (row.key, row.incarnation)).collect();
+    async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<IncarnationRow>> {
         if !self.shape.is_distributed() {
-            return Ok(found);
+            return self.fetch(Query::new(EXPIRED).bind(limit)).await;
         }
-        self.swept = found.first().map(|(key, _)| key.app().clone());
-        let keys = found.iter().map(|(key, _)| key).filter(|key| self.swept.as_ref() == Some(key.app())).collect();
+        let found: Vec<IncarnationRow> = self.fetch(Query::new(EXPIRED_UNLOCKED).bind(limit)).await?;
+        self.swept = found.first().map(|row| row.key.app().clone());
+        let keys = found.iter().map(|row| &row.key).filter(|key| self.swept.as_ref() == Some(key.app())).collect();
         let locked = self.lock_sessions(&keys, OnLocked::Skip).await?;
         // Only of one that has expired does a locked row tell a time.
         let expired = locked.into_iter().filter(|row| row.head.expire_time.is_some());
-        Ok(expired.map(|row| (row.key, row.head.incarnation)).collect())
+        Ok(expired.map(|row| IncarnationRow { key: row.key, incarnation: row.head.incarnation }).collect())
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {

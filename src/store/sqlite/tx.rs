@@ -462,9 +462,8 @@ impl Tx for SqliteTx {
         Ok(found)
     }
 
-    async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> = self.fetch(Query::new(EXPIRED).bind(now.0).bind(limit)).await?;
-        Ok(rows.into_iter().map(|row| (row.key, row.incarnation)).collect())
+    async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<IncarnationRow>> {
+        self.fetch(Query::new(EXPIRED).bind(now.0).bind(limit)).await
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
