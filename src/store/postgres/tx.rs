@@ -33,7 +33,7 @@ use crate::store::pool::Lease;
 use crate::store::shape::Shape;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
 use crate::store::sql::query::{Column, Query, Row, Sql, Value, all_values, at_most_one};
-use crate::store::sql::rows::{HeadRow, IncarnationRow, LockedRow, StateRow};
+use crate::store::sql::rows::{HeadRow, IncarnationRow, StateRow};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
 
@@ -232,8 +232,7 @@ impl Tx for PgTx {
             let sessions = keys.iter().map(|key| key.session.as_str()).collect();
             let query = Query::new(text).bind(keys.first().map(|key| key.app().as_str()));
             let query = query.columns([Column::Texts(users), Column::Texts(sessions)]);
-            let rows: Vec<LockedRow> = self.fetch(query).await?;
-            locked.extend(rows.into_iter().map(LockedSession::from));
+            locked.extend(self.fetch::<LockedSession>(query).await?);
         }
         Ok(locked)
     }
@@ -253,8 +252,7 @@ impl Tx for PgTx {
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        let row: Option<LockedRow> = at_most_one(self, Query::new(KEEP_SESSION).session(key)).await?;
-        Ok(row.map(LockedSession::from))
+        at_most_one(self, Query::new(KEEP_SESSION).session(key)).await
     }
 
     async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, StateEntry)>> {

@@ -13,6 +13,7 @@ use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::{Exclusion, Exclusive, Holding, LeaseHead};
+use crate::domain::loaded::SessionHead;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::domain::transfer::Lost;
@@ -124,6 +125,16 @@ fields! {
             epoch: Option::unwrap_or_default(Field::read(row, "lease_epoch")?),
             all: owner.zip(expire_time).map(exclusion).map(Arc::new),
         }
+    };
+    // Without the bound of a policy, which is read where an append is decided.
+    SessionHead, of i64, Micros, Option<Micros>, LeaseHead: |row, _name| Self {
+        incarnation: Field::read(row, "incarnation")?,
+        revision: Field::read(row, "revision")?,
+        metadata_revision: Field::read(row, "metadata_revision")?,
+        update_time: Field::read(row, "update_time")?,
+        expire_time: Field::read(row, "expire_time")?,
+        most_revision: None,
+        lease: Field::read(row, "")?,
     };
     // Who has a lease, if somebody has.
     Option<Holding>, of Option<String>, Option<Micros>, Option<i64>, bool: |row, _name| {

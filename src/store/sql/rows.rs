@@ -6,8 +6,7 @@ use super::query::{Field, row};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{SessionId, SessionKey};
 use crate::domain::json::RawJson;
-use crate::domain::lease::LeaseHead;
-use crate::domain::loaded::{LockedSession, SessionHead};
+use crate::domain::loaded::{LockedSession, SessionHead, StateEntry};
 use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
 use crate::domain::scope;
 use crate::domain::session::SessionInfo;
@@ -103,33 +102,8 @@ impl From<EventRow> for StoredEvent {
     }
 }
 
-row! {
-    /// A session with the head that an append locks.
-    pub struct LockedRow {
-        key: SessionKey = "id",
-        incarnation: i64,
-        revision: i64,
-        metadata_revision: i64,
-        update_time: Micros,
-        expire_time: Option<Micros>,
-        lease: LeaseHead,
-    }
-}
-
-impl From<LockedRow> for LockedSession {
-    fn from(row: LockedRow) -> Self {
-        let head = SessionHead {
-            incarnation: row.incarnation,
-            revision: row.revision,
-            metadata_revision: row.metadata_revision,
-            update_time: row.update_time,
-            expire_time: row.expire_time,
-            most_revision: None,
-            lease: row.lease,
-        };
-        Self { key: row.key, head }
-    }
-}
+row! { impl LockedSession { key: SessionKey = "id", head: SessionHead, } }
+row! { impl StateEntry { value: Option<RawJson>, revision: i64, } }
 
 row! {
     /// A session's key and incarnation.
