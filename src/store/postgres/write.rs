@@ -433,27 +433,9 @@ fn counted_from(creation: &Creation) -> Option<i64> {
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
     use super::read;
-    use crate::domain::Limits;
     use crate::domain::erasure::Subject;
-    use crate::domain::ids::{SessionId, SessionKey, UserId, UserKey};
-    use crate::domain::session::IfExists;
+    use crate::store::tests::creation;
 
-    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
-    let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
-    let creation = |shows| Creation {
-        key: key.clone(),
-        incarnation: 1,
-        now: Micros(0),
-        state: Vec::new(),
-        events: Vec::new(),
-        display_name: None,
-        labels: None,
-        expiry: None,
-        if_exists: IfExists::Refuse,
-        request: None,
-        shows,
-        limits: Limits::default(),
-    };
     let (full, minimal) = (creation(Shown::Full), creation(Shown::Minimal));
     let insert_of = |creation| SessionInsert {
         creation,
