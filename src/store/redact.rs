@@ -323,8 +323,7 @@ async fn carried_on_in(
             }
         }
     }
-    let is_copied = event.forked_revision.is_some_and(|last| event.sequence <= last);
-    if row.key != redaction.key || is_copied && is_of_another(db, key, event).await? {
+    if row.key != redaction.key || is_of_another(db, key, event).await? {
         return Ok(carried);
     }
     for (scope, revision) in [
@@ -390,9 +389,8 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
         return Ok(Vec::new());
     };
     let key = &redaction.key;
-    let is_copied = event.forked_revision.is_some_and(|last| event.sequence <= last);
     let set = set_keys(&event.body);
-    if set.iter().all(|(scope, ..)| *scope == Scope::Session) || is_copied && is_of_another(db, key, event).await? {
+    if set.iter().all(|(scope, ..)| *scope == Scope::Session) || is_of_another(db, key, event).await? {
         return Ok(Vec::new());
     }
     // What later events of the same request set or removed is theirs.
@@ -423,8 +421,11 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
     Ok(written)
 }
 
-/// Whether the session that wrote the event, of which this is a copy, has it still.
+/// Whether this is a copy of an event that the session which wrote it has still.
 async fn is_of_another(db: &mut impl Sql, key: &SessionKey, event: &Held) -> Result<bool> {
+    if event.forked_revision.is_none_or(|last| event.sequence > last) {
+        return Ok(false);
+    }
     let event = [Value::from(&event.id), event.sequence.into(), event.commit_time.into()];
     Ok(first(db, &Statements::of(db).is_original, (&key.user, &key.session), &event).await?.is_some())
 }
