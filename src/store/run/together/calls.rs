@@ -312,6 +312,12 @@ mod tests {
         }
     }
 
+    async fn all_answered(tasks: Vec<JoinHandle<Result<String>>>) {
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+    }
+
     #[tokio::test]
     async fn what_arrives_meanwhile_is_asked_together() {
         let slow = Slow::new(NEVER, false);
@@ -333,9 +339,7 @@ mod tests {
         tasks.push(slow.ask("d").await);
         assert_eq!(slow.statements(), ["a", "b", "d c"]);
         slow.go.add_permits(3);
-        for task in tasks {
-            task.await.unwrap().unwrap();
-        }
+        all_answered(tasks).await;
     }
 
     #[tokio::test]
@@ -344,9 +348,7 @@ mod tests {
         let slow = Slow::of(Some(|name| &APPS[usize::from(name.starts_with('y'))]), NEVER, false);
         let tasks = slow.ask_all(["x1", "y1", "x2", "y2", "x3"]).await;
         slow.go.add_permits(4);
-        for task in tasks {
-            task.await.unwrap().unwrap();
-        }
+        all_answered(tasks).await;
         assert_eq!(slow.statements(), ["x1", "y1", "x2 x3", "y2"]);
     }
 
@@ -358,9 +360,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         slow.go.add_permits(3);
-        for task in tasks {
-            task.await.unwrap().unwrap();
-        }
+        all_answered(tasks).await;
     }
 
     #[tokio::test]
@@ -403,9 +403,7 @@ mod tests {
         let error = asked.await.unwrap().unwrap_err();
         assert_eq!((error.cause, error.unclear), (Cause::Timeout, true));
         slow.go.add_permits(2);
-        for task in others {
-            task.await.unwrap().unwrap();
-        }
+        all_answered(others).await;
         assert_eq!(slow.statements(), ["a", "b", "c d"]);
     }
 }
