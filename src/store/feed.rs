@@ -17,7 +17,6 @@ use crate::store::error::{Cause, Result, StoreError};
 use crate::store::run::End;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
 use crate::store::sql::query::{Query, at_most_one, row};
-use crate::store::sql::rows::EventRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -245,8 +244,7 @@ async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
         (ChangeKind::Events | ChangeKind::EventRedacted, Some(user), Some((session, incarnation))) => {
             let key = SessionKey { user, session: session.clone() };
             let query = Query::of(&Statements::of(tx).feed_events, &key, *incarnation).bind(*first).bind(*last);
-            let rows: Vec<EventRow> = tx.fetch(query).await?;
-            let events: Vec<StoredEvent> = rows.into_iter().map(StoredEvent::from).collect();
+            let events: Vec<StoredEvent> = tx.fetch(query).await?;
             bytes = events.iter().map(|event| event.body.len()).sum();
             Content::Events { gone: (events.len() as i64) <= *last - *first, events }
         }

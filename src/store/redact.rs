@@ -29,7 +29,6 @@ use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_L, OF_SESSION};
 use crate::store::sql::query::{Query, Sql, Value, all_values, at_most_one, row, value};
-use crate::store::sql::rows::EventRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
@@ -65,7 +64,7 @@ impl<B: Backend> Reads for Transactions<B> {
                 .bind(query.max_rows as i64)
         };
         let rows: Vec<RedactedRow> = self.runner.of(query.key.app(), deadline).fetch(statement).await?;
-        Ok(rows.into_iter().map(|row| (row.redaction, row.event.into())).collect())
+        Ok(rows.into_iter().map(|row| (row.redaction, row.event)).collect())
     }
 }
 
@@ -697,6 +696,6 @@ impl Held {
 row! {
     struct RedactedRow {
         redaction: i64,
-        event: EventRow,
+        event: StoredEvent,
     }
 }

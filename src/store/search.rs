@@ -22,7 +22,6 @@ use crate::store::sql::composed::{self, Composed};
 use crate::store::sql::filter::{filter_text, plain_text};
 use crate::store::sql::insert::{in_sizes, owner_of, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, at_most_one, row};
-use crate::store::sql::rows::EventRow;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 
@@ -74,7 +73,7 @@ impl<B: Backend> Reads for Transactions<B> {
         let events = [Column::Integers(incarnations), Column::Integers(sequences)];
         let query = |tx: &B::Tx| Query::new(&Statements::of(tx).hits).user(user).columns(events);
         let rows: Vec<HitRow> = self.runner.of(&user.app, deadline).fetch(query).await?;
-        Ok(rows.into_iter().map(|row| ((row.incarnation, row.event.sequence), row.event.into())).collect())
+        Ok(rows.into_iter().map(|row| ((row.incarnation, row.event.sequence), row.event)).collect())
     }
 }
 
@@ -337,7 +336,7 @@ row! {
 row! {
     struct HitRow {
         incarnation: i64,
-        event: EventRow,
+        event: StoredEvent,
     }
 }
 

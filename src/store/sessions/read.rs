@@ -18,7 +18,7 @@ use crate::store::error::{Cause, Result, StoreError};
 use crate::store::sql::columns::{HEAD_COLUMNS, OF_INCARNATION, of_session};
 use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Row, Sql, all_values, at_most_one, row};
-use crate::store::sql::rows::{EventRow, HeadRow, StateRow};
+use crate::store::sql::rows::{HeadRow, StateRow};
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -149,10 +149,8 @@ where
 /// An event that must be there, because sequences are dense.
 pub async fn event_at(db: &mut impl Sql, row: &LockedSession, sequence: i64) -> Result<StoredEvent> {
     let query = Query::of(&Statements::of(db).event_at, &row.key, row.head.incarnation).bind(sequence);
-    let event = at_most_one::<EventRow>(db, query).await?;
-    event
-        .map(StoredEvent::from)
-        .ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
+    let event = at_most_one(db, query).await?;
+    event.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
 }
 
 /// A session, and the value of a key of a scope.

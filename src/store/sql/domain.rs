@@ -161,7 +161,10 @@ fields! {
             files: range("lost_files_from", "lost_files_through")?,
         }
     };
-    // An event that may be missing.
+    StoredEvent, of i64, Micros, String: |row, _name| {
+        Self::new(Field::read(row, "sequence")?, Field::read(row, "commit_time")?, String::read(row, "body")?)
+    };
+    // One that may be missing.
     Option<StoredEvent>, of Option<i64>, Option<Micros>, Option<String>: |row, _name| {
         let place: Option<(i64, Micros)> = Option::zip(Field::read(row, "sequence")?, Field::read(row, "commit_time")?);
         let body: Option<String> = Field::read(row, "body")?;

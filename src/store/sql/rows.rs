@@ -88,17 +88,12 @@ impl StateRow {
     }
 }
 
-row! {
-    pub struct EventRow {
-        pub sequence: i64,
-        commit_time: Micros,
-        body: String,
-    }
-}
-
-impl From<EventRow> for StoredEvent {
-    fn from(row: EventRow) -> Self {
-        Self::new(row.sequence, row.commit_time, row.body)
+impl<'r, R: sqlx::Row> FromRow<'r, R> for StoredEvent
+where
+    Self: Field<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        Field::read(row, "")
     }
 }
 

@@ -7,7 +7,7 @@ use super::columns::{HEAD_COLUMNS, OF_EVENT, OF_INCARNATION, OF_L, of_session, s
 use super::effective::{self, Log};
 use super::filter::filter_text;
 use super::query::{Column, Query, Sql, Value, at_most_one, row};
-use super::rows::{EventRow, HeadRow, StateRow};
+use super::rows::{HeadRow, StateRow};
 use super::statements::statements;
 use super::words::Words;
 use crate::domain::effective::{View, hidden};
@@ -18,7 +18,7 @@ use crate::store::error::Result;
 
 row! {
     pub struct PagedEventRow {
-        event: EventRow,
+        event: StoredEvent,
         /// Rows that the filters found, up to one more than the page holds.
         total: i64,
     }
@@ -27,7 +27,7 @@ row! {
 /// Up to `max_rows` of the rows, and how many the filters found, of which the last may be one more.
 fn found(rows: Vec<PagedEventRow>, max_rows: usize) -> (Vec<StoredEvent>, usize) {
     let total = rows.first().map_or(0, |row| row.total as usize);
-    (rows.into_iter().take(max_rows).map(|row| row.event.into()).collect(), total)
+    (rows.into_iter().take(max_rows).map(|row| row.event).collect(), total)
 }
 
 /// A session, its state and its events in a statement each. `now` is the time that the statements bind.
