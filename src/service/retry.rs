@@ -91,7 +91,7 @@ impl Reader {
                 }
                 return Err(Error::Store(error.after_unclear(unclear)));
             }
-            self.metrics.database_retries.inc(if error.unclear { "unclear_commit" } else { error.cause.name() });
+            self.metrics.database_retries.inc(if error.unclear { "unclear_commit" } else { error.cause.as_str() });
             sleep(wait).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
             tries += 1;

@@ -9,7 +9,7 @@ use super::limits::StoreLimits;
 use super::pool::{Nodes, PoolUse};
 use super::shape::Shape;
 use super::sql::query::Sql;
-pub use super::sql::rows::Buried;
+pub use super::sql::rows::{Buried, IncarnationRow};
 use crate::domain::erasure::Subject;
 use crate::domain::ids::{AppName, ScopeRef, SessionKey, StateAddress, UserId};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, Revisions, StateEntry};
@@ -205,7 +205,7 @@ pub trait Tx: FeedTx {
     /// Protects a session against deletion, but not against changes.
     fn keep_session(&mut self, key: &SessionKey) -> impl Future<Output = Result<Option<LockedSession>>> + Send;
     /// Expired sessions, by the database's clock if it has one, else by `now`.
-    fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<(SessionKey, i64)>>> + Send;
+    fn expired(&mut self, now: Micros, limit: i64) -> impl Future<Output = Result<Vec<IncarnationRow>>> + Send;
     fn next_buried(&mut self) -> impl Future<Output = Result<Option<Buried>>> + Send;
     /// Locks the users for whom these numbers stand, in their order, until the transaction ends.
     fn hold_users(&mut self, users: &[i64], lock: UserLock) -> impl Future<Output = Result<()>> + Send;

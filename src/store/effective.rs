@@ -8,13 +8,12 @@ use tokio::time::Instant;
 
 use crate::domain::effective::{Mention, Record, View, hidden};
 use crate::domain::ids::SessionKey;
-use crate::domain::loaded::SessionHead;
 use crate::domain::query::ANY_TIME;
 use crate::domain::session::SessionInfo;
 use crate::store::backend::{Backend, Tx};
 use crate::store::error::Result;
 use crate::store::run::End;
-use crate::store::sessions::read::head;
+use crate::store::sessions::read::{head, keep_unchanged};
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::effective::{BEHIND, Log, advance, kept, last_compaction, records, since};
 use crate::store::sql::insert::{insert_all, owner_of};
@@ -77,11 +76,7 @@ async fn next<X: Tx>(tx: &mut X, key: &SessionKey) -> Result<Option<Next>> {
 async fn keep<X: Tx>(tx: &mut X, next: &Next) -> Result<(bool, End)> {
     let SessionInfo { key, incarnation, .. } = &next.head;
     // A redaction waits for this, or changes the head before.
-    let found = tx.keep_session(key).await?.map(|row| row.head);
-    let is_same = |found: SessionHead| {
-        (found.incarnation, found.metadata_revision) == (*incarnation, next.head.metadata_revision)
-    };
-    if !found.is_some_and(is_same) {
+    if !keep_unchanged(tx, &next.head).await? {
         return Ok((false, End::Release));
     }
     write(tx, key, *incarnation, &next.view, &next.mentions).await?;

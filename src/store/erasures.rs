@@ -201,7 +201,7 @@ async fn remove<X: Tx>(tx: &mut X, user: &UserKey, id: &str, removed: &mut Remov
     tx.execute(of_user(&statements.forget_user_as_maker)).await?;
     tx.execute(of_user(&statements.forget_patches_of_user)).await?;
     removed.artifacts = erase_artifacts(tx, user, id).await?;
-    feed::forget_user(tx, user).await?;
+    tx.execute(of_user(&feed::Statements::of(tx).feed_forget_user)).await?;
     let told = |(session, incarnation)| {
         let (key, change) = (SessionKey { user: user.clone(), session }, SessionChange::Deleted(Removal::Erased));
         Committed::Session { key, incarnation, change }

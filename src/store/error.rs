@@ -7,8 +7,8 @@ use sqlx::error::{DatabaseError, ErrorKind};
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 use sqlx::sqlite::SqliteError;
 
-use crate::domain::lease::LeaseRefusal;
-use crate::domain::refusal::{Mismatch, Refusal};
+use crate::domain::refusal::Refusal;
+use crate::domain::word::words;
 
 /// Why a call failed. The source is for the log; nothing of it is for a client.
 #[derive(Debug)]
@@ -49,63 +49,38 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<LeaseRefusal> for Failure {
-    fn from(refusal: LeaseRefusal) -> Self {
+impl<R: Into<Refusal>> From<R> for Failure {
+    fn from(refusal: R) -> Self {
         Self::Refused(refusal.into())
     }
 }
 
-impl From<Mismatch> for Failure {
-    fn from(mismatch: Mismatch) -> Self {
-        Self::Refused(mismatch.into())
+words! {
+    /// With the words of metrics and logs.
+    pub enum Cause {
+        /// Lost a race (serialisation failure, deadlock, a row that appeared or vanished): a retry is likely to succeed.
+        Conflict = "conflict",
+        /// The connection broke, or the server is stopping or starting: a retry may succeed.
+        ConnectionLost = "connection_lost",
+        /// The database does not answer, or cannot write: disk full, not migrated.
+        Unavailable = "unavailable",
+        /// The database takes no writes, by its settings: of a provider whose disk is full, or during a failover. Or its transaction
+        /// ids are used up.
+        ReadOnly = "read_only",
+        /// PostgreSQL refuses the role or its password, or has no such database: waiting does not help.
+        Refused = "refused",
+        /// All connections are in use, or a lock is held for too long.
+        Overloaded = "overloaded",
+        /// A time limit ran out.
+        Timeout = "timeout",
+        /// The configuration names something that cannot work, or the database lacks migrations.
+        Config = "config",
+        /// A bug in sessiond.
+        Internal = "internal",
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// Lost a race (serialisation failure, deadlock, a row that appeared or vanished): a retry is likely to succeed.
-    Conflict,
-    /// The connection broke, or the server is stopping or starting: a retry may succeed.
-    ConnectionLost,
-    /// The database does not answer, or cannot write: disk full, not migrated.
-    Unavailable,
-    /// The database takes no writes, by its settings: of a provider whose disk is full, or during a failover. Or its transaction ids are
-    /// used up.
-    ReadOnly,
-    /// PostgreSQL refuses the role or its password, or has no such database: waiting does not help.
-    Refused,
-    /// All connections are in use, or a lock is held for too long.
-    Overloaded,
-    /// A time limit ran out.
-    Timeout,
-    /// The configuration names something that cannot work, or the database lacks migrations.
-    Config,
-    /// A bug in sessiond.
-    Internal,
 }
 
 impl Cause {
-    /// As metrics and logs name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Conflict => "conflict",
-            Self::ConnectionLost => "connection_lost",
-            Self::Unavailable => "unavailable",
-            Self::ReadOnly => "read_only",
-            Self::Refused => "refused",
-            Self::Overloaded => "overloaded",
-            Self::Timeout => "timeout",
-            Self::Config => "config",
-            Self::Internal => "internal",
-        }
-    }
-
     /// Transient: the same call may succeed later, without intervention.
     pub fn may_pass(self) -> bool {
         match self {

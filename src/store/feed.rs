@@ -17,7 +17,6 @@ use crate::store::error::{Cause, Result, StoreError};
 use crate::store::run::End;
 use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
 use crate::store::sql::query::{Query, at_most_one, row};
-use crate::store::sql::rows::EventRow;
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -245,8 +244,7 @@ async fn fill<X: Tx>(tx: &mut X, change: &mut Change) -> Result<usize> {
         (ChangeKind::Events | ChangeKind::EventRedacted, Some(user), Some((session, incarnation))) => {
             let key = SessionKey { user, session: session.clone() };
             let query = Query::of(&Statements::of(tx).feed_events, &key, *incarnation).bind(*first).bind(*last);
-            let rows: Vec<EventRow> = tx.fetch(query).await?;
-            let events: Vec<StoredEvent> = rows.into_iter().map(StoredEvent::from).collect();
+            let events: Vec<StoredEvent> = tx.fetch(query).await?;
             bytes = events.iter().map(|event| event.body.len()).sum();
             Content::Events { gone: (events.len() as i64) <= *last - *first, events }
         }
@@ -352,12 +350,6 @@ async fn changes_after(
     Ok((rows.into_iter().filter_map(|row| row.change(is_row, key)).collect(), is_all))
 }
 
-/// Removes the names of a user from the feed.
-pub async fn forget_user(tx: &mut impl Tx, user: &UserKey) -> Result<()> {
-    let query = Query::new(&Statements::of(tx).feed_forget_user).user(user);
-    tx.execute(query).await.map(drop)
-}
-
 statements! { words,
     /// The tick `$1`, and others.
     feed_tick: format!("select {} {} and {} = $1", words.feed.ticks, words.feed.valid, tick_column(words)),
@@ -386,6 +378,7 @@ statements! { words,
         "select sequence, commit_time, body from events where {OF_INCARNATION} and sequence >= $5 and sequence <= $6 \
            and sequence > (select s.base_revision from sessions s where {OF_SESSION}) order by sequence"
     ),
+    /// Removes the names of a user from the feed.
     feed_forget_user: format!(
         "update changes set kind = 0, user_id = null, session_id = null, incarnation = null, detail = null \
          where {}app_name = $1 and user_id = $2",

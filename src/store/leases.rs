@@ -16,7 +16,7 @@ use crate::store::error::{Decided, Result};
 use crate::store::run::End;
 use crate::store::sessions::change::locked_live;
 use crate::store::sql::columns::{HEAD_COLUMNS, of_session};
-use crate::store::sql::filter::{filter_text, plain_text};
+use crate::store::sql::filter::filter_text;
 use crate::store::sql::query::{Query, Sql, at_most_one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
@@ -52,7 +52,7 @@ impl<B: Backend> Writes for Transactions<B> {
 /// A session's lease; `None` if there is no such session, or it has expired.
 async fn lease<X: Tx>(tx: &mut X, key: &SessionKey, now: Micros) -> Result<Option<LeaseView>> {
     let query = Query::new(&Statements::of(tx).lease).session(key).bind(now.0);
-    let view = at_most_one::<LeaseRow>(tx, query).await?.map(LeaseView::from);
+    let view: Option<LeaseView> = at_most_one(tx, query).await?;
     Ok(view.map(|view| LeaseView { head: SessionInfo { timeline: tx.timeline(), ..view.head }, ..view }))
 }
 
@@ -102,31 +102,5 @@ statements! { words,
                   lease_ttl = $8, lease_all = $9 where app_name = $1 and user_id = $2 and id = $3",
 }
 
-row! {
-    /// A session with its lease, and the time now.
-    struct LeaseRow {
-        head: SessionInfo,
-        lease_epoch: i64,
-        lease_owner: Option<String>,
-        lease_invocation: Option<String>,
-        lease_expire: Option<Micros>,
-        lease_ttl: Option<i64>,
-        lease_all: bool,
-        now: Micros,
-    }
-}
-
-impl From<LeaseRow> for LeaseView {
-    fn from(row: LeaseRow) -> Self {
-        let (owner, times) = (row.lease_owner, row.lease_expire.zip(row.lease_ttl));
-        let holding = owner.zip(times).map(|(owner, (expire_time, ttl_micros))| Holding {
-            owner: plain_text(&owner),
-            invocation_id: row.lease_invocation.as_deref().map(plain_text),
-            expire_time,
-            ttl_micros,
-            exclusive: if row.lease_all { Exclusive::All } else { Exclusive::Turn },
-        });
-        let lease = Lease { epoch: row.lease_epoch, holding };
-        Self { head: row.head, lease, now: row.now }
-    }
-}
+row! { impl LeaseView { head: SessionInfo, lease: Lease, now: Micros, } }
+row! { impl Lease { epoch: i64 = "lease_epoch", holding: Option<Holding>, } }

@@ -7,20 +7,17 @@ use crate::domain::access::NameRange;
 use crate::domain::artifact::LAST;
 use crate::domain::fold::{Fold, Held};
 use crate::domain::history;
-use crate::domain::ids::{AppName, ArtifactName, SessionKey, UserKey};
+use crate::domain::ids::{AppName, ArtifactName, SessionKey};
 use crate::domain::writes::{EventWrite, Writes};
 use crate::store::error::Result;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::insert::{CHUNK, in_sizes, owner, owner_of, rows_of};
 use crate::store::sql::past::{Moment, NAMED};
-use crate::store::sql::query::{Column, Query, Sql, row, value};
+use crate::store::sql::query::{ArtifactKey, Query, Sql, row, value};
 use crate::store::sql::statements::statements;
 
 /// An artifact of a session.
 pub type Key<'a> = (&'a SessionKey, i64, &'a str);
-
-/// An artifact by who has it: a user, or a session of an incarnation; and its name.
-type Owned<'a> = (&'a UserKey, &'a str, i64, &'a str);
 
 /// Folds the versions that events name into what their sessions had. The sessions are locked, or new.
 pub async fn fold(db: &mut impl Sql, writes: &Writes<'_>) -> Result<()> {
@@ -43,25 +40,21 @@ pub async fn use_numbers(db: &mut impl Sql, app: &AppName, most: &BTreeMap<Key<'
     let keys: Vec<Key<'_>> = most.keys().copied().collect();
     let mut held = HeldNames::new();
     for keys in keys.chunks(CHUNK) {
-        let users: Vec<String> = keys.iter().map(|(key, ..)| key.user.user.to_string()).collect();
-        let sessions: Vec<String> = keys.iter().map(|(key, ..)| key.session.to_string()).collect();
-        let incarnations: Vec<i64> = keys.iter().map(|(_, incarnation, _)| *incarnation).collect();
-        let names: Vec<String> = keys.iter().map(|(.., name)| (*name).to_owned()).collect();
-        let (users, sessions, names) = (Column::Texts(&users), Column::Texts(&sessions), Column::Texts(&names));
-        let columns = [users, sessions, Column::Integers(incarnations), names];
-        let query = Query::new(&Statements::of(db).named).app(app).columns(columns);
+        let keys: Vec<_> = keys.iter().copied().map(of_session).collect();
+        let query = Query::new(&Statements::of(db).named).app(app).artifacts(&keys);
         for row in db.fetch::<HeldRow>(query).await? {
             held.insert((row.incarnation, row.name.clone()), row);
         }
     }
     // By whose they are, as savers lock them.
-    let mut used: BTreeMap<Owned<'_>, i64> = BTreeMap::new();
-    for ((session, incarnation, name), most) in most {
+    let mut used: BTreeMap<ArtifactKey<'_>, i64> = BTreeMap::new();
+    for (key, most) in most {
+        let (_, incarnation, name) = key;
         let held = held.get(&(*incarnation, (*name).to_owned()));
         let is_known = held.is_some_and(|held| held.next.is_some_and(|next| next > *most) || held.named >= Some(*most));
         // Above the last number there is none.
         if !is_known && *most < LAST {
-            let of_session = (&session.user, session.session.as_str(), *incarnation, *name);
+            let of_session = of_session(*key);
             let of = if is_of_user(name) { (of_session.0, "", 0, of_session.3) } else { of_session };
             used.entry(of).and_modify(|used| *used = (*used).max(*most)).or_insert(*most);
         }
@@ -73,8 +66,13 @@ pub async fn use_numbers(db: &mut impl Sql, app: &AppName, most: &BTreeMap<Key<'
     Ok(held)
 }
 
+/// As if the session had it.
+fn of_session((session, incarnation, name): Key<'_>) -> ArtifactKey<'_> {
+    (&session.user, session.session.as_str(), incarnation, name)
+}
+
 /// The rows of artifacts of which numbers are used.
-fn using<'a>(rows: &'a [(Owned<'a>, i64)]) -> Query<'a> {
+fn using<'a>(rows: &'a [(ArtifactKey<'a>, i64)]) -> Query<'a> {
     let columns = format!("{OWNER}, name, next, versions, named");
     let rows = rows_of("artifact_names", &columns, rows, |((user, session, incarnation, name), used), values| {
         values.extend(owner(user, session, *incarnation));

@@ -29,7 +29,6 @@ use crate::store::sessions::sources::{first, upwards};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_L, OF_SESSION};
 use crate::store::sql::query::{Query, Sql, Value, all_values, at_most_one, row, value};
-use crate::store::sql::rows::{EventRow, LostRow};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
@@ -65,7 +64,7 @@ impl<B: Backend> Reads for Transactions<B> {
                 .bind(query.max_rows as i64)
         };
         let rows: Vec<RedactedRow> = self.runner.of(query.key.app(), deadline).fetch(statement).await?;
-        Ok(rows.into_iter().map(|row| (row.redaction, row.event.into())).collect())
+        Ok(rows.into_iter().map(|row| (row.redaction, row.event)).collect())
     }
 }
 
@@ -323,8 +322,7 @@ async fn carried_on_in(
             }
         }
     }
-    let is_copied = event.forked_revision.is_some_and(|last| event.sequence <= last);
-    if row.key != redaction.key || is_copied && is_of_another(db, key, event).await? {
+    if row.key != redaction.key || is_of_another(db, key, event).await? {
         return Ok(carried);
     }
     for (scope, revision) in [
@@ -390,15 +388,14 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
         return Ok(Vec::new());
     };
     let key = &redaction.key;
-    let is_copied = event.forked_revision.is_some_and(|last| event.sequence <= last);
     let set = set_keys(&event.body);
-    if set.iter().all(|(scope, ..)| *scope == Scope::Session) || is_copied && is_of_another(db, key, event).await? {
+    if set.iter().all(|(scope, ..)| *scope == Scope::Session) || is_of_another(db, key, event).await? {
         return Ok(Vec::new());
     }
     // What later events of the same request set or removed is theirs.
     let later: HashSet<String> =
         later_of_request(db, row, event).await?.iter().flat_map(|body| touched(body)).collect();
-    let (user_lost, app_lost) = Lost::from(event.lost).at(event.sequence);
+    let (user_lost, app_lost) = event.lost.at(event.sequence);
     let mut written = Vec::new();
     for (shared, revision, is_lost) in [
         (ScopeKey::User(key.user.clone()), event.user_revision, user_lost),
@@ -423,8 +420,11 @@ async fn written_by(db: &mut impl Sql, redaction: &Redaction, targets: &[Target<
     Ok(written)
 }
 
-/// Whether the session that wrote the event, of which this is a copy, has it still.
+/// Whether this is a copy of an event that the session which wrote it has still.
 async fn is_of_another(db: &mut impl Sql, key: &SessionKey, event: &Held) -> Result<bool> {
+    if event.forked_revision.is_none_or(|last| event.sequence > last) {
+        return Ok(false);
+    }
     let event = [Value::from(&event.id), event.sequence.into(), event.commit_time.into()];
     Ok(first(db, &Statements::of(db).is_original, (&key.user, &key.session), &event).await?.is_some())
 }
@@ -682,7 +682,7 @@ row! {
         body: String,
         base_revision: i64,
         forked_revision: Option<i64>,
-        lost: LostRow,
+        lost: Lost,
     }
 }
 
@@ -696,6 +696,6 @@ impl Held {
 row! {
     struct RedactedRow {
         redaction: i64,
-        event: EventRow,
+        event: StoredEvent,
     }
 }

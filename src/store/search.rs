@@ -16,12 +16,12 @@ use crate::domain::time::Micros;
 use crate::store::backend::{Backend, Tx};
 use crate::store::error::Result;
 use crate::store::run::End;
+use crate::store::sessions::read::keep_unchanged;
 use crate::store::sql::columns::{OF_INCARNATION, OWNER};
 use crate::store::sql::composed::{self, Composed};
 use crate::store::sql::filter::{filter_text, plain_text};
 use crate::store::sql::insert::{in_sizes, owner_of, rows_of};
 use crate::store::sql::query::{Column, Query, Sql, at_most_one, row};
-use crate::store::sql::rows::EventRow;
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Transactions;
 
@@ -73,7 +73,7 @@ impl<B: Backend> Reads for Transactions<B> {
         let events = [Column::Integers(incarnations), Column::Integers(sequences)];
         let query = |tx: &B::Tx| Query::new(&Statements::of(tx).hits).user(user).columns(events);
         let rows: Vec<HitRow> = self.runner.of(&user.app, deadline).fetch(query).await?;
-        Ok(rows.into_iter().map(|row| ((row.incarnation, row.event.sequence), row.event.into())).collect())
+        Ok(rows.into_iter().map(|row| ((row.incarnation, row.event.sequence), row.event)).collect())
     }
 }
 
@@ -218,11 +218,7 @@ async fn to_index(
 
 async fn index<X: Tx>(tx: &mut X, head: &SessionInfo, entries: &[Entry]) -> Result<(bool, End)> {
     // A redaction, a trim and a deletion wait for this, or change the head before.
-    let found = tx.keep_session(&head.key).await?.map(|row| row.head);
-    let is_same = found.is_some_and(|found| {
-        (found.incarnation, found.metadata_revision) == (head.incarnation, head.metadata_revision)
-    });
-    if !is_same || !is_indexed(tx, head.key.app()).await? {
+    if !keep_unchanged(tx, head).await? || !is_indexed(tx, head.key.app()).await? {
         return Ok((false, End::Release));
     }
     for entries in in_sizes(entries) {
@@ -340,7 +336,7 @@ row! {
 row! {
     struct HitRow {
         incarnation: i64,
-        event: EventRow,
+        event: StoredEvent,
     }
 }
 

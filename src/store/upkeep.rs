@@ -9,7 +9,7 @@ use crate::domain::erasure::Removed;
 use crate::domain::time::Micros;
 use crate::domain::writes::Removal;
 use crate::store::artifacts::remove::purge_artifacts;
-use crate::store::backend::{Backend, Buried, Database as _, DatabaseClock, Now, Standby, Tx};
+use crate::store::backend::{Backend, Buried, Database as _, DatabaseClock, IncarnationRow, Now, Standby, Tx};
 use crate::store::error::Result;
 use crate::store::pool::{Nodes, PoolUse};
 use crate::store::run::{End, OnCommit, OnWait};
@@ -155,7 +155,7 @@ const REQUEST_MEMORY: i64 = 25 * 3600 * 1_000_000;
 pub async fn sweep<X: Tx>(tx: &mut X, now: Micros, expired: bool) -> Result<(bool, End)> {
     let limit = if expired { SWEEP_SESSIONS } else { 0 };
     let mut gone = Vec::new();
-    for (key, incarnation) in tx.expired(now, limit).await? {
+    for IncarnationRow { key, incarnation } in tx.expired(now, limit).await? {
         gone.push(bury::bury(tx, &key, incarnation, Removal::Expired).await?);
     }
     let begun = Instant::now();

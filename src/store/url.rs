@@ -329,17 +329,9 @@ fn see_files(parameters: &mut Parameters) -> Result<()> {
 
 fn canonical(parameters: &Parameters) -> Result<Url> {
     let mut url: Url = "postgres:///".parse().map_err(|_| StoreError::config("the database URL is not valid"))?;
-    {
-        let mut query = url.query_pairs_mut();
-        // sqlx keeps the last of these two.
-        let is_address = |name: &str| name == "hostaddr";
-        for (name, value) in parameters.0.iter().filter(|(name, _)| !is_address(name)) {
-            query.append_pair(name, value);
-        }
-        for (name, value) in parameters.0.iter().filter(|(name, _)| is_address(name)) {
-            query.append_pair(name, value);
-        }
-    }
+    // Of a host and an address, sqlx keeps the last.
+    let (addresses, others): (Vec<_>, Vec<_>) = parameters.0.iter().partition(|(name, _)| name == "hostaddr");
+    url.query_pairs_mut().extend_pairs(others).extend_pairs(addresses);
     Ok(url)
 }
 

@@ -53,7 +53,7 @@ pub async fn append<B: Backend>(
     let spans_apps = apps > 1 && call.shape().batches_by_app();
     if spans_apps
         || batch.iter().any(|append| append.with_state.is_some() || append.names_artifacts())
-        || remembered.take_doubt()
+        || remembered.doubts.take()
     {
         remembered.evict(&needs);
         return Ok(None);
@@ -62,7 +62,7 @@ pub async fn append<B: Backend>(
     let done = attempts(&mut at_once, remembered, batch, &needs).await;
     let done = at_once.end(done).await?;
     if matches!(done, Try::Overtaken | Try::Busy) {
-        remembered.doubt();
+        remembered.doubts.raise();
     }
     match done {
         Try::Done(outcomes) => Ok(Some(outcomes.into_iter().map(|outcome| Judged::Done(answer(outcome))).collect())),
@@ -90,7 +90,7 @@ async fn attempts<B: Backend>(
     needs: &Needs<'_>,
 ) -> Result<Try> {
     let mut done = Try::Unsure;
-    if !remembered.take_cache_doubt() {
+    if !remembered.cache_doubts.take() {
         let (mut heads, missing) = remembered.heads(at_once.timeline(), needs, at_once.shape().is_shared());
         if !heads.sessions.is_empty() {
             if !missing.is_empty() {
@@ -100,7 +100,7 @@ async fn attempts<B: Backend>(
         }
         if matches!(done, Try::Overtaken) {
             remembered.evict(needs);
-            remembered.doubt_cache();
+            remembered.cache_doubts.raise();
         }
     }
     if matches!(done, Try::Overtaken | Try::Unsure) {

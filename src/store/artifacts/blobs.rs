@@ -259,20 +259,11 @@ statements! { words,
 }
 
 row! {
-    pub struct LooseRow {
-        user: UserKey,
-        id: String,
-        size: i64,
-        object: Option<(String, String)>,
+    impl LooseBlob {
+        blob: Blob,
         upload: Option<String>,
-        erased: i64,
+        is_erased: i64 = "erased" => |erased: i64| erased > 0,
     }
 }
-
-impl From<LooseRow> for LooseBlob {
-    fn from(row: LooseRow) -> Self {
-        let key = BlobKey { user: row.user, id: row.id };
-        let blob = Blob { key, size: row.size.unsigned_abs(), object: row.object };
-        Self { blob, upload: row.upload, is_erased: row.erased > 0 }
-    }
-}
+row! { impl Blob { key: BlobKey, size: u64, object: Option<(String, String)>, } }
+row! { impl BlobKey { user: UserKey, id: String, } }

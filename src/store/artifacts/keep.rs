@@ -19,10 +19,8 @@ const CHANGED: usize = 20;
 
 /// Of the next artifacts, those that have too many versions, as many as one transaction takes, and where to go on.
 pub async fn find<X: Tx>(tx: &mut X, walk: &KeepVersions) -> Result<(Vec<HeldName>, Option<HeldName>)> {
-    let rows = next(tx, walk).await?;
-    let is_full = rows.len() == WALKED as usize;
+    let (rows, next) = next(tx, walk).await?;
     let mut due = Vec::new();
-    let mut last = None;
     for NameRow { name, versions } in rows {
         if versions > walk.keep {
             due.push(name.clone());
@@ -30,22 +28,18 @@ pub async fn find<X: Tx>(tx: &mut X, walk: &KeepVersions) -> Result<(Vec<HeldNam
         if due.len() == CHANGED {
             return Ok((due, Some(name)));
         }
-        last = Some(name);
     }
-    Ok((due, last.filter(|_| is_full)))
+    Ok((due, next))
 }
 
 /// How many versions of the next artifacts are too many, and where to go on.
 pub async fn excess<X: Tx>(tx: &mut X, walk: &KeepVersions) -> Result<(i64, Option<HeldName>)> {
-    let rows = next(tx, walk).await?;
-    let is_full = rows.len() == WALKED as usize;
-    let excess = rows.iter().map(|row| (row.versions - walk.keep).max(0)).sum();
-    let last = rows.into_iter().next_back().filter(|_| is_full);
-    Ok((excess, last.map(|row| row.name)))
+    let (rows, next) = next(tx, walk).await?;
+    Ok((rows.iter().map(|row| (row.versions - walk.keep).max(0)).sum(), next))
 }
 
-/// The next artifacts.
-async fn next(db: &mut impl Sql, walk: &KeepVersions) -> Result<Vec<NameRow>> {
+/// The next artifacts, and where to go on.
+async fn next(db: &mut impl Sql, walk: &KeepVersions) -> Result<(Vec<NameRow>, Option<HeldName>)> {
     let after = walk.after.as_ref();
     let query = Query::new(&Statements::of(db).walk_artifacts)
         .app(&walk.app)
@@ -54,7 +48,9 @@ async fn next(db: &mut impl Sql, walk: &KeepVersions) -> Result<Vec<NameRow>> {
         .bind(after.map_or(0, |after| after.incarnation))
         .bind(after.map_or("", |after| &after.name))
         .bind(WALKED);
-    db.fetch(query).await
+    let rows: Vec<NameRow> = db.fetch(query).await?;
+    let last = rows.last().filter(|_| rows.len() == WALKED as usize).map(|row| row.name.clone());
+    Ok((rows, last))
 }
 
 /// Removes all but the last versions of these.

@@ -15,7 +15,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use blobs::LooseRow;
 use tokio::time::Instant;
 
 use crate::domain::artifact::{
@@ -252,8 +251,7 @@ impl<B: Backend> Writes for Transactions<B> {
     }
 
     async fn loose_blobs(&self, now: Micros, limit: usize, deadline: Instant) -> Result<Vec<LooseBlob>> {
-        let rows: Vec<LooseRow> = self.runner.across_apps(deadline).fetch(|tx| blobs::loose(tx, now, limit)).await?;
-        Ok(rows.into_iter().map(LooseBlob::from).collect())
+        self.runner.across_apps(deadline).fetch(|tx| blobs::loose(tx, now, limit)).await
     }
 
     async fn excess_versions(&self, walk: &KeepVersions, deadline: Instant) -> Result<(i64, Option<HeldName>)> {

@@ -196,10 +196,9 @@ async fn versions_of(db: &mut impl Sql, holder: Holder<'_>, named: &[(ArtifactNa
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    let (names, versions): (Vec<String>, Vec<i64>) = named.iter().map(|(name, at)| (name.to_string(), *at)).unzip();
-    let query =
-        holder.query(&Statements::of(db).these_versions).columns([Column::Texts(&names), Column::Integers(versions)]);
-    db.fetch(query).await
+    let (names, versions) = named.iter().map(|(name, at)| (name.as_str(), *at)).unzip();
+    let columns = [Column::Texts(names), Column::Integers(versions)];
+    db.fetch(holder.query(&Statements::of(db).these_versions).columns(columns)).await
 }
 
 /// The latest versions of the artifacts of one holder, one more than the page has.

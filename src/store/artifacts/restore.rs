@@ -11,7 +11,7 @@ use crate::domain::writes::{ArtifactChange, Committed};
 use crate::store::backend::Tx;
 use crate::store::error::{Decided, Result};
 use crate::store::named::differences;
-use crate::store::sql::columns::{OF_INCARNATION, OF_SESSION};
+use crate::store::sql::columns::{OF_INCARNATION, OF_L, OF_SESSION};
 use crate::store::sql::past::Moment;
 use crate::store::sql::query::{Query, all_values};
 use crate::store::sql::statements::statements;
@@ -94,8 +94,7 @@ statements! { words,
          returning blob",
         (words.look_up)(
             "artifacts",
-            "l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.name = n.name \
-             and l.version <= n.version"
+            &format!("{OF_L} and l.name = n.name and l.version <= n.version")
         )
     ),
     /// Of the session `$5` of incarnation `$6`: no number that is named, now or before, is given to anything else.

@@ -27,8 +27,9 @@ use crate::store::load::load;
 use crate::store::run::{Call, End, apply};
 use crate::store::sessions::bounds;
 use crate::store::sessions::read::head;
+use crate::store::sql::columns::OF_L;
 use crate::store::sql::insert::{in_sizes, owner, rows_of};
-use crate::store::sql::query::{Column, Query, Sql, Value, at_most_one, one, row};
+use crate::store::sql::query::{ArtifactKey, Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::statements::statements;
 use crate::store::transactions::Saving;
 
@@ -269,8 +270,6 @@ fn holder_of<'s>(
 
 /// Whose artifacts are counted: a user, and a session, which is empty of a user's own.
 type PlaceKey<'s> = (&'s UserKey, &'s str);
-/// The name of an artifact, behind user, session and incarnation.
-type NameKey<'s> = (&'s UserKey, &'s str, i64, &'s str);
 
 /// What sessions and users have of artifacts, with what this transaction saves.
 struct Ledger<'s> {
@@ -278,7 +277,7 @@ struct Ledger<'s> {
     /// The app's policy bounds the bytes of its users.
     is_bounded: bool,
     places: BTreeMap<PlaceKey<'s>, PlaceCount>,
-    names: BTreeMap<NameKey<'s>, NameCount>,
+    names: BTreeMap<ArtifactKey<'s>, NameCount>,
 }
 
 #[derive(Default)]
@@ -310,21 +309,12 @@ impl<'s> Ledger<'s> {
         if keys.is_empty() {
             return Ok(ledger);
         }
-        let users: Vec<String> = keys.iter().map(|(user, ..)| user.user.to_string()).collect();
-        let sessions: Vec<String> = keys.iter().map(|(_, session, ..)| (*session).to_owned()).collect();
-        let incarnations: Vec<i64> = keys.iter().map(|(.., incarnation, _)| *incarnation).collect();
-        let names: Vec<String> = keys.iter().map(|(.., name)| (*name).to_owned()).collect();
-        let columns =
-            [Column::Texts(&users), Column::Texts(&sessions), Column::Integers(incarnations), Column::Texts(&names)];
-        let query = Query::new(&Statements::of(db).held).app(app).columns(columns).bind(now.0);
-        let mut found: HashMap<(String, String, String), HeldRow> = HashMap::new();
-        for row in db.fetch::<HeldRow>(query).await? {
-            found.insert((row.user_id.clone(), row.session_id.clone(), row.name.clone()), row);
-        }
-        for (((user, session, incarnation, _), count), ((of, at), name)) in
-            ledger.names.iter_mut().zip(users.into_iter().zip(sessions).zip(names))
-        {
-            let row = found.remove(&(of, at, name));
+        let query = Query::new(&Statements::of(db).held).app(app).artifacts(&keys).bind(now.0);
+        let rows: Vec<HeldRow> = db.fetch(query).await?;
+        let found: HashMap<_, _> =
+            rows.iter().map(|row| ((&*row.user_id, &*row.session_id, &*row.name), row)).collect();
+        for ((user, session, incarnation, name), count) in &mut ledger.names {
+            let row = found.get(&(user.user.as_str(), *session, *name));
             let row = row.ok_or_else(|| StoreError::new(Cause::Internal, "an artifact was not looked up"))?;
             ledger.present = row.present;
             ledger.is_bounded = row.most_bytes.is_some();
@@ -400,7 +390,7 @@ fn counting<'a>(places: &'a [(&PlaceKey<'a>, &PlaceCount)]) -> Query<'a> {
 }
 
 /// Makes the last of the new versions of artifacts the latest.
-fn naming<'a>(names: &'a [(&NameKey<'a>, &NameCount)]) -> Query<'a> {
+fn naming<'a>(names: &'a [(&ArtifactKey<'a>, &NameCount)]) -> Query<'a> {
     let rows = rows_of("artifact_names", NAME_COLUMNS, names, |(key, count), values: &mut Vec<Value<'a>>| {
         let (user, session, incarnation, name) = **key;
         values.extend(owner(user, session, incarnation));
@@ -592,12 +582,10 @@ statements! { words,
         words.present("$3")
     ),
     saved_by_mark: format!(
-        "select {VERSION} from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 \
-           and l.incarnation = $4 and l.name = $5 and l.mark = $6"
+        "select {VERSION} from artifacts l where {OF_L} and l.name = $5 and l.mark = $6"
     ),
     saved_by_key: format!(
-        "select {VERSION}, l.request_digest from artifacts l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 \
-           and l.incarnation = $4 and l.name = $5 and l.request_key = $6"
+        "select {VERSION}, l.request_digest from artifacts l where {OF_L} and l.name = $5 and l.request_key = $6"
     ),
     /// Makes `$6` the latest version of the artifact `$5`.
     set_latest: format!("insert into artifact_names ({NAME_COLUMNS}) values ($1, $2, $3, $4, $5, $6 + 1, $6, 1){NAMED}"),

@@ -22,7 +22,7 @@ impl Inspector {
     pub async fn check_session(&self, name: &SessionName) -> Result<Option<CheckedSession>> {
         let mut snapshot = self.snapshot().await?;
         let checked = match snapshot.session_row(name).await? {
-            Some((incarnation, row)) => Some(snapshot.fold(name, incarnation, row).await?),
+            Some(CheckedRow { incarnation, row }) => Some(snapshot.fold(name, incarnation, row).await?),
             None => None,
         };
         snapshot.end().await?;
@@ -31,7 +31,7 @@ impl Inspector {
 }
 
 impl Snapshot {
-    async fn session_row(&mut self, name: &SessionName) -> Result<Option<(i64, SessionRow)>> {
+    async fn session_row(&mut self, name: &SessionName) -> Result<Option<CheckedRow>> {
         let text = format!(
             "select s.incarnation, s.revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.initial_state, \
                s.created_user_revision, s.created_app_revision, s.forked_revision, s.imported_revision, \
@@ -49,8 +49,7 @@ impl Snapshot {
              from sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3"
         );
         let query = Query::new(text).bind(&name.app).bind(&name.user).bind(&name.session);
-        let row: Option<CheckedRow> = self.rows(query).await?.into_iter().next();
-        Ok(row.map(|row| (row.incarnation, row.into())))
+        Ok(self.rows(query).await?.into_iter().next())
     }
 
     async fn fold(&mut self, name: &SessionName, incarnation: i64, row: SessionRow) -> Result<CheckedSession> {
@@ -174,42 +173,25 @@ impl Snapshot {
 row! {
     struct CheckedRow {
         incarnation: i64,
-        revision: i64,
-        base_revision: i64,
-        create_time: Micros,
-        update_time: Micros,
-        update_time_number: String,
-        initial_state: String,
-        created_user_revision: i64,
-        created_app_revision: i64,
-        forked_revision: Option<i64>,
-        imported_revision: Option<i64>,
-        user_revision: i64,
-        app_revision: i64,
-        user_floor: i64,
-        app_floor: i64,
-        listed: bool,
-        lease_agrees: bool,
+        row: SessionRow,
     }
 }
 
-impl From<CheckedRow> for SessionRow {
-    fn from(row: CheckedRow) -> Self {
-        Self {
-            revision: row.revision,
-            base: row.base_revision,
-            create_time: row.create_time,
-            update_time: row.update_time,
-            update_time_number: row.update_time_number,
-            listed: row.listed,
-            lease_agrees: row.lease_agrees,
-            initial_state: row.initial_state,
-            created: Seen { user: row.created_user_revision, app: row.created_app_revision },
-            now: Seen { user: row.user_revision, app: row.app_revision },
-            floors: Seen { user: row.user_floor, app: row.app_floor },
-            forked_revision: row.forked_revision,
-            imported_revision: row.imported_revision,
-        }
+row! {
+    impl SessionRow {
+        revision: i64,
+        base: i64 = "base_revision",
+        create_time: Micros,
+        update_time: Micros,
+        update_time_number: String,
+        listed: bool,
+        initial_state: String,
+        created: Seen,
+        now: Seen,
+        floors: Seen,
+        forked_revision: Option<i64>,
+        imported_revision: Option<i64>,
+        lease_agrees: bool,
     }
 }
 

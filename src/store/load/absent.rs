@@ -48,7 +48,8 @@ pub async fn removed_since(
         }
         StateAddress::Shared(scope, _) => {
             let query = Query::new(&ScopeStatements::of(db, scope).keys_changed).owner(scope);
-            query.columns([Column::Texts(&names), Column::Integers(each_since.to_vec())])
+            let keys = names.iter().map(String::as_str).collect();
+            query.columns([Column::Texts(keys), Column::Integers(each_since.to_vec())])
         }
     };
     let rows: Vec<(String, Option<i64>)> = db.fetch(query).await?;

@@ -14,7 +14,7 @@ use crate::store::sessions::read::head;
 use crate::store::sql::columns::{LOST, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Sql, at_most_one, one, row};
-use crate::store::sql::rows::{LostRow, StateRow};
+use crate::store::sql::rows::StateRow;
 use crate::store::sql::scope::{SCOPES, SHOWN_STATES, ScopeTables, ShownState};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -31,7 +31,7 @@ pub async fn moment<X: Tx>(tx: &mut X, query: &MomentQuery) -> Result<Moment> {
     let seen = seen_revisions(tx, &query.key, head.incarnation, query.revision).await?;
     let seen = seen.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))?;
     let (user, app) = (seen.user_revision, seen.app_revision);
-    let (user_lost, app_lost) = Lost::from(seen.lost).at(query.revision);
+    let (user_lost, app_lost) = seen.lost.at(query.revision);
     // A scope without a revision never had a key.
     let forgotten = |scope: Scope, lost: bool, revision: i64, floor: i64| {
         query.part.asks_for(scope) && (lost || (1..floor).contains(&revision))
@@ -177,6 +177,6 @@ row! {
         user_floor: i64,
         app_floor: i64,
         redacted: i64,
-        lost: LostRow,
+        lost: Lost,
     }
 }

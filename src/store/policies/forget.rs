@@ -14,18 +14,15 @@ use crate::store::sql::words::Words;
 const SCOPES: i64 = 100;
 const ROWS: i64 = 1000;
 
-/// One change after the floor is enough to know whether there is anything to forget.
-const FIRST: i64 = 1;
-
 /// Where to go on, if nothing is to be forgotten in the next scopes.
 pub async fn find<X: Tx>(tx: &mut X, forget: &Forget) -> Result<Option<Option<Scopes>>> {
-    let rows = histories(tx, forget, SCOPES, FIRST).await?;
+    let rows = histories(tx, forget).await?;
     if rows.iter().any(HistoryRow::is_due) { Ok(None) } else { next(forget, &rows).map(Some) }
 }
 
 /// Goes through the next scopes until as much is removed as one transaction may; where to go on.
 pub async fn forget<X: Tx>(tx: &mut X, forget: &Forget) -> Result<(Option<Scopes>, End)> {
-    let rows = histories(tx, forget, SCOPES, FIRST).await?;
+    let rows = histories(tx, forget).await?;
     let (mut left, mut done) = (ROWS, forget.from.clone());
     for row in &rows {
         let (scope, after) = match forget.from {
@@ -37,7 +34,7 @@ pub async fn forget<X: Tx>(tx: &mut X, forget: &Forget) -> Result<(Option<Scopes
         };
         // It may have gone, and come anew, since it was found.
         if row.is_due()
-            && let Some(row) = locked_history(tx, &scope, forget, ROWS).await?
+            && let Some(row) = locked_history(tx, &scope, forget).await?
             && !forget_one(tx, &scope, &row, &mut left).await?
         {
             return Ok((Some(done), End::UNTOLD));
@@ -77,28 +74,24 @@ async fn forget_one<X: Tx>(tx: &mut X, scope: &ScopeKey, row: &HistoryRow, left:
     Ok(*left > 0 && row.is_whole())
 }
 
-/// The histories of the next `scopes` shared scopes: the first `changes` changes of each after its floor.
-async fn histories(db: &mut impl Sql, forget: &Forget, scopes: i64, changes: i64) -> Result<Vec<HistoryRow>> {
+/// The histories of the next shared scopes: the first change of each after its floor, which is enough to know whether there is anything
+/// to forget.
+async fn histories(db: &mut impl Sql, forget: &Forget) -> Result<Vec<HistoryRow>> {
     let statements = Statements::of(db);
     let query = match &forget.from {
         Scopes::All => Query::new(&statements.history_of_app).app(&forget.app),
         Scopes::OfUsers(after) => Query::new(&statements.history_of_users)
             .app(&forget.app)
             .bind(after.as_ref().map_or("", UserId::as_str))
-            .bind(scopes),
+            .bind(SCOPES),
     };
-    db.fetch(query.bind(changes).bind(forget.age_micros).bind(forget.now.0)).await
+    db.fetch(query.bind(1).bind(forget.age_micros).bind(forget.now.0)).await
 }
 
-/// The same of one scope, whose row is locked; `None` if it is gone.
-async fn locked_history(
-    db: &mut impl Sql,
-    scope: &ScopeKey,
-    forget: &Forget,
-    changes: i64,
-) -> Result<Option<HistoryRow>> {
+/// The history of one scope, whose row is locked: its first [`ROWS`] changes; `None` if it is gone.
+async fn locked_history(db: &mut impl Sql, scope: &ScopeKey, forget: &Forget) -> Result<Option<HistoryRow>> {
     let query = Query::new(&ScopeStatements::of(db, scope).locked_history).owner(scope);
-    at_most_one(db, query.bind(changes).bind(forget.age_micros).bind(forget.now.0)).await
+    at_most_one(db, query.bind(ROWS).bind(forget.age_micros).bind(forget.now.0)).await
 }
 
 /// Removes up to `limit` values of a shared scope that ended by `floor`. Returns how many.
@@ -107,16 +100,15 @@ async fn purge_values(db: &mut impl Sql, scope: &ScopeKey, floor: i64, limit: i6
     let find = Query::new(&statements.values_before).owner(scope).bind(floor).bind(limit);
     let values: Vec<(i64, String, i64)> = db.fetch(find).await?;
     let Some((node, key, _)) = values.last() else { return Ok(0) };
-    let keys: Vec<String> = values.iter().map(|(_, key, _)| key.clone()).collect();
-    let revisions: Vec<i64> = values.iter().map(|(.., revision)| *revision).collect();
-    purge_log(db, scope, &keys, revisions).await?;
+    let (keys, revisions) = values.iter().map(|(_, key, revision)| (key.as_str(), *revision)).unzip();
+    purge_log(db, scope, keys, revisions).await?;
     let spans = Query::new(&statements.purge_spans).owner(scope);
     db.execute(spans.bind(floor).bind(*node).bind(&**key)).await?;
     Ok(values.len() as i64)
 }
 
 /// Removes changes of these keys at these revisions from the log of a shared scope.
-pub async fn purge_log(db: &mut impl Sql, scope: &ScopeKey, keys: &[String], revisions: Vec<i64>) -> Result<()> {
+pub async fn purge_log(db: &mut impl Sql, scope: &ScopeKey, keys: Vec<&str>, revisions: Vec<i64>) -> Result<()> {
     let query = Query::new(&ScopeStatements::of(db, scope).purge_log).owner(scope);
     db.execute(query.columns([Column::Texts(keys), Column::Integers(revisions)])).await.map(drop)
 }

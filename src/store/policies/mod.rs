@@ -160,7 +160,7 @@ pub async fn walk<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Found, End)> {
         let query = Query::new(&Statements::of(tx).kept).session(&row.key);
         let now: Option<KeptRow> = at_most_one(tx, of_policy(query, walk)).await?;
         let (Some(now), Some(session)) = (now, head(tx, &row.key, ANY_TIME).await?) else { continue };
-        let kept = Kept::from(&now);
+        let kept = now.kept;
         let due = walk.policy.judge(&kept);
         if due.expired {
             told.push(bury(tx, &row.key, row.head.incarnation, Removal::Retention).await?);
@@ -202,10 +202,9 @@ async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>,
     let full = rows.len() == WALKED as usize;
     let (mut sessions, mut cost) = (Vec::new(), 0);
     for (n, row) in rows.iter().enumerate() {
-        let kept = Kept::from(row);
-        let due = walk.policy.judge(&kept);
+        let due = walk.policy.judge(&row.kept);
         if due.is_any() {
-            sessions.push((row.key(&walk.app), kept));
+            sessions.push((row.key(&walk.app), row.kept));
             cost += match due {
                 // Who is just counted is not read again.
                 Due { expired: true, .. } | Due { events_before: None, .. } => usize::from(!walk.dry_run),
@@ -214,7 +213,7 @@ async fn due<X: Tx>(tx: &mut X, walk: &Walk) -> Result<(Vec<(SessionKey, Kept)>,
         }
         let is_last = n + 1 == rows.len();
         if (cost >= CHANGED && !is_last) || (is_last && full) {
-            return Ok((sessions, Some(Walked { create_time: row.create_time, key: row.key(&walk.app) })));
+            return Ok((sessions, Some(Walked { create_time: row.kept.create_time, key: row.key(&walk.app) })));
         }
     }
     Ok((sessions, None))
@@ -270,14 +269,20 @@ row! {
     struct KeptRow {
         user_id: UserId,
         id: SessionId,
+        kept: Kept,
+    }
+}
+
+row! {
+    impl Kept {
+        now: Micros,
         create_time: Micros,
         active_day: i64,
-        expire_time: Option<Micros>,
+        has_expiry: Option<Micros> = "expire_time" => |time: Option<Micros>| time.is_some(),
         revision: i64,
-        base_revision: i64,
+        base: i64 = "base_revision",
         first_commit: Option<Micros>,
         first_stub: Option<Micros>,
-        now: Micros,
     }
 }
 
@@ -285,20 +290,5 @@ impl KeptRow {
     fn key(&self, app: &AppName) -> SessionKey {
         let user = UserKey { app: app.clone(), user: self.user_id.clone() };
         SessionKey { user, session: self.id.clone() }
-    }
-}
-
-impl From<&KeptRow> for Kept {
-    fn from(row: &KeptRow) -> Self {
-        Self {
-            now: row.now,
-            create_time: row.create_time,
-            active_day: row.active_day,
-            has_expiry: row.expire_time.is_some(),
-            revision: row.revision,
-            base: row.base_revision,
-            first_commit: row.first_commit,
-            first_stub: row.first_stub,
-        }
     }
 }

@@ -20,6 +20,7 @@ use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::migrations::{POSTGRES, all_applied};
 use crate::store::pool::{Nodes, Pool, PoolUse};
 use crate::store::shape::Shape;
+use crate::store::sql::query::{Query, one};
 
 /// Whether the server is a standby, commits wait for one, there is one, writes are refused, and the schema is distributed, or half of
 /// it is. Any role may ask.
@@ -204,7 +205,7 @@ impl Database for Postgres {
     async fn check(&self) -> Result<Standby> {
         let mut tx = self.begin(Some(self.begin_read())).await?;
         let (is_standby, awaits, has_standby, read_only, distributed, half): (bool, bool, bool, bool, bool, bool) =
-            sqlx::query_as(CHECK).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
+            one(&mut tx, Query::new(CHECK)).await?;
         if is_standby {
             return Err(StoreError::new(Cause::Unavailable, "the server is a standby, which cannot be written to"));
         }
@@ -219,7 +220,7 @@ impl Database for Postgres {
             return Err(StoreError::config("the conversion was interrupted: run `sessiond migrate --citus` again"));
         }
         if distributed {
-            self.server.set_nodes(distributed::nodes(&mut tx.conn, tx.persistent).await?);
+            self.server.set_nodes(distributed::nodes(&mut tx).await?);
         }
         tx.rollback().await?;
         all_applied(&POSTGRES, &applied)?;
@@ -260,10 +261,8 @@ impl Database for Postgres {
 
     async fn clock(&self) -> Result<DatabaseClock> {
         let mut tx = self.read(true).await?;
-        let now: i64 =
-            sqlx::query_scalar(concat!("select ", clock!())).persistent(tx.persistent).fetch_one(&mut *tx.conn).await?;
-        let nodes =
-            if tx.shape.is_distributed() { distributed::clocks(&mut tx.conn, tx.persistent).await? } else { None };
+        let (now,): (i64,) = one(&mut tx, Query::new(concat!("select ", clock!()))).await?;
+        let nodes = if tx.shape.is_distributed() { distributed::clocks(&mut tx).await? } else { None };
         tx.rollback().await?;
         let (earliest, latest) = nodes.unwrap_or((now, now));
         Ok(DatabaseClock::Own(Micros(earliest.min(now)), Micros(latest.max(now))))

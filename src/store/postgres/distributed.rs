@@ -10,6 +10,7 @@ use tokio::time::sleep;
 use super::words::clock;
 use crate::store::error::{Result, StoreError};
 use crate::store::pool::Nodes;
+use crate::store::sql::query::{Query, Sql, one};
 
 /// The tables that are distributed, in this order: where the first is, there go the others, and where the last is, all are.
 macro_rules! tables {
@@ -180,26 +181,21 @@ async fn distribute_function(conn: &mut PgConnection, name: &str, body: &str) ->
 }
 
 /// How many workers there are, and how many of them do not answer.
-pub async fn nodes(conn: &mut PgConnection, persistent: bool) -> Result<Nodes> {
-    let (all, gone): (i64, i64) =
-        sqlx::query_as("select count(*), count(*) filter (where not success) from run_command_on_workers('select 1')")
-            .persistent(persistent)
-            .fetch_one(conn)
-            .await?;
+pub async fn nodes(db: &mut impl Sql) -> Result<Nodes> {
+    const NODES: &str = "select count(*), count(*) filter (where not success) from run_command_on_workers('select 1')";
+    let (all, gone): (i64, i64) = one(db, Query::new(NODES)).await?;
     Ok(Nodes { all: all as u32, gone: gone as u32 })
 }
 
 /// The clocks of the workers that answer, the earliest and the latest.
-pub async fn clocks(conn: &mut PgConnection, persistent: bool) -> Result<Option<(i64, i64)>> {
-    let clocks: (Option<i64>, Option<i64>) = sqlx::query_as(concat!(
+pub async fn clocks(db: &mut impl Sql) -> Result<Option<(i64, i64)>> {
+    const CLOCKS: &str = concat!(
         "select min(result::bigint), max(result::bigint) from run_command_on_workers('select ",
         clock!(),
         "') where success"
-    ))
-    .persistent(persistent)
-    .fetch_one(conn)
-    .await?;
-    Ok(clocks.0.zip(clocks.1))
+    );
+    let (earliest, latest): (Option<i64>, Option<i64>) = one(db, Query::new(CLOCKS)).await?;
+    Ok(earliest.zip(latest))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::store::sql::columns::HEAD_COLUMNS;
 use crate::store::sql::filter::filter_text;
 use crate::store::sql::rows::{first_event, plain_view};
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
-use crate::store::sql::view;
+use crate::store::sql::view::left;
 
 /// How many events a page may have to be read without adding up sizes.
 const FEW: i64 = 64;
@@ -335,7 +335,8 @@ impl ReadRow {
             let page = &mut view.events;
             page.events.truncate(asked.max_rows);
             page.more = page.events.len() < usize::try_from(total).unwrap_or(usize::MAX);
-            page.selected = Some(Arc::new(view::unchanged(&view.head, asked)));
+            // Without rewinds and compactions.
+            page.selected = Some(Arc::new(left(&view.head, asked, Vec::new(), None)));
         }
         Ok(Read::Done(view))
     }

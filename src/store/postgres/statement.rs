@@ -10,13 +10,6 @@ use crate::domain::ids::AppName;
 /// A statement under construction: common table expressions, and then its body.
 pub struct Statement {
     sql: QueryBuilder<Postgres>,
-    parts: usize,
-}
-
-impl Default for Statement {
-    fn default() -> Self {
-        Self { sql: QueryBuilder::new("with "), parts: 0 }
-    }
 }
 
 impl Statement {
@@ -24,18 +17,16 @@ impl Statement {
     pub fn of_app(app: &AppName) -> Self {
         let mut sql = QueryBuilder::new("with app as (select ");
         sql.push_bind(app.as_str()).push("::text)");
-        Self { sql, parts: 1 }
+        Self { sql }
     }
 
-    /// The builder, for the body of the statement; `None` without common table expressions.
-    pub fn end(self) -> Option<QueryBuilder<Postgres>> {
-        (self.parts > 0).then_some(self.sql)
+    /// The builder, for the body of the statement.
+    pub fn end(self) -> QueryBuilder<Postgres> {
+        self.sql
     }
 
     pub fn part(&mut self, name: impl Display, query: impl Display) {
-        let separator = if self.parts == 0 { "" } else { ", " };
-        self.sql.push(format_args!("{separator}{name} as {query}"));
-        self.parts += 1;
+        self.sql.push(format_args!(", {name} as {query}"));
     }
 
     /// Binds rows under a name, always as arrays.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use futures_util::TryStreamExt as _;
 use sqlx::postgres::PgArguments;
-use sqlx::{Arguments as _, PgConnection, Row as _};
+use sqlx::{Arguments as _, PgConnection};
 
 use super::ours::{Ours, look};
 use super::read::{Events, read_statement};
@@ -32,8 +32,8 @@ use crate::store::migrations::Applied;
 use crate::store::pool::Lease;
 use crate::store::shape::Shape;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
-use crate::store::sql::query::{Column, Query, Row, Sql, Value, at_most_one};
-use crate::store::sql::rows::{IncarnationRow, LockedRow, ViewRow};
+use crate::store::sql::query::{Column, Query, Row, Sql, Value, all_values, at_most_one};
+use crate::store::sql::rows::{HeadRow, IncarnationRow, StateRow};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
 
@@ -92,9 +92,7 @@ impl PgTx {
 
     /// Locks the rows that exist of [one table and app](by_table); which those are.
     async fn lock_scope_rows<'k>(&mut self, scopes: &[ScopeRef<'k>]) -> Result<BTreeSet<ScopeRef<'k>>> {
-        let rows =
-            over_scopes(LOCK_USERS, LOCK_APP, scopes).persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        let numbers: Vec<i64> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+        let numbers: Vec<i64> = all_values(self, over_scopes(LOCK_USERS, LOCK_APP, scopes)).await?;
         Ok(numbers.into_iter().filter_map(|n| counted(scopes, n)).copied().collect())
     }
 
@@ -116,14 +114,11 @@ fn by_table<'s, 'k>(scopes: &'s [ScopeRef<'k>]) -> impl Iterator<Item = &'s [Sco
 }
 
 /// The statement over scopes of [one table and app](by_table).
-fn over_scopes<'q>(
-    of_users: &'static str,
-    of_app: &'static str,
-    scopes: &[ScopeRef<'q>],
-) -> sqlx::query::Query<'q, sqlx::Postgres, PgArguments> {
+fn over_scopes<'q>(of_users: &'static str, of_app: &'static str, scopes: &[ScopeRef<'q>]) -> Query<'q> {
     let users = user_ids(scopes);
-    let app = scopes.first().map(|scope| scope.app().as_str());
-    if users.is_empty() { sqlx::query(of_app).bind(app) } else { sqlx::query(of_users).bind(app).bind(users) }
+    let query = Query::new(if users.is_empty() { of_app } else { of_users });
+    let query = query.bind(scopes.first().map(|scope| scope.app().as_str()));
+    if users.is_empty() { query } else { query.columns([Column::Texts(users)]) }
 }
 
 fn user_ids<'a>(scopes: &[ScopeRef<'a>]) -> Vec<&'a str> {
@@ -226,20 +221,18 @@ impl Tx for PgTx {
 
     async fn lock_sessions(&mut self, keys: &BTreeSet<&SessionKey>, on_locked: OnLocked) -> Result<Vec<LockedSession>> {
         let keys: Vec<&SessionKey> = keys.iter().copied().collect();
+        let text = match on_locked {
+            OnLocked::Wait => LOCK_SESSIONS,
+            OnLocked::WaitAlone => LOCK_SESSIONS_ALONE,
+            OnLocked::Skip => LOCK_SESSIONS_SKIPPING,
+        };
         let mut locked = Vec::with_capacity(keys.len());
         for keys in keys.chunk_by(|a, b| a.app() == b.app()) {
-            let rows: Vec<LockedRow> = sqlx::query_as(match on_locked {
-                OnLocked::Wait => LOCK_SESSIONS,
-                OnLocked::WaitAlone => LOCK_SESSIONS_ALONE,
-                OnLocked::Skip => LOCK_SESSIONS_SKIPPING,
-            })
-            .persistent(self.persistent)
-            .bind(keys.first().map(|key| key.app().as_str()))
-            .bind(keys.iter().map(|key| key.user.user.as_str()).collect::<Vec<_>>())
-            .bind(keys.iter().map(|key| key.session.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *self.conn)
-            .await?;
-            locked.extend(rows.into_iter().map(LockedSession::from));
+            let users = keys.iter().map(|key| key.user.user.as_str()).collect();
+            let sessions = keys.iter().map(|key| key.session.as_str()).collect();
+            let query = Query::new(text).bind(keys.first().map(|key| key.app().as_str()));
+            let query = query.columns([Column::Texts(users), Column::Texts(sessions)]);
+            locked.extend(self.fetch::<LockedSession>(query).await?);
         }
         Ok(locked)
     }
@@ -250,8 +243,7 @@ impl Tx for PgTx {
             let missing: Vec<ScopeRef<'_>> = scopes.iter().filter(|scope| !there.contains(scope)).copied().collect();
             if !missing.is_empty() {
                 // Two statements, because a row that another transaction just made is visible only to the next one.
-                let make = over_scopes(MAKE_USERS, MAKE_APP, &missing).persistent(self.persistent);
-                make.execute(&mut *self.conn).await?;
+                self.execute(over_scopes(MAKE_USERS, MAKE_APP, &missing)).await?;
                 self.made_scopes.extend(missing.into_iter().map(ScopeRef::to_key));
                 self.lock_scope_rows(scopes).await?;
             }
@@ -260,8 +252,7 @@ impl Tx for PgTx {
     }
 
     async fn keep_session(&mut self, key: &SessionKey) -> Result<Option<LockedSession>> {
-        let row: Option<LockedRow> = at_most_one(self, Query::new(KEEP_SESSION).session(key)).await?;
-        Ok(row.map(LockedSession::from))
+        at_most_one(self, Query::new(KEEP_SESSION).session(key)).await
     }
 
     async fn values(&mut self, keys: &[(&StateAddress, i64)]) -> Result<Vec<(StateAddress, StateEntry)>> {
@@ -362,7 +353,7 @@ impl Tx for PgTx {
                 let is_made = |row: &&'_ SessionInsert<'_>| found.get(&row.creation.incarnation).copied();
                 let rows: Vec<_> = of_app.iter().filter_map(|row| Some((*row, is_made(row)?))).collect();
                 if let Some(list) = list_sessions(&rows) {
-                    list.persistent(self.persistent).execute(&mut *self.conn).await?;
+                    self.execute(list).await?;
                 }
             }
             made.extend(found.into_keys());
@@ -380,9 +371,9 @@ impl Tx for PgTx {
                 statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
             return Ok(heads.into_iter().map(|head| view(head, None)).collect());
         }
-        let rows: Vec<ViewRow> =
+        let rows: Vec<HeadRow<StateRow>> =
             statement.build_query_as().persistent(self.persistent).fetch_all(&mut *self.conn).await?;
-        Ok(rows.into_iter().map(|row| view(row.head, Some(row.state.merged()))).collect())
+        Ok(rows.into_iter().map(|row| view(row.head, Some(row.value.merged()))).collect())
     }
 
     async fn commit_if_unchanged(&mut self, writes: &Writes<'_>) -> Result<Verdict> {
@@ -413,19 +404,17 @@ impl Tx for PgTx {
         Ok(all)
     }
 
-    async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let text = if self.shape.is_distributed() { EXPIRED_UNLOCKED } else { EXPIRED };
-        let rows: Vec<IncarnationRow> = self.fetch(Query::new(text).bind(limit)).await?;
-        let found: Vec<(SessionKey, i64)> = rows.into_iter().map(|row| (row.key, row.incarnation)).collect();
+    async fn expired(&mut self, _: Micros, limit: i64) -> Result<Vec<IncarnationRow>> {
         if !self.shape.is_distributed() {
-            return Ok(found);
+            return self.fetch(Query::new(EXPIRED).bind(limit)).await;
         }
-        self.swept = found.first().map(|(key, _)| key.app().clone());
-        let keys = found.iter().map(|(key, _)| key).filter(|key| self.swept.as_ref() == Some(key.app())).collect();
+        let found: Vec<IncarnationRow> = self.fetch(Query::new(EXPIRED_UNLOCKED).bind(limit)).await?;
+        self.swept = found.first().map(|row| row.key.app().clone());
+        let keys = found.iter().map(|row| &row.key).filter(|key| self.swept.as_ref() == Some(key.app())).collect();
         let locked = self.lock_sessions(&keys, OnLocked::Skip).await?;
         // Only of one that has expired does a locked row tell a time.
         let expired = locked.into_iter().filter(|row| row.head.expire_time.is_some());
-        Ok(expired.map(|row| (row.key, row.head.incarnation)).collect())
+        Ok(expired.map(|row| IncarnationRow { key: row.key, incarnation: row.head.incarnation }).collect())
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
@@ -468,15 +457,11 @@ impl Tx for PgTx {
 impl PgTx {
     /// A scope row at revision 0 has no meaning once it is unlocked, and lists of names would have to skip it.
     async fn drop_unused_scopes(&mut self, writes: &Writes<'_>) -> Result<()> {
-        let unused: Vec<ScopeRef<'_>> = self
-            .made_scopes
-            .iter()
-            .map(ScopeKey::borrowed)
-            .filter(|scope| !writes.scopes.contains_key(scope))
-            .collect();
+        let is_unused = |scope: &&ScopeKey| !writes.scopes.contains_key(&scope.borrowed());
+        let unused: Vec<ScopeKey> = self.made_scopes.iter().filter(is_unused).cloned().collect();
+        let unused: Vec<ScopeRef<'_>> = unused.iter().map(ScopeKey::borrowed).collect();
         for scopes in by_table(&unused) {
-            let drop = over_scopes(DROP_USERS, DROP_APP, scopes).persistent(self.persistent);
-            drop.execute(&mut *self.conn).await?;
+            self.execute(over_scopes(DROP_USERS, DROP_APP, scopes)).await?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::Postgres;
 use sqlx::postgres::PgArguments;
-use sqlx::query::{Query, QueryAs};
+use sqlx::query::QueryAs;
 use sqlx::query_builder::QueryBuilder;
 
 use super::statement::Statement;
@@ -27,7 +27,7 @@ use crate::store::backend::{Noted, SessionInsert, Verdict};
 use crate::store::error::{Cause, StoreError};
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{EVENT, EventValue, HEAD_COLUMNS, SESSION_COLUMNS};
-use crate::store::sql::query::row;
+use crate::store::sql::query::{Column, Query, row};
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::words::ttl_correction;
 
@@ -287,7 +287,7 @@ impl<'w, K> StateRows<'w, K> {
 /// Inserts rows of sessions of one app, in key order, of which neither the id nor the request is there, and their places in
 /// the list by last update; returns the incarnations of those, and when they were updated.
 pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
-    let mut sql = made_sessions(rows, "", "app_name, user_id, id, update_time, incarnation")?.end()?;
+    let mut sql = made_sessions(rows, "", "app_name, user_id, id, update_time, incarnation")?.end();
     sql.push(" select incarnation, update_time from made");
     Some(sql)
 }
@@ -295,17 +295,18 @@ pub fn insert_sessions(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
 /// The insertion of [`insert_sessions`], without their places in the list: of those that it made, to be listed by [`list_sessions`].
 pub fn insert_unlisted(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postgres>> {
     let (statement, insert) = session_insert(rows, "", "incarnation, update_time")?;
-    let mut sql = statement.end()?;
+    let mut sql = statement.end();
     sql.push(" ").push(insert);
     Some(sql)
 }
 
 /// Inserts the places of sessions of one app in the list by last update, which are given with it.
-pub fn list_sessions<'q>(rows: &[(&SessionInsert<'q>, i64)]) -> Option<Query<'q, Postgres, PgArguments>> {
-    let query = sqlx::query(LIST_SESSIONS).bind(rows.first()?.0.creation.key.app().as_str());
-    let query = query.bind(texts(rows, |(row, _)| row.creation.key.user.user.as_str()));
-    let query = query.bind(texts(rows, |(row, _)| row.creation.key.session.as_str()));
-    Some(query.bind(numbers(rows, |(_, update_time)| update_bucket(Micros(*update_time)))))
+pub fn list_sessions<'q>(rows: &[(&SessionInsert<'q>, i64)]) -> Option<Query<'q>> {
+    let users = texts(rows, |(row, _)| row.creation.key.user.user.as_str());
+    let sessions = texts(rows, |(row, _)| row.creation.key.session.as_str());
+    let buckets = numbers(rows, |(_, update_time)| update_bucket(Micros(*update_time)));
+    let query = Query::new(LIST_SESSIONS).app(rows.first()?.0.creation.key.app());
+    Some(query.columns([Column::Texts(users), Column::Texts(sessions), Column::Integers(buckets)]))
 }
 
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
@@ -337,7 +338,7 @@ pub fn create_sessions(rows: &[&SessionInsert<'_>], feeds: bool) -> Option<Query
             ),
         );
     }
-    let mut sql = statement.end()?;
+    let mut sql = statement.end();
     // What the statement inserts, it does not see: the state of the session is that of its creation.
     sql.push(" select ").push(HEAD_COLUMNS);
     for state in SHOWN_STATES.iter().filter(|_| shows_states(rows)) {
@@ -432,27 +433,9 @@ fn counted_from(creation: &Creation) -> Option<i64> {
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
     use super::read;
-    use crate::domain::Limits;
     use crate::domain::erasure::Subject;
-    use crate::domain::ids::{SessionId, SessionKey, UserId, UserKey};
-    use crate::domain::session::IfExists;
+    use crate::store::tests::creation;
 
-    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
-    let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
-    let creation = |shows| Creation {
-        key: key.clone(),
-        incarnation: 1,
-        now: Micros(0),
-        state: Vec::new(),
-        events: Vec::new(),
-        display_name: None,
-        labels: None,
-        expiry: None,
-        if_exists: IfExists::Refuse,
-        request: None,
-        shows,
-        limits: Limits::default(),
-    };
     let (full, minimal) = (creation(Shown::Full), creation(Shown::Minimal));
     let insert_of = |creation| SessionInsert {
         creation,

@@ -22,7 +22,6 @@ use deadline::Deadline;
 
 use super::backend::{Backend, Database, Durable, Seen, Tx};
 use super::error::{Cause, Decided, Failure, Result, StoreError};
-use super::limits::StoreLimits;
 use super::named;
 use super::shape::Shape;
 use super::sql::query::{Query, Row, Sql as _};
@@ -95,7 +94,6 @@ const PART: u32 = 4;
 
 pub struct Runner<B> {
     backend: B,
-    limits: StoreLimits,
     /// A permit for each connection that a group of apps may have. Most groups are of one app.
     places: Vec<Semaphore>,
     /// Told how long each transaction waited for its connection and BEGIN.
@@ -106,11 +104,10 @@ pub struct Runner<B> {
 
 impl<B: Backend> Runner<B> {
     pub fn new(backend: B) -> Self {
-        let limits = backend.limits();
-        let part = (limits.connections / PART).max(1) as usize;
+        let part = (backend.limits().connections / PART).max(1) as usize;
         let places = (0..GROUPS).map(|_| Semaphore::new(part)).collect();
         let (on_wait, on_commit) = (OnceLock::new(), OnceLock::new());
-        Self { limits, backend, places, on_wait, on_commit, is_full: AtomicBool::new(false) }
+        Self { backend, places, on_wait, on_commit, is_full: AtomicBool::new(false) }
     }
 
     /// The database, without its transactions.
@@ -120,12 +117,12 @@ impl<B: Backend> Runner<B> {
 
     /// A call of one app, to be answered by `at`.
     pub fn of(&self, app: &AppName, at: Instant) -> Call<'_, B> {
-        self.resume(Deadline::new(at, &self.limits, Some(app)))
+        self.resume(Deadline::new(at, &self.backend.limits(), Some(app)))
     }
 
     /// A call that is of no app, or of several.
     pub fn across_apps(&self, at: Instant) -> Call<'_, B> {
-        self.resume(Deadline::new(at, &self.limits, None))
+        self.resume(Deadline::new(at, &self.backend.limits(), None))
     }
 
     /// The call that a deadline is of.

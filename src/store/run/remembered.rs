@@ -23,9 +23,25 @@ const REMEMBERED: usize = 16_384;
 #[derive(Default)]
 pub struct Remembered {
     memory: Mutex<Memory>,
-    /// How many of the next batches do not use the cache, and how many are not optimistic.
-    cache_doubts: AtomicU32,
-    doubts: AtomicU32,
+    /// The cache was out of date: the next batches do not use it.
+    pub cache_doubts: Doubts,
+    /// An optimistic append was overtaken, or met a lock: the next batches are not optimistic.
+    pub doubts: Doubts,
+}
+
+/// For how many of the next batches there is a doubt.
+#[derive(Default)]
+pub struct Doubts(AtomicU32);
+
+impl Doubts {
+    pub fn raise(&self) {
+        self.0.store(DOUBTS, Relaxed);
+    }
+
+    /// Consumes one; whether there was one.
+    pub fn take(&self) -> bool {
+        self.0.fetch_update(Relaxed, Relaxed, |doubts| doubts.checked_sub(1)).is_ok()
+    }
 }
 
 impl Remembered {
@@ -92,26 +108,6 @@ impl Remembered {
         needs.scopes.keys().for_each(|scope| memory.scopes.evict(&scope.to_key()));
     }
 
-    /// An optimistic append was overtaken, or met a lock.
-    pub fn doubt(&self) {
-        self.doubts.store(DOUBTS, Relaxed);
-    }
-
-    /// The cache was out of date.
-    pub fn doubt_cache(&self) {
-        self.cache_doubts.store(DOUBTS, Relaxed);
-    }
-
-    /// Consumes one doubt; whether there was one.
-    pub fn take_doubt(&self) -> bool {
-        take(&self.doubts)
-    }
-
-    /// Consumes one doubt about the cache; whether there was one.
-    pub fn take_cache_doubt(&self) -> bool {
-        take(&self.cache_doubts)
-    }
-
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,10 +120,6 @@ impl Remembered {
         }
         memory
     }
-}
-
-fn take(doubts: &AtomicU32) -> bool {
-    doubts.fetch_update(Relaxed, Relaxed, |doubts| doubts.checked_sub(1)).is_ok()
 }
 
 #[derive(Default)]

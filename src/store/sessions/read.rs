@@ -18,7 +18,7 @@ use crate::store::error::{Cause, Result, StoreError};
 use crate::store::sql::columns::{HEAD_COLUMNS, OF_INCARNATION, of_session};
 use crate::store::sql::keys::{self, in_range, page_of_keys};
 use crate::store::sql::query::{Query, Row, Sql, all_values, at_most_one, row};
-use crate::store::sql::rows::EventRow;
+use crate::store::sql::rows::{HeadRow, StateRow};
 use crate::store::sql::scope::{SHOWN_STATES, ShownState};
 use crate::store::sql::statements::statements;
 use crate::store::sql::words::Words;
@@ -75,6 +75,14 @@ pub async fn view<X: Tx>(tx: &mut X, query: &SessionQuery) -> Result<SessionView
     session(tx, &query).await?.ok_or_else(not_there)
 }
 
+/// Protects a session against deletion, redactions and trims; whether it is what it was, but for its events.
+pub async fn keep_unchanged<X: Tx>(tx: &mut X, was: &SessionInfo) -> Result<bool> {
+    let is_same = |row: LockedSession| {
+        (row.head.incarnation, row.head.metadata_revision) == (was.incarnation, was.metadata_revision)
+    };
+    Ok(tx.keep_session(&was.key).await?.is_some_and(is_same))
+}
+
 pub fn not_there() -> StoreError {
     StoreError::new(Cause::Internal, "a locked session is not there")
 }
@@ -119,14 +127,7 @@ pub async fn event<X: Tx>(
     now: Micros,
 ) -> Result<Option<(SessionInfo, Option<StoredEvent>)>> {
     let query = with_head(tx, &Statements::of(tx).event, key, now).bind(id.as_str());
-    let Some(HeadAndEventRow { head, sequence, commit_time, body }) = at_most_one(tx, query).await? else {
-        return Ok(None);
-    };
-    let event = match (sequence, commit_time, body) {
-        (Some(sequence), Some(time), Some(body)) => Some(StoredEvent::new(sequence, time, body)),
-        _ => None,
-    };
-    Ok(Some((on_this(tx, head), event)))
+    beside_head(tx, query).await
 }
 
 /// A statement that reads a session with something else.
@@ -136,18 +137,20 @@ fn with_head<'a>(db: &impl Sql, text: &'static str, key: &'a SessionKey, now: Mi
     Query::new(text).session(key).bind(now)
 }
 
-/// As read on the timeline of the transaction.
-fn on_this(tx: &impl Tx, head: SessionInfo) -> SessionInfo {
-    SessionInfo { timeline: tx.timeline(), ..head }
+/// The session of such a statement, and what it reads beside it.
+async fn beside_head<X: Tx, T>(tx: &mut X, query: Query<'_>) -> Result<Option<(SessionInfo, T)>>
+where
+    HeadRow<T>: Row,
+{
+    let row: Option<HeadRow<T>> = at_most_one(tx, query).await?;
+    Ok(row.map(|HeadRow { head, value }| (SessionInfo { timeline: tx.timeline(), ..head }, value)))
 }
 
 /// An event that must be there, because sequences are dense.
 pub async fn event_at(db: &mut impl Sql, row: &LockedSession, sequence: i64) -> Result<StoredEvent> {
     let query = Query::of(&Statements::of(db).event_at, &row.key, row.head.incarnation).bind(sequence);
-    let event = at_most_one::<EventRow>(db, query).await?;
-    event
-        .map(StoredEvent::from)
-        .ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
+    let event = at_most_one(db, query).await?;
+    event.ok_or_else(|| StoreError::new(Cause::Internal, "an event is missing in a session's sequence"))
 }
 
 /// A session, and the value of a key of a scope.
@@ -165,24 +168,7 @@ pub async fn value<X: Tx>(
         Scope::Session => &statements.session_value,
     };
     let query = with_head(tx, text, key, now).bind(state_key);
-    let Some(HeadAndValueRow { head, value }) = at_most_one(tx, query).await? else { return Ok(None) };
-    Ok(Some((on_this(tx, head), value)))
-}
-
-row! {
-    struct HeadAndEventRow {
-        head: SessionInfo,
-        sequence: Option<i64>,
-        commit_time: Option<Micros>,
-        body: Option<String>,
-    }
-}
-
-row! {
-    struct HeadAndValueRow {
-        head: SessionInfo,
-        value: Option<RawJson>,
-    }
+    beside_head(tx, query).await
 }
 
 /// A session, and a range of its merged state.
@@ -198,22 +184,13 @@ pub async fn state_range<X: Tx>(
         let (begin, end) = range.of_scope(shown.scope).unwrap_or_default();
         query = query.bind(begin).bind(end);
     }
-    let Some(row) = at_most_one(tx, keys::limited(query, range.page())).await? else { return Ok(None) };
-    let HeadAndRangeRow { head, app_state, user_state, session_state } = row;
+    let query = keys::limited(query, range.page());
+    let Some((head, states)) = beside_head::<_, StateRow>(tx, query).await? else { return Ok(None) };
     let mut parts = Vec::new();
-    for (shown, text) in SHOWN_STATES.iter().zip([app_state, user_state, session_state]) {
-        parts.push((shown.scope.prefix(), keys::page(&text.unwrap_or_default(), range.page())?));
+    for (shown, text) in SHOWN_STATES.iter().zip(states.parts()) {
+        parts.push((shown.scope.prefix(), keys::page(text.unwrap_or_default(), range.page())?));
     }
-    Ok(Some((on_this(tx, head), range.join(parts))))
-}
-
-row! {
-    struct HeadAndRangeRow {
-        head: SessionInfo,
-        app_state: Option<String>,
-        user_state: Option<String>,
-        session_state: Option<String>,
-    }
+    Ok(Some((head, range.join(parts))))
 }
 
 /// How much an app did from `since` on.

@@ -1,15 +1,23 @@
 //! Types of the domain as columns have them: rows are read as these.
 
+use std::sync::Arc;
+
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 
+use super::filter::plain_text;
 use super::query::Field;
 use crate::domain::artifact::Kind;
 use crate::domain::erasure::Subject;
+use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, ArtifactName, EventId, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
+use crate::domain::lease::{Exclusion, Exclusive, Holding, LeaseHead};
+use crate::domain::loaded::SessionHead;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
+use crate::domain::transfer::Lost;
+use crate::domain::verify::Seen;
 use crate::store::error::corrupt;
 
 /// What one column has.
@@ -91,10 +99,76 @@ fields! {
         let word: String = Field::read(row, name)?;
         Self::parse(&word).ok_or_else(|| odd("is of no kind"))?
     };
+    u64, of i64: |row, name| i64::read(row, name)?.unsigned_abs();
     Option<u64>, of Option<i64>: |row, name| Option::map(Field::read(row, name)?, i64::unsigned_abs);
+    // The revisions of user and app state that an event saw.
+    (i64, i64), of i64: |row, _name| (Field::read(row, "user_revision")?, Field::read(row, "app_revision")?);
+    // The same; or, as the name says, what a session's creation saw, or from which revisions on the past of the scopes is known.
+    Seen, of i64: |row, name| {
+        let (user, app) = match name {
+            "created" => ("created_user_revision", "created_app_revision"),
+            "floors" => ("user_floor", "app_floor"),
+            _ => ("user_revision", "app_revision"),
+        };
+        Self { user: Field::read(row, user)?, app: Field::read(row, app)? }
+    };
     // The store of an artifact's bytes, and the object there.
     Option<(String, String)>, of Option<String>: |row, name| {
         Option::zip(Field::read(row, "store")?, Field::read(row, name)?)
+    };
+    // The lease by which writes are judged; there is an owner only of one that excludes all others.
+    LeaseHead, of Option<i64>, Option<String>, Option<Micros>: |row, _name| {
+        let owner: Option<String> = Field::read(row, "lease_owner")?;
+        let (expire_time, now): (Option<Micros>, _) = (Field::read(row, "lease_expire")?, Field::read(row, "lease_now")?);
+        let exclusion = |(owner, expire_time): (String, _)| Exclusion { owner: plain_text(&owner), expire_time, now };
+        Self {
+            epoch: Option::unwrap_or_default(Field::read(row, "lease_epoch")?),
+            all: owner.zip(expire_time).map(exclusion).map(Arc::new),
+        }
+    };
+    // Without the bound of a policy, which is read where an append is decided.
+    SessionHead, of i64, Micros, Option<Micros>, LeaseHead: |row, _name| Self {
+        incarnation: Field::read(row, "incarnation")?,
+        revision: Field::read(row, "revision")?,
+        metadata_revision: Field::read(row, "metadata_revision")?,
+        update_time: Field::read(row, "update_time")?,
+        expire_time: Field::read(row, "expire_time")?,
+        most_revision: None,
+        lease: Field::read(row, "")?,
+    };
+    // Who has a lease, if somebody has.
+    Option<Holding>, of Option<String>, Option<Micros>, Option<i64>, bool: |row, _name| {
+        let owner: Option<String> = Field::read(row, "lease_owner")?;
+        let times: Option<(Micros, i64)> = Option::zip(Field::read(row, "lease_expire")?, Field::read(row, "lease_ttl")?);
+        let invocation_id: Option<String> = Field::read(row, "lease_invocation")?;
+        let exclusive = if bool::read(row, "lease_all")? { Exclusive::All } else { Exclusive::Turn };
+        owner.zip(times).map(|(owner, (expire_time, ttl_micros))| Holding {
+            owner: plain_text(&owner),
+            invocation_id: invocation_id.as_deref().map(plain_text),
+            expire_time,
+            ttl_micros,
+            exclusive,
+        })
+    };
+    // Where an imported session lost what shared scopes, and the files of its user, were.
+    Lost, of Option<i64>: |row, _name| {
+        let range = |from, through| -> sqlx::Result<Option<(i64, i64)>> {
+            Ok(Option::zip(Field::read(row, from)?, Field::read(row, through)?))
+        };
+        Self {
+            user: range("lost_user_from", "lost_user_through")?,
+            app: range("lost_app_from", "lost_app_through")?,
+            files: range("lost_files_from", "lost_files_through")?,
+        }
+    };
+    StoredEvent, of i64, Micros, String: |row, _name| {
+        Self::new(Field::read(row, "sequence")?, Field::read(row, "commit_time")?, String::read(row, "body")?)
+    };
+    // One that may be missing.
+    Option<StoredEvent>, of Option<i64>, Option<Micros>, Option<String>: |row, _name| {
+        let place: Option<(i64, Micros)> = Option::zip(Field::read(row, "sequence")?, Field::read(row, "commit_time")?);
+        let body: Option<String> = Field::read(row, "body")?;
+        place.zip(body).map(|((sequence, time), body)| StoredEvent::new(sequence, time, body))
     };
     // The size and the digest of an artifact's bytes.
     Option<(u64, [u8; 32])>, of Option<i64>, Option<[u8; 32]>: |row, _name| {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::columns::{OF_INCARNATION, OF_L};
-use super::query::{Query, Sql, at_most_one, row};
+use super::query::{Query, Sql, at_most_one};
 use super::statements::statements;
 use crate::domain::effective::{Advance, COMPACTION, Mention, Record, Step, View};
 use crate::domain::ids::SessionKey;
@@ -105,20 +105,13 @@ pub async fn records(
     for sequences in sequences.chunks(CHUNK) {
         let query = Query::of(&Statements::of(db).records, log.key, log.incarnation);
         let query = query.bind(sequences.to_vec()).bind(from).bind(to);
-        let take = |RecordRow { sequence, body }| {
+        let take = |(sequence, body): (i64, String)| {
             records.push(Record::of(sequence, &body));
             Ok(ControlFlow::Continue(()))
         };
         db.fetch_until(query, take).await?;
     }
     Ok(records)
-}
-
-row! {
-    struct RecordRow {
-        sequence: i64,
-        body: String,
-    }
 }
 
 statements! { words,

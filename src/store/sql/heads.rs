@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use crate::domain::event::{Remains, StoredEvent, redaction_of};
 use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey};
+use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::{Known, Loaded, Needs, SessionHead};
 use crate::domain::time::Micros;
 use crate::store::sql::query::row;
-use crate::store::sql::rows::lease_head;
 
 /// The keys to look for.
 pub struct HeadsQuery<'a> {
@@ -78,10 +78,7 @@ row! {
         metadata_revision: Option<i64>,
         update_time: Option<Micros>,
         expire_time: Option<Micros>,
-        lease_epoch: Option<i64>,
-        lease_owner: Option<String>,
-        lease_expire: Option<Micros>,
-        lease_now: Option<Micros>,
+        lease: LeaseHead,
         most_revision: Option<i64>,
         sequence: Option<i64>,
         event_time: Option<Micros>,
@@ -100,12 +97,7 @@ impl HeadsRow {
             update_time: self.update_time.unwrap_or(Micros(0)),
             expire_time: self.expire_time,
             most_revision: self.most_revision,
-            lease: lease_head(
-                self.lease_epoch.unwrap_or_default(),
-                self.lease_owner.as_deref(),
-                self.lease_expire,
-                self.lease_now,
-            ),
+            lease: self.lease.clone(),
         }
     }
 

@@ -43,7 +43,8 @@ columns! {
     Option<i64>, Option<bool>, Option<String>, Option<Box<str>>, Option<Vec<u8>>, Option<UserId>, Option<SessionId>, Option<EventId>, Option<Micros>, Option<RawJson>,
 }
 
-/// Makes a struct a row, by [`Field`]; `impl` one that is there. A field is read from the column of its name, or from another one.
+/// Makes a struct a row, by [`Field`]; `impl` one that is there. A field is read from the column of its name, or from another one, and may be
+/// made of what is read by a function.
 /// With sqlx's derive, both drivers would be compiled a second time, to run in the compiler.
 macro_rules! row {
     ($(#[$meta:meta])* $vis:vis struct $row:ident {
@@ -56,14 +57,15 @@ macro_rules! row {
 
         $crate::store::sql::query::row! { impl $row { $($field: $type $(= $column)?,)* } }
     };
-    (impl $row:ty { $($field:ident: $type:ty $(= $column:literal)?,)* }) => {
+    (impl $row:ty { $($field:ident: $type:ty $(= $column:literal)? $(=> $made:expr)?,)* }) => {
         impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $row
         where
             $($type: $crate::store::sql::query::Field<'r, R>,)*
         {
             fn from_row(row: &'r R) -> sqlx::Result<Self> {
-                use $crate::store::sql::query::{Field, column};
-                Ok(Self { $($field: Field::read(row, column!($field $($column)?))?,)* })
+                use $crate::store::sql::query::Field;
+                // The column that is named, if one is, or else that of the field's name.
+                Ok(Self { $($field: $($made)?(<$type as Field<'r, R>>::read(row, [$($column,)? stringify!($field)][0])?),)* })
             }
         }
 
@@ -79,17 +81,6 @@ macro_rules! row {
     };
 }
 pub(crate) use row;
-
-/// The column of a field of a `row!`.
-macro_rules! column {
-    ($field:ident) => {
-        stringify!($field)
-    };
-    ($field:ident $column:literal) => {
-        $column
-    };
-}
-pub(crate) use column;
 
 /// What runs statements: a transaction of one of the databases.
 pub trait Sql: Send {
@@ -168,9 +159,12 @@ pub enum Value<'a> {
 
 #[derive(Clone)]
 pub enum Column<'a> {
-    Texts(&'a [String]),
+    Texts(Vec<&'a str>),
     Integers(Vec<i64>),
 }
+
+/// An artifact: the user, the session and its incarnation, which are empty and 0 of a user's own, and the name.
+pub type ArtifactKey<'a> = (&'a UserKey, &'a str, i64, &'a str);
 
 /// A statement, put together from literals, with the values of its parameters in order.
 pub struct Query<'a> {
@@ -215,6 +209,16 @@ impl<'a> Query<'a> {
     /// Binds the next parameters, one for each column of rows: as [`Words::rows`] reads them.
     pub fn columns<const N: usize>(self, columns: [Column<'a>; N]) -> Self {
         self.bind(Value::Columns(columns.into()))
+    }
+
+    /// Binds artifacts of one app, as [`Words::artifacts`] reads them.
+    pub fn artifacts(self, keys: &[ArtifactKey<'a>]) -> Self {
+        self.columns([
+            Column::Texts(keys.iter().map(|(user, ..)| user.user.as_str()).collect()),
+            Column::Texts(keys.iter().map(|(_, session, ..)| *session).collect()),
+            Column::Integers(keys.iter().map(|(.., incarnation, _)| *incarnation).collect()),
+            Column::Texts(keys.iter().map(|(.., name)| *name).collect()),
+        ])
     }
 
     pub fn app(self, app: &'a AppName) -> Self {

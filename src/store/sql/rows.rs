@@ -1,20 +1,17 @@
 //! The rows that the databases themselves read, and what more than one resource reads.
 
-use std::sync::Arc;
+use sqlx::FromRow;
 
-use super::filter::plain_text;
-use super::query::row;
+use super::query::{Field, row};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{SessionId, SessionKey};
 use crate::domain::json::RawJson;
-use crate::domain::lease::{Exclusion, LeaseHead};
-use crate::domain::loaded::{LockedSession, SessionHead};
+use crate::domain::loaded::{LockedSession, SessionHead, StateEntry};
 use crate::domain::query::{EventPage, EventQuery, SessionQuery, SessionView};
 use crate::domain::scope;
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
-use crate::domain::transfer::Lost;
 
 row! {
     impl SessionInfo {
@@ -57,10 +54,18 @@ pub fn plain_view(
     Some(SessionView { head, state, events: EventPage { events, more, ..EventPage::default() } })
 }
 
-row! {
-    pub struct ViewRow {
-        pub head: SessionInfo,
-        pub state: StateRow,
+/// A session, and what a statement reads beside it: from the column `value`, or from several.
+pub struct HeadRow<T> {
+    pub head: SessionInfo,
+    pub value: T,
+}
+
+impl<'r, R: sqlx::Row, T: Field<'r, R>> FromRow<'r, R> for HeadRow<T>
+where
+    SessionInfo: Field<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        Ok(Self { head: Field::read(row, "")?, value: Field::read(row, "value")? })
     }
 }
 
@@ -73,62 +78,27 @@ row! {
 }
 
 impl StateRow {
+    /// In the order of the merged state.
+    pub fn parts(&self) -> [Option<&str>; 3] {
+        [self.app_state.as_deref(), self.user_state.as_deref(), self.session_state.as_deref()]
+    }
+
     pub fn merged(&self) -> String {
-        scope::join([self.app_state.as_deref(), self.user_state.as_deref(), self.session_state.as_deref()])
+        scope::join(self.parts())
     }
 }
 
-row! {
-    pub struct EventRow {
-        pub sequence: i64,
-        commit_time: Micros,
-        body: String,
+impl<'r, R: sqlx::Row> FromRow<'r, R> for StoredEvent
+where
+    Self: Field<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        Field::read(row, "")
     }
 }
 
-impl From<EventRow> for StoredEvent {
-    fn from(row: EventRow) -> Self {
-        Self::new(row.sequence, row.commit_time, row.body)
-    }
-}
-
-row! {
-    /// A session with the head that an append locks.
-    pub struct LockedRow {
-        key: SessionKey = "id",
-        incarnation: i64,
-        revision: i64,
-        metadata_revision: i64,
-        update_time: Micros,
-        expire_time: Option<Micros>,
-        lease_epoch: i64,
-        lease_owner: Option<String>,
-        lease_expire: Option<Micros>,
-        lease_now: Option<Micros>,
-    }
-}
-
-impl From<LockedRow> for LockedSession {
-    fn from(row: LockedRow) -> Self {
-        let head = SessionHead {
-            incarnation: row.incarnation,
-            revision: row.revision,
-            metadata_revision: row.metadata_revision,
-            update_time: row.update_time,
-            expire_time: row.expire_time,
-            most_revision: None,
-            lease: lease_head(row.lease_epoch, row.lease_owner.as_deref(), row.lease_expire, row.lease_now),
-        };
-        Self { key: row.key, head }
-    }
-}
-
-/// The lease by which writes are judged; `owner` only of one that excludes all others.
-pub fn lease_head(epoch: i64, owner: Option<&str>, expire: Option<Micros>, now: Option<Micros>) -> LeaseHead {
-    let all = owner.zip(expire);
-    let all = all.map(|(owner, expire_time)| Arc::new(Exclusion { owner: plain_text(owner), expire_time, now }));
-    LeaseHead { epoch, all }
-}
+row! { impl LockedSession { key: SessionKey = "id", head: SessionHead, } }
+row! { impl StateEntry { value: Option<RawJson>, revision: i64, } }
 
 row! {
     /// A session's key and incarnation.
@@ -145,28 +115,5 @@ row! {
         pub incarnation: i64,
         /// The erasure that it is a part of.
         pub erasure: Option<String>,
-    }
-}
-
-row! {
-    /// Where an imported session lost what shared scopes, and the files of its user, were.
-    #[derive(Clone, Copy)]
-    pub struct LostRow {
-        lost_user_from: Option<i64>,
-        lost_user_through: Option<i64>,
-        lost_app_from: Option<i64>,
-        lost_app_through: Option<i64>,
-        lost_files_from: Option<i64>,
-        lost_files_through: Option<i64>,
-    }
-}
-
-impl From<LostRow> for Lost {
-    fn from(row: LostRow) -> Self {
-        Self {
-            user: row.lost_user_from.zip(row.lost_user_through),
-            app: row.lost_app_from.zip(row.lost_app_through),
-            files: row.lost_files_from.zip(row.lost_files_through),
-        }
     }
 }

@@ -8,14 +8,15 @@ use crate::domain::state_range::{KeyPage, PageLimit};
 use crate::domain::time::Micros;
 use crate::store::error::Result;
 use crate::store::sql::keys::{self, in_range, page_of_keys};
-use crate::store::sql::query::{Query, Sql, one, row, value};
+use crate::store::sql::query::{Query, Sql, one, value};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::statements::statements;
 
 /// The state, or these keys of it.
 pub async fn scope(db: &mut impl Sql, scope: &ScopeKey, keys: Option<&[String]>) -> Result<ScopeView> {
-    let row: ScopeRow = one(db, Query::new(&ScopeStatements::of(db, scope).scope).owner(scope).bind(keys)).await?;
-    Ok(ScopeView { revision: row.revision, state: join([row.state.as_deref()]), next: None })
+    let query = Query::new(&ScopeStatements::of(db, scope).scope).owner(scope).bind(keys);
+    let (revision, state): (i64, Option<String>) = one(db, query).await?;
+    Ok(ScopeView { revision, state: join([state.as_deref()]), next: None })
 }
 
 /// A range of the keys.
@@ -80,11 +81,4 @@ statements! { words, ScopeTables { name, owner, values, of, t_of, params: [p, q,
         words.present("$1"),
         words.skip_locked()
     ),
-}
-
-row! {
-    struct ScopeRow {
-        revision: i64,
-        state: Option<String>,
-    }
 }

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::columns::{HEAD_COLUMNS, OF_INCARNATION, OF_L, of_session, state_columns};
+use super::columns::{HEAD_COLUMNS, OF_EVENT, OF_INCARNATION, OF_L, of_session, state_columns};
 use super::effective::{self, Log};
 use super::filter::filter_text;
 use super::query::{Column, Query, Sql, Value, at_most_one, row};
-use super::rows::{EventRow, ViewRow};
+use super::rows::{HeadRow, StateRow};
 use super::statements::statements;
 use super::words::Words;
 use crate::domain::effective::{View, hidden};
@@ -18,7 +18,7 @@ use crate::store::error::Result;
 
 row! {
     pub struct PagedEventRow {
-        event: EventRow,
+        event: StoredEvent,
         /// Rows that the filters found, up to one more than the page holds.
         total: i64,
     }
@@ -27,7 +27,7 @@ row! {
 /// Up to `max_rows` of the rows, and how many the filters found, of which the last may be one more.
 fn found(rows: Vec<PagedEventRow>, max_rows: usize) -> (Vec<StoredEvent>, usize) {
     let total = rows.first().map_or(0, |row| row.total as usize);
-    (rows.into_iter().take(max_rows).map(|row| row.event.into()).collect(), total)
+    (rows.into_iter().take(max_rows).map(|row| row.event).collect(), total)
 }
 
 /// A session, its state and its events in a statement each. `now` is the time that the statements bind.
@@ -48,8 +48,8 @@ pub async fn in_parts<'a>(
                 .bind(filter.app.as_deref())
                 .bind(filter.user.as_deref())
                 .bind(filter.session.as_deref());
-            let Some(ViewRow { head, state }) = at_most_one(db, query).await? else { return Ok(None) };
-            (head, Some(state.merged()))
+            let Some(row) = at_most_one::<HeadRow<StateRow>>(db, query).await? else { return Ok(None) };
+            (row.head, Some(row.value.merged()))
         }
     };
     if query.incarnation.is_some_and(|wanted| wanted != head.incarnation) {
@@ -103,13 +103,8 @@ fn end(head: &SessionInfo, query: &EventQuery) -> i64 {
     }
 }
 
-/// What a query has pages of, in a log without rewinds and compactions.
-pub fn unchanged(head: &SessionInfo, query: &EventQuery) -> Selected {
-    left(head, query, Vec::new(), None)
-}
-
-/// What rewinds and a view leave of a log.
-fn left(head: &SessionInfo, query: &EventQuery, hidden: Vec<(i64, i64)>, view: Option<View>) -> Selected {
+/// What a query has pages of: what rewinds and a view leave of a log.
+pub fn left(head: &SessionInfo, query: &EventQuery, hidden: Vec<(i64, i64)>, view: Option<View>) -> Selected {
     let (base, end) = (head.base_revision, end(head, query));
     let is_view = view.is_some();
     let mut left = view.unwrap_or_else(|| View::new(base)).left(base, end, &hidden);
@@ -265,8 +260,8 @@ fn chosen(words: &Words) -> String {
 /// that does not know how many events the session has might scan all of them for each row. The first row always fits.
 fn page_of(direction: &str, source: &str, filter: &str) -> String {
     format!(
-        "select sequence, commit_time, total, (select e.body from events e where e.app_name = $1 \
-             and e.user_id = $2 and e.session_id = $3 and e.incarnation = $4 and e.sequence = sized.sequence) as body \
+        "select sequence, commit_time, total, \
+           (select e.body from events e where {OF_EVENT} and e.sequence = sized.sequence) as body \
          from ( \
              select sequence, commit_time, sum(size) over (order by sequence {direction}) as size_so_far, \
                row_number() over (order by sequence {direction}) as place, count(*) over () as total from ( \

@@ -22,6 +22,7 @@ use crate::store::limits::StoreLimits;
 use crate::store::migrations::{SQLITE, TABLE, all_applied, pending};
 use crate::store::pool::{Connect as _, Lease, Pool, PoolUse};
 use crate::store::shape::Shape;
+use crate::store::sql::query::{Query, one};
 
 /// The page cache of a connection, in negative KiB. Readers find the rest of the file in the system's cache, which all of
 /// them share; pages that the writer changes stay in its own cache until the commit.
@@ -163,12 +164,11 @@ impl Database for Sqlite {
     /// The rows that were made last have the highest numbers.
     async fn clock(&self) -> Result<DatabaseClock> {
         let mut tx = self.read(true).await?;
-        let latest: Option<i64> = sqlx::query_scalar(
+        let latest = Query::new(
             "select max(time) from (select * from (select commit_time as time from events order by rowid desc limit 1) \
              union all select * from (select create_time from sessions order by rowid desc limit 1))",
-        )
-        .fetch_one(&mut *tx.conn)
-        .await?;
+        );
+        let (latest,): (Option<i64>,) = one(&mut tx, latest).await?;
         tx.rollback().await?;
         Ok(DatabaseClock::OfProcess(latest.map(Micros)))
     }
@@ -277,20 +277,14 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::domain::Limits;
     use crate::domain::command::Made;
-    use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
-    use crate::domain::session::{Creation, IfExists};
+    use crate::domain::session::Creation;
     use crate::domain::shown::Shown;
     use crate::store::appends;
     use crate::store::sessions::Writes as _;
+    use crate::store::tests::creation;
     use crate::store::transactions::Transactions;
     use crate::store::upkeep::Writes as _;
-
-    fn key() -> SessionKey {
-        let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
-        SessionKey { user, session: SessionId::parse("s").unwrap() }
-    }
 
     /// Of the connection that writes: 1 is `normal`, 2 is `full`.
     async fn synchronous(tx: &mut SqliteTx) -> i64 {
@@ -331,21 +325,7 @@ mod tests {
         let backend = Sqlite::open(path.to_str().unwrap(), StoreLimits::default()).await.unwrap();
         let store = Transactions::new(backend, appends::queue);
         store.migrate().await.unwrap();
-        let creation = Creation {
-            key: key(),
-            incarnation: 7,
-            now: Micros(1),
-            state: Vec::new(),
-            events: Vec::new(),
-            display_name: None,
-            labels: None,
-            expiry: None,
-            if_exists: IfExists::Refuse,
-            request: None,
-            shows: Shown::Full,
-            limits: Limits::unbounded_input(),
-        };
-        let creation = Arc::new(creation);
+        let creation = Arc::new(Creation { incarnation: 7, ..creation(Shown::Full) });
         for _ in 0..2 {
             let (made, view) = store.create(&creation, Instant::now() + Duration::from_secs(60)).await.unwrap();
             assert_eq!((made, view.head.incarnation), (Made::New, 7));

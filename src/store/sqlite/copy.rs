@@ -10,8 +10,6 @@ use super::ours::is_there;
 use crate::store::error::{Cause, Result, StoreError};
 use crate::store::limits::StoreLimits;
 
-const SQLITE_FULL: i32 = 13;
-
 /// The file of a database, which is to be copied.
 pub struct Original {
     path: PathBuf,
@@ -50,9 +48,9 @@ impl Original {
         let _ = conn.close().await;
         copied.map(drop).map_err(|error| {
             let error = StoreError::from(error);
-            match error.sqlite_code() {
-                Some(SQLITE_FULL) => StoreError::new(Cause::Unavailable, "no space is left for the backup"),
-                _ => StoreError::new(error.cause, format!("it cannot be copied: {error}")),
+            match error.is_disk_full() {
+                true => StoreError::new(Cause::Unavailable, "no space is left for the backup"),
+                false => StoreError::new(error.cause, format!("it cannot be copied: {error}")),
             }
         })
     }

@@ -20,7 +20,7 @@ use super::write::{
 };
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{AppName, EventId, ScopeRef, SessionKey, StateAddress, UserId};
-use crate::domain::json::{RawJson, push_string, string_array};
+use crate::domain::json::{push_string, string_array};
 use crate::domain::loaded::{Loaded, LockedSession, Needs, StateEntry};
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::scope::Scope;
@@ -35,13 +35,9 @@ use crate::store::sql::columns::StateTables;
 use crate::store::sql::composed::Composed;
 use crate::store::sql::heads::{HeadsQuery, HeadsRow};
 use crate::store::sql::query::{Column, Query, Row, Sql, Value, at_most_one};
-use crate::store::sql::rows::{IncarnationRow, LockedRow, ViewRow, first_event, plain_view};
+use crate::store::sql::rows::{HeadRow, IncarnationRow, StateRow, first_event, plain_view};
 use crate::store::sql::view;
 use crate::store::sql::words::Words;
-
-fn entry((value, revision): (String, i64)) -> StateEntry {
-    StateEntry { value: Some(RawJson::trusted(value)), revision }
-}
 
 /// The events of [`PLAIN_VIEW`], the first of which has this sequence.
 fn read_events(first: i64, text: &str) -> Result<Vec<StoredEvent>> {
@@ -112,19 +108,11 @@ impl SqliteTx {
             .fetch_optional(&mut *self.conn)
             .await?;
         let Some(row) = row else { return Ok(None) };
-        let ViewRow { head, state } = ViewRow::from_row(&row)?;
+        let HeadRow { head, value: state } = HeadRow::<StateRow>::from_row(&row)?;
         let first = first_event(&head, events);
         let texts: Option<&str> = row.try_get("events")?;
         let events = read_events(first, texts.unwrap_or_default())?;
         Ok(plain_view(head, query, Some(state.merged()), events))
-    }
-
-    async fn end(mut self, statement: &'static str) -> Result<()> {
-        if self.in_transaction {
-            sqlx::raw_sql(statement).execute(&mut *self.conn).await?;
-        }
-        self.release().await;
-        Ok(())
     }
 
     /// Returns the connection, between two transactions and as it was given out; or closes it.
@@ -175,7 +163,7 @@ impl SqliteTx {
         Ok(found)
     }
 
-    async fn find_values<K>(&mut self, scope: Scope, keys: &[K]) -> Result<Vec<(K, (String, i64))>>
+    async fn find_values<K>(&mut self, scope: Scope, keys: &[K]) -> Result<Vec<(K, StateEntry)>>
     where
         K: Columns + Copy + Send + Sync,
     {
@@ -367,8 +355,8 @@ impl Tx for SqliteTx {
         let keys: Vec<&SessionKey> = keys.iter().copied().collect();
         let columns = "app_name, user_id, id, incarnation, revision, metadata_revision, update_time, expire_time, \
              lease_epoch, case when lease_all then lease_owner end as lease_owner, lease_expire, null as lease_now";
-        let rows: Vec<(_, LockedRow)> = self.find("sessions", "app_name, user_id, id", columns, &keys).await?;
-        Ok(rows.into_iter().map(|(_, row)| row.into()).collect())
+        let rows = self.find("sessions", "app_name, user_id, id", columns, &keys).await?;
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
     }
 
     async fn lock_scopes(&mut self, _: &[ScopeRef<'_>]) -> Result<()> {
@@ -460,19 +448,18 @@ impl Tx for SqliteTx {
         }
         let own = self.find_values(Scope::Session, &own).await?.into_iter();
         let address = |key: &SessionKey, name: &str| StateAddress::Session(key.clone(), name.into());
-        let mut found: Vec<_> = own.map(|((key, _, name), row)| (address(key, name), entry(row))).collect();
+        let mut found: Vec<_> = own.map(|((key, _, name), entry)| (address(key, name), entry)).collect();
         for scope in Scope::SHARED {
             let keys: Vec<_> = shared.iter().filter(|(owner, _)| owner.scope() == scope).copied().collect();
             let rows = self.find_values(scope, &keys).await?.into_iter();
             let address = |owner: ScopeRef<'_>, name: &str| StateAddress::Shared(owner.to_key(), name.into());
-            found.extend(rows.map(|((owner, name), row)| (address(owner, name), entry(row))));
+            found.extend(rows.map(|((owner, name), entry)| (address(owner, name), entry)));
         }
         Ok(found)
     }
 
-    async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<(SessionKey, i64)>> {
-        let rows: Vec<IncarnationRow> = self.fetch(Query::new(EXPIRED).bind(now.0).bind(limit)).await?;
-        Ok(rows.into_iter().map(|row| (row.key, row.incarnation)).collect())
+    async fn expired(&mut self, now: Micros, limit: i64) -> Result<Vec<IncarnationRow>> {
+        self.fetch(Query::new(EXPIRED).bind(now.0).bind(limit)).await
     }
 
     async fn next_buried(&mut self) -> Result<Option<Buried>> {
@@ -489,8 +476,12 @@ impl Tx for SqliteTx {
         Ok(())
     }
 
-    async fn rollback(self) -> Result<()> {
-        self.end("rollback").await
+    async fn rollback(mut self) -> Result<()> {
+        if self.in_transaction {
+            sqlx::raw_sql("rollback").execute(&mut *self.conn).await?;
+        }
+        self.release().await;
+        Ok(())
     }
 }
 

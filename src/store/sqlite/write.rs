@@ -368,15 +368,15 @@ impl<'w, 'a, K> StateParts<'w, 'a, K> {
 /// The statements that are put together here, each over one row, with their names.
 #[cfg(test)]
 pub fn composed() -> Vec<(String, String)> {
-    use crate::domain::ids::{SessionId, UserKey};
     use crate::domain::lease::LeaseHead;
     use crate::domain::loaded::SessionHead;
+    use crate::domain::shown::Shown;
     use crate::domain::time::Timestamp;
+    use crate::store::tests::creation;
     fn passed<K>(key: K) -> Passed<'static, K> {
         Passed { key, from: 1, to: 2, value: None, by: None }
     }
-    let user = UserKey { app: AppName::parse("a").unwrap(), user: UserId::parse("u").unwrap() };
-    let key = SessionKey { user, session: SessionId::parse("s").unwrap() };
+    let key = creation(Shown::Full).key;
     let time = Timestamp::from(Micros(0));
     let [user, app] = key.scopes();
     let was = SessionHead {

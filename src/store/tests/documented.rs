@@ -27,6 +27,9 @@ fn lists(words: &Words) -> Vec<Named> {
     let user = UserId::parse("u").unwrap();
     let session = SessionId::parse("s").unwrap();
     let mut lists = Vec::new();
+    let mut add = |name, query: &ListQuery| {
+        lists.push((name, list::statement(words, query, Micros(0)).text().to_owned()));
+    };
     for (order, order_by) in [("update", OrderBy::LastUpdateTime), ("create", OrderBy::CreateTime)] {
         for (of, user_filter) in [("app", None), ("user", Some(user.clone()))] {
             for (variant, descending, labels, with_state) in [
@@ -49,17 +52,14 @@ fn lists(words: &Words) -> Vec<Named> {
                     max_rows: 1,
                     max_bytes: 1,
                 };
-                let text = list::statement(words, &query, Micros(0)).text().to_owned();
-                lists.push((format!("list_of_{of}_by_{order}{variant}"), text));
+                add(format!("list_of_{of}_by_{order}{variant}"), &query);
                 if of == "user" && variant.is_empty() {
                     let query = ListQuery { forked_from: Some(session.clone()), ..query.clone() };
-                    let text = list::statement(words, &query, Micros(0)).text().to_owned();
-                    lists.push((format!("list_of_forks_by_{order}"), text));
+                    add(format!("list_of_forks_by_{order}"), &query);
                 }
                 if of == "app" && variant.is_empty() {
                     let query = ListQuery { users: Names::patterns(["a", "b*"]), ..query };
-                    let text = list::statement(words, &query, Micros(0)).text().to_owned();
-                    lists.push((format!("list_of_{of}_by_{order}_within"), text));
+                    add(format!("list_of_{of}_by_{order}_within"), &query);
                 }
             }
         }

@@ -141,12 +141,10 @@ pub async fn beside(db: &mut impl Sql, import: &ArtifactImport) -> Result<Beside
     let next: Option<(i64,)> = at_most_one(db, holder.query(&statements.next_version).bind(name)).await?;
     let Some((next,)) = next else { return Ok(Beside::Nothing) };
     let numbers: Vec<i64> = import.versions.iter().filter_map(|given| Some(given.version.as_ref()?.version)).collect();
-    let names = vec![name.to_owned(); numbers.len()];
     let mut found = Vec::new();
     if !numbers.is_empty() {
-        let query =
-            holder.query(&statements.versions_beside).columns([Column::Texts(&names), Column::Integers(numbers)]);
-        found = db.fetch(query).await?;
+        let columns = [Column::Texts(vec![name; numbers.len()]), Column::Integers(numbers)];
+        found = db.fetch(holder.query(&statements.versions_beside).columns(columns)).await?;
     }
     Ok(if import.is_among(&found) { Beside::Same(next) } else { Beside::Other })
 }

@@ -4,7 +4,7 @@ use crate::domain::ids::{EventId, SessionId};
 use crate::domain::json::RawJson;
 use crate::domain::query::{SessionQuery, StateFilter};
 use crate::domain::time::Micros;
-use crate::domain::transfer::{ExportQuery, Exported, LogRow};
+use crate::domain::transfer::{ExportQuery, Exported, LogRow, Lost};
 use crate::store::backend::Tx;
 use crate::store::error::Result;
 use crate::store::named::all_then;
@@ -14,7 +14,6 @@ use crate::store::sql::columns::{LOST, OF_EVENT, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::filter::plain_text;
 use crate::store::sql::past::Moment;
 use crate::store::sql::query::{Query, Sql, one, row};
-use crate::store::sql::rows::LostRow;
 use crate::store::sql::statements::statements;
 
 /// A part of a session; `None` if it is not there.
@@ -40,8 +39,7 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
         .bind(query.max_rows as i64)
         .bind(query.max_bytes as i64)
         .bind(base);
-    let rows: Vec<ExportedEventRow> = tx.fetch(rows).await?;
-    let rows: Vec<LogRow> = rows.into_iter().map(LogRow::from).collect();
+    let rows: Vec<LogRow> = tx.fetch(rows).await?;
     Ok(Some(Exported {
         more: rows.last().is_some_and(|last| last.sequence < through),
         base_state: row.initial_state,
@@ -50,7 +48,7 @@ pub async fn export<X: Tx>(tx: &mut X, query: &ExportQuery) -> Result<Option<Exp
         has_artifacts: row.has_artifacts == 1,
         redacted: row.redacted,
         nearest_source,
-        lost: row.lost.into(),
+        lost: row.lost,
         origin: row.imported_mark,
         imported_digest: row.imported_digest,
         state: view.state,
@@ -98,37 +96,21 @@ row! {
         created_app_revision: i64,
         imported_mark: Option<String>,
         imported_digest: Option<Vec<u8>>,
-        lost: LostRow,
+        lost: Lost,
         redacted: i64,
         has_artifacts: i64,
     }
 }
 
 row! {
-    struct ExportedEventRow {
+    impl LogRow {
         sequence: i64,
         id: EventId,
-        invocation_id: String,
+        invocation_id: String => |text: String| plain_text(&text),
         event_time: Micros,
         commit_time: Micros,
-        user_revision: i64,
-        app_revision: i64,
+        saw: (i64, i64),
         digest: [u8; 32],
         body: Option<String>,
-    }
-}
-
-impl From<ExportedEventRow> for LogRow {
-    fn from(row: ExportedEventRow) -> Self {
-        Self {
-            sequence: row.sequence,
-            id: row.id,
-            invocation_id: plain_text(&row.invocation_id),
-            event_time: row.event_time,
-            commit_time: row.commit_time,
-            saw: (row.user_revision, row.app_revision),
-            digest: row.digest,
-            body: row.body,
-        }
     }
 }

@@ -245,9 +245,8 @@ async fn settle_past(db: &mut impl Sql, end: &PastEnd) -> Result<()> {
     let still: HashSet<String> = still.into_iter().collect();
     let (held, changed): (Vec<_>, Vec<_>) = end.unchanged.iter().partition(|(key, ..)| still.contains(key));
     for rows in held.chunks(CHUNK) {
-        let keys: Vec<String> = rows.iter().map(|(key, ..)| key.clone()).collect();
-        let at = vec![revision; keys.len()];
-        purge_log(db, scope, &keys, at).await?;
+        let keys = rows.iter().map(|(key, ..)| key.as_str()).collect();
+        purge_log(db, scope, keys, vec![revision; rows.len()]).await?;
     }
     let rest =
         format!(" on conflict ({}, key) do update set revision = excluded.revision", of_scope(scope, &SCOPES).owner);

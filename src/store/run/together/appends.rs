@@ -60,7 +60,8 @@ struct Shared {
     queue: Mutex<Queue>,
 }
 
-/// Appends a batch in one transaction: what became of each, in the given order.
+/// Appends a batch in one transaction: what became of each, in the given order. The outcomes of one session come in the order of its
+/// sequence, across calls too, unless one was tried alone.
 type Commit =
     Box<dyn Fn(Vec<Arc<Append>>, OnLocked, Deadline) -> BoxFuture<'static, Result<Vec<Judged>>> + Send + Sync>;
 
@@ -85,6 +86,15 @@ impl Judged {
             _ => Self::LeftOut,
         };
         answers.into_iter().map(judge).collect()
+    }
+
+    /// What to answer; `None` if it is to be tried alone.
+    fn answer(self) -> Option<Result<Answer>> {
+        match self {
+            Self::Done(answer) => Some(Ok(answer)),
+            Self::Unclear(error) => Some(Err(error)),
+            Self::LeftOut => None,
+        }
     }
 }
 
@@ -132,13 +142,7 @@ struct Waiting {
     deadline: Deadline,
     /// Of the request, for spans.
     context: Context,
-    answer: oneshot::Sender<Told>,
-}
-
-enum Told {
-    Done(Result<Answer>),
-    /// It was not applied: the shared transaction failed, perhaps because of another append, or left it out.
-    Alone,
+    answer: oneshot::Sender<Result<Judged>>,
 }
 
 impl Appends {
@@ -177,11 +181,11 @@ impl Appends {
             // Under way, and the transaction knows the deadline.
             Err(_) => answered.await,
         };
-        match answer {
-            Ok(Told::Done(done)) => done,
-            Ok(Told::Alone) => self.append_alone(append, deadline).await,
-            // It panicked.
-            Err(_) => Err(StoreError::new(Cause::Internal, "a transaction was abandoned").in_commit()),
+        // Without one, it panicked.
+        let abandoned = |_| StoreError::new(Cause::Internal, "a transaction was abandoned").in_commit();
+        match answer.map_err(abandoned)??.answer() {
+            Some(done) => done,
+            None => self.append_alone(append, deadline).await,
         }
     }
 
@@ -190,11 +194,9 @@ impl Appends {
     /// # Errors
     /// As [`Writes::append`](crate::store::appends::Writes::append).
     pub async fn append_alone(&self, append: Arc<Append>, deadline: Deadline) -> Result<Answer> {
-        match self.shared.commit(vec![append], OnLocked::Wait, deadline).await?.pop() {
-            Some(Judged::Done(answer)) => Ok(answer),
-            Some(Judged::Unclear(error)) => Err(error),
-            Some(Judged::LeftOut) | None => Err(StoreError::new(Cause::Internal, "an append was not answered")),
-        }
+        let judged = (self.shared.commit)(vec![append], OnLocked::Wait, deadline).await?.pop();
+        let unanswered = || Err(StoreError::new(Cause::Internal, "an append was not answered"));
+        judged.and_then(Judged::answer).unwrap_or_else(unanswered)
     }
 }
 
@@ -208,17 +210,11 @@ impl Shared {
         self: &Arc<Self>,
         append: Arc<Append>,
         deadline: Deadline,
-        answer: oneshot::Sender<Told>,
+        answer: oneshot::Sender<Result<Judged>>,
     ) -> (u64, Option<Transaction>) {
-        let (key, scopes) = (append.key.clone(), append.scopes());
+        let scopes = append.scopes();
         let mut queue = self.queue();
-        queue.tickets += 1;
-        let ticket = queue.tickets;
-        let line = queue.lines.entry(key.clone()).or_default();
-        line.waiting.push_back(Waiting { ticket, append, scopes, deadline, context: Context::current(), answer });
-        if !line.under_way && line.waiting.len() == 1 {
-            queue.ready.push_back(key);
-        }
+        let ticket = queue.add(append, scopes, deadline, answer);
         let mut begun = self.begin(queue);
         let own = begun.iter().position(|transaction| transaction.batch.iter().any(|waiting| waiting.ticket == ticket));
         let own = own.map(|at| begun.swap_remove(at));
@@ -254,11 +250,6 @@ impl Shared {
         }
         begun
     }
-
-    /// The outcomes of one session come in the order of its sequence, across calls too, unless one was tried alone.
-    async fn commit(&self, batch: Vec<Arc<Append>>, on_locked: OnLocked, deadline: Deadline) -> Result<Vec<Judged>> {
-        (self.commit)(batch, on_locked, deadline).await
-    }
 }
 
 impl Queue {
@@ -271,6 +262,37 @@ impl Queue {
             held: HashSet::new(),
             writers: Vec::new(),
             tickets: 0,
+        }
+    }
+
+    /// Puts an append into its session's line; its ticket.
+    fn add(
+        &mut self,
+        append: Arc<Append>,
+        scopes: Vec<ScopeKey>,
+        deadline: Deadline,
+        answer: oneshot::Sender<Result<Judged>>,
+    ) -> u64 {
+        self.tickets += 1;
+        let (ticket, key) = (self.tickets, append.key.clone());
+        let line = self.lines.entry(key.clone()).or_default();
+        line.waiting.push_back(Waiting { ticket, append, scopes, deadline, context: Context::current(), answer });
+        if !line.under_way && line.waiting.len() == 1 {
+            self.ready.push_back(key);
+        }
+        ticket
+    }
+
+    /// The transaction of these sessions is over.
+    fn leave(&mut self, sessions: Vec<SessionKey>) {
+        for key in sessions {
+            let Some(line) = self.lines.get_mut(&key) else { continue };
+            line.under_way = false;
+            if line.waiting.is_empty() {
+                self.lines.remove(&key);
+            } else {
+                self.ready.push_back(key);
+            }
         }
     }
 
@@ -389,8 +411,7 @@ impl Transaction {
         let deadline = first.for_group(batch.len());
         let shared = turn.shared.clone();
         let span = SharedSpan::begin("append batch", batch.iter().map(|waiting| &waiting.context));
-        let commit = shared.commit(appends, OnLocked::Skip, deadline);
-        tokio::pin!(commit);
+        let mut commit = (shared.commit)(appends, OnLocked::Skip, deadline);
         let committed = match timeout(LONG, &mut commit).await {
             Ok(committed) => committed,
             Err(_) => {
@@ -402,18 +423,12 @@ impl Transaction {
         drop(span);
         // The next transaction need not wait until these are answered.
         drop(turn);
-        let answers: Vec<Told> = match committed {
-            Ok(judged) => judged
-                .into_iter()
-                .map(|judged| match judged {
-                    Judged::Done(answer) => Told::Done(Ok(answer)),
-                    Judged::LeftOut => Told::Alone,
-                    Judged::Unclear(error) => Told::Done(Err(error)),
-                })
-                .collect(),
-            Err(error) if batch.len() == 1 => vec![Told::Done(Err(error))],
-            Err(error) if error.is_transient() => batch.iter().map(|_| Told::Done(Err(error.share()))).collect(),
-            Err(_) => batch.iter().map(|_| Told::Alone).collect(),
+        let answers: Vec<Result<Judged>> = match committed {
+            Ok(judged) => judged.into_iter().map(Ok).collect(),
+            Err(error) if batch.len() == 1 => vec![Err(error)],
+            Err(error) if error.is_transient() => batch.iter().map(|_| Err(error.share())).collect(),
+            // Perhaps because of one of them.
+            Err(_) => batch.iter().map(|_| Ok(Judged::LeftOut)).collect(),
         };
         for (waiting, answer) in batch.into_iter().zip(answers) {
             // Nobody listens any more: the process is stopping.
@@ -440,15 +455,7 @@ impl Drop for Turn {
         for key in std::mem::take(&mut queue.blocked).into_iter().rev() {
             queue.ready.push_front(key);
         }
-        for key in self.sessions.drain(..) {
-            let Some(line) = queue.lines.get_mut(&key) else { continue };
-            line.under_way = false;
-            if line.waiting.is_empty() {
-                queue.lines.remove(&key);
-            } else {
-                queue.ready.push_back(key);
-            }
-        }
+        queue.leave(std::mem::take(&mut self.sessions));
         queue.writers.retain(|writer| writer.ticket != self.ticket);
         start(self.shared.begin(queue));
     }
@@ -471,14 +478,13 @@ mod tests {
         AppName::parse(name).unwrap()
     }
 
-    fn of(app: &str, session: &str) -> SessionKey {
-        let key = key(session);
-        SessionKey { user: UserKey { app: AppName::parse(app).unwrap(), ..key.user }, ..key }
+    fn of(name: &str, session: &str) -> SessionKey {
+        let user = UserKey { app: app(name), user: UserId::parse("user").unwrap() };
+        SessionKey { user, session: SessionId::parse(session).unwrap() }
     }
 
     fn key(session: &str) -> SessionKey {
-        let user = UserKey { app: AppName::parse("app").unwrap(), user: UserId::parse("user").unwrap() };
-        SessionKey { user, session: SessionId::parse(session).unwrap() }
+        of("app", session)
     }
 
     fn append(key: SessionKey, id: &str, state_key: &str, bytes: usize) -> Append {
@@ -507,23 +513,10 @@ mod tests {
         }
 
         fn push_key(&mut self, key: SessionKey, state_key: &str, bytes: usize) {
-            let append = append(key.clone(), "e", state_key, bytes);
-            let line = self.lines.entry(key.clone()).or_default();
-            let (answer, _) = oneshot::channel();
-            let deadline = Deadline::new(Instant::now(), &StoreLimits::default(), None);
-            self.tickets += 1;
+            let append = Arc::new(append(key, "e", state_key, bytes));
             let scopes = append.scopes();
-            line.waiting.push_back(Waiting {
-                ticket: self.tickets,
-                append: Arc::new(append),
-                scopes,
-                deadline,
-                context: Context::new(),
-                answer,
-            });
-            if !line.under_way && line.waiting.len() == 1 {
-                self.ready.push_back(key);
-            }
+            let deadline = Deadline::new(Instant::now(), &StoreLimits::default(), None);
+            self.add(append, scopes, deadline, oneshot::channel().0);
         }
 
         /// The tickets of the next batch.
@@ -533,7 +526,7 @@ mod tests {
         }
 
         fn write(&mut self, app: &str, begun: Instant) {
-            self.writers.push(Writer { ticket: 0, begun, app: AppName::parse(app).unwrap() });
+            self.writers.push(Writer { ticket: 0, begun, app: self::app(app) });
         }
     }
 
@@ -716,15 +709,7 @@ mod tests {
                 }
                 // It is over.
                 queue.held.clear();
-                for key in batch.sessions {
-                    let line = queue.lines.get_mut(&key).unwrap();
-                    line.under_way = false;
-                    if line.waiting.is_empty() {
-                        queue.lines.remove(&key);
-                    } else {
-                        queue.ready.push_back(key);
-                    }
-                }
+                queue.leave(batch.sessions);
             }
             prop_assert_eq!(count, pushes.len());
             prop_assert_eq!(queue.ready.len(), 0);

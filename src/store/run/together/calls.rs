@@ -58,11 +58,8 @@ struct Waiting<Q, A> {
     turn: oneshot::Sender<Turn<Q, A>>,
 }
 
-/// In the queue.
-struct Queued<Q, A> {
-    ticket: u64,
-    turn: oneshot::Receiver<Turn<Q, A>>,
-}
+/// A place in the queue: its ticket, and where its turn is told.
+type Queued<Q, A> = (u64, oneshot::Receiver<Turn<Q, A>>);
 
 enum Turn<Q, A> {
     /// Another call asked it, with this result.
@@ -98,7 +95,7 @@ impl<Q: Clone, A> Calls<Q, A> {
     ) -> Result<A> {
         let mut lead = match self.enter(query) {
             Ok(lead) => lead,
-            Err(Queued { ticket, turn }) => match timeout_at(deadline.at(), turn).await {
+            Err((ticket, turn)) => match timeout_at(deadline.at(), turn).await {
                 Ok(Ok(Turn::Answer(answer))) => return answer,
                 Ok(Ok(Turn::Lead(lead))) => lead,
                 Ok(Err(_)) => {
@@ -159,7 +156,7 @@ impl<Q: Clone, A> Calls<Q, A> {
         queue.tickets += 1;
         let ticket = queue.tickets;
         queue.waiting.push_back(Waiting { ticket, query: query.clone(), turn });
-        Err(Queued { ticket, turn: turned })
+        Err((ticket, turned))
     }
 
     /// Removes a call from the queue, unless it runs already; whether it was there.
@@ -299,18 +296,32 @@ mod tests {
             task
         }
 
+        async fn ask_all<const N: usize>(
+            self: &Arc<Self>,
+            names: [&'static str; N],
+        ) -> Vec<JoinHandle<Result<String>>> {
+            let mut tasks = Vec::new();
+            for name in names {
+                tasks.push(self.ask(name).await);
+            }
+            tasks
+        }
+
         fn statements(&self) -> Vec<String> {
             self.statements.lock().unwrap().clone()
+        }
+    }
+
+    async fn all_answered(tasks: Vec<JoinHandle<Result<String>>>) {
+        for task in tasks {
+            task.await.unwrap().unwrap();
         }
     }
 
     #[tokio::test]
     async fn what_arrives_meanwhile_is_asked_together() {
         let slow = Slow::new(NEVER, false);
-        let mut tasks = Vec::new();
-        for name in ["a", "b", "c", "d", "e"] {
-            tasks.push(slow.ask(name).await);
-        }
+        let tasks = slow.ask_all(["a", "b", "c", "d", "e"]).await;
         assert_eq!(slow.statements(), ["a", "b"]);
         slow.go.add_permits(3);
         for (task, answer) in tasks.into_iter().zip(["A", "B", "C", "D", "E"]) {
@@ -323,45 +334,33 @@ mod tests {
     #[tokio::test]
     async fn a_slow_database_is_asked_side_by_side() {
         let slow = Slow::new(NEVER, false);
-        let mut tasks = vec![slow.ask("a").await, slow.ask("b").await, slow.ask("c").await];
+        let mut tasks = slow.ask_all(["a", "b", "c"]).await;
         slow.calls.queue().long = Duration::ZERO;
         tasks.push(slow.ask("d").await);
         assert_eq!(slow.statements(), ["a", "b", "d c"]);
         slow.go.add_permits(3);
-        for task in tasks {
-            task.await.unwrap().unwrap();
-        }
+        all_answered(tasks).await;
     }
 
     #[tokio::test]
     async fn a_group_is_of_one_app() {
         static APPS: LazyLock<[AppName; 2]> = LazyLock::new(|| ["x", "y"].map(|app| AppName::parse(app).unwrap()));
         let slow = Slow::of(Some(|name| &APPS[usize::from(name.starts_with('y'))]), NEVER, false);
-        let mut tasks = Vec::new();
-        for name in ["x1", "y1", "x2", "y2", "x3"] {
-            tasks.push(slow.ask(name).await);
-        }
+        let tasks = slow.ask_all(["x1", "y1", "x2", "y2", "x3"]).await;
         slow.go.add_permits(4);
-        for task in tasks {
-            task.await.unwrap().unwrap();
-        }
+        all_answered(tasks).await;
         assert_eq!(slow.statements(), ["x1", "y1", "x2 x3", "y2"]);
     }
 
     #[tokio::test]
     async fn whoever_waits_for_a_slow_group_begins_beside_it() {
         let slow = Slow::new(Duration::from_millis(10), false);
-        let mut tasks = Vec::new();
-        for name in ["a", "b", "c"] {
-            tasks.push(slow.ask(name).await);
-        }
+        let tasks = slow.ask_all(["a", "b", "c"]).await;
         while slow.statements().len() < 3 {
             tokio::task::yield_now().await;
         }
         slow.go.add_permits(3);
-        for task in tasks {
-            task.await.unwrap().unwrap();
-        }
+        all_answered(tasks).await;
     }
 
     #[tokio::test]
@@ -382,10 +381,7 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_everybody_s() {
         let slow = Slow::new(NEVER, true);
-        let mut tasks = Vec::new();
-        for name in ["a", "b", "c", "d"] {
-            tasks.push(slow.ask(name).await);
-        }
+        let tasks = slow.ask_all(["a", "b", "c", "d"]).await;
         slow.go.add_permits(3);
         for task in tasks {
             assert_eq!(task.await.unwrap().unwrap_err().cause, Cause::ConnectionLost);
@@ -395,7 +391,7 @@ mod tests {
     #[tokio::test]
     async fn who_runs_out_of_time_knows_whether_it_was_asked() {
         let slow = Slow::new(NEVER, false);
-        let others = [slow.ask("a").await, slow.ask("b").await, slow.ask("c").await];
+        let others = slow.ask_all(["a", "b", "c"]).await;
         let asked = slow.ask_within(Duration::from_millis(50), "d").await;
         slow.go.add_permits(1);
         while slow.statements().len() < 3 {
@@ -407,9 +403,7 @@ mod tests {
         let error = asked.await.unwrap().unwrap_err();
         assert_eq!((error.cause, error.unclear), (Cause::Timeout, true));
         slow.go.add_permits(2);
-        for task in others {
-            task.await.unwrap().unwrap();
-        }
+        all_answered(others).await;
         assert_eq!(slow.statements(), ["a", "b", "c d"]);
     }
 }
