@@ -6,6 +6,7 @@
 
 mod kinds;
 #[rustfmt::skip]
+#[path = "shape/gen/models.rs"]
 mod models;
 
 use std::borrow::Cow;

@@ -650,8 +650,8 @@ def main():
                 faults.append(f"{name}: listed {listed}, found {found}")
         unknown = DIFFERENCES.keys() - {name for name, *_ in requests()}
         faults.extend(f"{name}: listed, but there is no such request" for name in unknown)
-        if shapes.table() != (ROOT / "src/domain/shape/models.rs").read_text():
-            faults.append("the library has other models than src/domain/shape/models.rs, which shapes.py writes")
+        if shapes.table() != (ROOT / "src/domain/shape/gen/models.rs").read_text():
+            faults.append("the library has other models than src/domain/shape/gen/models.rs, which shapes.py writes")
         faults.extend(shapes_check.check(sessiond))
         asyncio.run(use_client(str(sessiond.base_url)))
         print(

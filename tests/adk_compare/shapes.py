@@ -1,6 +1,6 @@
-"""Writes src/domain/shape/models.rs: google-adk's event as a table, from the library's own models.
+"""Writes src/domain/shape/gen/models.rs: google-adk's event as a table, from the library's own models.
 
-    shapes.py > src/domain/shape/models.rs
+    shapes.py > src/domain/shape/gen/models.rs
 
 `compare.py` fails when the file is not what this prints, so that a field that a new version of ADK has shows first there.
 Runs in the Python that has google-adk; `scripts/adk-compare` makes one.
