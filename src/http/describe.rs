@@ -60,9 +60,6 @@ pub enum Access {
 pub struct Serving {
     /// Exempt from admission: served even when the limits on requests and connections are reached.
     pub always: bool,
-    /// It uses the database, so it can fail with it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the description tells it"))]
-    pub database: bool,
     /// A path with an empty segment is refused as a bad path instead of answered with 404. Applies to all paths with
     /// the same first segment.
     pub strict_path: bool,
@@ -73,36 +70,28 @@ pub struct Serving {
     /// It accepts a user token as `access_token` in its query, because a browser cannot send headers with an
     /// `EventSource`.
     pub token_in_query: bool,
-    pub charge: Charge,
-}
-
-/// The cost of a request for the rates of its app, its key and its user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Charge {
-    Nothing,
-    /// One event, taken before the request is handled, and given back if the answer is 401 or 403. The handler charges
-    /// what it stores beyond that: [`Call::charge`](crate::http::call::Call::charge).
-    Request,
+    /// It costs the rates of its app, its key and its user one event, taken before the request is handled, and given back
+    /// if the answer is 401 or 403. The handler charges what it stores beyond that:
+    /// [`Call::charge`](crate::http::call::Call::charge).
+    pub is_charged: bool,
 }
 
 impl Serving {
     /// Stored data, in the API's own form.
     pub const NATIVE: Self = Self {
         always: false,
-        database: true,
         strict_path: true,
         strict_query: true,
         page: false,
         token_in_query: false,
-        charge: Charge::Request,
+        is_charged: true,
     };
     /// A stream of events.
     pub const WATCH: Self = Self { token_in_query: true, ..Self::NATIVE };
     /// Stored data, in ADK's form.
     pub const ADK: Self = Self { strict_path: false, strict_query: false, ..Self::NATIVE };
     /// Data of the process itself, without the database.
-    pub const PROCESS: Self =
-        Self { always: false, database: false, strict_path: false, charge: Charge::Nothing, ..Self::NATIVE };
+    pub const PROCESS: Self = Self { strict_path: false, is_charged: false, ..Self::NATIVE };
 }
 
 #[derive(Debug, Clone, Copy)]
