@@ -58,7 +58,8 @@ pub enum Access {
 /// Which of the rules for all requests apply to an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Serving {
-    /// Exempt from admission: served even when the limits on requests and connections are reached.
+    /// Exempt from admission: served even when the limits on requests and connections are reached. Polled every few
+    /// seconds, even when the server is idle.
     pub always: bool,
     /// A path with an empty segment is refused as a bad path instead of answered with 404. Applies to all paths with
     /// the same first segment.

@@ -173,7 +173,7 @@ pub fn always_served() -> &'static [&'static str] {
 
 #[cfg(test)]
 mod tests {
-    use super::describe::Access;
+    use super::describe::{Access, Serving};
     use super::way::routes::Resource;
     use super::*;
 
@@ -187,12 +187,19 @@ mod tests {
         assert_eq!(pages.collect::<Vec<_>>(), ["/docs", "/", "/docs/", "/console", "/console/"]);
         let resources = resources(all());
         assert_eq!(way::routes::strict_roots(&resources), ["v1"]);
-        let is_open = |resource: &&Arc<Resource>| resource.is_open && !resource.is_page;
+        let is_open = |resource: &&Arc<Resource>| resource.is_open && !resource.serving.page;
         let mut open: Vec<&str> = resources.iter().filter(is_open).map(|resource| resource.path).collect();
         open.sort_unstable();
         let expected =
             ["/console/{file}", "/health", "/healthz", "/openapi-adk.yaml", "/openapi.yaml", "/readyz", "/version"];
         assert_eq!(open, expected);
+        for Endpoint { path, operation, .. } in all() {
+            let resource = resources.iter().find(|resource| resource.path == *path).unwrap();
+            let before =
+                |serving: &Serving| (serving.always, serving.page, serving.strict_path, serving.token_in_query);
+            assert_eq!(before(&resource.serving), before(&operation.serving), "{path}: one rule before one is chosen");
+            assert_eq!(resource.is_open, operation.access == Access::Open, "{path}: one rule before one is chosen");
+        }
         for Endpoint { method, path, operation, .. } in ENDPOINTS {
             let reads =
                 matches!(operation.access, Access::Read(_) | Access::ReadShared(_) | Access::Known | Access::Open);

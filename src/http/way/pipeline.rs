@@ -74,7 +74,7 @@ impl Api {
     async fn serve(self, resource: Option<Arc<Resource>>, arrival: Arrival, request: Request) -> Response {
         let path = request.uri().path();
         let route = resource.as_ref().map(|resource| resource.path);
-        let always = resource.as_ref().is_some_and(|resource| resource.is_always_served);
+        let always = resource.as_ref().is_some_and(|resource| resource.serving.always);
         match self.app.places.take(&self.app.metrics, route, path, always) {
             Some(place) => {
                 // Dropped with this future when the client disconnects.
@@ -155,7 +155,7 @@ struct Handled {
 /// Serves an admitted request: gives it an id and a deadline, turns errors into their one form, and logs it once.
 async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: ClientGone) -> Response {
     let (app, method) = (&*api.app, &asked.method);
-    let is_probe = asked.is(|resource| resource.is_always_served);
+    let is_probe = asked.is(|resource| resource.serving.always);
     let span = app.traces.as_ref().filter(|_| !is_probe).map(|traces| {
         RequestSpan::begin(traces, asked.parent.as_ref(), method.as_str(), asked.route(), asked.uri.path())
     });
@@ -242,7 +242,7 @@ async fn handled(
     let refused = |problem| Handled { client: None, answer: Err(problem), is_preflight: false };
     // With authentication on, the credential decides, so origins are not checked.
     let origins = (!app.authenticator.is_on()).then_some(&*app.settings.origins);
-    let is_page = asked.is(|resource| resource.is_page);
+    let is_page = asked.is(|resource| resource.serving.page);
     let preflight = cors.preflight();
     let is_preflight = preflight.is_some();
     if let Err(problem) = edge::check(origins, is_page, &request, asked.arrival.has_two_lengths) {
@@ -292,7 +292,7 @@ async fn identify(
     let app = &api.app;
     let mut known = (None, None);
     if !asked.is(|resource| resource.is_open) {
-        let takes_token = asked.is(|resource| resource.takes_token);
+        let takes_token = asked.is(|resource| resource.serving.token_in_query);
         let credential = if app.authenticator.is_on() { credential(&asked.uri, headers, takes_token)? } else { None };
         let client = app.authenticator.client(credential.as_deref(), deadline).await;
         known = (Some(client.map_err(|refusal| turned_away(app, refusal))?), credential.map(Arc::from));
@@ -350,7 +350,7 @@ fn log(
     // An unknown method is arbitrary text.
     let method = known_method(asked.method.as_str());
     let (status, route) = (status.as_u16(), asked.route().unwrap_or("unmatched"));
-    let is_probe = asked.is(|resource| resource.is_always_served);
+    let is_probe = asked.is(|resource| resource.serving.always);
     let duration_ms = milliseconds(took);
     let code = problem.map(|problem| problem.code.entry().0);
     let cause = problem.and_then(|problem| problem.cause.as_deref());
