@@ -16,13 +16,14 @@ use axum::routing::any;
 use axum::{Extension, Router};
 use futures_util::FutureExt as _;
 use opentelemetry::context::FutureExt as _;
+use opentelemetry::trace::SpanContext;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::edge::{self, Cors};
 use super::routes::{Resource, by_pattern, nearest, strict_roots};
-use super::trace::{RequestSpan, TraceParent};
+use super::trace::{self, RequestSpan};
 use crate::access::Client;
 use crate::access::audit::AuditLine;
 use crate::http::app::App;
@@ -117,8 +118,8 @@ struct Asked {
     /// `None`: no such path.
     resource: Option<Arc<Resource>>,
     arrival: Arrival,
-    /// The trace context that the client sent.
-    parent: Option<TraceParent>,
+    /// The span that the client sent.
+    parent: Option<SpanContext>,
 }
 
 impl Asked {
@@ -130,7 +131,7 @@ impl Asked {
             uri: request.uri().clone(),
             resource,
             arrival,
-            parent: TraceParent::of(request.headers()),
+            parent: trace::parent(request.headers()),
         }
     }
 
@@ -160,7 +161,7 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
         RequestSpan::begin(traces, asked.parent.as_ref(), method.as_str(), asked.route(), asked.uri.path())
     });
     let trace_id = span.as_ref().map(RequestSpan::trace_id);
-    let trace_id = trace_id.or_else(|| asked.parent.as_ref().map(|parent| parent.trace_id.clone()));
+    let trace_id = trace_id.or_else(|| asked.parent.as_ref().map(|parent| parent.trace_id().to_string()));
     let ids = Ids { request: &asked.id, trace: trace_id.as_deref() };
 
     let (request, body) = request.into_parts();
