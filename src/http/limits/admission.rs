@@ -20,6 +20,7 @@ use percent_encoding::percent_decode;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
 
 use crate::config::HttpSettings;
+use crate::domain::json::push_string;
 use crate::http::limits::shares::{Asker, PlacePool, Preemption, Share};
 use crate::http::reply::{Answer, Code, Ids, Outcome, Problem, REQUEST_ID, Throttle, is_write};
 use crate::metrics::{InFlight, Metrics};
@@ -356,8 +357,8 @@ struct PreparedRefusal {
     text: String,
 }
 
-/// The rest of the document after the id.
-const AFTER_ID: &str = "\"}\n";
+/// The rest of the document, after an empty id.
+const REST: &str = "\"\"}\n";
 
 impl PreparedRefusal {
     fn new(of_write: bool) -> Self {
@@ -365,21 +366,15 @@ impl PreparedRefusal {
         let problem = Problem::over("in_flight", Code::Overloaded, detail);
         let headers = problem.finish(Ids::of(""), of_write).headers().clone();
         let mut text = problem.text(Ids::of(""), of_write);
-        text.truncate(text.len() - AFTER_ID.len());
+        text.truncate(text.len() - REST.len());
         Self { problem, headers, text }
     }
 
     fn answer(&self, request_id: &str) -> Response {
-        let mut text = String::with_capacity(self.text.len() + request_id.len() + AFTER_ID.len());
+        let mut text = String::with_capacity(self.text.len() + request_id.len() + REST.len());
         text.push_str(&self.text);
-        // The id is visible ASCII: see `request_id`.
-        for character in request_id.chars() {
-            if matches!(character, '"' | '\\') {
-                text.push('\\');
-            }
-            text.push(character);
-        }
-        text.push_str(AFTER_ID);
+        push_string(&mut text, request_id);
+        text.push_str("}\n");
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = self.problem.code.entry().1;
         *response.headers_mut() = self.headers.clone();
