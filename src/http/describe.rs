@@ -5,8 +5,6 @@
 //! What is only told of an operation is in `openapi/operations.yaml`. For bodies and answers, tests check real ones against
 //! `openapi.yaml`.
 
-use axum::http::{HeaderName, header};
-
 use crate::domain::access::Role;
 
 /// One operation of the API.
@@ -173,17 +171,7 @@ pub enum Header {
 }
 
 impl Header {
-    pub fn name(self) -> HeaderName {
-        match self {
-            Self::IfMatch => header::IF_MATCH,
-            Self::IfNoneMatch | Self::CreateOnly => header::IF_NONE_MATCH,
-            Self::IdempotencyKey => HeaderName::from_static("idempotency-key"),
-            Self::LastEventId => HeaderName::from_static("last-event-id"),
-            Self::Lease => HeaderName::from_static("sessiond-lease"),
-        }
-    }
-
-    /// The spelling in documents.
+    /// Its name, as documents spell it: case does not matter.
     pub fn title(self) -> &'static str {
         match self {
             Self::IfMatch => "If-Match",
