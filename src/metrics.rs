@@ -102,8 +102,7 @@ macro_rules! metrics {
         pub struct Metrics {
             registry: Registry,
             $(#[doc = $help] pub $field: $kind,)*
-            nodes: OnceLock<Box<dyn Fn() -> Option<Nodes> + Send + Sync>>,
-            pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
+            database: OnceLock<Box<dyn Fn() -> (PoolUse, Option<Nodes>) + Send + Sync>>,
         }
 
         impl Metrics {
@@ -119,7 +118,7 @@ macro_rules! metrics {
                     $($words.into_iter().for_each(|word| drop($field.get_or_create(&[(stringify!($label), word)])));)?
                 )*
                 registry.register_collector(Box::new(process::Process));
-                let metrics = Self { registry, $($field,)* nodes: OnceLock::new(), pool: OnceLock::new() };
+                let metrics = Self { registry, $($field,)* database: OnceLock::new() };
                 metrics.build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
                 metrics
             }
@@ -228,16 +227,10 @@ metrics! {
 }
 
 impl Metrics {
-    /// Sets the source of the node metrics, which each scrape calls. Only the first call counts.
-    pub fn watch_nodes(&self, nodes: impl Fn() -> Option<Nodes> + Send + Sync + 'static) {
-        // An error means that it was set before.
-        let _ = self.nodes.set(Box::new(nodes));
-    }
-
-    /// Sets the source of the pool metrics, which each scrape calls. Only the first call counts.
-    pub fn watch_pool(&self, pool: impl Fn() -> PoolUse + Send + Sync + 'static) {
+    /// Sets the source of the metrics of the pool and of the nodes, which each scrape calls. Only the first call counts.
+    pub fn watch_database(&self, database: impl Fn() -> (PoolUse, Option<Nodes>) + Send + Sync + 'static) {
         // An error means that it was set before; a process has one pool.
-        let _ = self.pool.set(Box::new(pool));
+        let _ = self.database.set(Box::new(database));
     }
 
     /// Counts an answered request. `route` is the template that it matched (`/v1/apps/{app}`), never the path itself;
@@ -320,16 +313,16 @@ impl Metrics {
 
     /// All metrics in the OpenMetrics text format 1.0.0.
     pub fn encode(&self) -> String {
-        if let Some(pool) = self.pool.get() {
-            let PoolUse { open, idle } = pool();
+        if let Some(database) = self.database.get() {
+            let (PoolUse { open, idle }, nodes) = database();
             let counts = [idle.min(open), open.saturating_sub(idle)];
             for (state, connections) in CONNECTION_STATES.into_iter().zip(counts) {
                 self.database_connections.get_or_create(&[("state", state)]).set(connections.into());
             }
-        }
-        if let Some(Nodes { all, gone }) = self.nodes.get().and_then(|nodes| nodes()) {
-            for (state, nodes) in [("answering", all.saturating_sub(gone)), ("gone", gone)] {
-                self.database_nodes.get_or_create(&[("state", state)]).set(nodes.into());
+            if let Some(Nodes { all, gone }) = nodes {
+                for (state, nodes) in [("answering", all.saturating_sub(gone)), ("gone", gone)] {
+                    self.database_nodes.get_or_create(&[("state", state)]).set(nodes.into());
+                }
             }
         }
         let mut text = String::new();
@@ -429,7 +422,7 @@ mod tests {
     #[test]
     fn names_and_labels_are_as_documented() {
         let metrics = Metrics::new();
-        metrics.watch_pool(|| PoolUse { open: 5, idle: 3 });
+        metrics.watch_database(|| (PoolUse { open: 5, idle: 3 }, None));
         metrics.request("GET", Some("/v1/apps/{app}"), 200, Some(Duration::from_millis(3)));
         metrics.request("BREW", None, 404, None);
         let mut requests = metrics.requests();

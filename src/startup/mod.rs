@@ -241,9 +241,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
         tracing::warn!("no authentication: everyone who can reach this address can read and change every session");
     }
     let watched = store.clone();
-    metrics.watch_pool(move || watched.pool());
-    let watched = store.clone();
-    metrics.watch_nodes(move || watched.nodes());
+    metrics.watch_database(move || (watched.pool(), watched.nodes()));
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Arc::new(Service::over(store.clone(), blobs, clock.clone(), config.limits(), metrics.clone()));
