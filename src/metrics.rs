@@ -262,13 +262,6 @@ impl Metrics {
         text.lines().filter_map(read).collect()
     }
 
-    /// Counts a request as in flight until the guard is dropped, even by a panic or a disconnect.
-    #[must_use = "the request counts as in flight for as long as this lives"]
-    pub fn in_flight(&self) -> InFlight {
-        self.in_flight.inc();
-        InFlight(self.in_flight.clone())
-    }
-
     /// Records the wait for a connection and its BEGIN, successful or not.
     pub fn database_wait(&self, duration: Duration) {
         self.database_wait.observe(duration.as_secs_f64());
@@ -277,13 +270,6 @@ impl Metrics {
     /// Sets by how many microseconds the database's clock is ahead.
     pub fn clock_skew(&self, micros: i64) {
         self.clock_skew.set(micros as f64 / 1e6);
-    }
-
-    /// Counts a watch, or a request that waits, until the guard is dropped.
-    #[must_use = "it counts for as long as this lives"]
-    pub fn watcher(&self) -> InFlight {
-        self.watchers.inc();
-        InFlight(self.watchers.clone())
     }
 
     /// Records how many microseconds after its commit an event was written to a watch.
@@ -360,9 +346,17 @@ impl ConnectionObserver for Metrics {
     }
 }
 
-/// A request in flight; see [`Metrics::in_flight`].
+/// Counts a request, or a watch, in a gauge until it is dropped, even by a panic or a disconnect.
 #[derive(Debug)]
+#[must_use = "it counts for as long as this lives"]
 pub struct InFlight(Gauge);
+
+impl InFlight {
+    pub fn of(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
 
 impl Drop for InFlight {
     fn drop(&mut self) {
@@ -429,7 +423,7 @@ mod tests {
         requests.sort();
         let of = |method: &str, route: &str, status| (method.to_owned(), route.to_owned(), status, 1);
         assert_eq!(requests, [of("GET", "/v1/apps/{app}", 200), of("_OTHER", "unmatched", 404)]);
-        let guard = metrics.in_flight();
+        let guard = InFlight::of(&metrics.in_flight);
         metrics.opened();
         metrics.refused();
         metrics.rejections.inc("body");

@@ -170,7 +170,8 @@ impl Places {
         let named = |name| route.and_then(|route| name_of(name, route, path));
         let asker = Asker { app: self.number(named("{app}")), user: named("{user}").map(|user| self.number(user)) };
         let share = if always { None } else { Some(self.requests.take(asker, 1)?) };
-        Some(Place { asker, share: RequestShare(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
+        let (share, in_flight) = (RequestShare(Arc::new(Mutex::new(share))), InFlight::of(&metrics.in_flight));
+        Some(Place { asker, share, in_flight })
     }
 
     /// A place for a watch or for a request that waits.
@@ -183,7 +184,7 @@ impl Places {
             let detail = "as many watches and waiting requests are under way as can be; try again later";
             return Err(Problem::throttled("watchers", throttle, detail));
         };
-        Ok(Watching { preemption: share.preemptible(), _share: share, _counted: metrics.watcher() })
+        Ok(Watching { preemption: share.preemptible(), _share: share, _counted: InFlight::of(&metrics.watchers) })
     }
 
     /// A place for an export or an import.
