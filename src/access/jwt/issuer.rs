@@ -5,7 +5,7 @@ use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
 use super::jwks::{Jwks, NoKey};
-use super::{Apps, JwtSettings, LEEWAY_MICROS, RoleFrom, signature};
+use super::{JwtSettings, LEEWAY_MICROS, Said, signature};
 use crate::access::{AuthError, Client, ClientKind};
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::ids::{AppName, UserId};
@@ -135,15 +135,15 @@ impl Jwt {
 
     fn role(&self, claims: &Map<String, Value>) -> Option<Role> {
         match &self.settings.role {
-            RoleFrom::Fixed(role) => Some(*role),
-            RoleFrom::Claim(name) => Role::parse(claims.get(name)?.as_str()?),
+            Said::Fixed(role) => Some(*role),
+            Said::Claim(name) => Role::parse(claims.get(name)?.as_str()?),
         }
     }
 
     fn apps(&self, claims: &Map<String, Value>) -> Option<Names> {
         let name = match &self.settings.apps {
-            Apps::Fixed(names) => return Some(names.clone()),
-            Apps::Claim(name) => name,
+            Said::Fixed(names) => return Some(names.clone()),
+            Said::Claim(name) => name,
         };
         let said = match claims.get(name)? {
             Value::Array(all) => all.as_slice(),
@@ -221,8 +221,8 @@ mod tests {
             audience: "sessiond".to_owned(),
             source: KeySource::File("unused".into()),
             user_claim: "sub".to_owned(),
-            apps: Apps::Fixed(Names::patterns(["shop-*", "blog"])),
-            role: RoleFrom::Fixed(Role::User),
+            apps: Said::Fixed(Names::patterns(["shop-*", "blog"])),
+            role: Said::Fixed(Role::User),
         }
     }
 
@@ -495,7 +495,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn apps_from_a_claim_are_literal_names() {
-        let issuer = Issuer::new(JwtSettings { apps: Apps::Claim("apps".to_owned()), ..settings() });
+        let issuer = Issuer::new(JwtSettings { apps: Said::Claim("apps".to_owned()), ..settings() });
         for (said, names) in [
             (json!("shop"), vec!["shop"]),
             (json!(["shop", "blog", "shop"]), vec!["shop", "blog"]),
@@ -521,13 +521,13 @@ mod tests {
         ] {
             assert_eq!(issuer.verify_with(json!({"apps": said})).await, Err(Reason::Apps), "{said}");
         }
-        let none = Issuer::new(JwtSettings { apps: Apps::Fixed(Names::patterns([])), ..settings() });
+        let none = Issuer::new(JwtSettings { apps: Said::Fixed(Names::patterns([])), ..settings() });
         assert_eq!(none.verify_with(json!({})).await, Err(Reason::Apps));
     }
 
     #[tokio::test(start_paused = true)]
     async fn roles_from_a_claim() {
-        let issuer = Issuer::new(JwtSettings { role: RoleFrom::Claim("role".to_owned()), ..settings() });
+        let issuer = Issuer::new(JwtSettings { role: Said::Claim("role".to_owned()), ..settings() });
         for role in Role::ALL {
             let verified = issuer.verify_with(json!({"role": role.as_str()})).await.unwrap();
             assert_eq!(verified.grant.role, role);
