@@ -138,15 +138,7 @@ impl Reader {
 
     /// The digest of the lines that a session was imported from, if it was imported.
     pub(super) async fn imported_digest(&self, key: &SessionKey, deadline: Instant) -> Result<Option<Vec<u8>>> {
-        let query = ExportQuery {
-            key: key.clone(),
-            now: self.clock.now(),
-            after: i64::MAX,
-            through: Some(0),
-            max_rows: 1,
-            max_bytes: 1,
-        };
-        let found = self.read(deadline, || self.reads.export(&query, deadline)).await?;
+        let found = self.export_page(key, Some(0), i64::MAX, deadline).await?;
         Ok(found.and_then(|found| found.imported_digest))
     }
 
