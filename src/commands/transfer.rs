@@ -62,14 +62,13 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
         None => Box::new(BufWriter::new(io::stdout())),
     };
     let mut progress = Progress::new("exported");
-    let no_artifacts = args.no_artifacts;
+    let has_artifacts = !args.no_artifacts;
     let sources = sources(&service, config, args).await?;
     if sources.is_empty() {
         out.write_all(service.empty_export().as_bytes())?;
     }
     for source in sources {
-        let export = service.export(source, None);
-        let mut export = if no_artifacts { export.without_artifacts() } else { export };
+        let mut export = service.export(source, None, has_artifacts);
         let before = progress.counts;
         while let Some(lines) = export.next(Instant::now() + config.request_timeout).await? {
             out.write_all(lines.as_bytes())?;

@@ -74,13 +74,13 @@ struct PartialSession {
 }
 
 impl Reader {
-    /// Begins an export, after the session of a cursor if there is one.
-    pub fn export(self: &Arc<Self>, source: ExportSource, after: Option<ListPosition>) -> Export {
+    /// Begins an export, after the session of a cursor if there is one. `has_files`: with artifacts.
+    pub fn export(self: &Arc<Self>, source: ExportSource, after: Option<ListPosition>, has_files: bool) -> Export {
         Export {
             service: self.clone(),
             source,
             after,
-            has_files: true,
+            has_files,
             users: Vec::new(),
             user: None,
             sessions: Vec::new(),
@@ -161,12 +161,6 @@ fn user_of(scope: &ScopeKey) -> Option<&UserId> {
 }
 
 impl Export {
-    /// The same without artifacts.
-    pub fn without_artifacts(mut self) -> Self {
-        self.has_files = false;
-        self
-    }
-
     /// What is exported so far.
     pub fn totals(&self) -> Totals {
         self.totals

@@ -27,8 +27,6 @@ use crate::http::live::watched::{Watched, wait_or_cut};
 use crate::http::reply::{Answer, Problem};
 use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, ImportedPart, OnConflict, Unread};
 
-pub const NDJSON: &str = "application/x-ndjson";
-
 /// The longest line of one of these types: the state of a session or a scope has no limit of its own. Any other line
 /// contains an event, which is at most twice as long if it is written as a string.
 const LONGEST_STATE: usize = 64 << 20;
@@ -75,14 +73,12 @@ pub async fn export(mut call: Call) -> Result<Answer, Problem> {
     if let ExportSource::Session(session) = &source {
         call.service.head(session, call.deadline).await?;
     }
-    let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
+    let answer = Answer::ok().header(header::CONTENT_TYPE, MediaType::Ndjson.as_str());
     if call.is_head {
         return Ok(answer);
     }
     let place = call.app.places.transfer(call.sharer())?;
-    let export = call.service.export(source, after);
-    let export = if has_artifacts { export } else { export.without_artifacts() };
-    let begun = (export, Watched::new(&call), place);
+    let begun = (call.service.export(source, after, has_artifacts), Watched::new(&call), place);
     let lines = stream::try_unfold(begun, async move |(mut export, mut client, place)| {
         let lines = lines(&mut export, &mut client).await?;
         Ok::<_, io::Error>(lines.map(|lines| (lines, (export, client, place))))
@@ -133,7 +129,7 @@ pub async fn import(mut call: Call) -> Result<Answer, Problem> {
         unread: None,
         pause: Some(PAUSE),
     };
-    let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
+    let answer = Answer::ok().header(header::CONTENT_TYPE, MediaType::Ndjson.as_str());
     let key = call.paying_key().map(str::to_owned);
     let client = Watched::new(&call);
     let held = String::new();
