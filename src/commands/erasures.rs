@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use hex::FromHex as _;
 use tokio::time::Instant;
@@ -19,7 +18,7 @@ use crate::domain::ids::AppName;
 use crate::domain::json::{Json, ObjectText};
 use crate::domain::time::Micros;
 use crate::service::{self, Service};
-use crate::startup::{self, StartError, open_beside};
+use crate::startup::{StartError, service_beside};
 use crate::store::Store;
 use crate::store::error::StoreError;
 
@@ -51,19 +50,13 @@ pub(super) type Result<T> = std::result::Result<T, Error>;
 /// # Errors
 /// The database cannot be opened; the ledger cannot be read, or belongs to another database.
 pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
-    let (store, service) = open(config).await?;
+    let (store, service) = service_beside(config, false).await?;
     let done = match command {
         ErasuresCommand::Export => export(config, &*store, &service).await,
         ErasuresCommand::Replay { file } => replay(config, &*store, &service, &file).await,
     };
     store.close().await;
     done
-}
-
-pub(super) async fn open(config: &Config) -> Result<(Arc<dyn Store>, Service)> {
-    let store = open_beside(config, false).await?;
-    let service = startup::service(config, &store).await?;
-    Ok((store, service))
 }
 
 async fn export(config: &Config, store: &dyn Store, service: &Service) -> Result<String> {
