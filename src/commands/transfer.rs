@@ -161,16 +161,13 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     };
     // An operator with access to the database may write everywhere.
     let import = service.import(options, Grant::unlimited(), config.request_timeout);
-    let done = if args.file.as_os_str() == "-" {
-        lines(import, args.dry_run, io::stdin().lock()).await
+    let file: Box<dyn BufRead> = if args.file.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
     } else {
-        lines(
-            import,
-            args.dry_run,
-            BufReader::with_capacity(1 << 20, File::open(&args.file).map_err(|error| named(&args.file, &error))?),
-        )
-        .await
+        let file = File::open(&args.file).map_err(|error| named(&args.file, &error))?;
+        Box::new(BufReader::with_capacity(1 << 20, file))
     };
+    let done = lines(import, args.dry_run, file).await;
     service.close().await;
     done
 }
