@@ -21,8 +21,7 @@ use crate::access::audit::Sink;
 use crate::blobs::open::ArtifactStore;
 use crate::domain::access::Role;
 use crate::origin::{AllowedHost, Origin};
-use crate::telemetry;
-use crate::telemetry::LogFormat;
+use crate::telemetry::{self, LogFormat};
 
 use values::{bytes, count, count_usize, duration, inline_bytes, log_filter, period, retention, role, secret};
 

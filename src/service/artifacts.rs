@@ -555,9 +555,7 @@ impl Service {
         }
         Ok(())
     }
-}
 
-impl Service {
     /// Removes old objects of a shelf that the database does not have: of saves of which a database knows nothing that was restored.
     pub(super) async fn sweep_strays(&self, shelf: u8) -> StoreResult<()> {
         match self.blobs.remove_strays(shelf, self.clock.now()).await {

@@ -1,9 +1,8 @@
 //! Exports and imports: sessions as lines of JSON (NDJSON), streamed both ways.
 
-use std::io;
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{io, mem};
 
 use axum::body::Body;
 use axum::http::header;
