@@ -228,9 +228,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let page = view.events;
     let next =
         last.filter(|_| page.more).map(|last| binding(&view.head).token(&(last, as_of.unwrap_or(view.head.revision))));
-    let mut text = String::new();
-    reply::push_events(&mut text, &page.events);
-    let mut page = reply::open_page("events", &[text], next);
+    let mut page = reply::open_page("events", &[reply::events_text(&page.events)], next);
     // Who goes on behind it misses nothing.
     let revision = as_of.filter(|_| is_of_one_moment).unwrap_or(view.head.revision);
     page.push("revision", &revision.to_string());
@@ -286,7 +284,5 @@ pub const GET: Operation = Operation::of("getEvent", Access::Read(Role::Reader))
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let (key, id) = (call.names.session()?, call.names.event_id()?);
     let (head, event) = call.service.event(&key, &id, call.deadline).await?;
-    let mut text = String::new();
-    event.write_json(&mut text);
-    call.headers.tagged(head.tag(), || text)
+    call.headers.tagged(head.tag(), || reply::event_text(&event))
 }
