@@ -95,7 +95,7 @@ pub struct Places {
 /// A request's place, counted in the metrics as in flight. Dropping it gives both back.
 pub struct Place {
     asker: Asker,
-    share: RequestShare,
+    pub share: RequestShare,
     in_flight: InFlight,
 }
 
@@ -120,6 +120,11 @@ impl RequestShare {
     pub fn settle(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().is_none_or(Share::settle)
     }
+
+    /// There is no share: the request is exempt from admission, or its handler gave the share back in order to wait.
+    pub fn is_none(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
 }
 
 /// The place of a watch or of a request that waits. Dropping it gives it back.
@@ -128,18 +133,6 @@ pub struct Watching {
     pub preemption: Arc<Preemption>,
     _share: Share,
     _counted: InFlight,
-}
-
-impl Place {
-    /// The share, for the handler to give back.
-    pub fn share(&self) -> RequestShare {
-        self.share.clone()
-    }
-
-    /// There is no share: the request is exempt from admission, or its handler gave the share back in order to wait.
-    pub fn has_no_share(&self) -> bool {
-        self.share.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
-    }
 }
 
 impl Places {

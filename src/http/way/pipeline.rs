@@ -171,7 +171,7 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
         Some(span) => handled.with_context(span.context()).await,
         None => handled.await,
     };
-    let waited = place.has_no_share() && !is_probe;
+    let waited = place.share.is_none() && !is_probe;
     let answer = answer.and_then(|answer| app.places.hold(place, method, answer));
 
     let (mut response, mut named, mut stall, mut problem) = (Response::default(), Vec::new(), None, None);
@@ -261,7 +261,7 @@ async fn handled(
         client: client.clone().unwrap_or_else(|| Arc::new(Client::nobody())),
         credential,
         deadline,
-        place: place.share(),
+        place: place.share.clone(),
         gone,
     };
     let handled = AssertUnwindSafe(called(api, asked, request, body, passage)).catch_unwind().await;
