@@ -205,11 +205,6 @@ impl Config {
         self.log_format.unwrap_or(if io::stderr().is_terminal() { LogFormat::Pretty } else { LogFormat::Json })
     }
 
-    /// The metrics address was set explicitly: failing to bind it is an error.
-    pub fn metrics_listen_is_explicit(&self) -> bool {
-        self.metrics_explicit
-    }
-
     /// The addresses to listen on. Bind these instead of resolving the name again, which may then return another
     /// address.
     ///

@@ -463,7 +463,7 @@ pub struct Config {
 
     /// `metrics_listen` was set by flag or variable, so failing to bind it is an error.
     #[arg(skip)]
-    metrics_explicit: bool,
+    pub metrics_explicit: bool,
 
     /// `otlp_endpoint` came from `OTEL_EXPORTER_OTLP_ENDPOINT`.
     #[arg(skip)]
