@@ -102,8 +102,7 @@ macro_rules! metrics {
         pub struct Metrics {
             registry: Registry,
             $(#[doc = $help] pub $field: $kind,)*
-            nodes: OnceLock<Box<dyn Fn() -> Option<Nodes> + Send + Sync>>,
-            pool: OnceLock<Box<dyn Fn() -> PoolUse + Send + Sync>>,
+            database: OnceLock<Box<dyn Fn() -> (PoolUse, Option<Nodes>) + Send + Sync>>,
         }
 
         impl Metrics {
@@ -119,7 +118,7 @@ macro_rules! metrics {
                     $($words.into_iter().for_each(|word| drop($field.get_or_create(&[(stringify!($label), word)])));)?
                 )*
                 registry.register_collector(Box::new(process::Process));
-                let metrics = Self { registry, $($field,)* nodes: OnceLock::new(), pool: OnceLock::new() };
+                let metrics = Self { registry, $($field,)* database: OnceLock::new() };
                 metrics.build_info.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
                 metrics
             }
@@ -228,16 +227,10 @@ metrics! {
 }
 
 impl Metrics {
-    /// Sets the source of the node metrics, which each scrape calls. Only the first call counts.
-    pub fn watch_nodes(&self, nodes: impl Fn() -> Option<Nodes> + Send + Sync + 'static) {
-        // An error means that it was set before.
-        let _ = self.nodes.set(Box::new(nodes));
-    }
-
-    /// Sets the source of the pool metrics, which each scrape calls. Only the first call counts.
-    pub fn watch_pool(&self, pool: impl Fn() -> PoolUse + Send + Sync + 'static) {
+    /// Sets the source of the metrics of the pool and of the nodes, which each scrape calls. Only the first call counts.
+    pub fn watch_database(&self, database: impl Fn() -> (PoolUse, Option<Nodes>) + Send + Sync + 'static) {
         // An error means that it was set before; a process has one pool.
-        let _ = self.pool.set(Box::new(pool));
+        let _ = self.database.set(Box::new(database));
     }
 
     /// Counts an answered request. `route` is the template that it matched (`/v1/apps/{app}`), never the path itself;
@@ -269,13 +262,6 @@ impl Metrics {
         text.lines().filter_map(read).collect()
     }
 
-    /// Counts a request as in flight until the guard is dropped, even by a panic or a disconnect.
-    #[must_use = "the request counts as in flight for as long as this lives"]
-    pub fn in_flight(&self) -> InFlight {
-        self.in_flight.inc();
-        InFlight(self.in_flight.clone())
-    }
-
     /// Records the wait for a connection and its BEGIN, successful or not.
     pub fn database_wait(&self, duration: Duration) {
         self.database_wait.observe(duration.as_secs_f64());
@@ -284,13 +270,6 @@ impl Metrics {
     /// Sets by how many microseconds the database's clock is ahead.
     pub fn clock_skew(&self, micros: i64) {
         self.clock_skew.set(micros as f64 / 1e6);
-    }
-
-    /// Counts a watch, or a request that waits, until the guard is dropped.
-    #[must_use = "it counts for as long as this lives"]
-    pub fn watcher(&self) -> InFlight {
-        self.watchers.inc();
-        InFlight(self.watchers.clone())
     }
 
     /// Records how many microseconds after its commit an event was written to a watch.
@@ -320,16 +299,16 @@ impl Metrics {
 
     /// All metrics in the OpenMetrics text format 1.0.0.
     pub fn encode(&self) -> String {
-        if let Some(pool) = self.pool.get() {
-            let PoolUse { open, idle } = pool();
+        if let Some(database) = self.database.get() {
+            let (PoolUse { open, idle }, nodes) = database();
             let counts = [idle.min(open), open.saturating_sub(idle)];
             for (state, connections) in CONNECTION_STATES.into_iter().zip(counts) {
                 self.database_connections.get_or_create(&[("state", state)]).set(connections.into());
             }
-        }
-        if let Some(Nodes { all, gone }) = self.nodes.get().and_then(|nodes| nodes()) {
-            for (state, nodes) in [("answering", all.saturating_sub(gone)), ("gone", gone)] {
-                self.database_nodes.get_or_create(&[("state", state)]).set(nodes.into());
+            if let Some(Nodes { all, gone }) = nodes {
+                for (state, nodes) in [("answering", all.saturating_sub(gone)), ("gone", gone)] {
+                    self.database_nodes.get_or_create(&[("state", state)]).set(nodes.into());
+                }
             }
         }
         let mut text = String::new();
@@ -367,9 +346,17 @@ impl ConnectionObserver for Metrics {
     }
 }
 
-/// A request in flight; see [`Metrics::in_flight`].
+/// Counts a request, or a watch, in a gauge until it is dropped, even by a panic or a disconnect.
 #[derive(Debug)]
+#[must_use = "it counts for as long as this lives"]
 pub struct InFlight(Gauge);
+
+impl InFlight {
+    pub fn of(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
 
 impl Drop for InFlight {
     fn drop(&mut self) {
@@ -386,16 +373,8 @@ pub const OTHER_METHOD: &str = "_OTHER";
 
 /// The label of a method.
 pub fn known_method(method: &str) -> &'static str {
-    match method {
-        "GET" => "GET",
-        "HEAD" => "HEAD",
-        "POST" => "POST",
-        "PUT" => "PUT",
-        "PATCH" => "PATCH",
-        "DELETE" => "DELETE",
-        "OPTIONS" => "OPTIONS",
-        _ => OTHER_METHOD,
-    }
+    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    KNOWN.into_iter().find(|known| *known == method).unwrap_or(OTHER_METHOD)
 }
 
 #[cfg(test)]
@@ -429,14 +408,14 @@ mod tests {
     #[test]
     fn names_and_labels_are_as_documented() {
         let metrics = Metrics::new();
-        metrics.watch_pool(|| PoolUse { open: 5, idle: 3 });
+        metrics.watch_database(|| (PoolUse { open: 5, idle: 3 }, None));
         metrics.request("GET", Some("/v1/apps/{app}"), 200, Some(Duration::from_millis(3)));
         metrics.request("BREW", None, 404, None);
         let mut requests = metrics.requests();
         requests.sort();
         let of = |method: &str, route: &str, status| (method.to_owned(), route.to_owned(), status, 1);
         assert_eq!(requests, [of("GET", "/v1/apps/{app}", 200), of("_OTHER", "unmatched", 404)]);
-        let guard = metrics.in_flight();
+        let guard = InFlight::of(&metrics.in_flight);
         metrics.opened();
         metrics.refused();
         metrics.rejections.inc("body");

@@ -10,7 +10,6 @@
 //!
 //! Requests that no browser sent have neither `Origin` nor `Sec-Fetch-Site`; only their `Host` is checked.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
@@ -179,9 +178,11 @@ pub struct RequestOrigin<'a> {
 }
 
 /// Why a request is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
+    #[error("the request's Host is neither an IP address nor localhost, nor a name that --allowed-hosts lists")]
     Host,
+    #[error("the request comes from a web page of another origin, which --cors-origins does not list")]
     Origin,
 }
 
@@ -208,17 +209,6 @@ impl OriginPolicy {
     /// Whether `--cors-origins` contains it.
     pub fn lists(&self, origin: &Origin) -> bool {
         self.origins.contains(origin)
-    }
-}
-
-impl fmt::Display for Foreign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Host => {
-                "the request's Host is neither an IP address nor localhost, nor a name that --allowed-hosts lists"
-            }
-            Self::Origin => "the request comes from a web page of another origin, which --cors-origins does not list",
-        })
     }
 }
 

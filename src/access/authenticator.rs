@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admin::{self, AdminKey};
 use super::jwt::{Jwt, LEEWAY_MICROS};
-use super::{AuthError, Client, ClientKind, NoRandomness, key, random, token};
+use super::{AuthError, Client, ClientKind, key, random, token};
 use crate::domain::access::{ApiKey, Grant, Names};
 use crate::domain::ids::UserKey;
 use crate::domain::time::Micros;
@@ -272,7 +272,7 @@ impl Authenticator {
             return Ok(secret);
         }
         let since = Instant::now();
-        let draw = random().map_err(no_randomness)?;
+        let draw = random()?;
         let secret = self.store.token_secret(draw, deadline).await?;
         *cached = Some((since, secret));
         Ok(secret)
@@ -282,10 +282,6 @@ impl Authenticator {
     pub(super) async fn epoch(&self, user: &UserKey, deadline: Instant) -> Result<i64, StoreError> {
         self.store.token_epoch(user, deadline).await
     }
-}
-
-pub(super) fn no_randomness(error: NoRandomness) -> StoreError {
-    StoreError::new(Cause::Internal, error.to_string())
 }
 
 /// Unix seconds.

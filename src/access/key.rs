@@ -10,7 +10,8 @@ use secrecy::SecretString;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::{NoRandomness, random};
+use super::random;
+use crate::store::error::StoreError;
 
 /// The prefix of every API key.
 pub(crate) const PREFIX: &str = "sdk_";
@@ -37,7 +38,7 @@ pub(crate) struct Drawn {
 ///
 /// # Errors
 /// The system has no random numbers.
-pub(crate) fn draw() -> Result<Drawn, NoRandomness> {
+pub(crate) fn draw() -> Result<Drawn, StoreError> {
     Ok(assemble(random::<16>()?, random()?))
 }
 

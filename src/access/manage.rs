@@ -5,7 +5,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
-use super::authenticator::{no_randomness, seconds};
+use super::authenticator::seconds;
 use super::{Authenticator, Client, ClientKind, key, random, token};
 use crate::domain::Rejected;
 use crate::domain::access::{ApiKey, Grant, KeyDraft, Names, Role, Target, TokenDraft};
@@ -57,7 +57,7 @@ impl Authenticator {
 
     fn draw_key(&self, draft: KeyDraft) -> Result<(ApiKey, SecretString)> {
         let now = self.clock.now();
-        let drawn = key::draw().map_err(no_randomness)?;
+        let drawn = key::draw()?;
         let mut made = ApiKey {
             digest: key::digest(drawn.key.expose_secret()),
             id: drawn.id,
@@ -225,8 +225,7 @@ impl Authenticator {
     /// # Errors
     /// The database fails.
     pub async fn replace_token_secret(&self, deadline: Instant) -> Result<()> {
-        let draw = random().map_err(no_randomness)?;
-        self.store.replace_token_secret(draw, deadline).await?;
+        self.store.replace_token_secret(random()?, deadline).await?;
         self.forget();
         Ok(())
     }

@@ -26,7 +26,7 @@ use ring::rand::{SystemRandom, generate};
 
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::time::Micros;
-use crate::store::error::StoreError;
+use crate::store::error::{Cause, StoreError};
 
 /// Whether a credential has the form of a user token.
 pub fn is_user_token(credential: &str) -> bool {
@@ -95,11 +95,12 @@ impl Client {
 ///
 /// # Errors
 /// The operating system has none. Then no secret can be made.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], NoRandomness>
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError>
 where
     [u8; N]: ring::rand::RandomlyConstructable,
 {
-    generate(&SystemRandom::new()).map(|bytes| bytes.expose()).map_err(|_| NoRandomness)
+    let none = |_| StoreError::new(Cause::Internal, "the operating system gives no random numbers");
+    generate(&SystemRandom::new()).map(|bytes| bytes.expose()).map_err(none)
 }
 
 /// A pseudonym for data that must not be shown: HMAC-SHA256 with the salt of the database.
@@ -112,8 +113,3 @@ pub(crate) fn keyed(salt: &[u8; 32], kind: &str, of: &[u8]) -> [u8; 32] {
     bytes.iter_mut().zip(context.sign().as_ref()).for_each(|(to, from)| *to = *from);
     bytes
 }
-
-/// The operating system provides no random numbers.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("the operating system gives no random numbers")]
-pub(crate) struct NoRandomness;

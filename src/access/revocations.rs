@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::authenticator::no_randomness;
 use super::{keyed, random};
 use crate::domain::access::{ApiKey, TokenEpoch};
 use crate::domain::erasure::Subject;
@@ -124,7 +123,7 @@ impl Revocation {
                 Self::Secret(hash) => {
                     let stored = store.stored_token_secret(deadline()).await?;
                     if stored.is_some_and(|secret| secret_of(&salt, &secret) != *hash) {
-                        store.replace_token_secret(random().map_err(no_randomness)?, deadline()).await?;
+                        store.replace_token_secret(random()?, deadline()).await?;
                         done.secret = true;
                     }
                 }

@@ -3,21 +3,19 @@
 //! CLAIMS is JSON; MAC is the HMAC-SHA256 (RFC 2104) of everything before the dot. Tokens are not stored. A token is
 //! valid as long as its key, the epoch of its user and its own expiry allow; the caller checks these.
 
-use std::borrow::Cow;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
-use serde::{Deserialize, Serialize};
 
 use crate::domain::access::{MAX_TOKEN_TTL_MICROS, Role};
 use crate::domain::ids::{AppName, UserId};
+use crate::domain::json::{Json, ObjectText};
 use crate::domain::time::Micros;
 
 /// The prefix of every user token.
 pub(crate) const PREFIX: &str = "sdu_";
 
-const VERSION: u32 = 1;
+const VERSION: &str = "1";
 
 /// The content of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,38 +47,19 @@ impl Claims {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct TokenJson<'a> {
-    v: u32,
-    #[serde(borrow)]
-    key: Cow<'a, str>,
-    #[serde(borrow)]
-    app: Cow<'a, str>,
-    #[serde(borrow)]
-    user: Cow<'a, str>,
-    #[serde(borrow)]
-    role: Cow<'a, str>,
-    epoch: i64,
-    iat: i64,
-    exp: i64,
-}
-
 /// Makes a token with these claims.
 pub(crate) fn mint(secret: &[u8; 32], claims: &Claims) -> String {
-    let json_claims = TokenJson {
-        v: VERSION,
-        key: claims.key.as_str().into(),
-        app: claims.app.as_str().into(),
-        user: claims.user.as_str().into(),
-        role: claims.role.as_str().into(),
-        epoch: claims.epoch,
-        iat: claims.issued,
-        exp: claims.expires,
-    };
-    // Strings and numbers can always be serialized; otherwise the token would be invalid.
-    let json = serde_json::to_string(&json_claims).unwrap_or_default();
+    let mut json = ObjectText::default();
+    json.push("v", VERSION);
+    json.push_str("key", &claims.key);
+    json.push_str("app", claims.app.as_str());
+    json.push_str("user", claims.user.as_str());
+    json.push_str("role", claims.role.as_str());
+    json.push("epoch", &claims.epoch.to_string());
+    json.push("iat", &claims.issued.to_string());
+    json.push("exp", &claims.expires.to_string());
     let mut token = PREFIX.to_owned();
-    URL_SAFE_NO_PAD.encode_string(json, &mut token);
+    URL_SAFE_NO_PAD.encode_string(json.close(), &mut token);
     let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), token.as_bytes());
     token.push('.');
     URL_SAFE_NO_PAD.encode_string(mac, &mut token);
@@ -97,18 +76,20 @@ pub(crate) fn read(secret: &[u8; 32], text: &str) -> Option<Claims> {
     hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, secret), signed.as_bytes(), &mac).ok()?;
 
     let json = URL_SAFE_NO_PAD.decode(claims).ok()?;
-    let json_claims: TokenJson<'_> = serde_json::from_slice(&json).ok()?;
-    if json_claims.v != VERSION {
+    let json = Json::parse(&json, 1).ok()?;
+    let text = |name| json.get(name)?.as_str();
+    let number = |name| json.get(name)?.text().parse().ok();
+    if json.get("v")?.text() != VERSION {
         return None;
     }
     Some(Claims {
-        key: json_claims.key.into_owned(),
-        app: AppName::parse(&json_claims.app).ok()?,
-        user: UserId::parse(&json_claims.user).ok()?,
-        role: Role::parse(&json_claims.role)?,
-        epoch: json_claims.epoch,
-        issued: json_claims.iat,
-        expires: json_claims.exp,
+        key: text("key")?.into_owned(),
+        app: AppName::parse(&text("app")?).ok()?,
+        user: UserId::parse(&text("user")?).ok()?,
+        role: Role::parse(&text("role")?)?,
+        epoch: number("epoch")?,
+        issued: number("iat")?,
+        expires: number("exp")?,
     })
 }
 

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use hex::FromHex as _;
 use tokio::time::Instant;
@@ -19,7 +18,7 @@ use crate::domain::ids::AppName;
 use crate::domain::json::{Json, ObjectText};
 use crate::domain::time::Micros;
 use crate::service::{self, Service};
-use crate::startup::{self, StartError, open_beside};
+use crate::startup::{StartError, service_beside};
 use crate::store::Store;
 use crate::store::error::StoreError;
 
@@ -51,7 +50,7 @@ pub(super) type Result<T> = std::result::Result<T, Error>;
 /// # Errors
 /// The database cannot be opened; the ledger cannot be read, or belongs to another database.
 pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
-    let (store, service) = open(config).await?;
+    let (store, service) = service_beside(config, false).await?;
     let done = match command {
         ErasuresCommand::Export => export(config, &*store, &service).await,
         ErasuresCommand::Replay { file } => replay(config, &*store, &service, &file).await,
@@ -60,30 +59,21 @@ pub async fn run(config: &Config, command: ErasuresCommand) -> Result<String> {
     done
 }
 
-pub(super) async fn open(config: &Config) -> Result<(Arc<dyn Store>, Service)> {
-    let store = open_beside(config, false).await?;
-    let service = startup::service(config, &store).await?;
-    Ok((store, service))
-}
-
 async fn export(config: &Config, store: &dyn Store, service: &Service) -> Result<String> {
     let deadline = Instant::now() + config.request_timeout;
     let mut head = ObjectText::default();
     head.push_str("type", "erasures");
     head.push("format", "1");
     head.push_str("instance", &service.instance(deadline).await?);
-    let mut ledger = head.close();
-    ledger.push('\n');
+    let mut ledger = head.close() + "\n";
     let (erasures, _) = service.erasures("", usize::MAX, &Grant::unlimited(), deadline).await?;
     let mut by_user = HashMap::new();
     for erasure in erasures {
         ledger += &line(&erasure);
-        ledger.push('\n');
         *by_user.entry((erasure.app, erasure.subject)).or_default() += 1;
     }
     for revocation in Revocation::all(store, &by_user, config.request_timeout).await? {
         ledger += &revocation_line(&revocation);
-        ledger.push('\n');
     }
     Ok(ledger)
 }
@@ -113,7 +103,7 @@ fn revocation_line(revocation: &Revocation) -> String {
             line.push_str("hash", &hex::encode(hash));
         }
     }
-    line.close()
+    line.close() + "\n"
 }
 
 /// A line of a ledger.
@@ -128,8 +118,24 @@ fn entry(json: Json<'_>) -> Option<LedgerEntry> {
     let digest = |name| <[u8; 32]>::from_hex(&*text(name)?).ok();
     let time = |name| json.get(name).map(|time| Micros::from_number(time.text()).ok());
     let id = || text("id").map(|id| id.into_owned());
+    let app = || AppName::parse(&text("appName")?).ok();
+    let subject = || digest("subject").map(Subject::trusted);
     let revocation = match &*text("type")? {
-        "erasure" => return erasing(json).map(LedgerEntry::Erasure),
+        "erasure" => {
+            return Some(LedgerEntry::Erasure(Erasing {
+                id: id()?,
+                app: app()?,
+                subject: subject()?,
+                user: None,
+                request: match text("request") {
+                    Some(_) => Some(digest("request")?),
+                    None => None,
+                },
+                reference: text("reference").map(|reference| reference.into_owned()),
+                block: json.get("block").and_then(Json::as_bool),
+                time: time("requestTime")??,
+            }));
+        }
         "key.revoked" => Revocation::Revoked { id: id()?, time: time("time")?? },
         "key" => Revocation::Held {
             id: id()?,
@@ -140,8 +146,8 @@ fn entry(json: Json<'_>) -> Option<LedgerEntry> {
             },
         },
         "tokens.revoked" => Revocation::Tokens(TokenEpoch {
-            app: AppName::parse(&text("appName")?).ok()?,
-            subject: Subject::trusted(digest("subject")?),
+            app: app()?,
+            subject: subject()?,
             epoch: json.get("times")?.text().parse().ok()?,
         }),
         "token.secret" => Revocation::Secret(digest("hash")?),
@@ -161,25 +167,7 @@ fn line(erasure: &Erasure) -> String {
     line.push_some("block", erasure.block.map(|block| if block { "true" } else { "false" }));
     line.push("requestTime", &erasure.request_time.to_number());
     line.push_some("doneTime", erasure.done_time.map(Micros::to_number));
-    line.close()
-}
-
-fn erasing(json: Json<'_>) -> Option<Erasing> {
-    let text = |name| json.get(name).and_then(Json::as_str);
-    let digest = |text: &str| <[u8; 32]>::from_hex(text).ok();
-    Some(Erasing {
-        id: text("id")?.into_owned(),
-        app: AppName::parse(&text("appName")?).ok()?,
-        subject: Subject::trusted(digest(&text("subject")?)?),
-        user: None,
-        request: match text("request") {
-            Some(request) => Some(digest(&request)?),
-            None => None,
-        },
-        reference: text("reference").map(|reference| reference.into_owned()),
-        block: json.get("block").and_then(Json::as_bool),
-        time: Micros::from_number(json.get("requestTime")?.text()).ok()?,
-    })
+    line.close() + "\n"
 }
 
 async fn replay(config: &Config, store: &dyn Store, service: &Service, file: &Path) -> Result<String> {

@@ -85,7 +85,7 @@ async fn perform(authenticator: &Authenticator, command: KeysCommand, deadline: 
         KeysCommand::Rotate { id, overlap } => {
             let (key, text, until) = authenticator.rotate_key(&client, &id, micros(overlap), deadline).await?;
             let mut printed = made(&key, &text);
-            printed.note += &format!("{id} holds until {}\n", shown(until));
+            printed.note += &format!("{id} holds until {}\n", until.to_number());
             Ok(printed)
         }
     }
@@ -103,7 +103,7 @@ fn made(key: &ApiKey, text: &SecretString) -> Printed {
 /// A line for people, without the secret.
 fn line(key: &ApiKey) -> String {
     let ApiKey { id, name, grant, expire_time, last_used_time, .. } = key;
-    let time = |time: &Option<Micros>| time.map_or_else(|| "never".to_owned(), shown);
+    let time = |time: &Option<Micros>| time.map_or_else(|| "never".to_owned(), Micros::to_number);
     format!(
         "{id} role={} apps={} users={} expires={} used={} name={name}",
         grant.role,
@@ -112,11 +112,6 @@ fn line(key: &ApiKey) -> String {
         time(expire_time),
         time(last_used_time)
     )
-}
-
-/// Unix seconds.
-fn shown(time: Micros) -> String {
-    time.to_number()
 }
 
 fn micros(duration: Duration) -> i64 {

@@ -2,12 +2,13 @@
 
 use tokio::time::Instant;
 
-use super::erasures::{DEPTH, Error, Result, open, read};
+use super::erasures::{DEPTH, Error, Result, read};
 use crate::config::{Config, ReceiptsCommand};
 use crate::domain::ids::{AppName, UserId, UserKey};
 use crate::domain::json::Json;
 use crate::domain::receipt::Receipt;
 use crate::service::receipts::PublicKey;
+use crate::startup::service_beside;
 
 /// Runs `sessiond receipts`; returns its output if the receipt is genuine.
 ///
@@ -33,7 +34,7 @@ pub async fn run(config: &Config, command: ReceiptsCommand) -> Result<String> {
     let key = match given {
         Some(key) if person.is_none() => key,
         given => {
-            let (store, service) = open(config).await?;
+            let (store, service) = service_beside(config, false).await?;
             let deadline = Instant::now() + config.request_timeout;
             if let Some(person) = &person {
                 subject = Some(service.subject(person, deadline).await?);

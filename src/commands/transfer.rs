@@ -14,7 +14,7 @@ use crate::domain::access::{Grant, Names};
 use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::transfer::{ExportSource, Totals};
 use crate::service::{Error as ServiceError, Import, ImportOptions, ImportResult, Imported, OnConflict, Service};
-use crate::startup::{self, StartError, open_beside};
+use crate::startup::{StartError, service_beside};
 
 /// How often progress is shown.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -42,18 +42,12 @@ fn named(path: &Path, error: &io::Error) -> Error {
     Error::File(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// The service on a database, without a server. `creates`: a missing database is created.
-async fn service(config: &Config, creates: bool) -> Result<Arc<Service>, Error> {
-    let store = open_beside(config, creates).await?;
-    Ok(Arc::new(startup::service(config, &store).await?))
-}
-
 /// Writes an export of all apps or of a part. Each app is an export of its own; they follow each other.
 ///
 /// # Errors
 /// The database fails, the file cannot be written, or a session was deleted or trimmed meanwhile.
 pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
-    let service = service(config, false).await?;
+    let (_, service) = service_beside(config, false).await?;
     // Nothing else runs here, so blocking I/O is fine.
     let create = |path: &Path| Beside::create(path).map_err(|error| named(path, &error));
     let mut file = args.output.as_deref().map(create).transpose()?;
@@ -62,14 +56,13 @@ pub async fn export(config: &Config, args: ExportArgs) -> Result<(), Error> {
         None => Box::new(BufWriter::new(io::stdout())),
     };
     let mut progress = Progress::new("exported");
-    let no_artifacts = args.no_artifacts;
+    let has_artifacts = !args.no_artifacts;
     let sources = sources(&service, config, args).await?;
     if sources.is_empty() {
         out.write_all(service.empty_export().as_bytes())?;
     }
     for source in sources {
-        let export = service.export(source, None);
-        let mut export = if no_artifacts { export.without_artifacts() } else { export };
+        let mut export = service.export(source, None, has_artifacts);
         let before = progress.counts;
         while let Some(lines) = export.next(Instant::now() + config.request_timeout).await? {
             out.write_all(lines.as_bytes())?;
@@ -160,7 +153,7 @@ async fn sources(service: &Arc<Service>, config: &Config, args: ExportArgs) -> R
 /// # Errors
 /// The database fails, the file cannot be read, or a session was not imported.
 pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
-    let service = service(config, !args.dry_run).await?;
+    let (_, service) = service_beside(config, !args.dry_run).await?;
     let options = ImportOptions {
         on_conflict: if args.skip_existing { OnConflict::Skip } else { OnConflict::Fail },
         app: args.app_name,
@@ -168,16 +161,13 @@ pub async fn import(config: &Config, args: ImportArgs) -> Result<(), Error> {
     };
     // An operator with access to the database may write everywhere.
     let import = service.import(options, Grant::unlimited(), config.request_timeout);
-    let done = if args.file.as_os_str() == "-" {
-        lines(import, args.dry_run, io::stdin().lock()).await
+    let file: Box<dyn BufRead> = if args.file.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
     } else {
-        lines(
-            import,
-            args.dry_run,
-            BufReader::with_capacity(1 << 20, File::open(&args.file).map_err(|error| named(&args.file, &error))?),
-        )
-        .await
+        let file = File::open(&args.file).map_err(|error| named(&args.file, &error))?;
+        Box::new(BufReader::with_capacity(1 << 20, file))
     };
+    let done = lines(import, args.dry_run, file).await;
     service.close().await;
     done
 }

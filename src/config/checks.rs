@@ -33,20 +33,14 @@ impl Config {
             }
         }
         self.validate_access()?;
-        // A connection is silent while its request is being served.
-        if self.idle_timeout <= self.request_timeout {
-            return Err(format!(
-                "--idle-timeout ({:?}) must exceed --request-timeout ({:?})",
-                self.idle_timeout, self.request_timeout
-            ));
+        // A connection is silent while its request is being served, and between two heartbeats.
+        let silent = [("--request-timeout", self.request_timeout), ("--watch-heartbeat", self.watch_heartbeat)];
+        match silent.into_iter().find(|(_, time)| self.idle_timeout <= *time) {
+            Some((setting, time)) => {
+                Err(format!("--idle-timeout ({:?}) must exceed {setting} ({time:?})", self.idle_timeout))
+            }
+            None => Ok(()),
         }
-        if self.idle_timeout <= self.watch_heartbeat {
-            return Err(format!(
-                "--idle-timeout ({:?}) must exceed --watch-heartbeat ({:?})",
-                self.idle_timeout, self.watch_heartbeat
-            ));
-        }
-        Ok(())
     }
 
     fn validate_access(&self) -> Result<(), String> {

@@ -10,7 +10,7 @@ use secrecy::ExposeSecret as _;
 
 use super::Config;
 use super::values::{ConsoleLink, ListenError, Rate, is_loopback};
-use crate::access::jwt::{Apps, Jwt, JwtSettings, RoleFrom};
+use crate::access::jwt::{Jwt, JwtSettings, Said};
 use crate::access::{AdminKey, AuthSettings};
 use crate::blobs::open::BlobSettings;
 use crate::domain::Limits;
@@ -96,14 +96,14 @@ impl Config {
         let (Some(issuer), Some(audience)) = (&self.jwt_issuer, &self.jwt_audience) else { return Ok(None) };
         let source = self.jwks_source()?;
         let apps = match &self.jwt_apps_claim {
-            Some(claim) => Apps::Claim(claim.clone()),
+            Some(claim) => Said::Claim(claim.clone()),
             None => {
                 let apps: Vec<&str> = self.jwt_apps.iter().map(String::as_str).collect();
-                Apps::Fixed(Names::parse("--jwt-apps", &apps).map_err(|refused| refused.to_string())?)
+                Said::Fixed(Names::parse("--jwt-apps", &apps).map_err(|refused| refused.to_string())?)
             }
         };
-        let fixed = RoleFrom::Fixed(self.jwt_role.unwrap_or(Role::User));
-        let role = self.jwt_role_claim.clone().map_or(fixed, RoleFrom::Claim);
+        let fixed = Said::Fixed(self.jwt_role.unwrap_or(Role::User));
+        let role = self.jwt_role_claim.clone().map_or(fixed, Said::Claim);
         let user_claim = self.jwt_user_claim.clone().unwrap_or_else(|| "sub".to_owned());
         let (issuer, audience) = (issuer.clone(), audience.clone());
         let settings = JwtSettings { issuer, audience, source, user_claim, apps, role };
@@ -203,11 +203,6 @@ impl Config {
     /// The configured format, or pretty on a terminal and JSON otherwise.
     pub fn log_format(&self) -> LogFormat {
         self.log_format.unwrap_or(if io::stderr().is_terminal() { LogFormat::Pretty } else { LogFormat::Json })
-    }
-
-    /// The metrics address was set explicitly: failing to bind it is an error.
-    pub fn metrics_listen_is_explicit(&self) -> bool {
-        self.metrics_explicit
     }
 
     /// The addresses to listen on. Bind these instead of resolving the name again, which may then return another

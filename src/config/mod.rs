@@ -21,8 +21,7 @@ use crate::access::audit::Sink;
 use crate::blobs::open::ArtifactStore;
 use crate::domain::access::Role;
 use crate::origin::{AllowedHost, Origin};
-use crate::telemetry;
-use crate::telemetry::LogFormat;
+use crate::telemetry::{self, LogFormat};
 
 use values::{bytes, count, count_usize, duration, inline_bytes, log_filter, period, retention, role, secret};
 
@@ -464,7 +463,7 @@ pub struct Config {
 
     /// `metrics_listen` was set by flag or variable, so failing to bind it is an error.
     #[arg(skip)]
-    metrics_explicit: bool,
+    pub metrics_explicit: bool,
 
     /// `otlp_endpoint` came from `OTEL_EXPORTER_OTLP_ENDPOINT`.
     #[arg(skip)]

@@ -96,7 +96,7 @@ fn defaults_are_those_of_the_layers_below() {
     assert_eq!(config.request_timeout, Duration::from_secs(10));
     assert_eq!(config.drain_timeout, Duration::from_secs(25));
     assert_eq!(config.shutdown_delay, Duration::ZERO);
-    assert!(!config.metrics_listen_is_explicit());
+    assert!(!config.metrics_explicit);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn serve_is_the_default_and_flags_go_before_or_after_the_command() {
         let config = config(args);
         assert_eq!(config.listen.to_string(), "[::1]:1", "{args:?}");
         assert_eq!(config.metrics_listen, MetricsListen::Off, "{args:?}");
-        assert!(config.metrics_listen_is_explicit(), "{args:?}");
+        assert!(config.metrics_explicit, "{args:?}");
     }
 }
 

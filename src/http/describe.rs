@@ -5,8 +5,6 @@
 //! What is only told of an operation is in `openapi/operations.yaml`. For bodies and answers, tests check real ones against
 //! `openapi.yaml`.
 
-use axum::http::{HeaderName, header};
-
 use crate::domain::access::Role;
 
 /// One operation of the API.
@@ -58,11 +56,9 @@ pub enum Access {
 /// Which of the rules for all requests apply to an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Serving {
-    /// Exempt from admission: served even when the limits on requests and connections are reached.
+    /// Exempt from admission: served even when the limits on requests and connections are reached. Polled every few
+    /// seconds, even when the server is idle.
     pub always: bool,
-    /// It uses the database, so it can fail with it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the description tells it"))]
-    pub database: bool,
     /// A path with an empty segment is refused as a bad path instead of answered with 404. Applies to all paths with
     /// the same first segment.
     pub strict_path: bool,
@@ -73,36 +69,28 @@ pub struct Serving {
     /// It accepts a user token as `access_token` in its query, because a browser cannot send headers with an
     /// `EventSource`.
     pub token_in_query: bool,
-    pub charge: Charge,
-}
-
-/// The cost of a request for the rates of its app, its key and its user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Charge {
-    Nothing,
-    /// One event, taken before the request is handled, and given back if the answer is 401 or 403. The handler charges
-    /// what it stores beyond that: [`Call::charge`](crate::http::call::Call::charge).
-    Request,
+    /// It costs the rates of its app, its key and its user one event, taken before the request is handled, and given back
+    /// if the answer is 401 or 403. The handler charges what it stores beyond that:
+    /// [`Call::charge`](crate::http::call::Call::charge).
+    pub is_charged: bool,
 }
 
 impl Serving {
     /// Stored data, in the API's own form.
     pub const NATIVE: Self = Self {
         always: false,
-        database: true,
         strict_path: true,
         strict_query: true,
         page: false,
         token_in_query: false,
-        charge: Charge::Request,
+        is_charged: true,
     };
     /// A stream of events.
     pub const WATCH: Self = Self { token_in_query: true, ..Self::NATIVE };
     /// Stored data, in ADK's form.
     pub const ADK: Self = Self { strict_path: false, strict_query: false, ..Self::NATIVE };
     /// Data of the process itself, without the database.
-    pub const PROCESS: Self =
-        Self { always: false, database: false, strict_path: false, charge: Charge::Nothing, ..Self::NATIVE };
+    pub const PROCESS: Self = Self { strict_path: false, is_charged: false, ..Self::NATIVE };
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -185,17 +173,7 @@ pub enum Header {
 }
 
 impl Header {
-    pub fn name(self) -> HeaderName {
-        match self {
-            Self::IfMatch => header::IF_MATCH,
-            Self::IfNoneMatch | Self::CreateOnly => header::IF_NONE_MATCH,
-            Self::IdempotencyKey => HeaderName::from_static("idempotency-key"),
-            Self::LastEventId => HeaderName::from_static("last-event-id"),
-            Self::Lease => HeaderName::from_static("sessiond-lease"),
-        }
-    }
-
-    /// The spelling in documents.
+    /// Its name, as documents spell it: case does not matter.
     pub fn title(self) -> &'static str {
         match self {
             Self::IfMatch => "If-Match",

@@ -173,7 +173,7 @@ pub fn always_served() -> &'static [&'static str] {
 
 #[cfg(test)]
 mod tests {
-    use super::describe::{Access, Charge};
+    use super::describe::{Access, Serving};
     use super::way::routes::Resource;
     use super::*;
 
@@ -187,12 +187,19 @@ mod tests {
         assert_eq!(pages.collect::<Vec<_>>(), ["/docs", "/", "/docs/", "/console", "/console/"]);
         let resources = resources(all());
         assert_eq!(way::routes::strict_roots(&resources), ["v1"]);
-        let is_open = |resource: &&Arc<Resource>| resource.is_open && !resource.is_page;
+        let is_open = |resource: &&Arc<Resource>| resource.is_open && !resource.serving.page;
         let mut open: Vec<&str> = resources.iter().filter(is_open).map(|resource| resource.path).collect();
         open.sort_unstable();
         let expected =
             ["/console/{file}", "/health", "/healthz", "/openapi-adk.yaml", "/openapi.yaml", "/readyz", "/version"];
         assert_eq!(open, expected);
+        for Endpoint { path, operation, .. } in all() {
+            let resource = resources.iter().find(|resource| resource.path == *path).unwrap();
+            let before =
+                |serving: &Serving| (serving.always, serving.page, serving.strict_path, serving.token_in_query);
+            assert_eq!(before(&resource.serving), before(&operation.serving), "{path}: one rule before one is chosen");
+            assert_eq!(resource.is_open, operation.access == Access::Open, "{path}: one rule before one is chosen");
+        }
         for Endpoint { method, path, operation, .. } in ENDPOINTS {
             let reads =
                 matches!(operation.access, Access::Read(_) | Access::ReadShared(_) | Access::Known | Access::Open);
@@ -201,17 +208,14 @@ mod tests {
             assert!(!path.contains('{') || !matches!(operation.access, Access::Open | Access::Known), "{path}");
 
             assert_eq!(operation.serving.strict_path, path.starts_with("/v1/"), "{path}");
-            // An operation whose path has a parameter reads the database.
-            assert!(operation.serving.database || !path.contains('{'), "{path}");
         }
     }
 
     #[test]
     fn whatever_names_an_app_is_charged_and_health_is_not() {
         for Endpoint { path, operation, .. } in ENDPOINTS {
-            let charge = operation.serving.charge;
-            assert!(charge != Charge::Nothing || !path.contains('{'), "{path}");
-            assert!(charge == Charge::Nothing || !operation.serving.always, "{path}");
+            assert!(operation.serving.is_charged || !path.contains('{'), "{path}");
+            assert!(!operation.serving.is_charged || !operation.serving.always, "{path}");
         }
     }
 }

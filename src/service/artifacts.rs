@@ -22,7 +22,7 @@ use crate::domain::artifact::{
     SaveEvent, SavedBlob, StoreFault, Version, VersionPage, Wanted,
 };
 use crate::domain::event::{cost, cost_beside};
-use crate::domain::ids::{AppName, ArtifactName, IdempotencyKey, SessionKey, UserKey};
+use crate::domain::ids::{AppName, ArtifactName, IdempotencyKey, SessionKey};
 use crate::domain::json::RawJson;
 use crate::domain::lease::LeaseMark;
 use crate::domain::query::{SessionQuery, SessionView, StateFilter};
@@ -80,10 +80,6 @@ impl Upload {
     /// How many bytes it holds in memory.
     pub fn held(&self) -> usize {
         self.buffer.len() + if matches!(self.written, UploadState::Busy(_)) { PART } else { 0 }
-    }
-
-    pub fn user(&self) -> &UserKey {
-        self.place.user()
     }
 
     /// What the bytes cost that have come.
@@ -555,9 +551,7 @@ impl Service {
         }
         Ok(())
     }
-}
 
-impl Service {
     /// Removes old objects of a shelf that the database does not have: of saves of which a database knows nothing that was restored.
     pub(super) async fn sweep_strays(&self, shelf: u8) -> StoreResult<()> {
         match self.blobs.remove_strays(shelf, self.clock.now()).await {

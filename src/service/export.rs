@@ -74,13 +74,13 @@ struct PartialSession {
 }
 
 impl Reader {
-    /// Begins an export, after the session of a cursor if there is one.
-    pub fn export(self: &Arc<Self>, source: ExportSource, after: Option<ListPosition>) -> Export {
+    /// Begins an export, after the session of a cursor if there is one. `has_files`: with artifacts.
+    pub fn export(self: &Arc<Self>, source: ExportSource, after: Option<ListPosition>, has_files: bool) -> Export {
         Export {
             service: self.clone(),
             source,
             after,
-            has_files: true,
+            has_files,
             users: Vec::new(),
             user: None,
             sessions: Vec::new(),
@@ -138,15 +138,7 @@ impl Reader {
 
     /// The digest of the lines that a session was imported from, if it was imported.
     pub(super) async fn imported_digest(&self, key: &SessionKey, deadline: Instant) -> Result<Option<Vec<u8>>> {
-        let query = ExportQuery {
-            key: key.clone(),
-            now: self.clock.now(),
-            after: i64::MAX,
-            through: Some(0),
-            max_rows: 1,
-            max_bytes: 1,
-        };
-        let found = self.read(deadline, || self.reads.export(&query, deadline)).await?;
+        let found = self.export_page(key, Some(0), i64::MAX, deadline).await?;
         Ok(found.and_then(|found| found.imported_digest))
     }
 
@@ -169,12 +161,6 @@ fn user_of(scope: &ScopeKey) -> Option<&UserId> {
 }
 
 impl Export {
-    /// The same without artifacts.
-    pub fn without_artifacts(mut self) -> Self {
-        self.has_files = false;
-        self
-    }
-
     /// What is exported so far.
     pub fn totals(&self) -> Totals {
         self.totals

@@ -9,8 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::live::Live;
 use super::{Error, Reader, Result, Service, StoreResult};
 use crate::domain::erasure::Subject;
-use crate::domain::feed::Change;
-use crate::domain::feed::{FeedPage, FeedPosition, FeedQuery, FeedScope, Quiet};
+use crate::domain::feed::{Change, FeedPage, FeedPosition, FeedQuery, FeedScope, Quiet};
 use crate::domain::ids::UserKey;
 
 /// How long one request searches for changes that match its filter.

@@ -13,17 +13,14 @@ use crate::domain::time::Micros;
 /// The result of a request for a lease.
 #[derive(Debug)]
 pub enum Taken {
-    Granted(Granted),
+    Granted {
+        /// The lease as granted.
+        view: LeaseView,
+        /// It had been granted before: the request was a retry.
+        retried: bool,
+    },
     /// Somebody else holds it, and it has not expired: nothing was changed.
     Held(Held),
-}
-
-#[derive(Debug)]
-pub struct Granted {
-    /// The lease as granted.
-    pub view: LeaseView,
-    /// It had been granted before: the request was a retry.
-    pub retried: bool,
 }
 
 impl Reader {
@@ -64,7 +61,7 @@ impl Service {
                     _ if retried => "retried",
                     _ => "granted",
                 });
-                Ok(Taken::Granted(Granted { view, retried }))
+                Ok(Taken::Granted { view, retried })
             }
             Err(Refusal::Lease(LeaseRefusal::Held(held))) if !unclear => {
                 self.metrics.leases.inc("held");

@@ -83,7 +83,7 @@ pub use export::Export;
 pub use feed::{Changes, FeedSubscription};
 pub use follow::{Begin, Follower, Item};
 pub use import::Import;
-pub use lease::{Granted, Taken};
+pub use lease::Taken;
 use live::Live;
 pub use live::Subscription;
 pub use news::MarkedEvent;

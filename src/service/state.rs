@@ -96,9 +96,7 @@ impl Reader {
     pub async fn scope(&self, scope: &ScopeKey, part: ScopePart, deadline: Instant) -> Result<ScopeView> {
         self.read(deadline, || self.reads.scope(scope, &part, deadline)).await
     }
-}
 
-impl Reader {
     /// One value of app or user state, and the scope's revision.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ pub async fn bind(config: &Config) -> io::Result<Option<TcpListener>> {
     };
     match bound {
         Ok(listener) => Ok(Some(listener)),
-        Err(error) if config.metrics_listen_is_explicit() => {
+        Err(error) if config.metrics_explicit => {
             Err(io::Error::new(error.kind(), format!("cannot serve metrics on {address}: {error}")))
         }
         Err(error) => {

@@ -171,14 +171,19 @@ pub(crate) async fn blobs(
     open_blobs::places(store.clone(), &salt, &config.blobs(), metrics.clone()).map_err(StartError::ArtifactStore)
 }
 
-/// The service over a database, for a command.
+/// Opens the database for a command, with the service over it.
 ///
 /// # Errors
-/// As of [`blobs`].
-pub(crate) async fn service(config: &Config, store: &Arc<dyn Store>) -> Result<Service, StartError> {
+/// As of [`open_beside`] and of [`blobs`].
+pub(crate) async fn service_beside(
+    config: &Config,
+    creates: bool,
+) -> Result<(Arc<dyn Store>, Arc<Service>), StartError> {
+    let store = open_beside(config, creates).await?;
     let metrics = Arc::new(Metrics::new());
-    let blobs = blobs(config, store, &metrics).await?;
-    Ok(Service::over(store.clone(), blobs, Arc::new(SystemClock), config.limits(), metrics))
+    let blobs = blobs(config, &store, &metrics).await?;
+    let service = Service::over(store.clone(), blobs, Arc::new(SystemClock), config.limits(), metrics);
+    Ok((store, Arc::new(service)))
 }
 
 /// The location of the database, for people.
@@ -241,9 +246,7 @@ pub async fn serve(prepared: Prepared, mut shutdown: impl Stream<Item = ()> + Un
         tracing::warn!("no authentication: everyone who can reach this address can read and change every session");
     }
     let watched = store.clone();
-    metrics.watch_pool(move || watched.pool());
-    let watched = store.clone();
-    metrics.watch_nodes(move || watched.nodes());
+    metrics.watch_database(move || (watched.pool(), watched.nodes()));
     let measured = metrics.clone();
     store.watch_waits(Box::new(move |wait| measured.database_wait(wait)));
     let service = Arc::new(Service::over(store.clone(), blobs, clock.clone(), config.limits(), metrics.clone()));

@@ -448,11 +448,11 @@ async fn a_replica_whose_clock_is_wrong_neither_takes_nor_keeps_a_lease() {
             LeaseDraft::parse(Json::parse(body.as_bytes(), 64).unwrap()).unwrap()
         };
         for (holder, other) in [(&right, &wrong), (&wrong, &right)] {
-            let Ok(Taken::Granted(granted)) = holder.service.take_lease(&key("s"), &draft("a"), deadline()).await
+            let Ok(Taken::Granted { view, .. }) = holder.service.take_lease(&key("s"), &draft("a"), deadline()).await
             else {
                 panic!("not granted")
             };
-            let mark = LeaseMark { epoch: granted.view.lease.epoch, incarnation: None };
+            let mark = LeaseMark { epoch: view.lease.epoch, incarnation: None };
             let taken = other.service.take_lease(&key("s"), &draft("b"), deadline()).await.unwrap();
             let Taken::Held(held) = taken else { panic!("{taken:?}") };
             assert!((0..=600_000_000).contains(&held.left), "{held:?}");

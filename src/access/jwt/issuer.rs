@@ -5,25 +5,13 @@ use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
 use super::jwks::{Jwks, NoKey};
-use super::{Apps, JwtSettings, LEEWAY_MICROS, RoleFrom, signature};
+use super::{JwtSettings, LEEWAY_MICROS, Said, signature};
 use crate::access::{AuthError, Client, ClientKind};
 use crate::domain::access::{Grant, Names, Role};
 use crate::domain::ids::{AppName, UserId};
 use crate::domain::time::Micros;
 use crate::domain::word::words;
 use crate::metrics::Metrics;
-
-/// The content of a valid token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Verified {
-    grant: Grant,
-    /// The user, if the role is `user`; other roles are not tied to a user.
-    user: Option<UserId>,
-    /// The claim `sub`, unchanged: of any length and content.
-    subject: Option<String>,
-    /// The claim `exp`. The token is valid until [`LEEWAY_MICROS`] after it.
-    expire_time: Micros,
-}
 
 words! {
     /// Why a token is refused: a label of metrics. A client does not learn the reason.
@@ -94,16 +82,13 @@ impl Jwt {
     /// It is not a valid token of this issuer for this audience, or lacks a claim that the settings require; or too many requests
     /// wait for its key.
     pub(crate) async fn client(&self, text: &str, now: Micros) -> Result<Client, AuthError> {
-        match self.verify(text, now).await {
-            Ok(Verified { grant, subject, expire_time, .. }) => {
-                Ok(Client { kind: ClientKind::Jwt, id: subject, grant, expire_time: Some(expire_time) })
-            }
-            Err(Reason::Busy) => Err(AuthError::Overloaded),
-            Err(reason) => Err(AuthError::Unauthenticated(reason.as_str())),
-        }
+        self.verify(text, now).await.map_err(|reason| match reason {
+            Reason::Busy => AuthError::Overloaded,
+            reason => AuthError::Unauthenticated(reason.as_str()),
+        })
     }
 
-    async fn verify(&self, text: &str, now: Micros) -> Result<Verified, Reason> {
+    async fn verify(&self, text: &str, now: Micros) -> Result<Client, Reason> {
         let header = decode_header(text).map_err(|_| Reason::Malformed)?;
         check(&header)?;
         let key = self.keys.find(header.kid.as_deref(), header.alg).await?;
@@ -125,13 +110,16 @@ impl Jwt {
 
         let role = self.role(&claims).ok_or(Reason::Role)?;
         let apps = self.apps(&claims).filter(|apps| !apps.is_empty()).ok_or(Reason::Apps)?;
-        let user = match role {
-            Role::User => Some(self.user(&claims).ok_or(Reason::User)?),
-            Role::Reader | Role::Agent | Role::Operator | Role::Admin => None,
+        let users = match role {
+            Role::User => Names::literal([self.user(&claims).ok_or(Reason::User)?.as_str()]),
+            // They are not tied to a user.
+            Role::Reader | Role::Agent | Role::Operator | Role::Admin => Names::all(),
         };
-        let users = user.as_ref().map_or_else(Names::all, |user| Names::literal([user.as_str()]));
-        let subject = claims.get("sub").and_then(Value::as_str).map(str::to_owned);
-        Ok(Verified { grant: Grant { role, apps, users }, user, subject, expire_time })
+        // Unchanged: of any length and content.
+        let id = claims.get("sub").and_then(Value::as_str).map(str::to_owned);
+        // It is valid until `LEEWAY_MICROS` after that.
+        let expire_time = Some(expire_time);
+        Ok(Client { kind: ClientKind::Jwt, id, grant: Grant { role, apps, users }, expire_time })
     }
 
     /// The library checks the signature, `iss` and `aud`. Times are checked here, with the service's clock.
@@ -147,15 +135,15 @@ impl Jwt {
 
     fn role(&self, claims: &Map<String, Value>) -> Option<Role> {
         match &self.settings.role {
-            RoleFrom::Fixed(role) => Some(*role),
-            RoleFrom::Claim(name) => Role::parse(claims.get(name)?.as_str()?),
+            Said::Fixed(role) => Some(*role),
+            Said::Claim(name) => Role::parse(claims.get(name)?.as_str()?),
         }
     }
 
     fn apps(&self, claims: &Map<String, Value>) -> Option<Names> {
         let name = match &self.settings.apps {
-            Apps::Fixed(names) => return Some(names.clone()),
-            Apps::Claim(name) => name,
+            Said::Fixed(names) => return Some(names.clone()),
+            Said::Claim(name) => name,
         };
         let said = match claims.get(name)? {
             Value::Array(all) => all.as_slice(),
@@ -233,8 +221,8 @@ mod tests {
             audience: "sessiond".to_owned(),
             source: KeySource::File("unused".into()),
             user_claim: "sub".to_owned(),
-            apps: Apps::Fixed(Names::patterns(["shop-*", "blog"])),
-            role: RoleFrom::Fixed(Role::User),
+            apps: Said::Fixed(Names::patterns(["shop-*", "blog"])),
+            role: Said::Fixed(Role::User),
         }
     }
 
@@ -256,17 +244,17 @@ mod tests {
             &self.keys[2]
         }
 
-        async fn verify(&self, text: &str) -> Result<Verified, Reason> {
+        async fn verify(&self, text: &str) -> Result<Client, Reason> {
             self.jwt.verify(text, NOW).await
         }
 
         /// A valid token, except for these claims; `null` removes one.
-        async fn verify_with(&self, claims: Value) -> Result<Verified, Reason> {
+        async fn verify_with(&self, claims: Value) -> Result<Client, Reason> {
             self.verify(&self.ed().sign(r#"{"alg":"EdDSA","kid":"EdDSA"}"#, &with(claims))).await
         }
 
         /// A valid token, except for its header.
-        async fn verify_header(&self, header: &str) -> Result<Verified, Reason> {
+        async fn verify_header(&self, header: &str) -> Result<Client, Reason> {
             self.verify(&self.ed().sign(header, &with(json!({})))).await
         }
     }
@@ -289,11 +277,11 @@ mod tests {
             let verified = issuer.verify(&key.sign(&header, &with(json!({})))).await.unwrap();
             let apps = Names::patterns(["blog", "shop-*"]);
             let grant = Grant { role: Role::User, apps, users: Names::literal(["u1"]) };
-            let expected = Verified {
+            let expected = Client {
+                kind: ClientKind::Jwt,
+                id: Some("u1".to_owned()),
                 grant,
-                user: Some(UserId::parse("u1").unwrap()),
-                subject: Some("u1".to_owned()),
-                expire_time: Micros(1_800_000_600_000_000),
+                expire_time: Some(Micros(1_800_000_600_000_000)),
             };
             assert_eq!(verified, expected, "{algorithm}");
             // Without a `kid`: the only key of its type.
@@ -489,7 +477,7 @@ mod tests {
             assert_eq!(verified.grant.users, Names::literal([name]));
             assert_eq!(verified.grant.users.only(), Some(name));
             assert!(!verified.grant.users.allows("ab") && !verified.grant.users.is_all());
-            assert_eq!((verified.user.unwrap().as_str(), verified.subject.as_deref()), (name, Some("u1")));
+            assert_eq!(verified.id.as_deref(), Some("u1"));
         }
         for name in [
             json!(null),
@@ -507,7 +495,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn apps_from_a_claim_are_literal_names() {
-        let issuer = Issuer::new(JwtSettings { apps: Apps::Claim("apps".to_owned()), ..settings() });
+        let issuer = Issuer::new(JwtSettings { apps: Said::Claim("apps".to_owned()), ..settings() });
         for (said, names) in [
             (json!("shop"), vec!["shop"]),
             (json!(["shop", "blog", "shop"]), vec!["shop", "blog"]),
@@ -533,20 +521,18 @@ mod tests {
         ] {
             assert_eq!(issuer.verify_with(json!({"apps": said})).await, Err(Reason::Apps), "{said}");
         }
-        let none = Issuer::new(JwtSettings { apps: Apps::Fixed(Names::patterns([])), ..settings() });
+        let none = Issuer::new(JwtSettings { apps: Said::Fixed(Names::patterns([])), ..settings() });
         assert_eq!(none.verify_with(json!({})).await, Err(Reason::Apps));
     }
 
     #[tokio::test(start_paused = true)]
     async fn roles_from_a_claim() {
-        let issuer = Issuer::new(JwtSettings { role: RoleFrom::Claim("role".to_owned()), ..settings() });
+        let issuer = Issuer::new(JwtSettings { role: Said::Claim("role".to_owned()), ..settings() });
         for role in Role::ALL {
             let verified = issuer.verify_with(json!({"role": role.as_str()})).await.unwrap();
             assert_eq!(verified.grant.role, role);
-            assert_eq!(
-                (verified.grant.users.is_all(), verified.user.is_some()),
-                (role != Role::User, role == Role::User)
-            );
+            let users = verified.grant.users;
+            assert_eq!((users.is_all(), users.only().is_some()), (role != Role::User, role == Role::User));
         }
         for said in [
             json!(null),
@@ -562,7 +548,7 @@ mod tests {
         }
         // A role that is not tied to a user needs no name.
         let verified = issuer.verify_with(json!({"role": "agent", "sub": null})).await.unwrap();
-        assert_eq!((verified.user, verified.subject), (None, None));
+        assert_eq!((verified.grant.users.is_all(), verified.id), (true, None));
         assert_eq!(issuer.verify_with(json!({"role": "user", "sub": null})).await, Err(Reason::User));
     }
 

@@ -52,10 +52,6 @@ fn interval(source: &KeySource) -> Duration {
     }
 }
 
-fn retry(source: &KeySource) -> Duration {
-    interval(source).min(RETRY)
-}
-
 /// A public key, and the only algorithm that it is used for.
 pub(crate) struct Key {
     id: Option<String>,
@@ -140,9 +136,10 @@ impl Jwks {
         loop {
             self.state().loading = true;
             let result = self.load().await;
-            let pause = if result.is_ok() { interval(&self.source) } else { retry(&self.source) };
+            let mut pause = interval(&self.source);
             if result.is_err() {
                 metrics.background_failures.inc("issuer_keys");
+                pause = pause.min(RETRY);
             }
             self.settle(result);
             tokio::select! {

@@ -41,25 +41,16 @@ pub(crate) struct JwtSettings {
     pub source: KeySource,
     /// The claim that names the user.
     pub user_claim: String,
-    pub apps: Apps,
-    pub role: RoleFrom,
+    pub apps: Said<Names>,
+    pub role: Said<Role>,
 }
 
-/// The apps of a token.
+/// What says the apps or the role of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Apps {
-    /// The same for every token.
-    Fixed(Names),
-    /// A claim: a name, or a list of names.
-    Claim(String),
-}
-
-/// The role of a token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RoleFrom {
-    /// The same for every token.
-    Fixed(Role),
-    /// A claim: the name of a role.
+pub(crate) enum Said<T> {
+    /// The settings: the same for every token.
+    Fixed(T),
+    /// A claim: the name of an app, or a list of names; the name of a role.
     Claim(String),
 }
 

@@ -18,7 +18,7 @@ use crate::domain::change::{Keys, WrittenEdit, parse_delta};
 use crate::domain::envelope::Fields;
 use crate::domain::ids::{SessionKey, UserKey};
 use crate::domain::json::{Json, Kind as JsonKind, ObjectText, RawJson};
-use crate::domain::query::{EventQuery, ListPosition, ListQuery, OrderBy, SessionView, StateFilter};
+use crate::domain::query::{EventQuery, ListQuery, OrderBy, SessionView, StateFilter};
 use crate::domain::request_key::RequestKey;
 use crate::domain::session::{IfExists, SessionDraft};
 use crate::domain::shown::Shown;
@@ -29,7 +29,11 @@ use crate::http::live::history::session_as;
 use crate::http::live::wait::current;
 use crate::http::reply::{Answer, Code, Problem};
 use crate::http::resources::sessions::cost_of_creation;
+use crate::http::resources::system;
 use crate::service::{self, Changed, Guard, Made, Reader, StateChange};
+
+/// As at the API's own path.
+pub use crate::http::resources::system::health;
 
 /// Sessions of ADK's evaluations, which ADK's lists omit.
 const HIDDEN: &[&str] = &["adk-eval-session-", "___eval___session___"];
@@ -215,11 +219,7 @@ impl Pages for Sessions {
     async fn next(&mut self, service: &Reader, deadline: Instant) -> service::Result<(String, bool)> {
         let Self(query) = self;
         let page = service.list_sessions(query.clone(), deadline).await?;
-        query.after = page.items.last().map(|SessionView { head, .. }| ListPosition {
-            time: head.update_time.micros,
-            user: head.key.user.user.clone(),
-            session: head.key.session.clone(),
-        });
+        query.after = page.items.last().map(|view| query.order_by.position(&view.head));
         let is_shown =
             |view: &&SessionView| !HIDDEN.iter().any(|mark| view.head.key.session.as_str().starts_with(mark));
         Ok((elements(page.items.iter().filter(is_shown), shape::summary), page.more))
@@ -243,12 +243,7 @@ impl Pages for Apps {
     }
 }
 
-pub const HEALTH: Operation =
-    Operation::of("adkHealth", Access::Open).serving(Serving { always: true, strict_query: false, ..Serving::PROCESS });
-
-pub async fn health(_: Call) -> Result<Answer, Problem> {
-    Ok(Answer::ok().json("{\"status\":\"ok\"}"))
-}
+pub const HEALTH: Operation = Operation { id: "adkHealth", ..system::HEALTH };
 
 pub const VERSION: Operation =
     Operation::of("adkVersion", Access::Open).serving(Serving { strict_query: false, ..Serving::PROCESS });

@@ -32,7 +32,7 @@ impl Headers {
         header: Header,
         parse: impl FnOnce(&str) -> Result<T, &'static str>,
     ) -> Result<Option<T>, Problem> {
-        let mut values = self.0.get_all(header.name()).iter();
+        let mut values = self.0.get_all(header.title()).iter();
         let refuse = |message| Problem::field(header.title(), message);
         let Some(value) = values.next() else { return Ok(None) };
         if values.next().is_some() {
@@ -116,7 +116,7 @@ impl Headers {
 fn check(operation: &Operation, headers: &HeaderMap) -> Result<(), Problem> {
     let mut errors = Vec::new();
     for asked in [Header::IdempotencyKey, Header::IfMatch, Header::CreateOnly, Header::Lease] {
-        if headers.contains_key(asked.name()) && !operation.headers.contains(&asked) {
+        if headers.contains_key(asked.title()) && !operation.headers.contains(&asked) {
             errors.push(FieldError::new(asked.title(), "is not honoured by this request, so it is refused"));
         }
     }

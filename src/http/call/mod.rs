@@ -24,7 +24,7 @@ use crate::domain::ids::{UserId, UserKey};
 use crate::domain::json::Json;
 use crate::domain::request_key::RequestKey;
 use crate::http::app::App;
-use crate::http::describe::{Access, Charge, Operation};
+use crate::http::describe::{Access, Operation};
 use crate::http::limits::admission::RequestShare;
 use crate::http::limits::rates::{Limited, Paid, Payers};
 use crate::http::limits::shares::{Asker, Share};
@@ -136,14 +136,11 @@ impl Call {
             query,
             body,
         };
-        match operation.serving.charge {
-            Charge::Nothing => {}
-            Charge::Request => {
-                let payers = call.names.user();
-                let paid = call.app.rates.check(call.payers(payers.as_ref().ok()), 1, Instant::now());
-                let paid = paid.map_err(|limited| call.limited(&limited))?;
-                call.payment = Arc::new(Mutex::new(Payment { paid, spent: 1 }));
-            }
+        if operation.serving.is_charged {
+            let payers = call.names.user();
+            let paid = call.app.rates.check(call.payers(payers.as_ref().ok()), 1, Instant::now());
+            let paid = paid.map_err(|limited| call.limited(&limited))?;
+            call.payment = Arc::new(Mutex::new(Payment { paid, spent: 1 }));
         }
         Ok(call)
     }

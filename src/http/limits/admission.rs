@@ -20,6 +20,7 @@ use percent_encoding::percent_decode;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
 
 use crate::config::HttpSettings;
+use crate::domain::json::push_string;
 use crate::http::limits::shares::{Asker, PlacePool, Preemption, Share};
 use crate::http::reply::{Answer, Code, Ids, Outcome, Problem, REQUEST_ID, Throttle, is_write};
 use crate::metrics::{InFlight, Metrics};
@@ -94,7 +95,7 @@ pub struct Places {
 /// A request's place, counted in the metrics as in flight. Dropping it gives both back.
 pub struct Place {
     asker: Asker,
-    share: RequestShare,
+    pub share: RequestShare,
     in_flight: InFlight,
 }
 
@@ -119,6 +120,11 @@ impl RequestShare {
     pub fn settle(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut().is_none_or(Share::settle)
     }
+
+    /// There is no share: the request is exempt from admission, or its handler gave the share back in order to wait.
+    pub fn is_none(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
 }
 
 /// The place of a watch or of a request that waits. Dropping it gives it back.
@@ -127,18 +133,6 @@ pub struct Watching {
     pub preemption: Arc<Preemption>,
     _share: Share,
     _counted: InFlight,
-}
-
-impl Place {
-    /// The share, for the handler to give back.
-    pub fn share(&self) -> RequestShare {
-        self.share.clone()
-    }
-
-    /// There is no share: the request is exempt from admission, or its handler gave the share back in order to wait.
-    pub fn has_no_share(&self) -> bool {
-        self.share.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
-    }
 }
 
 impl Places {
@@ -169,7 +163,8 @@ impl Places {
         let named = |name| route.and_then(|route| name_of(name, route, path));
         let asker = Asker { app: self.number(named("{app}")), user: named("{user}").map(|user| self.number(user)) };
         let share = if always { None } else { Some(self.requests.take(asker, 1)?) };
-        Some(Place { asker, share: RequestShare(Arc::new(Mutex::new(share))), in_flight: metrics.in_flight() })
+        let (share, in_flight) = (RequestShare(Arc::new(Mutex::new(share))), InFlight::of(&metrics.in_flight));
+        Some(Place { asker, share, in_flight })
     }
 
     /// A place for a watch or for a request that waits.
@@ -182,7 +177,7 @@ impl Places {
             let detail = "as many watches and waiting requests are under way as can be; try again later";
             return Err(Problem::throttled("watchers", throttle, detail));
         };
-        Ok(Watching { preemption: share.preemptible(), _share: share, _counted: metrics.watcher() })
+        Ok(Watching { preemption: share.preemptible(), _share: share, _counted: InFlight::of(&metrics.watchers) })
     }
 
     /// A place for an export or an import.
@@ -356,8 +351,8 @@ struct PreparedRefusal {
     text: String,
 }
 
-/// The rest of the document after the id.
-const AFTER_ID: &str = "\"}\n";
+/// The rest of the document, after an empty id.
+const REST: &str = "\"\"}\n";
 
 impl PreparedRefusal {
     fn new(of_write: bool) -> Self {
@@ -365,21 +360,15 @@ impl PreparedRefusal {
         let problem = Problem::over("in_flight", Code::Overloaded, detail);
         let headers = problem.finish(Ids::of(""), of_write).headers().clone();
         let mut text = problem.text(Ids::of(""), of_write);
-        text.truncate(text.len() - AFTER_ID.len());
+        text.truncate(text.len() - REST.len());
         Self { problem, headers, text }
     }
 
     fn answer(&self, request_id: &str) -> Response {
-        let mut text = String::with_capacity(self.text.len() + request_id.len() + AFTER_ID.len());
+        let mut text = String::with_capacity(self.text.len() + request_id.len() + REST.len());
         text.push_str(&self.text);
-        // The id is visible ASCII: see `request_id`.
-        for character in request_id.chars() {
-            if matches!(character, '"' | '\\') {
-                text.push('\\');
-            }
-            text.push(character);
-        }
-        text.push_str(AFTER_ID);
+        push_string(&mut text, request_id);
+        text.push_str("}\n");
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = self.problem.code.entry().1;
         *response.headers_mut() = self.headers.clone();

@@ -42,17 +42,11 @@ pub struct Asker {
 }
 
 /// Who asked last, and when somebody else did.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Presence<T> {
     last: Option<(T, Instant)>,
     /// When somebody other than `last` asked.
     last_other: Option<Instant>,
-}
-
-impl<T> Default for Presence<T> {
-    fn default() -> Self {
-        Self { last: None, last_other: None }
-    }
 }
 
 impl<T: PartialEq> Presence<T> {

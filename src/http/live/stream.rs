@@ -63,21 +63,17 @@ pub struct Frames {
 impl Frames {
     /// Adds a frame. A line break in the data, which JSON may have between tokens, starts a new `data` line.
     pub fn push(&mut self, event: &str, id: Option<&dyn Display>, data: &str) {
-        frame(&mut self.text, event, id, data);
+        let mut line = |name: &str, value: &dyn Display| self.text.push_str(&format!("{name}: {value}\n"));
+        if let Some(id) = id {
+            line("id", id);
+        }
+        line("event", &event);
+        // `lines` splits at LF and CRLF, but a CR alone ends a line too.
+        for text in data.lines().flat_map(|line| line.split('\r')) {
+            line("data", &text);
+        }
+        self.text.push('\n');
     }
-}
-
-fn frame(out: &mut String, event: &str, id: Option<&dyn Display>, data: &str) {
-    let mut line = |name: &str, value: &dyn Display| out.push_str(&format!("{name}: {value}\n"));
-    if let Some(id) = id {
-        line("id", id);
-    }
-    line("event", &event);
-    // `lines` splits at LF and CRLF, but a CR alone ends a line too.
-    for text in data.lines().flat_map(|line| line.split('\r')) {
-        line("data", &text);
-    }
-    out.push('\n');
 }
 
 pub fn reason_object(reason: &str) -> String {
@@ -188,9 +184,9 @@ words! {
 
 fn bye(app: &App, reason: Bye) -> String {
     let retry = COME_BACK + app.clock.jitter(SPREAD);
-    let mut out = format!("retry: {}\n\n", retry.as_millis());
-    frame(&mut out, "bye", None, &reason_object(reason.as_str()));
-    out
+    let mut out = Frames { text: format!("retry: {}\n\n", retry.as_millis()), ..Frames::default() };
+    out.push("bye", None, &reason_object(reason.as_str()));
+    out.text
 }
 
 /// A stream on its way to its client.
@@ -338,9 +334,9 @@ mod tests {
 
     #[test]
     fn line_breaks_of_json_are_lines_of_data() {
-        let mut out = String::new();
-        frame(&mut out, "event", Some(&"1-abc"), "{\"a\":\r\n 1,\r\"b\":\n\n2}");
-        assert_eq!(out, "id: 1-abc\nevent: event\ndata: {\"a\":\ndata:  1,\ndata: \"b\":\ndata: \ndata: 2}\n\n");
+        let mut out = Frames::default();
+        out.push("event", Some(&"1-abc"), "{\"a\":\r\n 1,\r\"b\":\n\n2}");
+        assert_eq!(out.text, "id: 1-abc\nevent: event\ndata: {\"a\":\ndata:  1,\ndata: \"b\":\ndata: \ndata: 2}\n\n");
     }
 
     #[test]

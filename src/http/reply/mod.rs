@@ -154,8 +154,18 @@ pub fn session_object(view: &SessionView) -> ObjectText {
     object
 }
 
-pub fn push_events(out: &mut String, events: &[StoredEvent]) {
-    push_events_as(NATIVE, out, events);
+/// An event as JSON.
+pub fn event_text(event: &StoredEvent) -> String {
+    let mut text = String::new();
+    event.write_json(&mut text);
+    text
+}
+
+/// Events as elements of an array.
+pub fn events_text(events: &[StoredEvent]) -> String {
+    let mut text = String::new();
+    push_events_as(NATIVE, &mut text, events);
+    text
 }
 
 pub fn push_events_as(form: Form, out: &mut String, events: &[StoredEvent]) {

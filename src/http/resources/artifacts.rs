@@ -1,6 +1,6 @@
 //! Artifacts: files of a session or of a user.
 
-use std::io;
+use std::{io, mem};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -301,7 +301,7 @@ pub async fn get(mut call: Call) -> Result<Answer, Problem> {
         return Ok(answer);
     }
     let parts = call.service.bytes(&blob, range);
-    streamed(Watched::new(&call), answer, parts, Plain { length }).await
+    streamed(Watched::new(&call), answer, parts, length, |bytes, _| bytes).await
 }
 
 /// The type that is shown: that of a text says its coding.
@@ -311,7 +311,7 @@ fn shown_type(content: &Content) -> String {
 }
 
 /// A version as a part, in the frame of it.
-pub async fn part(call: Call, version: &Version, blob: Option<&Blob>, frame: Frame) -> Result<Answer, Problem> {
+pub async fn part(call: Call, version: &Version, blob: Option<&Blob>, mut frame: Frame) -> Result<Answer, Problem> {
     let answer = Answer::ok().tag(version.tag());
     let (Some(blob), Some((size, _))) = (blob, version.content.bytes) else {
         return Ok(answer.json(frame.head + frame.tail));
@@ -321,73 +321,43 @@ pub async fn part(call: Call, version: &Version, blob: Option<&Blob>, frame: Fra
         return Ok(answer);
     }
     let parts = call.service.bytes(blob, 0..size);
-    let as_part = AsPart { frame, left: Vec::new(), size, seen: 0, is_begun: false };
-    streamed(Watched::new(&call), answer, parts, as_part).await
-}
-
-/// What becomes of the bytes of an answer.
-trait Encode: Send + 'static {
-    /// The next part, and whether it is the last.
-    fn next(&mut self, bytes: Bytes) -> (Bytes, bool);
-}
-
-struct Plain {
-    /// Of the bytes that are still to come.
-    length: u64,
-}
-
-impl Encode for Plain {
-    fn next(&mut self, bytes: Bytes) -> (Bytes, bool) {
-        self.length = self.length.saturating_sub(bytes.len() as u64);
-        (bytes, self.length == 0)
-    }
-}
-
-struct AsPart {
-    frame: Frame,
-    /// Bytes that come with the next ones.
-    left: Vec<u8>,
-    size: u64,
-    seen: u64,
-    is_begun: bool,
-}
-
-impl Encode for AsPart {
-    fn next(&mut self, bytes: Bytes) -> (Bytes, bool) {
-        self.seen += bytes.len() as u64;
-        let is_last = self.seen >= self.size;
-        let mut out = if self.is_begun { String::new() } else { self.frame.head.clone() };
-        self.is_begun = true;
-        self.left.extend_from_slice(&bytes);
-        let left = self.frame.push(&mut out, &self.left, is_last).to_vec();
-        self.left = left;
+    // Bytes that come with the next ones.
+    let mut left = Vec::new();
+    let as_part = move |bytes: Bytes, is_last| {
+        let mut out = mem::take(&mut frame.head);
+        left.extend_from_slice(&bytes);
+        left = frame.push(&mut out, &left, is_last).to_vec();
         if is_last {
-            out.push_str(self.frame.tail);
+            out.push_str(frame.tail);
             out.push('\n');
         }
-        (out.into(), is_last)
-    }
+        Bytes::from(out)
+    };
+    streamed(Watched::new(&call), answer, parts, size, as_part).await
 }
 
-/// Answers with bytes, part by part. The first is read before the answer begins, so that its failure is told.
+/// Answers with so many bytes, part by part, each as `written` has it, which is told whether it is the last. The first is read before the
+/// answer begins, so that its failure is told.
 async fn streamed(
     client: Watched,
     answer: Answer,
     mut parts: impl stream::Stream<Item = service::Result<Bytes>> + Send + Unpin + 'static,
-    mut written: impl Encode,
+    size: u64,
+    mut written: impl FnMut(Bytes, bool) -> Bytes + Send + 'static,
 ) -> Result<Answer, Problem> {
     let first = parts.next().await.transpose()?.unwrap_or_default();
-    let (first, is_last) = written.next(first);
-    if is_last {
+    let left = size.saturating_sub(first.len() as u64);
+    let first = written(first, left == 0);
+    if left == 0 {
         return Ok(answer.body(first));
     }
     let rest = stream::try_unfold(
-        (Some(first), parts, written, client, false),
-        |(first, mut parts, mut written, mut client, is_over)| async move {
+        (Some(first), parts, written, client, left),
+        |(first, mut parts, mut written, mut client, left)| async move {
             if let Some(first) = first {
-                return Ok(Some((first, (None, parts, written, client, is_over))));
+                return Ok(Some((first, (None, parts, written, client, left))));
             }
-            if is_over {
+            if left == 0 {
                 return Ok(None);
             }
             client.still_must().await?;
@@ -399,8 +369,8 @@ async fn streamed(
                 }
                 None => return Err(io::Error::other("cut")),
             };
-            let (part, is_last) = written.next(part);
-            Ok(Some((part, (None, parts, written, client, is_last))))
+            let left = left.saturating_sub(part.len() as u64);
+            Ok(Some((written(part, left == 0), (None, parts, written, client, left))))
         },
     );
     /// Of base64 it is a third more.

@@ -5,19 +5,19 @@ use std::mem;
 use axum::http::StatusCode;
 
 use super::look;
+use crate::domain::Limits;
 use crate::domain::access::Role;
 use crate::domain::event::{EventDraft, StoredEvent};
 use crate::domain::find::Words;
-use crate::domain::ids::SessionKey;
-use crate::domain::json::Kind as JsonKind;
+use crate::domain::ids::EventId;
+use crate::domain::json::{Json, Kind as JsonKind};
 use crate::domain::query::{EventPage, EventQuery, History, Look, SessionView};
 use crate::domain::session::{SessionInfo, parse_events};
-use crate::domain::shown::Shown;
-use crate::http::call::{Call, Received};
+use crate::http::call::Call;
 use crate::http::describe::{ANSWER, Access, Header, Kind, Operation, PAGE_SIZE, PAGE_TOKEN, Param, WAIT};
 use crate::http::live::wait::{Wait, current};
 use crate::http::reply::{self, Answer, Code, Problem, Token};
-use crate::service::{Answered, Error, Guard};
+use crate::service::{Answered, Error};
 
 const OUTPUT_KEY: Param = Param::new("outputKey", Kind::StateKey);
 
@@ -28,7 +28,14 @@ pub const APPEND: Operation = Operation::of("appendEvents", Access::Write(Role::
     .headers(&[Header::Lease, Header::IfMatch, Header::IdempotencyKey]);
 
 pub async fn append(mut call: Call) -> Result<Answer, Problem> {
-    let Given { key, guard, drafts, several, create, shows, body: _body } = read(&mut call).await?;
+    let query = call.take_query();
+    let (create, shows) = (query.boolean(&CREATE), query.shown());
+    let (key, guard, id) = (call.names.session()?, call.headers.guard()?, call.headers.idempotency_key()?);
+    // Its memory stays reserved until the request is answered.
+    let body = call.required_body().await?;
+    let json = body.json()?;
+    let drafts = drafts(json, id, query.text(&OUTPUT_KEY), &call.limits())?;
+    let several = json.kind() == JsonKind::Array;
     call.charge(drafts.iter().map(EventDraft::cost).fold(0, u32::saturating_add))?;
     let appended = call.writer()?.append(key, drafts, guard, create, shows, call.deadline).await;
     let appended = appended.map_err(|error| match error {
@@ -65,52 +72,34 @@ pub async fn append(mut call: Call) -> Result<Answer, Problem> {
     Ok(answer.json(text))
 }
 
-/// The events that a request asks to append.
-struct Given {
-    key: SessionKey,
-    guard: Guard,
-    drafts: Vec<EventDraft>,
-    /// They came as an array.
-    several: bool,
-    /// To make the session if there is none.
-    create: bool,
-    shows: Shown,
-    /// Its memory stays reserved until the request is answered.
-    body: Received,
-}
-
-async fn read(call: &mut Call) -> Result<Given, Problem> {
-    let query = call.take_query();
-    let key = call.names.session()?;
-    let guard = call.headers.guard()?;
-    let idempotency_key = call.headers.idempotency_key()?;
-    let body = call.required_body().await?;
-    let json = body.json()?;
-    let (output_key, limits) = (query.text(&OUTPUT_KEY), &call.limits());
-    let several = json.kind() == JsonKind::Array;
-    let drafts = if several {
-        let drafts = parse_events(json, "", output_key, limits)?;
-        if drafts.is_empty() {
-            return Err(Problem::field("", "must hold at least one event"));
-        }
-        if idempotency_key.is_some() {
-            return Err(Problem::field(
-                Header::IdempotencyKey.title(),
-                "names one event: in an array, give each event an id of its own, and no key",
-            ));
-        }
-        drafts
-    } else {
+/// The events that a body holds: one, or an array of some. `key`: the `Idempotency-Key`, which is the id of the only one.
+fn drafts(
+    json: Json<'_>,
+    key: Option<EventId>,
+    output_key: Option<&str>,
+    limits: &Limits,
+) -> Result<Vec<EventDraft>, Problem> {
+    if json.kind() != JsonKind::Array {
         let draft = EventDraft::parse(json, "", output_key, limits)?;
-        vec![match (idempotency_key, &draft.id) {
+        return match (key, &draft.id) {
             (Some(key), Some(id)) if key != *id => {
-                return Err(Problem::field(Header::IdempotencyKey.title(), "is another one than the event's id"));
+                Err(Problem::field(Header::IdempotencyKey.title(), "is another one than the event's id"))
             }
-            (Some(key), None) => draft.or_id(key),
-            _ => draft,
-        }]
-    };
-    Ok(Given { key, guard, drafts, several, create: query.boolean(&CREATE), shows: query.shown(), body })
+            (Some(key), None) => Ok(vec![draft.or_id(key)]),
+            _ => Ok(vec![draft]),
+        };
+    }
+    let drafts = parse_events(json, "", output_key, limits)?;
+    if drafts.is_empty() {
+        return Err(Problem::field("", "must hold at least one event"));
+    }
+    if key.is_some() {
+        return Err(Problem::field(
+            Header::IdempotencyKey.title(),
+            "names one event: in an array, give each event an id of its own, and no key",
+        ));
+    }
+    Ok(drafts)
 }
 
 const ORDER: Param = Param::new("order", Kind::OneOf(&["asc", "desc"]));
@@ -239,9 +228,7 @@ pub async fn list(mut call: Call) -> Result<Answer, Problem> {
     let page = view.events;
     let next =
         last.filter(|_| page.more).map(|last| binding(&view.head).token(&(last, as_of.unwrap_or(view.head.revision))));
-    let mut text = String::new();
-    reply::push_events(&mut text, &page.events);
-    let mut page = reply::open_page("events", &[text], next);
+    let mut page = reply::open_page("events", &[reply::events_text(&page.events)], next);
     // Who goes on behind it misses nothing.
     let revision = as_of.filter(|_| is_of_one_moment).unwrap_or(view.head.revision);
     page.push("revision", &revision.to_string());
@@ -297,7 +284,5 @@ pub const GET: Operation = Operation::of("getEvent", Access::Read(Role::Reader))
 pub async fn get(call: Call) -> Result<Answer, Problem> {
     let (key, id) = (call.names.session()?, call.names.event_id()?);
     let (head, event) = call.service.event(&key, &id, call.deadline).await?;
-    let mut text = String::new();
-    event.write_json(&mut text);
-    call.headers.tagged(head.tag(), || text)
+    call.headers.tagged(head.tag(), || reply::event_text(&event))
 }

@@ -165,9 +165,7 @@ fn change_object(change: &Change, subject: Option<&Subject>) -> String {
     let is_gone = match content {
         Content::None => false,
         Content::Events { events, gone } => {
-            let mut text = String::new();
-            reply::push_events(&mut text, events);
-            object.push("events", &format!("[{text}]"));
+            object.push("events", &format!("[{}]", reply::events_text(events)));
             *gone
         }
         Content::State { set, removed, gone } => {

@@ -10,7 +10,7 @@ use crate::http::call::Call;
 use crate::http::describe::{Access, Kind, Operation, Param, WAIT};
 use crate::http::live::wait::Wait;
 use crate::http::reply::{Answer, Problem};
-use crate::service::{Error, Granted, Taken};
+use crate::service::{Error, Taken};
 
 pub const TAKE: Operation = Operation::of("takeLease", Access::Write(Role::Agent)).query(&[WAIT]);
 
@@ -22,7 +22,7 @@ pub async fn take(mut call: Call) -> Result<Answer, Problem> {
     let mut wait = wait.map(|wait| Wait::new(&call, wait, false)).transpose()?;
     loop {
         let held = match call.writer()?.take_lease(&key, &draft, call.deadline).await? {
-            Taken::Granted(Granted { view, retried }) => {
+            Taken::Granted { view, retried } => {
                 let status = if retried { StatusCode::OK } else { StatusCode::CREATED };
                 return Ok(Answer::new(status).json(granted(&view)));
             }

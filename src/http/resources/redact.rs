@@ -5,7 +5,7 @@ use crate::domain::json::string_array;
 use crate::domain::redact::RedactDraft;
 use crate::http::call::{Call, Received};
 use crate::http::describe::{Access, Header, Operation};
-use crate::http::reply::{Answer, Problem};
+use crate::http::reply::{self, Answer, Problem};
 
 pub const REDACT: Operation =
     Operation::of("redactEvent", Access::Write(Role::Operator)).headers(&[Header::Lease, Header::IfMatch]);
@@ -19,8 +19,7 @@ pub async fn redact(mut call: Call) -> Result<Answer, Problem> {
         None => RedactDraft::default(),
     };
     let redacted = call.writer()?.redact(key, id, draft, guard, call.deadline).await?;
-    let mut text = String::new();
-    redacted.event.write_json(&mut text);
+    let mut text = reply::event_text(&redacted.event);
     // A stored event is an object that is not empty.
     text.pop();
     text.push_str(&format!(",\"forks\":{}", redacted.forks));

@@ -7,7 +7,7 @@ use crate::domain::json::ObjectText;
 use crate::domain::search::Filter;
 use crate::http::call::Call;
 use crate::http::describe::{Access, Kind, Operation, Param};
-use crate::http::reply::{Answer, Problem};
+use crate::http::reply::{self, Answer, Problem};
 
 const TEXT: Param = Param::new("text", Kind::Words { required: true });
 const LIMIT: Param = Param::new("limit", Kind::Integer { min: 1, max: 100 });
@@ -56,9 +56,7 @@ pub async fn search(mut call: Call) -> Result<Answer, Problem> {
         hit.push_str("sessionId", shown.hit.session.as_str());
         hit.push_some("displayName", shown.display_name.as_ref().map(|name| name.text()));
         hit.push("score", &shown.hit.score.to_string());
-        let mut event = String::new();
-        shown.event.write_json(&mut event);
-        hit.push("event", &event);
+        hit.push("event", &reply::event_text(&shown.event));
         hit.close()
     });
     let mut answer = ObjectText::default();

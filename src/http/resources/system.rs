@@ -15,12 +15,7 @@ pub async fn health(_: Call) -> Result<Answer, Problem> {
     Ok(Answer::ok().json("{\"status\":\"ok\"}"))
 }
 
-pub const READY: Operation = Operation::of("ready", Access::Open).serving(Serving {
-    always: true,
-    database: true,
-    strict_query: false,
-    ..Serving::PROCESS
-});
+pub const READY: Operation = Operation { id: "ready", ..HEALTH };
 
 pub async fn ready(call: Call) -> Result<Answer, Problem> {
     if call.app.is_stopping() {

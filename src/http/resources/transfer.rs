@@ -1,9 +1,8 @@
 //! Exports and imports: sessions as lines of JSON (NDJSON), streamed both ways.
 
-use std::io;
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{io, mem};
 
 use axum::body::Body;
 use axum::http::header;
@@ -26,8 +25,6 @@ use crate::http::limits::shares::Share;
 use crate::http::live::watched::{Watched, wait_or_cut};
 use crate::http::reply::{Answer, Problem};
 use crate::service::{Error, Export, Import, ImportOptions, ImportResult, Imported, ImportedPart, OnConflict, Unread};
-
-pub const NDJSON: &str = "application/x-ndjson";
 
 /// The longest line of one of these types: the state of a session or a scope has no limit of its own. Any other line
 /// contains an event, which is at most twice as long if it is written as a string.
@@ -75,14 +72,12 @@ pub async fn export(mut call: Call) -> Result<Answer, Problem> {
     if let ExportSource::Session(session) = &source {
         call.service.head(session, call.deadline).await?;
     }
-    let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
+    let answer = Answer::ok().header(header::CONTENT_TYPE, MediaType::Ndjson.as_str());
     if call.is_head {
         return Ok(answer);
     }
     let place = call.app.places.transfer(call.sharer())?;
-    let export = call.service.export(source, after);
-    let export = if has_artifacts { export } else { export.without_artifacts() };
-    let begun = (export, Watched::new(&call), place);
+    let begun = (call.service.export(source, after, has_artifacts), Watched::new(&call), place);
     let lines = stream::try_unfold(begun, async move |(mut export, mut client, place)| {
         let lines = lines(&mut export, &mut client).await?;
         Ok::<_, io::Error>(lines.map(|lines| (lines, (export, client, place))))
@@ -133,7 +128,7 @@ pub async fn import(mut call: Call) -> Result<Answer, Problem> {
         unread: None,
         pause: Some(PAUSE),
     };
-    let answer = Answer::ok().header(header::CONTENT_TYPE, NDJSON);
+    let answer = Answer::ok().header(header::CONTENT_TYPE, MediaType::Ndjson.as_str());
     let key = call.paying_key().map(str::to_owned);
     let client = Watched::new(&call);
     let held = String::new();

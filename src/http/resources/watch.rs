@@ -12,7 +12,7 @@ use crate::http::app::App;
 use crate::http::call::{Call, Query};
 use crate::http::describe::{Access, Header, Kind, Operation, Param, Serving};
 use crate::http::live::stream::{self, Accepts, Frames, Source, reason_object};
-use crate::http::reply::{Answer, Problem};
+use crate::http::reply::{self, Answer, Problem};
 use crate::service::{self, Begin, Follower, Item};
 
 const AFTER_SEQUENCE: Param = Param::new("afterSequence", Kind::CursorOrNow);
@@ -82,18 +82,13 @@ impl Session {
         for item in items {
             match item {
                 Item::Event(marked) => {
-                    let mut text = String::new();
-                    marked.event.write_json(&mut text);
-                    out.push("event", Some(&self.follower.cursor_of(&marked)), &text);
+                    let cursor = self.follower.cursor_of(&marked);
+                    out.push("event", Some(&cursor), &reply::event_text(&marked.event));
                     if self.is_live {
                         self.app.metrics.delivered(self.app.clock.now().0 - marked.event.commit_time.0);
                     }
                 }
-                Item::Redacted(event) => {
-                    let mut text = String::new();
-                    event.write_json(&mut text);
-                    out.push("redacted", None, &text);
-                }
+                Item::Redacted(event) => out.push("redacted", None, &reply::event_text(&event)),
                 Item::Begins(base) => out.push("trimmed", None, &base_object(base)),
                 Item::Trimmed(base) => {
                     out.ended = Some("trimmed");

@@ -16,13 +16,14 @@ use axum::routing::any;
 use axum::{Extension, Router};
 use futures_util::FutureExt as _;
 use opentelemetry::context::FutureExt as _;
+use opentelemetry::trace::SpanContext;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::edge::{self, Cors};
 use super::routes::{Resource, by_pattern, nearest, strict_roots};
-use super::trace::{RequestSpan, TraceParent};
+use super::trace::{self, RequestSpan};
 use crate::access::Client;
 use crate::access::audit::AuditLine;
 use crate::http::app::App;
@@ -74,7 +75,7 @@ impl Api {
     async fn serve(self, resource: Option<Arc<Resource>>, arrival: Arrival, request: Request) -> Response {
         let path = request.uri().path();
         let route = resource.as_ref().map(|resource| resource.path);
-        let always = resource.as_ref().is_some_and(|resource| resource.is_always_served);
+        let always = resource.as_ref().is_some_and(|resource| resource.serving.always);
         match self.app.places.take(&self.app.metrics, route, path, always) {
             Some(place) => {
                 // Dropped with this future when the client disconnects.
@@ -117,8 +118,8 @@ struct Asked {
     /// `None`: no such path.
     resource: Option<Arc<Resource>>,
     arrival: Arrival,
-    /// The trace context that the client sent.
-    parent: Option<TraceParent>,
+    /// The span that the client sent.
+    parent: Option<SpanContext>,
 }
 
 impl Asked {
@@ -130,7 +131,7 @@ impl Asked {
             uri: request.uri().clone(),
             resource,
             arrival,
-            parent: TraceParent::of(request.headers()),
+            parent: trace::parent(request.headers()),
         }
     }
 
@@ -155,12 +156,12 @@ struct Handled {
 /// Serves an admitted request: gives it an id and a deadline, turns errors into their one form, and logs it once.
 async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: ClientGone) -> Response {
     let (app, method) = (&*api.app, &asked.method);
-    let is_probe = asked.is(|resource| resource.is_always_served);
+    let is_probe = asked.is(|resource| resource.serving.always);
     let span = app.traces.as_ref().filter(|_| !is_probe).map(|traces| {
         RequestSpan::begin(traces, asked.parent.as_ref(), method.as_str(), asked.route(), asked.uri.path())
     });
     let trace_id = span.as_ref().map(RequestSpan::trace_id);
-    let trace_id = trace_id.or_else(|| asked.parent.as_ref().map(|parent| parent.trace_id.clone()));
+    let trace_id = trace_id.or_else(|| asked.parent.as_ref().map(|parent| parent.trace_id().to_string()));
     let ids = Ids { request: &asked.id, trace: trace_id.as_deref() };
 
     let (request, body) = request.into_parts();
@@ -170,7 +171,7 @@ async fn answer(api: Api, asked: Asked, request: Request, place: Place, gone: Cl
         Some(span) => handled.with_context(span.context()).await,
         None => handled.await,
     };
-    let waited = place.has_no_share() && !is_probe;
+    let waited = place.share.is_none() && !is_probe;
     let answer = answer.and_then(|answer| app.places.hold(place, method, answer));
 
     let (mut response, mut named, mut stall, mut problem) = (Response::default(), Vec::new(), None, None);
@@ -242,7 +243,7 @@ async fn handled(
     let refused = |problem| Handled { client: None, answer: Err(problem), is_preflight: false };
     // With authentication on, the credential decides, so origins are not checked.
     let origins = (!app.authenticator.is_on()).then_some(&*app.settings.origins);
-    let is_page = asked.is(|resource| resource.is_page);
+    let is_page = asked.is(|resource| resource.serving.page);
     let preflight = cors.preflight();
     let is_preflight = preflight.is_some();
     if let Err(problem) = edge::check(origins, is_page, &request, asked.arrival.has_two_lengths) {
@@ -260,7 +261,7 @@ async fn handled(
         client: client.clone().unwrap_or_else(|| Arc::new(Client::nobody())),
         credential,
         deadline,
-        place: place.share(),
+        place: place.share.clone(),
         gone,
     };
     let handled = AssertUnwindSafe(called(api, asked, request, body, passage)).catch_unwind().await;
@@ -292,7 +293,7 @@ async fn identify(
     let app = &api.app;
     let mut known = (None, None);
     if !asked.is(|resource| resource.is_open) {
-        let takes_token = asked.is(|resource| resource.takes_token);
+        let takes_token = asked.is(|resource| resource.serving.token_in_query);
         let credential = if app.authenticator.is_on() { credential(&asked.uri, headers, takes_token)? } else { None };
         let client = app.authenticator.client(credential.as_deref(), deadline).await;
         known = (Some(client.map_err(|refusal| turned_away(app, refusal))?), credential.map(Arc::from));
@@ -350,7 +351,7 @@ fn log(
     // An unknown method is arbitrary text.
     let method = known_method(asked.method.as_str());
     let (status, route) = (status.as_u16(), asked.route().unwrap_or("unmatched"));
-    let is_probe = asked.is(|resource| resource.is_always_served);
+    let is_probe = asked.is(|resource| resource.serving.always);
     let duration_ms = milliseconds(took);
     let code = problem.map(|problem| problem.code.entry().0);
     let cause = problem.and_then(|problem| problem.cause.as_deref());

@@ -23,7 +23,7 @@ pub struct Endpoint {
 
 pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Answer, Problem>> + Send>>;
 
-/// A path with all its endpoints. Properties that apply before a handler is chosen are the same for all of them.
+/// A path with all its endpoints. What applies before one of them is chosen is the same for all of them.
 pub struct Resource {
     pub path: &'static str,
     /// What follows a parameter of several segments, if it has one.
@@ -31,30 +31,16 @@ pub struct Resource {
     endpoints: Vec<&'static Endpoint>,
     /// Served without a credential.
     pub is_open: bool,
-    /// Exempt from admission, and polled every few seconds even when the server is idle.
-    pub is_always_served: bool,
-    /// A page for people, to which other sites may link.
-    pub is_page: bool,
-    /// An empty segment in its path gets an error of its own.
-    is_strict: bool,
-    /// Accepts a user token in its query, because a browser cannot send headers with an `EventSource`.
-    pub takes_token: bool,
+    pub serving: Serving,
 }
 
 impl Resource {
-    fn new(path: &'static str, endpoints: Vec<&'static Endpoint>) -> Self {
-        let any = |is: fn(&Serving) -> bool| endpoints.iter().any(|endpoint| is(&endpoint.operation.serving));
+    /// With its first endpoint.
+    fn of(endpoint: &'static Endpoint) -> Self {
+        let (path, operation) = (endpoint.path, endpoint.operation);
         let tail = path.split_once("{*").and_then(|(_, rest)| rest.split_once('}')).map(|(_, tail)| tail);
-        Self {
-            path,
-            tail,
-            is_open: endpoints.iter().any(|endpoint| endpoint.operation.access == Access::Open),
-            is_always_served: any(|serving| serving.always),
-            is_page: any(|serving| serving.page),
-            is_strict: any(|serving| serving.strict_path),
-            takes_token: any(|serving| serving.token_in_query),
-            endpoints,
-        }
+        let is_open = operation.access == Access::Open;
+        Self { path, tail, endpoints: vec![endpoint], is_open, serving: operation.serving }
     }
 
     /// The endpoint for this method. HEAD uses GET's; for always served paths OPTIONS does too, because some balancers
@@ -122,14 +108,14 @@ pub fn by_pattern(resources: Vec<Arc<Resource>>) -> Vec<(&'static str, Vec<Arc<R
 
 /// Groups the endpoints by path.
 pub fn resources(endpoints: impl Iterator<Item = &'static Endpoint>) -> Vec<Arc<Resource>> {
-    let mut paths: Vec<(&'static str, Vec<&'static Endpoint>)> = Vec::new();
+    let mut resources: Vec<Resource> = Vec::new();
     for endpoint in endpoints {
-        match paths.iter_mut().find(|(path, _)| *path == endpoint.path) {
-            Some((_, endpoints)) => endpoints.push(endpoint),
-            None => paths.push((endpoint.path, vec![endpoint])),
+        match resources.iter_mut().find(|resource| resource.path == endpoint.path) {
+            Some(resource) => resource.endpoints.push(endpoint),
+            None => resources.push(Resource::of(endpoint)),
         }
     }
-    paths.into_iter().map(|(path, endpoints)| Arc::new(Resource::new(path, endpoints))).collect()
+    resources.into_iter().map(Arc::new).collect()
 }
 
 /// How many steps lead from a path to a template: a literal segment that is misspelt is one, a segment too many or a parameter too few two;
@@ -180,7 +166,7 @@ pub fn nearest(path: &str, templates: &[&'static str]) -> Option<String> {
 
 /// First segments of the paths in which an empty segment gets an error of its own.
 pub fn strict_roots(resources: &[Arc<Resource>]) -> Vec<&'static str> {
-    let strict = resources.iter().filter(|resource| resource.is_strict);
+    let strict = resources.iter().filter(|resource| resource.serving.strict_path);
     let mut roots: Vec<&str> = strict.filter_map(|resource| resource.path.split('/').nth(1)).collect();
     roots.sort_unstable();
     roots.dedup();
@@ -192,7 +178,9 @@ mod tests {
     use super::*;
 
     fn at(path: &'static str) -> Resource {
-        Resource::new(path, Vec::new())
+        const OPERATION: &Operation = &Operation::of("some", Access::Open);
+        let handler: Handler = |_| Box::pin(async { Ok(Answer::ok()) });
+        Resource::of(Box::leak(Box::new(Endpoint { method: Method::GET, path, operation: OPERATION, handler })))
     }
 
     #[test]

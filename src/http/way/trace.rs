@@ -17,51 +17,30 @@ const TRACESTATE: &str = "tracestate";
 /// How many bytes of `tracestate` a service must pass on (W3C Trace Context, 3.3.1.5).
 const MAX_STATE: usize = 512;
 
-/// The parent span of a request, as its client sent it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TraceParent {
-    /// 32 lowercase hexadecimal digits, not all zero.
-    pub trace_id: String,
-    /// The client's span: 16 lowercase hexadecimal digits, not all zero.
-    pub span_id: String,
-    /// Whether the client records its own span.
-    pub sampled: bool,
-    /// The client's `tracestate`. It is only passed on to the collector.
-    pub state: TraceState,
+/// The span of the client, as it sent it with a request; `None` if that is missing or malformed. A request is never refused for it.
+pub fn parent(headers: &HeaderMap) -> Option<SpanContext> {
+    let mut values = headers.get_all(TRACEPARENT).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    parse(value.to_str().ok()?, state(headers).unwrap_or_default())
 }
 
-impl TraceParent {
-    fn context(&self) -> Context {
-        let id = |text: &str| u128::from_str_radix(text, 16).unwrap_or_default();
-        let (trace, span) = (TraceId::from(id(&self.trace_id)), SpanId::from(id(&self.span_id) as u64));
-        let flags = if self.sampled { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
-        Context::new().with_remote_span_context(SpanContext::new(trace, span, flags, true, self.state.clone()))
+/// The span that a `traceparent` names. The `tracestate` is only passed on to the collector.
+fn parse(text: &str, state: TraceState) -> Option<SpanContext> {
+    let mut parts = text.split('-');
+    let mut hex = |digits: usize| {
+        let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        parts.next().filter(|part| part.len() == digits && part.bytes().all(is_digit))
+    };
+    let (version, trace_id, span_id, flags) = (hex(2)?, hex(32)?, hex(16)?, hex(2)?);
+    // Later versions may have more fields.
+    let more = parts.next().is_some();
+    if version == "ff" || version == "00" && more {
+        return None;
     }
-
-    /// `None` if it is missing or malformed. A request is never refused for it.
-    pub fn of(headers: &HeaderMap) -> Option<Self> {
-        let mut values = headers.get_all(TRACEPARENT).iter();
-        let (Some(value), None) = (values.next(), values.next()) else { return None };
-        let state = state(headers).unwrap_or_default();
-        Some(Self { state, ..Self::parse(value.to_str().ok()?)? })
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split('-');
-        let mut hex = |digits: usize| {
-            let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-            parts.next().filter(|part| part.len() == digits && part.bytes().all(is_digit))
-        };
-        let (version, trace_id, span_id, flags) = (hex(2)?, hex(32)?, hex(16)?, hex(2)?);
-        let is_zero = |id: &str| id.bytes().all(|b| b == b'0');
-        // Later versions may have more fields.
-        let more = parts.next().is_some();
-        if version == "ff" || version == "00" && more || is_zero(trace_id) || is_zero(span_id) {
-            return None;
-        }
-        let sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
-        Some(Self { trace_id: trace_id.to_owned(), span_id: span_id.to_owned(), sampled, state: TraceState::NONE })
-    }
+    let (trace_id, span_id) = (TraceId::from_hex(trace_id).ok()?, SpanId::from_hex(span_id).ok()?);
+    // Whether the client records its own span; no other flag is known.
+    let flags = TraceFlags::new(u8::from_str_radix(flags, 16).ok()?) & TraceFlags::SAMPLED;
+    Some(SpanContext::new(trace_id, span_id, flags, true, state)).filter(SpanContext::is_valid)
 }
 
 /// `None` if it is malformed, or too long to pass on.
@@ -75,7 +54,7 @@ fn state(headers: &HeaderMap) -> Option<TraceState> {
 pub struct RequestSpan(Context);
 
 impl RequestSpan {
-    pub fn begin(traces: &Traces, parent: Option<&TraceParent>, method: &str, route: Option<&str>, path: &str) -> Self {
+    pub fn begin(traces: &Traces, parent: Option<&SpanContext>, method: &str, route: Option<&str>, path: &str) -> Self {
         let method = known_method(method);
         let mut attributes = vec![KeyValue::new("http.request.method", method), KeyValue::new("url.scheme", "http")];
         if let Some(route) = route {
@@ -96,7 +75,7 @@ impl RequestSpan {
         let word = if method == OTHER_METHOD { "HTTP" } else { method };
         let name = route.map_or_else(|| word.to_owned(), |route| format!("{word} {route}"));
         let span = SpanBuilder::from_name(name).with_kind(SpanKind::Server).with_attributes(attributes);
-        let parent = parent.map_or_else(Context::new, TraceParent::context);
+        let parent = parent.map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent.clone()));
         Self(traces.begin(span, &parent))
     }
 
@@ -140,13 +119,14 @@ mod tests {
     #[test]
     fn a_parent_is_read_as_the_recommendation_says() {
         let parent = |sampled| {
-            Some(TraceParent { trace_id: TRACE.to_owned(), span_id: SPAN.to_owned(), sampled, state: TraceState::NONE })
+            let (trace_id, span_id) = (TraceId::from_hex(TRACE).unwrap(), SpanId::from_hex(SPAN).unwrap());
+            Some(SpanContext::new(trace_id, span_id, sampled, true, TraceState::NONE))
         };
         for (text, expected) in [
-            (format!("00-{TRACE}-{SPAN}-01"), parent(true)),
-            (format!("00-{TRACE}-{SPAN}-00"), parent(false)),
-            (format!("00-{TRACE}-{SPAN}-fe"), parent(false)),
-            (format!("cc-{TRACE}-{SPAN}-03-what-comes"), parent(true)),
+            (format!("00-{TRACE}-{SPAN}-01"), parent(TraceFlags::SAMPLED)),
+            (format!("00-{TRACE}-{SPAN}-00"), parent(TraceFlags::NOT_SAMPLED)),
+            (format!("00-{TRACE}-{SPAN}-fe"), parent(TraceFlags::NOT_SAMPLED)),
+            (format!("cc-{TRACE}-{SPAN}-03-what-comes"), parent(TraceFlags::SAMPLED)),
             (format!("00-{TRACE}-{SPAN}-01-more"), None),
             (format!("ff-{TRACE}-{SPAN}-01"), None),
             (format!("00-{}-{SPAN}-01", TRACE.to_uppercase()), None),
@@ -156,7 +136,7 @@ mod tests {
             (format!("00-{TRACE}-{SPAN}-1"), None),
             (String::new(), None),
         ] {
-            assert_eq!(TraceParent::parse(&text), expected, "{text}");
+            assert_eq!(parse(&text, TraceState::NONE), expected, "{text}");
         }
     }
 
@@ -164,15 +144,15 @@ mod tests {
     fn two_parents_are_none() {
         let value = format!("00-{TRACE}-{SPAN}-01");
         let mut headers = HeaderMap::new();
-        assert_eq!(TraceParent::of(&headers), None);
+        assert_eq!(parent(&headers), None);
         headers.append(TRACEPARENT, value.parse().unwrap());
         headers.append(TRACESTATE, "rojo=00f067".parse().unwrap());
         headers.append(TRACESTATE, "congo=t61".parse().unwrap());
-        let state = |headers: &_| TraceParent::of(headers).map(|parent| parent.state.header());
+        let state = |headers: &_| parent(headers).map(|parent| parent.trace_state().header());
         assert_eq!(state(&headers).as_deref(), Some("rojo=00f067,congo=t61"));
         headers.append(TRACESTATE, format!("a={}", "x".repeat(MAX_STATE)).parse().unwrap());
         assert_eq!(state(&headers).as_deref(), Some(""));
         headers.append(TRACEPARENT, value.parse().unwrap());
-        assert_eq!(TraceParent::of(&headers), None);
+        assert_eq!(parent(&headers), None);
     }
 }

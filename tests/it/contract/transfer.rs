@@ -700,7 +700,7 @@ on_both_databases! {
             lines
         };
 
-        let mut export = service.export(ExportSource::Session(key.clone()), None);
+        let mut export = service.export(ExportSource::Session(key.clone()), None, true);
         let mut lines = next(&mut export).await.expect("lines").expect("the first");
         assert_eq!(next(&mut export).await.expect("lines").as_deref(), Some(""));
         server.post(format!("{ONE}/trim")).json(r#"{"keepLast":1100}"#).await.expect(200);
@@ -708,7 +708,7 @@ on_both_databases! {
         assert!(lines.ends_with("{\"type\":\"end\",\"sessions\":1,\"events\":1100}\n"), "{lines}");
         assert_all(&import(server, "?appName=copy", &lines).await, "created", 1);
 
-        let mut export = service.export(ExportSource::Session(key.clone()), None);
+        let mut export = service.export(ExportSource::Session(key.clone()), None, true);
         assert_eq!(next(&mut export).await.expect("lines").expect("the first").lines().count(), 1);
         assert_eq!(next(&mut export).await.expect("lines").as_deref(), Some(""));
         server.delete(ONE).await.expect(204);
@@ -719,7 +719,7 @@ on_both_databases! {
         for _ in 0..6 {
             server.append(json!({"content": "x".repeat(1 << 20)})).await;
         }
-        let mut export = service.export(ExportSource::Session(key), None);
+        let mut export = service.export(ExportSource::Session(key), None, true);
         while !next(&mut export).await.expect("lines").is_some_and(|lines| lines.contains(r#""type":"event""#)) {}
         server.post(format!("{ONE}/trim")).json(r#"{"keepLast":0}"#).await.expect(200);
         assert!(matches!(next(&mut export).await, Err(Error::SessionCut)));

@@ -22,7 +22,7 @@ use crate::domain::template::{Braces, MAX_ARTIFACTS, MAX_NAMES, Missing};
 use crate::domain::writes::{ArtifactChange, Removal};
 use crate::http::ENDPOINTS;
 use crate::http::adk::shape::EVENT_DEFAULTS;
-use crate::http::describe::{Access, Charge, Header, Kind, PAGE_SIZE, Param};
+use crate::http::describe::{Access, Header, Kind, PAGE_SIZE, Param};
 use crate::http::reply::{Code, Outcome, is_write};
 use crate::http::way::routes::Endpoint;
 
@@ -196,10 +196,12 @@ fn errors(endpoint: &Endpoint, told: &Told) -> BTreeMap<StatusCode, Vec<Code>> {
     if endpoint.operation.access != Access::Open {
         codes.push(Code::Unauthenticated);
     }
-    if endpoint.operation.serving.database {
+    let is_charged = endpoint.operation.serving.is_charged;
+    // What costs something reads the database, and so does readiness.
+    if is_charged || endpoint.path == "/readyz" {
         codes.push(Code::StorageUnavailable);
     }
-    if endpoint.operation.serving.charge != Charge::Nothing {
+    if is_charged {
         codes.push(Code::RateLimited);
     }
     let takes = |header| endpoint.operation.headers.contains(&header);
