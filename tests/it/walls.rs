@@ -94,10 +94,14 @@ impl Module {
                 statement[at + 4..].trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
             self.tree(&tree, &[], is_pub);
         }
+        let mut before = "";
         for line in rest.lines() {
             let declared =
                 ["mod ", "pub mod ", "pub(crate) mod "].iter().find_map(|begin| line.trim().strip_prefix(begin));
+            // What a program writes has a path of its own, no wall and no budget.
+            let declared = declared.filter(|_| !before.starts_with("#[path"));
             self.children.extend(declared.and_then(|name| name.strip_suffix(';')).map(str::to_owned));
+            before = line;
         }
         // Words and `::` alone, so that a path is a run of words.
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
