@@ -49,6 +49,9 @@ def before_call(context, case, kwargs):
         # A file of a user has no event.
         if "/sessions/" not in case.path:
             case.query.pop("event", None)
+        # Bounds are in bytes.
+        if "displayName" in case.query:
+            case.query["displayName"] = str(case.query["displayName"])[:200]
     # ADK's ids without the white space around them, which may leave nothing; a client takes `.` out of a path.
     if "session" in (names := case.path_parameters or {}) and unquote(str(names["session"])).strip() in ("", ".", ".."):
         names["session"] = "s"
@@ -68,6 +71,8 @@ def before_call(context, case, kwargs):
         # `user:` is part of the name's length. An address has no bytes, which a later request would ask for.
         if case.path.endswith("/artifacts") and "part" in body:
             body["name"] = str(body.get("name", "x"))[:200]
+            if "/sessions/" not in case.path:
+                body.pop("event", None)
             if (body["part"] or {}).get("fileData"):
                 body["part"] = {"text": "x"}
     # Beside an event id in the body it must be that id, and beside an array each event needs an id of its own: a

@@ -276,9 +276,9 @@ pub fn parse_preconditions(
         let entry = Entry::parse(element, at, keys, &["revision", "exists", "equals"])?;
         let fault = |message: &str| Err(Rejected::field(at, message));
         let condition = match entry.others.as_slice() {
-            [(name, value)] if name == "revision" => match value.as_integer() {
-                Some(since) if since >= 0 => Condition::Unchanged { since },
-                _ => return fault("`revision` must be an integer of at least 0"),
+            [(name, value)] if name == "revision" => match value.as_count() {
+                Some(since) => Condition::Unchanged { since },
+                None => return fault("`revision` must be an integer of at least 0"),
             },
             [(name, value)] if name == "exists" => match value.as_bool() {
                 Some(exists) => Condition::Exists(exists),

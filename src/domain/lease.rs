@@ -91,10 +91,7 @@ impl LeaseMark {
     /// Reads `{epoch, incarnation?, ttl}`, the body that renews a lease; also returns the time to live in microseconds.
     pub fn parse_renewal(json: Json<'_>) -> Result<(Self, i64), Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let epoch = fields.take_with("epoch", |epoch| match epoch.as_integer() {
-            Some(number) if number >= 0 => Ok(number),
-            _ => parse_epoch(epoch.text()),
-        });
+        let epoch = fields.take_with("epoch", |epoch| epoch.as_count().ok_or(NOT_AN_EPOCH));
         fields.require("epoch", &epoch);
         let incarnation = fields.take_str_with("incarnation", parse_incarnation);
         let ttl = take_ttl(&mut fields);
@@ -114,8 +111,10 @@ impl LeaseMark {
 /// # Errors
 /// Anything but digits.
 pub fn parse_epoch(digits: &str) -> Result<i64, &'static str> {
-    of_digits(digits).ok_or("must be an integer of at least 0")
+    of_digits(digits).ok_or(NOT_AN_EPOCH)
 }
+
+const NOT_AN_EPOCH: &str = "must be an integer of at least 0";
 
 /// Reads the mark of an incarnation, as answers show it.
 ///

@@ -6,7 +6,6 @@ use super::envelope::Fields;
 use super::guard::Guard;
 use super::ids::SessionKey;
 use super::json::Json;
-use super::number::of_digits;
 use super::tag::Tag;
 use super::time::{Micros, Timestamp};
 
@@ -28,7 +27,7 @@ impl Cut {
     /// None or several of them, a negative number, another type, or any other field.
     pub fn parse(json: Json<'_>) -> Result<Self, Rejected> {
         let mut fields = Fields::of(json, "")?;
-        let integer = |json: Json<'_>| of_digits(json.text()).ok_or("must be an integer of at least 0");
+        let integer = |json: Json<'_>| json.as_count().ok_or("must be an integer of at least 0");
         let before = fields.take_with("beforeSequence", integer).map(Self::Before);
         let keep = fields.take_with("keepLast", integer).map(Self::Keep);
         let time = fields.take_with("beforeTime", |value| match Timestamp::parse(value)?.micros {
@@ -82,12 +81,15 @@ mod tests {
         assert_eq!(parse(r#"{"beforeSequence":7}"#), Ok(Cut::Before(7)));
         assert_eq!(parse(r#"{"keep_last":0,"beforeTime":null}"#), Ok(Cut::Keep(0)));
         assert_eq!(parse(r#"{"beforeTime":"1970-01-01T00:00:02Z"}"#), Ok(Cut::BeforeTime(Micros(2_000_000))));
-        assert_eq!(parse(&format!(r#"{{"keepLast":{}}}"#, "9".repeat(300))), Ok(Cut::Keep(i64::MAX)));
+        assert_eq!(parse(r#"{"keepLast":1.0}"#), Ok(Cut::Keep(1)));
+        for beyond in ["9".repeat(300), "1e30".to_owned()] {
+            assert_eq!(parse(&format!(r#"{{"keepLast":{beyond}}}"#)), Ok(Cut::Keep(i64::MAX)));
+        }
         for bad in [
             "{}",
             "[]",
             r#"{"keepLast":-1}"#,
-            r#"{"keepLast":1.0}"#,
+            r#"{"keepLast":1.5}"#,
             r#"{"keepLast":"1"}"#,
             r#"{"keepLast":1,"beforeSequence":1}"#,
             r#"{"beforeTime":true}"#,

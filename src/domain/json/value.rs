@@ -14,6 +14,9 @@ use super::tokens::{Child, Children, Token, Tokens};
 #[derive(Clone, Copy)]
 pub struct Json<'a>(&'a str);
 
+/// Below it, every integer has a floating-point number of its own.
+const EXACT: f64 = (1_u64 << 53) as f64;
+
 /// The six kinds of JSON value (RFC 8259, section 3); `true` and `false` are one kind here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -88,10 +91,16 @@ impl<'a> Json<'a> {
     /// The integer that is meant, however it is written: `7`, `7.0` and `7e0` are one to JSON Schema. `None` for another kind, a fraction,
     /// or what has no exact place in 64 bits.
     pub fn as_integer(self) -> Option<i64> {
-        const EXACT: f64 = (1_u64 << 53) as f64;
         let number = Some(self.0).filter(|_| self.kind() == Kind::Number)?;
         let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() < EXACT;
         number.parse().ok().or_else(|| number.parse().ok().filter(is_whole).map(|number| number as i64))
+    }
+
+    /// The integer of at least 0 that is meant, of any size: the largest of 64 bits for what has no exact place there.
+    pub fn as_count(self) -> Option<i64> {
+        let is_beyond = |number: f64| number.fract() == 0.0 && number >= EXACT;
+        let beyond = || (self.kind() == Kind::Number && self.0.parse().is_ok_and(is_beyond)).then_some(i64::MAX);
+        self.as_integer().filter(|number| *number >= 0).or_else(beyond)
     }
 
     /// The string that is meant, or `None` for another kind. Borrowed unless it was written with escapes.
