@@ -84,7 +84,7 @@ OF_BATCH = {
     # Null for the whole arrays: all stay.
     "h_was_bucket": "case when count(bucket) > 0 then array_agg(was_bucket order by usr, id) end",
     "h_bucket": "case when count(bucket) > 0 then array_agg(bucket order by usr, id) end",
-    "h_lease": "null", "h_side": "null", "s_until": "null", "v_until": "null", "w_until": "null",
+    "h_lease": "null", "h_side": "null", "s_until": "null", "s_removed": "null", "v_until": "null", "w_until": "null",
 }  # fmt: skip
 ROWS = {
     "h": ("order by usr, id", {

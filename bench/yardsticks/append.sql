@@ -63,10 +63,10 @@ with s as (
                 || repeat('What was said. ', 53) || '"}]}}')
     from s
 ), span as (
-    insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+    insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, removed, value)
     select s.app_name, s.user_id, s.id, s.incarnation,
         s.revision & (-1::bigint << (length(ltrim((old.revision # s.revision)::bit(64)::text, '0')) - 1)),
-        old.key, old.revision, s.revision, old.value
+        old.key, old.revision, s.revision, false, old.value
     from s, old
 )
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
@@ -114,10 +114,10 @@ with s as (
                 || repeat('What was said. ', 53) || '"}]}}')
     from s, u
 ), span as (
-    insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+    insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, removed, value)
     select s.app_name, s.user_id, s.id, s.incarnation,
         s.revision & (-1::bigint << (length(ltrim((old.revision # s.revision)::bit(64)::text, '0')) - 1)),
-        old.key, old.revision, s.revision, old.value
+        old.key, old.revision, s.revision, false, old.value
     from s, old
 ), user_change as (
     insert into user_log (app_name, user_id, key, revision, value)
@@ -184,10 +184,10 @@ with s as (
                 || repeat('What was said. ', 53) || '"}]}}')
     from s, u, a
 ), span as (
-    insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+    insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, removed, value)
     select s.app_name, s.user_id, s.id, s.incarnation,
         s.revision & (-1::bigint << (length(ltrim((old.revision # s.revision)::bit(64)::text, '0')) - 1)),
-        old.key, old.revision, s.revision, old.value
+        old.key, old.revision, s.revision, false, old.value
     from s, old
 ), user_change as (
     insert into user_log (app_name, user_id, key, revision, value)

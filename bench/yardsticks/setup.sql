@@ -72,10 +72,10 @@ begin
     end if;
 
     with span as (
-        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, removed, value)
         select p_app, p_user, p_session, new_incarnation,
             new_revision & (-1::bigint << (length(ltrim((revision # new_revision)::bit(64)::text, '0')) - 1)),
-            p_key, revision, new_revision, value
+            p_key, revision, new_revision, false, value
         from session_state where app_name = p_app and user_id = p_user and session_id = p_session
           and incarnation = new_incarnation and key = p_key
     )

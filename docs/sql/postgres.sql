@@ -520,42 +520,60 @@ select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_l
     size_so_far <= $7 or place = 1 order by key) as page;
 
 -- held
-select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, case when valid_to =
-    9223372036854775807 then (select s.value from session_state s where s.app_name = $1 and s.user_id = $2 and
-    s.session_id = $3 and s.incarnation = $4 and s.key = $5) else (select s.value from session_spans s where
-    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node =
-    sized.node and s.valid_to = sized.valid_to) end as value, coalesce((select s.revision from session_state s
-    where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) =
-    sized.valid_to, false) or coalesce((select s.valid_from from session_spans s where s.app_name = $1 and
-    s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to
-    order by s.valid_to limit 1) = sized.valid_to, false) as is_replaced from (select valid_from, valid_to,
-    node, size, count(*) over () as total, sum(size) over (order by valid_to asc) as size_so_far from (select *
-    from (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300
-    end as size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 and key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to asc limit 0 + $8) as spans union all
-    select revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300 end
-    from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key =
-    $5 and $7 = 9223372036854775807 order by valid_to asc limit 0 + $8) as page) as sized where size_so_far <=
-    $9 or size_so_far = size order by valid_to asc;
+with landmarks as (select * from (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0
+    else octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name =
+    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed)
+    and valid_to > $6 and valid_to <= $7 order by valid_to asc limit 0 + $8) as t union all select * from
+    (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else
+    octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name = $1
+    and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed) and
+    valid_to > $7 order by valid_to limit 1) as t), blocks as (select began / 16 * 16 as first, max(began) as
+    last from (select valid_from as began from landmarks union all select s.revision from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) as t group
+    by began / 16 * 16) select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, not removed
+    as is_replaced, case when valid_to = 9223372036854775807 then (select s.value from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) else
+    (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and
+    s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to = sized.valid_to) end as value
+    from (select valid_from, valid_to, node, removed, size, count(*) over () as total, sum(size) over (order by
+    valid_to asc) as size_so_far from (select * from landmarks where valid_to <= $7 union all select
+    valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else octet_length(l.value) + 300 end as
+    size, node, removed from unnest($10::bigint[]) as k(value) cross join blocks b cross join lateral (select *
+    from session_spans l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4
+    and l.key = $5 and l.node = b.first + k.value and l.node <= b.last offset 0) as l where not removed and
+    valid_to > $6 and valid_to <= $7 union all select revision, 9223372036854775807 as valid_to, case when
+    revision <= $6 then 0 else octet_length(session_state.value) + 300 end as size, 0, false from session_state
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and $7 =
+    9223372036854775807 order by valid_to asc limit 0 + $8) as page) as sized where size_so_far <= $9 or
+    size_so_far = size order by valid_to asc;
 
 -- held_backwards
-select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, case when valid_to =
-    9223372036854775807 then (select s.value from session_state s where s.app_name = $1 and s.user_id = $2 and
-    s.session_id = $3 and s.incarnation = $4 and s.key = $5) else (select s.value from session_spans s where
-    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node =
-    sized.node and s.valid_to = sized.valid_to) end as value, coalesce((select s.revision from session_state s
-    where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) =
-    sized.valid_to, false) or coalesce((select s.valid_from from session_spans s where s.app_name = $1 and
-    s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to
-    order by s.valid_to limit 1) = sized.valid_to, false) as is_replaced from (select valid_from, valid_to,
-    node, size, count(*) over () as total, sum(size) over (order by valid_to desc) as size_so_far from (select
-    * from (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300
-    end as size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 and key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to desc limit 0 + $8) as spans union
-    all select revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300
-    end from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    key = $5 and $7 = 9223372036854775807 order by valid_to desc limit 0 + $8) as page) as sized where
-    size_so_far <= $9 or size_so_far = size order by valid_to desc;
+with landmarks as (select * from (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0
+    else octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name =
+    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed)
+    and valid_to > $6 and valid_to <= $7 order by valid_to desc limit 0 + $8) as t union all select * from
+    (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else
+    octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name = $1
+    and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed) and
+    valid_to > $7 order by valid_to limit 1) as t), blocks as (select began / 16 * 16 as first, max(began) as
+    last from (select valid_from as began from landmarks union all select s.revision from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) as t group
+    by began / 16 * 16) select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, not removed
+    as is_replaced, case when valid_to = 9223372036854775807 then (select s.value from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) else
+    (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and
+    s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to = sized.valid_to) end as value
+    from (select valid_from, valid_to, node, removed, size, count(*) over () as total, sum(size) over (order by
+    valid_to desc) as size_so_far from (select * from landmarks where valid_to <= $7 union all select
+    valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else octet_length(l.value) + 300 end as
+    size, node, removed from unnest($10::bigint[]) as k(value) cross join blocks b cross join lateral (select *
+    from session_spans l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4
+    and l.key = $5 and l.node = b.first + k.value and l.node <= b.last offset 0) as l where not removed and
+    valid_to > $6 and valid_to <= $7 union all select revision, 9223372036854775807 as valid_to, case when
+    revision <= $6 then 0 else octet_length(session_state.value) + 300 end as size, 0, false from session_state
+    where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and $7 =
+    9223372036854775807 order by valid_to desc limit 0 + $8) as page) as sized where size_so_far <= $9 or
+    size_so_far = size order by valid_to desc;
 
 -- makers
 select l.sequence, l.id, l.commit_time, l.author, l.invocation_id from unnest($5::bigint[]) as k(value) cross
@@ -681,9 +699,10 @@ update app_log as l set incarnation = null, sequence = null where l.app_name = $
     l.incarnation = $3;
 
 -- copy_spans
-insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-    select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value from session_spans where app_name
-    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value,
+    removed) select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value, removed from
+    session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <=
+    $7;
 
 -- copy_state
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) select app_name,
@@ -818,13 +837,6 @@ select s.forked_from, coalesce(s.base_revision < $5 and coalesce(s.forked_revisi
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     sequence > $5 and sequence < $5 + 1000 and commit_time = $6 and user_revision = $7 and app_revision = $8;
 
--- next_values
-select k.value, coalesce((select s.valid_from from session_spans s where s.app_name = $1 and s.user_id = $2 and
-    s.session_id = $3 and s.incarnation = $4 and s.key = k.value and s.valid_to > $6 and s.valid_from > $6
-    order by s.valid_to limit 1), (select s.revision from session_state s where s.app_name = $1 and s.user_id =
-    $2 and s.session_id = $3 and s.incarnation = $4 and s.key = k.value and s.revision > $6)) from
-    unnest($5::text[]) as k(value);
-
 -- bodies
 select l.sequence, l.body from unnest($5::bigint[]) as k(value) cross join lateral (select * from events l
     where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence =
@@ -849,6 +861,10 @@ update sessions set metadata_revision = $5, creation_digest = case when creation
 -- take_values
 delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     node = any($6::bigint[]) and valid_from = $5;
+
+-- end_values
+update session_spans set removed = true where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and node = any($6::bigint[]) and valid_to = $5;
 
 -- redacted
 select redaction, sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id =
@@ -2720,7 +2736,7 @@ select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revisi
 select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write($1, $2, $3, $4,
     $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
     $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47,
-    $48, $49, $50, $51, $52, $53, $54, $55, $56, $57);
+    $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58);
 
 -- append
 select verdict, array[$4] as incarnations, array[coalesce(user_revision, 0)] as user_revisions,

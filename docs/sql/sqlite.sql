@@ -499,42 +499,60 @@ select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_l
     by key limit 0 + $6) as page) as sized where size_so_far <= $7 or place = 1 order by key) as page;
 
 -- held
-select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, case when valid_to =
-    9223372036854775807 then (select s.value from session_state s where s.app_name = $1 and s.user_id = $2 and
-    s.session_id = $3 and s.incarnation = $4 and s.key = $5) else (select s.value from session_spans s where
-    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node =
-    sized.node and s.valid_to = sized.valid_to) end as value, coalesce((select s.revision from session_state s
-    where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) =
-    sized.valid_to, false) or coalesce((select s.valid_from from session_spans s where s.app_name = $1 and
-    s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to
-    order by s.valid_to limit 1) = sized.valid_to, false) as is_replaced from (select valid_from, valid_to,
-    node, size, count(*) over () as total, sum(size) over (order by valid_to asc) as size_so_far from (select *
-    from (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300
-    end as size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 and key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to asc limit 0 + $8) as spans union all
-    select revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300 end
-    from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key =
-    $5 and $7 = 9223372036854775807 order by valid_to asc limit 0 + $8) as page) as sized where size_so_far <=
-    $9 or size_so_far = size order by valid_to asc;
+with landmarks as (select * from (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0
+    else octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name =
+    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed)
+    and valid_to > $6 and valid_to <= $7 order by valid_to asc limit 0 + $8) as t union all select * from
+    (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else
+    octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name = $1
+    and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed) and
+    valid_to > $7 order by valid_to limit 1) as t), blocks as (select began / 16 * 16 as first, max(began) as
+    last from (select valid_from as began from landmarks union all select s.revision from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) as t group
+    by began / 16 * 16) select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, not removed
+    as is_replaced, case when valid_to = 9223372036854775807 then (select s.value from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) else
+    (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and
+    s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to = sized.valid_to) end as value
+    from (select valid_from, valid_to, node, removed, size, count(*) over () as total, sum(size) over (order by
+    valid_to asc) as size_so_far from (select * from landmarks where valid_to <= $7 union all select
+    valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else octet_length(l.value) + 300 end as
+    size, node, removed from json_each($10) as k cross join blocks b cross join session_spans as l on
+    l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.key = $5 and l.node =
+    b.first + k.value and l.node <= b.last where not removed and valid_to > $6 and valid_to <= $7 union all
+    select revision, 9223372036854775807 as valid_to, case when revision <= $6 then 0 else
+    octet_length(session_state.value) + 300 end as size, 0, false from session_state where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and $7 = 9223372036854775807 order by
+    valid_to asc limit 0 + $8) as page) as sized where size_so_far <= $9 or size_so_far = size order by
+    valid_to asc;
 
 -- held_backwards
-select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, case when valid_to =
-    9223372036854775807 then (select s.value from session_state s where s.app_name = $1 and s.user_id = $2 and
-    s.session_id = $3 and s.incarnation = $4 and s.key = $5) else (select s.value from session_spans s where
-    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node =
-    sized.node and s.valid_to = sized.valid_to) end as value, coalesce((select s.revision from session_state s
-    where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) =
-    sized.valid_to, false) or coalesce((select s.valid_from from session_spans s where s.app_name = $1 and
-    s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.valid_to > sized.valid_to
-    order by s.valid_to limit 1) = sized.valid_to, false) as is_replaced from (select valid_from, valid_to,
-    node, size, count(*) over () as total, sum(size) over (order by valid_to desc) as size_so_far from (select
-    * from (select valid_from, valid_to, node, case when valid_from <= $6 then 0 else octet_length(value) + 300
-    end as size from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation =
-    $4 and key = $5 and valid_to > $6 and valid_to <= $7 order by valid_to desc limit 0 + $8) as spans union
-    all select revision, 9223372036854775807, 0, case when revision <= $6 then 0 else octet_length(value) + 300
-    end from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
-    key = $5 and $7 = 9223372036854775807 order by valid_to desc limit 0 + $8) as page) as sized where
-    size_so_far <= $9 or size_so_far = size order by valid_to desc;
+with landmarks as (select * from (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0
+    else octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name =
+    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed)
+    and valid_to > $6 and valid_to <= $7 order by valid_to desc limit 0 + $8) as t union all select * from
+    (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else
+    octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name = $1
+    and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed) and
+    valid_to > $7 order by valid_to limit 1) as t), blocks as (select began / 16 * 16 as first, max(began) as
+    last from (select valid_from as began from landmarks union all select s.revision from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) as t group
+    by began / 16 * 16) select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, not removed
+    as is_replaced, case when valid_to = 9223372036854775807 then (select s.value from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) else
+    (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and
+    s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to = sized.valid_to) end as value
+    from (select valid_from, valid_to, node, removed, size, count(*) over () as total, sum(size) over (order by
+    valid_to desc) as size_so_far from (select * from landmarks where valid_to <= $7 union all select
+    valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else octet_length(l.value) + 300 end as
+    size, node, removed from json_each($10) as k cross join blocks b cross join session_spans as l on
+    l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.key = $5 and l.node =
+    b.first + k.value and l.node <= b.last where not removed and valid_to > $6 and valid_to <= $7 union all
+    select revision, 9223372036854775807 as valid_to, case when revision <= $6 then 0 else
+    octet_length(session_state.value) + 300 end as size, 0, false from session_state where app_name = $1 and
+    user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and $7 = 9223372036854775807 order by
+    valid_to desc limit 0 + $8) as page) as sized where size_so_far <= $9 or size_so_far = size order by
+    valid_to desc;
 
 -- makers
 select l.sequence, l.id, l.commit_time, l.author, l.invocation_id from json_each($5) as k cross join events as
@@ -658,9 +676,10 @@ update app_log as l indexed by app_log_by_revision set incarnation = null, seque
     $1 and l.revision = $2 and l.incarnation = $3;
 
 -- copy_spans
-insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
-    select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value from session_spans where app_name
-    = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <= $7;
+insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value,
+    removed) select app_name, user_id, $5, $6, node, key, valid_from, valid_to, value, removed from
+    session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and valid_to <=
+    $7;
 
 -- copy_state
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision) select app_name,
@@ -792,13 +811,6 @@ select s.forked_from, coalesce(s.base_revision < $5 and coalesce(s.forked_revisi
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     sequence > $5 and sequence < $5 + 1000 and commit_time = $6 and user_revision = $7 and app_revision = $8;
 
--- next_values
-select k.value, coalesce((select s.valid_from from session_spans s where s.app_name = $1 and s.user_id = $2 and
-    s.session_id = $3 and s.incarnation = $4 and s.key = k.value and s.valid_to > $6 and s.valid_from > $6
-    order by s.valid_to limit 1), (select s.revision from session_state s where s.app_name = $1 and s.user_id =
-    $2 and s.session_id = $3 and s.incarnation = $4 and s.key = k.value and s.revision > $6)) from
-    json_each($5) as k;
-
 -- bodies
 select l.sequence, l.body from json_each($5) as k cross join events as l on l.app_name = $1 and l.user_id = $2
     and l.session_id = $3 and l.incarnation = $4 and l.sequence = k.value;
@@ -822,6 +834,10 @@ update sessions set metadata_revision = $5, creation_digest = case when creation
 -- take_values
 delete from session_spans where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     node in (select value from json_each($6)) and valid_from = $5;
+
+-- end_values
+update session_spans set removed = true where app_name = $1 and user_id = $2 and session_id = $3 and
+    incarnation = $4 and node in (select value from json_each($6)) and valid_to = $5;
 
 -- redacted
 select redaction, sequence, commit_time, body from events where app_name = $1 and user_id = $2 and session_id =
@@ -2148,65 +2164,66 @@ insert into app_scopes (app_name, revision) select * from (values (?, ?)) limit 
     update set revision = excluded.revision;
 
 -- set_session_state
-with k(app_name, user_id, session_id, incarnation, key, first) as (select * from (values (?, ?, ?, ?, ?, ?))
-    limit 0 + ?) insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from,
-    valid_to, value) select app_name, user_id, session_id, incarnation, key, first & (-1 << (select (length(h)
-    - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision &
-    first)) as h))), revision, first, value from k cross join session_state using (app_name, user_id,
-    session_id, incarnation, key); insert into session_state (app_name, user_id, session_id, incarnation, key,
-    revision, value) select * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ? on conflict (app_name, user_id,
-    session_id, incarnation, key) do update set value = excluded.value, revision = excluded.revision;
+with k(app_name, user_id, session_id, incarnation, key, first, removed) as (select * from (values (?, ?, ?, ?,
+    ?, ?, ?)) limit 0 + ?) insert into session_spans (app_name, user_id, session_id, incarnation, key, node,
+    valid_from, valid_to, removed, value) select app_name, user_id, session_id, incarnation, key, first & (-1
+    << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
+    first) - (revision & first)) as h))), revision, first, removed, value from k cross join session_state using
+    (app_name, user_id, session_id, incarnation, key); insert into session_state (app_name, user_id,
+    session_id, incarnation, key, revision, value) select * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ? on
+    conflict (app_name, user_id, session_id, incarnation, key) do update set value = excluded.value, revision =
+    excluded.revision;
 
 -- set_user_state
-with k(app_name, user_id, key, first) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert into
-    user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first & (-1
-    << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
-    first) - (revision & first)) as h))), revision, first from k cross join user_state using (app_name,
-    user_id, key); insert into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select
-    * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?; insert into user_state (app_name, user_id, key,
-    revision, value) select * from (values (?, ?, ?, ?, ?)) limit 0 + ? on conflict (app_name, user_id, key) do
-    update set value = excluded.value, revision = excluded.revision;
+with k(app_name, user_id, key, first, removed) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) insert
+    into user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first &
+    (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x',
+    (revision | first) - (revision & first)) as h))), revision, first from k cross join user_state using
+    (app_name, user_id, key); insert into user_log (app_name, user_id, key, revision, value, incarnation,
+    sequence) select * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?; insert into user_state (app_name,
+    user_id, key, revision, value) select * from (values (?, ?, ?, ?, ?)) limit 0 + ? on conflict (app_name,
+    user_id, key) do update set value = excluded.value, revision = excluded.revision;
 
 -- set_app_state
-with k(app_name, key, first) as (select * from (values (?, ?, ?)) limit 0 + ?) insert into app_spans (app_name,
-    key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select (length(h) - 1) * 4 + (h >=
-    '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision & first)) as h))),
-    revision, first from k cross join app_state using (app_name, key); insert into app_log (app_name, key,
-    revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?, ?, ?)) limit 0 + ?; insert into
-    app_state (app_name, key, revision, value) select * from (values (?, ?, ?, ?)) limit 0 + ? on conflict
-    (app_name, key) do update set value = excluded.value, revision = excluded.revision;
+with k(app_name, key, first, removed) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert into
+    app_spans (app_name, key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select
+    (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) -
+    (revision & first)) as h))), revision, first from k cross join app_state using (app_name, key); insert into
+    app_log (app_name, key, revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?, ?, ?))
+    limit 0 + ?; insert into app_state (app_name, key, revision, value) select * from (values (?, ?, ?, ?))
+    limit 0 + ? on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision;
 
 -- remove_session_state
-with k(app_name, user_id, session_id, incarnation, key, first) as (select * from (values (?, ?, ?, ?, ?, ?))
-    limit 0 + ?) insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from,
-    valid_to, value) select app_name, user_id, session_id, incarnation, key, first & (-1 << (select (length(h)
-    - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision &
-    first)) as h))), revision, first, value from k cross join session_state using (app_name, user_id,
-    session_id, incarnation, key); with k(app_name, user_id, session_id, incarnation, key) as (select * from
-    (values (?, ?, ?, ?, ?)) limit 0 + ?) delete from session_state where (app_name, user_id, session_id,
-    incarnation, key) in k;
+with k(app_name, user_id, session_id, incarnation, key, first, removed) as (select * from (values (?, ?, ?, ?,
+    ?, ?, ?)) limit 0 + ?) insert into session_spans (app_name, user_id, session_id, incarnation, key, node,
+    valid_from, valid_to, removed, value) select app_name, user_id, session_id, incarnation, key, first & (-1
+    << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
+    first) - (revision & first)) as h))), revision, first, removed, value from k cross join session_state using
+    (app_name, user_id, session_id, incarnation, key); with k(app_name, user_id, session_id, incarnation, key)
+    as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) delete from session_state where (app_name, user_id,
+    session_id, incarnation, key) in k;
 
 -- remove_user_state
-with k(app_name, user_id, key, first) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert into
-    user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first & (-1
-    << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
-    first) - (revision & first)) as h))), revision, first from k cross join user_state using (app_name,
-    user_id, key); insert into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select
-    * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?; with k(app_name, user_id, key) as (select * from (values
-    (?, ?, ?)) limit 0 + ?) delete from user_state where (app_name, user_id, key) in k;
+with k(app_name, user_id, key, first, removed) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) insert
+    into user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first &
+    (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x',
+    (revision | first) - (revision & first)) as h))), revision, first from k cross join user_state using
+    (app_name, user_id, key); insert into user_log (app_name, user_id, key, revision, value, incarnation,
+    sequence) select * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?; with k(app_name, user_id, key) as
+    (select * from (values (?, ?, ?)) limit 0 + ?) delete from user_state where (app_name, user_id, key) in k;
 
 -- remove_app_state
-with k(app_name, key, first) as (select * from (values (?, ?, ?)) limit 0 + ?) insert into app_spans (app_name,
-    key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select (length(h) - 1) * 4 + (h >=
-    '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) - (revision & first)) as h))),
-    revision, first from k cross join app_state using (app_name, key); insert into app_log (app_name, key,
-    revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?, ?, ?)) limit 0 + ?; with
-    k(app_name, key) as (select * from (values (?, ?)) limit 0 + ?) delete from app_state where (app_name, key)
-    in k;
+with k(app_name, key, first, removed) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert into
+    app_spans (app_name, key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select
+    (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) -
+    (revision & first)) as h))), revision, first from k cross join app_state using (app_name, key); insert into
+    app_log (app_name, key, revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?, ?, ?))
+    limit 0 + ?; with k(app_name, key) as (select * from (values (?, ?)) limit 0 + ?) delete from app_state
+    where (app_name, key) in k;
 
 -- passed_session_state
-insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from, valid_to, value)
-    select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
+insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from, valid_to,
+    removed, value) select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
 
 -- passed_user_state
 insert into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select * from (values (?,

@@ -22,7 +22,7 @@ create or replace function sessiond_write(
     e_author text[], e_invocation text[], e_branch text[], e_user_revision bigint[], e_app_revision bigint[],
     e_effect bigint[], e_digest bytea[], e_body text[],
     s_user text[], s_session text[], s_incarnation bigint[], s_key text[], s_value text[], s_first bigint[],
-    s_revision bigint[], s_until bigint[],
+    s_revision bigint[], s_until bigint[], s_removed boolean[],
     v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
     v_incarnation bigint[], v_sequence bigint[],
     w_key text[], w_value text[], w_first bigint[], w_revision bigint[], w_until bigint[],
@@ -204,12 +204,12 @@ begin
     -- The node (src/domain/history.rs) of a span from one revision to another: in the latter, all bits below the highest in
     -- which the two differ are cleared.
     if cardinality(s_user) > 0 then
-        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, removed, value)
         select t.app_name, k.user_id, k.session_id, k.incarnation,
             k.first & (-1::bigint << (length(ltrim((t.revision # k.first)::bit(64)::text, '0')) - 1)),
-            k.key, t.revision, k.first, t.value
-        from unnest(s_user, s_session, s_incarnation, s_key, s_first, s_until)
-            as k(user_id, session_id, incarnation, key, first, until)
+            k.key, t.revision, k.first, k.removed is true, t.value
+        from unnest(s_user, s_session, s_incarnation, s_key, s_first, s_until, s_removed)
+            as k(user_id, session_id, incarnation, key, first, until, removed)
         cross join lateral (select l.app_name, l.revision, l.value from session_state l where l.app_name = p_app
                               and l.user_id = k.user_id and l.session_id = k.session_id
                               and l.incarnation = k.incarnation and l.key = k.key offset 0) as t
@@ -234,12 +234,12 @@ begin
             end loop;
         end if;
         if s_until is not null then
-            insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+            insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, removed, value)
             select s.app_name, k.user_id, k.session_id, k.incarnation,
                 k.until & (-1::bigint << (length(ltrim((k.revision # k.until)::bit(64)::text, '0')) - 1)),
-                k.key, k.revision, k.until, k.value
-            from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_revision, s_until)
-                as k(user_id, session_id, incarnation, key, value, revision, until)
+                k.key, k.revision, k.until, k.removed is true, k.value
+            from unnest(s_user, s_session, s_incarnation, s_key, s_value, s_revision, s_until, s_removed)
+                as k(user_id, session_id, incarnation, key, value, revision, until, removed)
             cross join lateral (select l.app_name from sessions l where l.app_name = p_app and l.user_id = k.user_id
                                   and l.id = k.session_id and l.incarnation = k.incarnation offset 0) as s
             where k.until is not null and k.value is not null;

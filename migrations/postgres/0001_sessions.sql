@@ -192,10 +192,13 @@ create table session_spans (
     key         text collate "C" not null,
     valid_from  bigint not null,
     valid_to    bigint not null,
+    -- A removal ended it, or a redaction; not another value.
+    removed     boolean not null,
     value       text not null
 );
--- The past of a key.
-create index session_spans_by_key on session_spans (key, incarnation, valid_to);
+-- The past of a key: of its spans one in sixteen revisions, and each that a removal ended, from which the others are found
+-- (store/past/key.rs). An index of all would cost each append.
+create index session_spans_by_key on session_spans (key, incarnation, valid_to) where node & 15 = 0 or removed;
 -- The last one, as with sessions.
 alter table session_spans add constraint session_spans_pkey primary key (incarnation, node, key, user_id, app_name);
 
@@ -699,7 +702,7 @@ create function sessiond_write(
     e_author text[], e_invocation text[], e_branch text[], e_user_revision bigint[], e_app_revision bigint[],
     e_effect bigint[], e_digest bytea[], e_body text[],
     s_user text[], s_session text[], s_incarnation bigint[], s_key text[], s_value text[], s_first bigint[],
-    s_revision bigint[], s_until bigint[],
+    s_revision bigint[], s_until bigint[], s_removed boolean[],
     v_user text[], v_key text[], v_value text[], v_first bigint[], v_revision bigint[], v_until bigint[],
     v_incarnation bigint[], v_sequence bigint[],
     w_key text[], w_value text[], w_first bigint[], w_revision bigint[], w_until bigint[],
@@ -882,9 +885,9 @@ begin
                 where s_until[i] is null and l.app_name = p_app and l.user_id = s_user[i] and l.session_id = s_session[i] and l.incarnation = s_incarnation[i] and l.key = s_key[i]
                 offset 0) as t on true),
         ended as (
-            insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+            insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, removed, value)
             select p_app, s_user[i], s_session[i], s_incarnation[i], valid_to & (-1::bigint << (length(ltrim((valid_from # valid_to)::bit(64)::text, '0')) - 1)),
-                s_key[i], valid_from, valid_to, held
+                s_key[i], valid_from, valid_to, s_removed[i] is true, held
             from k where held is not null)
         update session_state t set value = s_value[i], revision = s_revision[i]
         from k where t.ctid = k.at and s_value[i] is not null;
@@ -1133,9 +1136,10 @@ begin
             select p_app, p_user, p_session, p_incarnation, s_key[i], s_value[i], h_revision where s_value[i] is not null;
             continue;
         end if;
-        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, value)
+        insert into session_spans (app_name, user_id, session_id, incarnation, node, key, valid_from, valid_to, removed, value)
         values (p_app, p_user, p_session, p_incarnation,
-            h_revision & (-1::bigint << (length(ltrim((s_revision # h_revision)::bit(64)::text, '0')) - 1)), s_key[i], s_revision, h_revision, s_was);
+            h_revision & (-1::bigint << (length(ltrim((s_revision # h_revision)::bit(64)::text, '0')) - 1)), s_key[i], s_revision, h_revision,
+            s_value[i] is null, s_was);
         if s_value[i] is null then
             delete from session_state t where t.ctid = s_at;
         else

@@ -190,11 +190,14 @@ create table session_spans (
     key         text not null,
     valid_from  integer not null,
     valid_to    integer not null,
+    -- A removal ended it, or a redaction; not another value.
+    removed     integer not null,
     value       text not null,
     constraint session_spans_pkey primary key (incarnation, node, key, user_id, app_name)
 ) without rowid;
--- The past of a key.
-create index session_spans_by_key on session_spans (key, incarnation, valid_to);
+-- The past of a key: of its spans one in sixteen revisions, and each that a removal ended, from which the others are found
+-- (store/past/key.rs). An index of all would cost each append.
+create index session_spans_by_key on session_spans (key, incarnation, valid_to) where node & 15 = 0 or removed;
 
 create table user_log (
     app_name text not null,

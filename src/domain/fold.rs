@@ -17,6 +17,8 @@ pub struct Span<K, V> {
     pub key: K,
     pub from: i64,
     pub to: i64,
+    /// A removal ended it.
+    pub removed: bool,
     pub value: V,
 }
 
@@ -39,13 +41,14 @@ impl<K: Ord, V> Fold<K, V> {
         K: Borrow<Q>,
         Q: Ord + ToOwned<Owned = K> + ?Sized,
     {
+        let removed = value.is_none();
         let before = match (value, self.now.get_mut(key)) {
             (Some(value), Some(held)) => Some(mem::replace(held, Held { value, since: at })),
             (Some(value), None) => self.now.insert(key.to_owned(), Held { value, since: at }),
             (None, _) => self.now.remove(key),
         };
         let before = before.filter(|held| held.since < at)?;
-        Some(Span { key: key.to_owned(), from: before.since, to: at, value: before.value })
+        Some(Span { key: key.to_owned(), from: before.since, to: at, removed, value: before.value })
     }
 }
 
@@ -91,7 +94,10 @@ mod tests {
         let mut fold: Fold<String, u8> = Fold::default();
         assert_eq!(fold.change("k", Some(0), 1), None);
         assert_eq!(fold.change("k", Some(1), 1), None);
-        assert_eq!(fold.change("k", None, 3), Some(Span { key: "k".to_owned(), from: 1, to: 3, value: 1 }));
+        assert_eq!(
+            fold.change("k", None, 3),
+            Some(Span { key: "k".to_owned(), from: 1, to: 3, removed: true, value: 1 })
+        );
         assert_eq!(fold.change("k", None, 4), None);
         assert!(fold.now.is_empty());
     }

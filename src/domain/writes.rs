@@ -77,18 +77,20 @@ pub struct StateWrite<'a> {
     pub value: Option<Cow<'a, RawJson>>,
     /// The event that writes it, of shared state that one does.
     pub by: Option<EventRef>,
-    /// The revision that replaced the value before the batch.
+    /// The revision that replaced the value before the batch, and whether it removed it.
     pub first: i64,
+    pub first_removes: bool,
     /// The revision that wrote it last.
     pub revision: i64,
 }
 
-/// A value that a batch wrote and then replaced: it was current from `from` up to, not including, `to`.
+/// A value that a batch wrote and then replaced or removed: it was current from `from` up to, not including, `to`.
 #[derive(Debug, Clone)]
 pub struct Passed<'a, K> {
     pub key: K,
     pub from: i64,
     pub to: i64,
+    pub removed: bool,
     pub value: Option<Cow<'a, RawJson>>,
     pub by: Option<EventRef>,
 }
@@ -109,17 +111,19 @@ impl<K> Default for StateWrites<'_, K> {
 impl<'a, K: Ord + Clone> StateWrites<'a, K> {
     /// Sets a key, or removes it, at a revision.
     pub fn write(&mut self, key: K, value: Option<Cow<'a, RawJson>>, revision: i64, by: Option<EventRef>) {
-        let mut first = revision;
+        let removed = value.is_none();
+        let (mut first, mut first_removes) = (revision, removed);
         if let Some(before) = self.rows.remove(&key) {
-            first = before.first;
             // If both have the same revision, the first value was never visible.
             if before.revision < revision {
+                (first, first_removes) = (before.first, before.first_removes);
                 let StateWrite { value, by, revision: from, .. } = before;
-                let passed = Passed { key: key.clone(), from, to: revision, value, by };
-                self.passed.push(passed);
+                self.passed.push(Passed { key: key.clone(), from, to: revision, removed, value, by });
+            } else {
+                first = before.first;
             }
         }
-        self.rows.insert(key, StateWrite { value, by, first, revision });
+        self.rows.insert(key, StateWrite { value, by, first, first_removes, revision });
     }
 }
 

@@ -21,6 +21,7 @@ use crate::domain::writes::{Committed, SessionChange, Writes as Rows};
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
 use crate::store::error::{Decided, Result};
 use crate::store::load::{load, values};
+use crate::store::past::key::set_after;
 use crate::store::run::{End, apply};
 use crate::store::sessions::bounds;
 use crate::store::sessions::change::judge;
@@ -310,8 +311,12 @@ async fn carried_on_in(
     let mut carried = Vec::new();
     let own = of(Scope::Session);
     if !own.is_empty() {
-        let next = Query::of(&statements.next_values, key, incarnation).bind(Some(&*own)).bind(event.sequence);
-        let mut keys = by_revision(db, next).await?;
+        let mut keys: HashMap<i64, Vec<String>> = HashMap::new();
+        for name in own {
+            if let Some(revision) = set_after(db, (key, incarnation), &name, event.sequence).await? {
+                keys.entry(revision).or_default().push(name);
+            }
+        }
         let sequences: Vec<i64> = keys.keys().copied().collect();
         for few in sequences.chunks(BODIES_AT_ONCE) {
             let bodies: Vec<(i64, String)> =
@@ -524,13 +529,16 @@ async fn empty<X: Tx>(tx: &mut X, target: &Target<'_>) -> Result<()> {
     tx.execute(raise).await.map(drop)
 }
 
-/// Takes the past values of a session that the event set. Present ones are taken by an append before, and are past then.
+/// Takes the past values of a session that the event set. Present ones are taken by an append before, and are past then. What the event
+/// replaced is removed by it now.
 async fn take_values(db: &mut impl Sql, target: &Target<'_>, last: i64) -> Result<()> {
-    let Target { row, event, .. } = target;
-    let query = Query::of(&Statements::of(db).take_values, &row.key, row.head.incarnation)
-        .bind(event.sequence)
-        .bind(history::path(event.sequence, last));
-    db.execute(query).await.map(drop)
+    let Target { row, event: Held { sequence, .. }, .. } = target;
+    let statements = Statements::of(db);
+    for (text, held_at) in [(&statements.take_values, *sequence), (&statements.end_values, sequence - 1)] {
+        let path = history::path(held_at, last);
+        db.execute(Query::of(text, &row.key, row.head.incarnation).bind(*sequence).bind(path)).await?;
+    }
+    Ok(())
 }
 
 /// Takes what the event wrote in a shared scope, as if it had removed the keys.
@@ -588,14 +596,6 @@ statements! { words,
         "select body from events where {OF_INCARNATION} and sequence > $5 and sequence < $5 + 1000 and commit_time = $6 \
            and user_revision = $7 and app_revision = $8"
     ),
-    /// For each of the keys `$5`, the event after the sequence `$6` that set it next.
-    next_values: format!(
-        "select k.value, coalesce((select s.valid_from from session_spans s where {of_s} and s.key = k.value \
-             and s.valid_to > $6 and s.valid_from > $6 order by s.valid_to limit 1), \
-           (select s.revision from session_state s where {of_s} and s.key = k.value and s.revision > $6)) from {}",
-        (words.each)("$5"),
-        of_s = "s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4",
-    ),
     /// The bodies of the events of the sequences `$5`.
     bodies: format!(
         "select l.sequence, l.body from {} {}",
@@ -612,6 +612,11 @@ statements! { words,
     /// Removes the values that held from the revision `$5` on; `$6` are the nodes where they may be filed.
     take_values: format!(
         "delete from session_spans where {OF_INCARNATION} and node{} and valid_from = $5",
+        (words.among)("$6")
+    ),
+    /// Makes removed ones of the values that held up to the revision `$5`; likewise.
+    end_values: format!(
+        "update session_spans set removed = true where {OF_INCARNATION} and node{} and valid_to = $5",
         (words.among)("$6")
     ),
     /// The events up to `$7` that were redacted after the metadata revision `$5`, up to `$6`; the first `$8` of them.

@@ -230,7 +230,11 @@ async fn damage_is_found_and_named(place: Place) {
             &["session: key \"a\": its span from 1 to 2 has another value"],
         ),
         (
-            "insert into session_spans select app_name, user_id, session_id, incarnation, 64, key, 63, 65, value \
+            "update session_spans set removed = true where {session} and valid_from = 1",
+            &["session: key \"a\": its span from 1 to 2 has another end"],
+        ),
+        (
+            "insert into session_spans select app_name, user_id, session_id, incarnation, 64, key, 63, 65, removed, value \
                from session_spans where {session} and valid_from = 1",
             &["session: spans without a value that was overwritten or removed: 1"],
         ),
@@ -439,7 +443,7 @@ async fn rows_of_nobody_are_found(place: Place) {
                invocation_id, branch, user_revision, app_revision, effect, digest, body, redaction from events; \
              insert into session_state select app_name, user_id, 't', incarnation, key, value, revision \
                from session_state; \
-             insert into session_spans select app_name, user_id, session_id, 8, node, key, valid_from, valid_to, value \
+             insert into session_spans select app_name, user_id, session_id, 8, node, key, valid_from, valid_to, removed, value \
                from session_spans; \
              insert into user_log (app_name, user_id, key, revision) values ('shop', 'eve', 'k', 1); \
              insert into session_updates (app_name, user_id, id, bucket) values ('shop', 'eve', 'u', 7)",

@@ -42,7 +42,7 @@ impl NamedCheck {
         for (name, version) in names {
             let first = self.named.now.get(name.as_str()).map_or(sequence, |held| held.value.1);
             let span = self.named.change(name.as_str(), Some((*version, first)), sequence);
-            self.wanted.extend(span.map(|Span { key, from, to, value: (version, _) }| NamedSpan {
+            self.wanted.extend(span.map(|Span { key, from, to, value: (version, _), .. }| NamedSpan {
                 node: node(from, to),
                 name: key.into(),
                 from,

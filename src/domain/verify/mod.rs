@@ -84,7 +84,8 @@ pub struct Span {
     pub key: Box<str>,
     pub from: i64,
     pub to: i64,
-    /// For a session only; values of a shared scope are in its log.
+    /// Both for a session only; values of a shared scope are in its log.
+    pub removed: bool,
     pub value: Option<Box<str>>,
 }
 
@@ -133,11 +134,12 @@ pub struct LogValue {
 /// Compares the expected spans with their rows; returns the number of rows.
 fn compare_spans(findings: &mut Findings, wanted: &[Span], found: &[Span]) -> i64 {
     let found: HashMap<(i64, &str), &Span> = found.iter().map(|span| ((span.node, &*span.key), span)).collect();
-    for Span { node, key, from, to, value } in wanted {
+    for Span { node, key, from, to, removed, value } in wanted {
         let fault = match found.get(&(*node, &**key)) {
             None => "is missing",
             Some(row) if (row.from, row.to) != (*from, *to) => "has other bounds",
             Some(row) if row.value != *value => "has another value",
+            Some(row) if row.removed != *removed => "has another end",
             Some(_) => continue,
         };
         findings.note(|| format!("key {key:?}: its span from {from} to {to} {fault}"));

@@ -58,7 +58,8 @@ impl ScopeCheck {
             Some(last) if last.key == row.key => {
                 if !last.removed && n > self.floor {
                     let (from, to) = (last.revision, n);
-                    let span = Span { node: node(from, to), key: last.key.into(), from, to, value: None };
+                    let span =
+                        Span { node: node(from, to), key: last.key.into(), from, to, removed: false, value: None };
                     self.spans.push(span);
                 }
             }

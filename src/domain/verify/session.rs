@@ -1,7 +1,7 @@
 //! A session: its events are folded over its initial state.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::artifacts::{NamedCheck, NamedSpan};
@@ -117,7 +117,9 @@ impl SessionCheck {
         };
         self.columns(event, &body);
         self.named.event(n, &body.named);
-        for key in &body.removed {
+        // What is removed and then set is set.
+        let set: HashSet<&str> = body.set.iter().map(|(key, _)| &**key).collect();
+        for key in body.removed.iter().filter(|key| !set.contains(&***key)) {
             self.change(event, key, None);
         }
         for (key, value) in &body.set {
@@ -229,14 +231,14 @@ impl SessionCheck {
 
     fn change_session(&mut self, revision: i64, key: &str, value: Option<&str>) {
         let Some(span) = self.state.change(key, value.map(Into::into), revision) else { return };
-        let fold::Span { key, from, to, value } = span;
+        let fold::Span { key, from, to, removed, value } = span;
         if from == self.row.base && from > 0 {
             // The event that wrote it is unknown, so its span can only be counted.
             self.found_spans += 1;
             return;
         }
         self.wanted.bytes += value.len();
-        self.wanted.spans.push(Span { node: node(from, to), key: key.into(), from, to, value: Some(value) });
+        self.wanted.spans.push(Span { node: node(from, to), key: key.into(), from, to, removed, value: Some(value) });
     }
 
     /// The rows to look up, if there are many by now; answered with [`Self::found`].

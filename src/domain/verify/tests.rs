@@ -35,7 +35,7 @@ fn event(sequence: i64, user: i64, app: i64, actions: &str) -> EventRow {
 }
 
 fn span(key: &str, from: i64, to: i64, value: &str) -> Span {
-    Span { node: node(from, to), key: key.into(), from, to, value: Some(value.into()) }
+    Span { node: node(from, to), key: key.into(), from, to, removed: false, value: Some(value.into()) }
 }
 
 fn logged(key: &str, revision: i64, value: Option<&str>) -> LogValue {
@@ -66,7 +66,7 @@ fn sample() -> Stored {
             event(4, 4, 1, r#""stateDelta":{"c":null},"stateOps":[{"op":"remove","key":"b"}]"#),
         ],
         state: vec![("a", "3", 3), ("c", "null", 4)],
-        spans: vec![span("a", 0, 1, "0"), span("a", 1, 3, "1"), span("b", 0, 4, "[1.0]")],
+        spans: vec![span("a", 0, 1, "0"), span("a", 1, 3, "1"), Span { removed: true, ..span("b", 0, 4, "[1.0]") }],
         user_log: vec![logged("u", 3, Some("2")), logged("u", 4, None), logged("u", 5, Some("9"))],
         app_log: vec![logged("x", 1, Some("\"y\""))],
     }
@@ -177,15 +177,19 @@ fn a_redacted_event_has_nothing_else_and_its_values_are_gone() {
             r#"{{"id":"e1","timestamp":1.50,"author":"a"{more},"actions":{{"stateDelta":{{}},"stateOps":{ops}}},"redacted":{{"time":1}}}}"#
         );
     };
-    let taken = |s: &mut Stored| s.spans.retain(|span| span.from != 1);
+    let taken = |s: &mut Stored| {
+        s.spans[0].removed = true;
+        s.spans.retain(|span| span.from != 1);
+    };
     let both = |s: &mut Stored, more: &str| {
         redacted(s, more);
         taken(s);
     };
     differs(|s| both(s, ""), &[]);
     differs(|s| both(s, r#","content":1"#), &[r#"event 1: it is redacted, and has "content""#]);
-    differs(|s| redacted(s, ""), &["spans without a value that was overwritten or removed: 1"]);
-    differs(taken, &[r#"key "a": its span from 1 to 3 is missing"#]);
+    let end = r#"key "a": its span from 0 to 1 has another end"#;
+    differs(|s| redacted(s, ""), &[end, "spans without a value that was overwritten or removed: 1"]);
+    differs(taken, &[end, r#"key "a": its span from 1 to 3 is missing"#]);
     // Of a shared scope the log has a removal.
     let of_scope = |s: &mut Stored, value: Option<&str>| {
         let ops = r#"[{"op":"remove","key":"user:u"},{"op":"remove","key":"app:x"}]"#;
@@ -220,6 +224,7 @@ fn changed_state_is_found() {
 fn changed_spans_are_found() {
     differs(|s| drop(s.spans.remove(1)), &[r#"key "a": its span from 1 to 3 is missing"#]);
     differs(|s| s.spans[2].value = None, &[r#"key "b": its span from 0 to 4 has another value"#]);
+    differs(|s| s.spans[0].removed = true, &[r#"key "a": its span from 0 to 1 has another end"#]);
     differs(|s| s.spans[2].from = 3, &[r#"key "b": its span from 0 to 4 has other bounds"#]);
     let more = "spans without a value that was overwritten or removed: 1";
     differs(|s| s.spans.push(span("a", 3, 4, "3")), &[more]);

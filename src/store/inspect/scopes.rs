@@ -100,7 +100,8 @@ impl Snapshot {
     async fn scope_spans(&mut self, scope: &ScopeName, wanted: &[Span]) -> Result<Vec<Span>> {
         let spans = wanted.iter().map(|span| (span.node, &*span.key));
         let ScopeTables { name, l_of, .. } = scope.tables();
-        let (shown, table) = ("l.node, l.key, l.valid_from, l.valid_to, null as value", format!("{name}_spans"));
+        let (shown, table) =
+            ("l.node, l.key, l.valid_from, l.valid_to, false as removed, null as value", format!("{name}_spans"));
         self.look_up(shown, (&table, "node", "key"), l_of, |text| scope.of(text), spans).await
     }
 }

@@ -165,7 +165,8 @@ impl Snapshot {
 
     async fn session_spans(&mut self, name: &SessionName, incarnation: i64, wanted: &[Span]) -> Result<Vec<Span>> {
         let spans = wanted.iter().map(|span| (span.node, &*span.key));
-        let (shown, table) = ("l.node, l.key, l.valid_from, l.valid_to, l.value", ("session_spans", "node", "key"));
+        let (shown, table) =
+            ("l.node, l.key, l.valid_from, l.valid_to, l.removed, l.value", ("session_spans", "node", "key"));
         self.look_up(shown, table, OF_L, |text| name.of(text, incarnation), spans).await
     }
 }
@@ -195,4 +196,13 @@ row! {
     }
 }
 
-row! { impl Span { node: i64, key: Box<str>, from: i64 = "valid_from", to: i64 = "valid_to", value: Option<Box<str>>, } }
+row! {
+    impl Span {
+        node: i64,
+        key: Box<str>,
+        from: i64 = "valid_from",
+        to: i64 = "valid_to",
+        removed: bool,
+        value: Option<Box<str>>,
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::ids::{EventId, ScopeKey};
+use crate::domain::ids::{EventId, ScopeKey, SessionKey};
 use crate::domain::json::RawJson;
 use crate::domain::key_history::{Held, KeyChange, KeyHistory, KeyHistoryQuery, KeyOwner, MadeBy, changes_of};
 use crate::domain::session::SessionInfo;
@@ -44,12 +44,8 @@ async fn of_session(db: &mut impl Sql, head: &SessionInfo, query: &KeyHistoryQue
     let statements = Statements::of(db);
     let text = if query.descending { &statements.held_backwards } else { &statements.held };
     // One that began before the page shows at most its end, and one more tells that there are more.
-    let rows = Query::of(text, &head.key, head.incarnation)
-        .bind(&query.key)
-        .bind(low.max(base))
-        .bind(high)
-        .bind(query.max_rows as i64 + 2)
-        .bind(query.max_bytes as i64);
+    let most = (query.max_rows as i64 + 2, query.max_bytes as i64);
+    let rows = held_by(text, (&head.key, head.incarnation), &query.key, (low.max(base), high), most);
     let rows: Vec<HeldRow> = db.fetch(rows).await?;
     let more = rows.first().is_some_and(|row| row.total > rows.len() as i64);
     let changes = changes_of(rows.into_iter().map(|row| row.held).collect(), base, query);
@@ -78,6 +74,26 @@ async fn of_session(db: &mut impl Sql, head: &SessionInfo, query: &KeyHistoryQue
         Ok(KeyChange { revision, time: event.commit_time, value, is_base: false, by: Some(by) })
     };
     Ok((changes.into_iter().map(change).collect::<Result<_>>()?, more))
+}
+
+/// The revision after `after` that set a key of a session next.
+pub async fn set_after(db: &mut impl Sql, session: (&SessionKey, i64), key: &str, after: i64) -> Result<Option<i64>> {
+    // Of two values that ended later, the first may have begun before.
+    let rows = held_by(&Statements::of(db).held, session, key, (after, i64::MAX), (2, i64::MAX));
+    let rows: Vec<HeldRow> = db.fetch(rows).await?;
+    Ok(rows.into_iter().map(|row| row.held.from).find(|from| *from > after))
+}
+
+/// The query of `held` for a key of an incarnation, between two revisions, up to so many rows and bytes.
+fn held_by<'a>(
+    text: &'static str,
+    (session, incarnation): (&'a SessionKey, i64),
+    key: &'a str,
+    (low, high): (i64, i64),
+    (max_rows, max_bytes): (i64, i64),
+) -> Query<'a> {
+    let query = Query::of(text, session, incarnation).bind(key).bind(low).bind(high).bind(max_rows).bind(max_bytes);
+    query.bind((1..BLOCK).collect::<Vec<_>>())
 }
 
 /// The changes of a key of user or app state, and whether there are more.
@@ -122,9 +138,9 @@ async fn value_at_floor(
 
 statements! { words,
     /// The values that the key `$5` had and has, of those that ended after the revision `$6`, and by `$7`: up to `$8` rows and `$9`
-    /// bytes, the first in any case; one that began by `$6` does not count. The present one has not ended.
-    held: held("asc"),
-    held_backwards: held("desc"),
+    /// bytes, the first in any case; one that began by `$6` does not count. The present one has not ended. `$10` are the numbers within a block.
+    held: held(words, "asc"),
+    held_backwards: held(words, "desc"),
     /// The events of the sequences `$5`.
     makers: format!(
         "select l.sequence, l.id, l.commit_time, l.author, l.invocation_id from {} {}",
@@ -133,28 +149,53 @@ statements! { words,
     ),
 }
 
-fn held(direction: &str) -> String {
+/// The revisions are in blocks of this many. A span is a landmark if it goes beyond its block, so that its node is a multiple of this,
+/// or if a removal ended it: landmarks have an index by key (migrations). All others begin and end in one block, and are followed there by
+/// values of the same key up to a landmark, or the present value. So those are in the blocks in which these begin, each under one of the few
+/// nodes there.
+const BLOCK: i64 = 16;
+
+fn held(words: &Words, direction: &str) -> String {
     const OF_S: &str = "s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5";
     const PRESENT: i64 = i64::MAX;
-    let size = |from: &str| format!("case when {from} <= $6 then 0 else octet_length(value) + 300 end");
-    let (size_of_span, size_of_present) = (size("valid_from"), size("revision"));
+    let columns = |table: &str, of: &str, to: &str| {
+        format!(
+            "{of}, {to} as valid_to, case when {of} <= $6 then 0 else octet_length({table}.value) + 300 end as size"
+        )
+    };
+    let landmarks = |condition: &str| {
+        format!(
+            "select * from (select {}, node, removed from session_spans where {OF_INCARNATION} and key = $5 \
+               and (node & {last} = 0 or removed) and {condition}) as t",
+            columns("session_spans", "valid_from", "valid_to"),
+            last = BLOCK - 1
+        )
+    };
     format!(
-        "select valid_from, nullif(valid_to, {PRESENT}) as ended, total, \
+        "with landmarks as ({} union all {}), \
+         blocks as (select began / {BLOCK} * {BLOCK} as first, max(began) as last from (select valid_from as began from landmarks \
+             union all select s.revision from session_state s where {OF_S}) as t group by began / {BLOCK} * {BLOCK}) \
+         select valid_from, nullif(valid_to, {PRESENT}) as ended, total, not removed as is_replaced, \
            case when valid_to = {PRESENT} then (select s.value from session_state s where {OF_S}) \
              else (select s.value from session_spans s where {OF_S} and s.node = sized.node and s.valid_to = sized.valid_to) \
-             end as value, \
-           coalesce((select s.revision from session_state s where {OF_S}) = sized.valid_to, false) \
-             or coalesce((select s.valid_from from session_spans s where {OF_S} and s.valid_to > sized.valid_to \
-                   order by s.valid_to limit 1) = sized.valid_to, false) as is_replaced \
-         from (select valid_from, valid_to, node, size, count(*) over () as total, \
+             end as value \
+         from (select valid_from, valid_to, node, removed, size, count(*) over () as total, \
              sum(size) over (order by valid_to {direction}) as size_so_far \
-           from (select * from (select valid_from, valid_to, node, {size_of_span} as size from session_spans \
-                 where {OF_INCARNATION} and key = $5 and valid_to > $6 and valid_to <= $7 \
-                 order by valid_to {direction} limit 0 + $8) as spans \
-               union all select revision, {PRESENT}, 0, {size_of_present} from session_state \
-                 where {OF_INCARNATION} and key = $5 and $7 = {PRESENT} \
+           from (select * from landmarks where valid_to <= $7 \
+               union all select {}, node, removed from {} cross join blocks b {} \
+                 where not removed and valid_to > $6 and valid_to <= $7 \
+               union all select {}, 0, false from session_state where {OF_INCARNATION} and key = $5 and $7 = {PRESENT} \
                order by valid_to {direction} limit 0 + $8) as page) as sized \
-         where size_so_far <= $9 or size_so_far = size order by valid_to {direction}"
+         where size_so_far <= $9 or size_so_far = size order by valid_to {direction}",
+        landmarks(&format!("valid_to > $6 and valid_to <= $7 order by valid_to {direction} limit 0 + $8")),
+        landmarks("valid_to > $7 order by valid_to limit 1"),
+        columns("l", "valid_from", "valid_to"),
+        (words.numbers)("$10"),
+        (words.look_up)(
+            "session_spans",
+            &format!("{OF_L} and l.key = $5 and l.node = b.first + k.value and l.node <= b.last")
+        ),
+        columns("session_state", "revision", &PRESENT.to_string()),
     )
 }
 

@@ -34,7 +34,7 @@ use crate::store::sql::words::ttl_correction;
 const CALL: &str = "select verdict, incarnations, user_revisions, app_revisions, commit_times from sessiond_write(\
      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, \
      $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, \
-     $53, $54, $55, $56, $57)";
+     $53, $54, $55, $56, $57, $58)";
 
 /// Of one event. Half of what [`CALL`] with arrays of one element costs is making rows of arrays.
 const CALL_FOR_ONE: &str = "select verdict, array[$4] as incarnations, array[coalesce(user_revision, 0)] as user_revisions, \
@@ -213,7 +213,7 @@ fn call_for_batch<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> 
         .bind(texts(&of_sessions.keys, |(session, ..)| session.session.as_str()))
         .bind(numbers(&of_sessions.keys, |(_, incarnation, _)| *incarnation))
         .bind(texts(&of_sessions.keys, |(.., key)| key));
-    let query = of_sessions.bind(query);
+    let query = of_sessions.bind_marked(query);
 
     let of_users = StateRows::of(&writes.shared_state, |(scope, _)| user_of(app, *scope).is_some());
     let query = query
@@ -247,6 +247,8 @@ struct StateRows<'w, K> {
     revision: Vec<i64>,
     /// `None` if all lasted.
     until: Option<Vec<Option<i64>>>,
+    /// Whether a removal ended what this ends; `None` if none did.
+    removed: Option<Vec<bool>>,
     /// The events that wrote them.
     by: Vec<Option<EventRef>>,
 }
@@ -256,6 +258,8 @@ impl<'w, K> StateRows<'w, K> {
         let rows: Vec<_> = writes.rows.iter().filter(|(key, _)| is_of_app(key)).collect();
         let passed: Vec<_> = writes.passed.iter().filter(|span| is_of_app(&span.key)).collect();
         let spans = passed.iter();
+        let removed: Vec<bool> =
+            rows.iter().map(|(_, row)| row.first_removes).chain(spans.clone().map(|span| span.removed)).collect();
         Self {
             keys: rows.iter().map(|(key, _)| *key).chain(spans.clone().map(|span| &span.key)).collect(),
             values: rows
@@ -268,12 +272,19 @@ impl<'w, K> StateRows<'w, K> {
             revision: rows.iter().map(|(_, row)| row.revision).chain(spans.clone().map(|span| span.from)).collect(),
             until: (!passed.is_empty())
                 .then(|| rows.iter().map(|_| None).chain(spans.clone().map(|span| Some(span.to))).collect()),
+            removed: removed.contains(&true).then_some(removed),
             by: rows.iter().map(|(_, row)| row.by).chain(spans.map(|span| span.by)).collect(),
         }
     }
 
     fn bind<O>(self, query: QueryAs<'w, Postgres, O, PgArguments>) -> QueryAs<'w, Postgres, O, PgArguments> {
         query.bind(self.values).bind(self.first).bind(self.revision).bind(self.until)
+    }
+
+    /// And what spans that have their values have beside these.
+    fn bind_marked<O>(mut self, query: QueryAs<'w, Postgres, O, PgArguments>) -> QueryAs<'w, Postgres, O, PgArguments> {
+        let removed = self.removed.take();
+        self.bind(query).bind(removed)
     }
 
     /// And what the log has beside these.

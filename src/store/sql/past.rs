@@ -14,26 +14,29 @@ pub struct PastTables {
     spans: &'static str,
     key: &'static str,
     value: &'static str,
+    /// What spans have beside the columns of both.
+    more: &'static str,
 }
 
-pub const STATE: PastTables = PastTables { state: "session_state", spans: "session_spans", key: "key", value: "value" };
+pub const STATE: PastTables =
+    PastTables { state: "session_state", spans: "session_spans", key: "key", value: "value", more: ", removed" };
 pub const NAMED: PastTables =
-    PastTables { state: "artifact_state", spans: "artifact_spans", key: "name", value: "version" };
+    PastTables { state: "artifact_state", spans: "artifact_spans", key: "name", value: "version", more: "" };
 
 impl PastTables {
     /// Copies the spans that had ended at revision `$7` to the session `$5` of incarnation `$6`.
     fn copy_spans(&self) -> String {
-        let Self { spans, key, value, .. } = self;
+        let Self { spans, key, value, more, .. } = self;
         format!(
-            "insert into {spans} (app_name, user_id, session_id, incarnation, node, {key}, valid_from, valid_to, {value}) \
-             select app_name, user_id, $5, $6, node, {key}, valid_from, valid_to, {value} from {spans} \
+            "insert into {spans} (app_name, user_id, session_id, incarnation, node, {key}, valid_from, valid_to, {value}{more}) \
+             select app_name, user_id, $5, $6, node, {key}, valid_from, valid_to, {value}{more} from {spans} \
              where {OF_INCARNATION} and valid_to <= $7"
         )
     }
 
     /// Copies what held at revision `$7` to the session `$5` of incarnation `$6`; `$8` are the nodes of the path to it.
     fn copy_state(&self, words: &Words) -> String {
-        let Self { state, spans, key, value } = self;
+        let Self { state, spans, key, value, .. } = self;
         format!(
             "insert into {state} (app_name, user_id, session_id, incarnation, {key}, {value}, revision) \
              select app_name, user_id, $5, cast($6 as bigint), {key}, {value}, revision from {state} \

@@ -282,13 +282,13 @@ pub fn write_state<K: Columns>(
         return;
     }
     let StateTables { owner, state, spans, log, .. } = tables;
-    let value = if log.is_some() { "" } else { ", value" };
+    let more = if log.is_some() { "" } else { ", removed, value" };
     statements.with(
-        &format!("{owner}, key, first"),
-        rows.iter().map(|(key, row)| (key, row.first)),
+        &format!("{owner}, key, first, removed"),
+        rows.iter().map(|(key, row)| (key, row.first, i64::from(row.first_removes))),
         format_args!(
-            "insert into {spans} ({owner}, key, node, valid_from, valid_to{value}) \
-             select {owner}, key, {NODE}, revision, first{value} from k cross join {state} using ({owner}, key)"
+            "insert into {spans} ({owner}, key, node, valid_from, valid_to{more}) \
+             select {owner}, key, {NODE}, revision, first{more} from k cross join {state} using ({owner}, key)"
         ),
     );
     let written = rows.iter().map(|(key, row)| (key, row.revision, text(row.value.as_ref())));
@@ -317,7 +317,10 @@ pub fn write_passed<K: Columns>(statements: &mut Script, tables: &StateTables, r
     let held = rows.iter().map(|row| (&row.key, history::node(row.from, row.to), row.from, row.to));
     let values = rows.iter().map(|row| text(row.value.as_ref()));
     match log {
-        None => statements.insert(spans, &format!("{names}, value"), held.zip(values), ""),
+        None => {
+            let rest = rows.iter().map(|row| i64::from(row.removed)).zip(values);
+            statements.insert(spans, &format!("{names}, removed, value"), held.zip(rest), "");
+        }
         Some(log) => {
             let written = rows.iter().map(|row| (&row.key, row.from)).zip(values).zip(rows.iter().map(|row| row.by));
             statements.insert(log, &format!("{owner}, {LOGGED}"), written, "");
@@ -374,7 +377,7 @@ pub fn composed() -> Vec<(String, String)> {
     use crate::domain::time::Timestamp;
     use crate::store::tests::creation;
     fn passed<K>(key: K) -> Passed<'static, K> {
-        Passed { key, from: 1, to: 2, value: None, by: None }
+        Passed { key, from: 1, to: 2, removed: false, value: None, by: None }
     }
     let key = creation(Shown::Full).key;
     let time = Timestamp::from(Micros(0));
@@ -396,7 +399,7 @@ pub fn composed() -> Vec<(String, String)> {
         side: true,
         now: Micros(0),
     };
-    let state = StateWrite { value: None, by: None, first: 1, revision: 1 };
+    let state = StateWrite { value: None, by: None, first: 1, first_removes: true, revision: 1 };
     let scope = ScopeUpdate { was: 0, first: 1, revision: 1 };
     let [own, of_user, of_app] = [Scope::Session, Scope::User, Scope::App].map(StateTables::of);
     let owner = |tables: &StateTables| format!("{}, key", tables.owner);

@@ -132,22 +132,31 @@ async fn insert_rows(db: &mut impl Sql, import: &ImportRows) -> Result<()> {
         }
     })
     .await?;
-    let columns = "node, key, valid_from, valid_to, value";
-    insert(db, "session_spans", columns, owner, &import.chunk.past, |Span { key, from, to, value }, values| {
-        values.extend([
-            history::node(*from, *to).into(),
-            key.into(),
-            (*from).into(),
-            (*to).into(),
-            value.text().into(),
-        ]);
-    })
+    let columns = "node, key, valid_from, valid_to, removed, value";
+    insert(
+        db,
+        "session_spans",
+        columns,
+        owner,
+        &import.chunk.past,
+        |Span { key, from, to, removed, value }, values| {
+            values.extend([history::node(*from, *to).into(), key.into(), (*from).into(), (*to).into()]);
+            values.extend([Value::Flag(Some(*removed)), value.text().into()]);
+        },
+    )
     .await?;
     let columns = "node, name, valid_from, valid_to, version";
-    insert(db, "artifact_spans", columns, owner, &import.chunk.named, |Span { key: name, from, to, value }, values| {
-        values.extend([history::node(*from, *to).into(), name.as_str().into(), (*from).into()]);
-        values.extend([(*to).into(), (*value).into()]);
-    })
+    insert(
+        db,
+        "artifact_spans",
+        columns,
+        owner,
+        &import.chunk.named,
+        |Span { key: name, from, to, value, .. }, values| {
+            values.extend([history::node(*from, *to).into(), name.as_str().into(), (*from).into()]);
+            values.extend([(*to).into(), (*value).into()]);
+        },
+    )
     .await
 }
 

@@ -8,6 +8,7 @@ use crate::contract::access::Guarded;
 use crate::contract::transfer::{EXPORT, assert_all, exported, import};
 use crate::support::client::{APP_STATE, Client, EVENTS, ONE, S, STATE, USER_STATE};
 use crate::support::databases::{Fixture as _, on_both_databases};
+use crate::support::random::Random;
 use crate::support::server::TestServer;
 
 async fn append(server: &Client, id: &str, delta: Value) -> f64 {
@@ -26,6 +27,19 @@ async fn changes(server: &Client, path: &str) -> Vec<Value> {
         assert!(time.is_some_and(|time| time.as_f64() > Some(1e9)), "{answer}");
     }
     changes
+}
+
+/// All changes of the key `k`, by pages.
+async fn paged(server: &Client, path: &str, order: &str, size: usize) -> Vec<Value> {
+    let (mut shown, mut token) = (Vec::new(), String::new());
+    loop {
+        let page = server.get(format!("{path}/k/history?order={order}&pageSize={size}{token}")).await.expect(200);
+        let changes = page.json()["changes"].as_array().expect("changes").clone();
+        assert!((1..=size).contains(&changes.len()) && page.text().len() < 4 << 20);
+        shown.extend(changes);
+        let Some(next) = page.json()["nextPageToken"].as_str().map(str::to_owned) else { return shown };
+        token = format!("&pageToken={next}");
+    }
 }
 
 fn by(event: &str, sequence: i64) -> Value {
@@ -117,15 +131,8 @@ on_both_databases! {
         append(server, "e6", json!({"k": 6})).await;
         for (path, revisions) in [(STATE, vec![6, 5, 4, 3, 2, 1, 0]), (USER_STATE, vec![4, 3, 2, 1])] {
             for (order, size) in [("desc", 1), ("asc", 1), ("desc", 2), ("asc", 2), ("desc", 100), ("asc", 100)] {
-                let (mut shown, mut token) = (Vec::new(), String::new());
-                loop {
-                    let page = server.get(format!("{path}/k/history?order={order}&pageSize={size}{token}")).await.expect(200);
-                    let changes = page.json()["changes"].as_array().expect("changes").clone();
-                    assert!((1..=size).contains(&changes.len()) && page.text().len() < 4 << 20);
-                    shown.extend(changes.iter().map(|change| change["revision"].as_i64().expect("a revision")));
-                    let Some(next) = page.json()["nextPageToken"].as_str().map(str::to_owned) else { break };
-                    token = format!("&pageToken={next}");
-                }
+                let mut shown: Vec<i64> =
+                    paged(server, path, order, size).await.iter().filter_map(|change| change["revision"].as_i64()).collect();
                 if order == "asc" {
                     shown.reverse();
                 }
@@ -229,6 +236,73 @@ on_both_databases! {
             assert_eq!(shown[1], json!({"revision": 3, "value": 3, "by": by("e3", 3)}));
         }
         assert_eq!(changes(server, &format!("{USER_STATE}/once/history?order=asc")).await[0], json!({"revision": 2, "value": 1, "base": true}));
+    }
+
+    async fn a_past_is_whole_however_often_a_key_changes(server: &TestServer) with ["--sweep-interval=20ms"] {
+        let mut random = Random::new();
+        for often in [1, 2, 5, 20] {
+            server.create("{}").await;
+            // What each event makes of the key: a value, or nothing.
+            let mut log: Vec<Option<Value>> = Vec::new();
+            let mut now = Value::Null;
+            while log.len() < 150 {
+                let events: Vec<Value> = (0..=random.below(5)).map(|_| {
+                    let n = log.len() + 1;
+                    let value = match random.below(often) {
+                        0 if random.below(3) == 0 => Value::Null,
+                        0 => json!(n),
+                        _ => now.clone(),
+                    };
+                    let changes = value != now || (!value.is_null() && random.below(often) == 0);
+                    now.clone_from(&value);
+                    let actions = match &value {
+                        _ if !changes => json!({"stateDelta": {"x": n}}),
+                        Value::Null => json!({"stateDelta": {"x": n}, "stateOps": [{"op": "remove", "key": "k"}]}),
+                        value => json!({"stateDelta": {"k": value, "x": n}}),
+                    };
+                    log.push(changes.then_some(value));
+                    json!({"id": format!("e{n}"), "author": "agent", "actions": actions})
+                }).collect();
+                server.append(Value::from(events).to_string()).await.expect(201);
+            }
+            for _ in 0..10 {
+                let at = random.below(log.len() as u64) as usize;
+                // Of a present value, a redaction appends a removal.
+                let is_past = log[at + 1..].iter().any(Option::is_some);
+                if is_past && log[at].as_ref().is_some_and(|value| !value.is_null()) {
+                    server.post(format!("{EVENTS}/e{}/redact", at + 1)).json(json!({"state": "remove"})).await.expect(200);
+                    log[at] = Some(Value::Null);
+                }
+            }
+            let base = random.below(2) * random.below(140);
+            server.post(format!("{ONE}/trim")).json(json!({"keepLast": log.len() as u64 - base})).await.expect(200);
+            let (mut held, mut expected) = (Value::Null, Vec::new());
+            for (at, change) in (1..).zip(&log) {
+                let was = held.clone();
+                if let Some(value) = change {
+                    held.clone_from(value);
+                    if at > base && !(was.is_null() && held.is_null()) {
+                        expected.push((at, held.clone()));
+                    }
+                }
+                if at == base && !held.is_null() {
+                    expected.push((at, held.clone()));
+                }
+            }
+            server.post(format!("{ONE}/fork")).json(json!({"sessionId": "fork"})).await.expect(201);
+            for place in ["s", "fork"] {
+                let path = STATE.replace("/s/", &format!("/{place}/"));
+                for (order, size) in [("desc", 1), ("asc", 1), ("desc", 7), ("asc", 7), ("desc", 1000), ("asc", 1000)] {
+                    let mut shown: Vec<(u64, Value)> = paged(server, &path, order, size).await.into_iter()
+                        .map(|change| (change["revision"].as_u64().expect("a revision"), change["value"].clone())).collect();
+                    if order == "desc" {
+                        shown.reverse();
+                    }
+                    assert_eq!(shown, expected, "{place} {order} {size} {often} {base} {log:?}");
+                }
+                server.delete(path.trim_end_matches("/state")).await.expect(204);
+            }
+        }
     }
 
     async fn a_redacted_value_was_never_there(server: &TestServer) {

@@ -148,6 +148,20 @@ impl<K: Ord + Clone> State<K> {
         arrays
     }
 
+    /// As [`State::arrays`], and after them whether removals ended what ends.
+    fn marked(&self, owner: &[Column<'_, K>]) -> Vec<String> {
+        let is_removed = |key: &(K, String), at: i64| {
+            let row = self.rows.get(key).filter(|(.., last, _)| *last == at).map(|(value, ..)| value);
+            let passed = self.passed.iter().find(|(other, _, from, ..)| other == key && *from == at);
+            row.or(passed.map(|(_, value, ..)| value)).is_some_and(Option::is_none)
+        };
+        let rows = self.rows.iter().map(|(key, (_, first, ..))| is_removed(key, *first));
+        let removed = rows.chain(self.passed.iter().map(|(key, _, _, to, _)| is_removed(key, *to)));
+        let mut arrays = self.arrays(owner);
+        arrays.push(array("boolean", removed.map(Some)));
+        arrays
+    }
+
     /// As [`State::arrays`], and after them who wrote the values.
     fn logged(&self, owner: &[Column<'_, K>]) -> Vec<String> {
         let by = || self.rows.values().map(|(.., by)| by).chain(self.passed.iter().map(|(.., by)| by));
@@ -365,7 +379,7 @@ async fn batch(
         event("bytea", &|_, _| "\\x0102".to_owned()),
         event("text", &|_, id| format!("body of {id}")),
     ];
-    arguments.extend(session_state.arrays(&[
+    arguments.extend(session_state.marked(&[
         ("text", &|(user, ..): &(String, String, i64)| user.clone()),
         ("text", &|(_, session, _)| session.clone()),
         ("bigint", &|(.., incarnation)| incarnation.to_string()),

@@ -158,8 +158,13 @@ impl SessionReading {
             if is_new || span.is_some() {
                 self.memory += name.as_str().len() + ENTRY_BYTES;
             }
-            let version_of =
-                |Span { key, from, to, value }: Span<_, Named>| Span { key, from, to, value: value.version };
+            let version_of = |Span { key, from, to, removed, value }: Span<_, Named>| Span {
+                key,
+                from,
+                to,
+                removed,
+                value: value.version,
+            };
             self.chunk.named.extend(span.map(version_of));
         }
     }
@@ -211,10 +216,12 @@ impl SessionReading {
         self.import.events += 1;
         self.import.update_time = event.timestamp.clone();
         self.import.commit_time = self.import.commit_time.max(row.commit_time);
+        let sets = || event.edit.sets.iter().filter(|change| change.scope == Scope::Session);
+        // What is removed and then set is set.
+        let set: HashSet<&str> = sets().map(|change| &*change.key).collect();
         let removed = event.edit.ops.iter().filter(|op| op.scope == Scope::Session && matches!(op.op, Op::Remove));
-        removed.for_each(|op| self.set(&op.key, None, sequence));
-        let sets = event.edit.sets.iter().filter(|change| change.scope == Scope::Session);
-        sets.for_each(|change| self.set(&change.key, Some(&change.value), sequence));
+        removed.filter(|op| !set.contains(&*op.key)).for_each(|op| self.set(&op.key, None, sequence));
+        sets().for_each(|change| self.set(&change.key, Some(&change.value), sequence));
         // As for readers of ADK, the invocation decides; the revision, if it has no name.
         if let Some(Rewind::Before(invocation)) = &event.rewind {
             let first = self.invocations.get(invocation).copied();
