@@ -1,15 +1,20 @@
 import os
 import signal
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 
+from sessiond import _times
+
 from .support import postgres
 from .support.process import Server
+from .support.proxy import Proxy, proxy
+
+PAUSES = _times.PAUSES
 
 # As Ctrl-C: what the tests started ends with them.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -29,6 +34,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("server", ["sqlite", "postgres"] if is_on_both else ["sqlite"], indirect=True)
 
 
+@pytest.fixture(autouse=True)
+def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests are tried again soon: the tests that say how soon take back their pauses."""
+    monkeypatch.setattr(_times, "PAUSES", (0.01,) * 20)
+
+
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that all tests on its database share."""
@@ -46,6 +57,12 @@ def own_server(tmp_path: Path) -> Iterator[Server]:
     server = Server(f"sqlite://{tmp_path}/test.db", tmp_path / "sessiond.log")
     yield server
     server.stop()
+
+
+@pytest.fixture
+async def network(server: Server) -> AsyncIterator[Proxy]:
+    async with proxy(server.address) as network:
+        yield network
 
 
 @pytest.fixture

@@ -2,16 +2,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sessiond import _times
 from sessiond_adk import SessiondSessionService
 
 from ..support.process import Server
-
-
-@pytest.fixture(autouse=True)
-def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests are tried again soon."""
-    monkeypatch.setattr(_times, "PAUSES", (0.01, 0.02, 0.04, 0.08))
+from ..support.proxy import Proxy
 
 
 @pytest.fixture
@@ -24,3 +18,18 @@ async def service(server: Server) -> AsyncIterator[SessiondSessionService]:
 async def strict(server: Server) -> AsyncIterator[SessiondSessionService]:
     async with SessiondSessionService(server.url, concurrency="session") as service:
         yield service
+
+
+@pytest.fixture
+async def far(network: Proxy) -> AsyncIterator[SessiondSessionService]:
+    """The service behind a network that loses things."""
+    async with SessiondSessionService(network.url) as service:
+        yield service
+
+
+@pytest.fixture(params=["unconditional", "strict"])
+def either(
+    request: pytest.FixtureRequest, service: SessiondSessionService, strict: SessiondSessionService
+) -> SessiondSessionService:
+    """Agents behave the same with both kinds of appends, as long as nobody else appends."""
+    return strict if request.param == "strict" else service

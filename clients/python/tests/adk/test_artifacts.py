@@ -21,7 +21,7 @@ from sessiond_adk import SessiondAccessError, SessiondArtifactService, SessiondE
 
 from ..support.guard import guard
 from ..support.process import Server, free_port
-from ..support.proxy import Proxy, answering, listening, proxy
+from ..support.proxy import Proxy, answering, listening
 
 # What is hard in a path, a query, a header or a file system; each is a name of its own.
 NAMES = [
@@ -469,12 +469,6 @@ async def test_lists_longer_than_a_page_are_whole(ours: Drawer, monkeypatch: pyt
     assert [(await ours.one("a", at) or known).version for at, known in enumerate(await ours.known("a"))] == list(
         range(5)
     )
-
-
-@pytest.fixture
-async def network(server: Server) -> AsyncIterator[Proxy]:
-    async with proxy(server.address) as network:
-        yield network
 
 
 @pytest.mark.both_databases

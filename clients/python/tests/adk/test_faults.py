@@ -1,33 +1,17 @@
 """Lost answers: what happens once happens once. What a client does on each answer is in clients/wire/requests.json."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from google.adk.errors.already_exists_error import AlreadyExistsError
 
 from sessiond_adk import SessiondError, SessiondInputError, SessiondSessionService
 
-from ..support.process import Server
-from ..support.proxy import Proxy, proxy
+from ..support.proxy import Proxy
 from .test_service import event, get
 
 pytestmark = pytest.mark.both_databases
 
 
-@pytest.fixture
-async def network(server: Server) -> AsyncIterator[Proxy]:
-    async with proxy(server.address) as network:
-        yield network
-
-
-@pytest.fixture
-async def far(network: Proxy) -> AsyncIterator[SessiondSessionService]:
-    """The service behind a network that loses things."""
-    async with SessiondSessionService(network.url) as service:
-        yield service
-
-
-async def test_a_strict_append_whose_answer_was_lost_is_not_stale(server: Server, network: Proxy, app: str) -> None:
+async def test_a_strict_append_whose_answer_was_lost_is_not_stale(network: Proxy, app: str) -> None:
     async with SessiondSessionService(network.url, concurrency="session") as far:
         session = await far.create_session(app_name=app, user_id="u")
         for n in range(3):
@@ -54,7 +38,7 @@ async def test_a_lost_answer_does_not_make_another_session_ours(
     assert await get(service, theirs) == theirs
 
 
-async def test_what_failed_can_be_appended_again(server: Server, network: Proxy, app: str) -> None:
+async def test_what_failed_can_be_appended_again(network: Proxy, app: str) -> None:
     async with SessiondSessionService(network.url, retry_for=0) as impatient:
         session = await impatient.create_session(app_name=app, user_id="u")
         once = event({"k": 1, "temp:k": 1})

@@ -25,7 +25,7 @@ from sessiond_adk import (
 )
 
 from ..support.process import Server
-from ..support.proxy import proxy
+from ..support.proxy import Proxy
 from .model import call, text
 from .test_runner import Talk, agent, requests
 from .test_service import event, get
@@ -216,14 +216,13 @@ async def test_a_fork_begins_where_its_source_was(service: SessiondSessionServic
 
 
 @pytest.mark.both_databases
-async def test_a_fork_is_made_once_whatever_gets_lost(server: Server, app: str) -> None:
-    async with proxy(server.address) as network, SessiondSessionService(network.url) as far:
-        source = await told(far, app, 2)
-        for new in (None, "f"):
-            network.lose_answers = 2
-            fork = await far.fork_session(**name(source), new_session_id=new)
-            assert fork.events == source.events
-        assert len((await far.list_sessions(app_name=app)).sessions) == 3
+async def test_a_fork_is_made_once_whatever_gets_lost(far: SessiondSessionService, network: Proxy, app: str) -> None:
+    source = await told(far, app, 2)
+    for new in (None, "f"):
+        network.lose_answers = 2
+        fork = await far.fork_session(**name(source), new_session_id=new)
+        assert fork.events == source.events
+    assert len((await far.list_sessions(app_name=app)).sessions) == 3
 
 
 async def test_forks_that_cannot_be(service: SessiondSessionService, app: str) -> None:
@@ -278,8 +277,8 @@ async def test_a_rewind_shows_what_others_did(service: SessiondSessionService, a
 
 
 @pytest.mark.both_databases
-async def test_a_rewind_happens_once_whatever_gets_lost(server: Server, app: str) -> None:
-    async with proxy(server.address) as network, SessiondSessionService(network.url, concurrency="session") as far:
+async def test_a_rewind_happens_once_whatever_gets_lost(network: Proxy, app: str) -> None:
+    async with SessiondSessionService(network.url, concurrency="session") as far:
         session = await told(far, app, 2)
         network.lose_answers = 2
         await far.rewind_session(session, to_revision=1)

@@ -23,7 +23,7 @@ from sessiond._paths import process_name
 from sessiond_adk import SessionBusyError, SessiondError, SessiondSessionService, ops
 
 from ..support.process import Server
-from ..support.proxy import answering, proxy
+from ..support.proxy import Proxy, answering
 from .model import call
 from .test_runner import Talk, agent
 from .test_service import get
@@ -351,19 +351,18 @@ async def test_one_invocation_is_one_turn_in_one_process(
         await asyncio.create_task(hasty.append_event(await get(hasty, session), said("i1")))
 
 
-async def test_the_lease_is_taken_once_whatever_gets_lost(server: Server, app: str, plain: httpx.Client) -> None:
-    async with proxy(server.address) as network:
-        async with SessiondSessionService(network.url, concurrency="lease", lease_wait=0) as far:
-            session = await far.create_session(app_name=app, user_id="u")
-            network.lose_answers = 2
-            await far.append_event(session, said("i1"))
-            network.lose_answers = 1
-            await far.append_event(session, said("i1"))
-            network.lose_answers = 1
-            await far.flush()
-            assert plain.get(lease(plain, session)).json()["epoch"] == 1
-            assert holder(plain, session) is None
-            assert len((await get(far, session)).events) == 2
+async def test_the_lease_is_taken_once_whatever_gets_lost(network: Proxy, app: str, plain: httpx.Client) -> None:
+    async with SessiondSessionService(network.url, concurrency="lease", lease_wait=0) as far:
+        session = await far.create_session(app_name=app, user_id="u")
+        network.lose_answers = 2
+        await far.append_event(session, said("i1"))
+        network.lose_answers = 1
+        await far.append_event(session, said("i1"))
+        network.lose_answers = 1
+        await far.flush()
+        assert plain.get(lease(plain, session)).json()["epoch"] == 1
+        assert holder(plain, session) is None
+        assert len((await get(far, session)).events) == 2
 
 
 async def test_what_is_no_turn_takes_no_lease(

@@ -19,17 +19,10 @@ from google.genai import types
 from sessiond_adk import SessiondError, SessiondInputError, SessiondSessionService, ops
 
 from ..support.process import Program, Server
-from ..support.proxy import proxy
+from ..support.proxy import Proxy
 from .model import ScriptedModel, call, text
 from .test_runner import Talk, agent
 from .test_service import event, get
-
-
-@pytest.fixture(params=["unconditional", "strict"])
-def either(
-    request: pytest.FixtureRequest, service: SessiondSessionService, strict: SessiondSessionService
-) -> SessiondSessionService:
-    return strict if request.param == "strict" else service
 
 
 async def test_operators_change_what_is_there(either: SessiondSessionService, app: str) -> None:
@@ -94,13 +87,14 @@ async def test_operators_are_never_stale_and_say_who_is(strict: SessiondSessionS
 
 
 @pytest.mark.both_databases
-async def test_operators_whose_answer_is_lost_are_applied_once(server: Server, app: str) -> None:
-    async with proxy(server.address) as network, SessiondSessionService(network.url) as far:
-        session = await far.create_session(app_name=app, user_id="u")
-        for n in range(1, 5):
-            network.lose_answers = 1
-            assert await far.apply_ops(session, [{"op": "increment", "key": "app:n", "value": 1}]) == {"app:n": n}
-        assert await get(far, session) == session
+async def test_operators_whose_answer_is_lost_are_applied_once(
+    far: SessiondSessionService, network: Proxy, app: str
+) -> None:
+    session = await far.create_session(app_name=app, user_id="u")
+    for n in range(1, 5):
+        network.lose_answers = 1
+        assert await far.apply_ops(session, [{"op": "increment", "key": "app:n", "value": 1}]) == {"app:n": n}
+    assert await get(far, session) == session
 
 
 @pytest.mark.both_databases

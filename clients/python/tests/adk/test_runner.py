@@ -1,7 +1,6 @@
 """Agents of ADK, run by ADK's own Runner, on sessions in sessiond."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -23,14 +22,6 @@ from google.genai import types
 from sessiond_adk import SessiondSessionService
 
 from .model import ScriptedModel, call, instruction, text
-
-
-@pytest.fixture(params=["unconditional", "strict"])
-async def either(
-    request: pytest.FixtureRequest, service: SessiondSessionService, strict: SessiondSessionService
-) -> AsyncIterator[SessiondSessionService]:
-    """Agents behave the same with both kinds of appends, as long as nobody else appends."""
-    yield strict if request.param == "strict" else service
 
 
 class Talk:

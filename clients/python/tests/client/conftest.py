@@ -3,19 +3,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from sessiond import AsyncClient, AsyncSession, _times
+from sessiond import AsyncClient, AsyncSession
 
 from ..support.process import Server
-from ..support.proxy import Proxy, proxy
+from ..support.proxy import Proxy
 from .both import Connect, connect
-
-PAUSES = _times.PAUSES
-
-
-@pytest.fixture(autouse=True)
-def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests are tried again soon: the tests that say how soon take back their pauses."""
-    monkeypatch.setattr(_times, "PAUSES", (0.01, 0.02, 0.04, 0.08))
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -47,12 +39,6 @@ def db(client: Connect, server: Server) -> AsyncClient:
 def s(db: AsyncClient, app: str) -> AsyncSession:
     """A session that is not there yet."""
     return db.session(app, "ada", "s 1")
-
-
-@pytest.fixture
-async def network(server: Server) -> AsyncIterator[Proxy]:
-    async with proxy(server.address) as network:
-        yield network
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from sessiond import (
     text,
 )
 
+from ..conftest import PAUSES
 from ..support.process import Server
 from ..support.proxy import Proxy, answering
 from .both import Connect
-from .conftest import PAUSES
 
 pytestmark = pytest.mark.both_databases
 

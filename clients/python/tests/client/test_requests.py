@@ -25,8 +25,8 @@ import sessiond as client
 import sessiond_adk as adk
 from sessiond import _times
 
+from ..conftest import PAUSES
 from .both import connect
-from .conftest import PAUSES
 
 WIRE = Path(__file__).parents[3] / "wire"
 CASES = json.loads((WIRE / "requests.json").read_text(encoding="utf-8"))["cases"]
