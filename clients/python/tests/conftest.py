@@ -13,6 +13,7 @@ from sessiond import _times
 from .support import postgres
 from .support.process import Server
 from .support.proxy import Proxy, proxy
+from .support.wire import Wire
 
 PAUSES = _times.PAUSES
 
@@ -63,6 +64,12 @@ def own_server(tmp_path: Path) -> Iterator[Server]:
 async def network(server: Server) -> AsyncIterator[Proxy]:
     async with proxy(server.address) as network:
         yield network
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
+    """What clients send their requests by, from here on."""
+    return Wire(monkeypatch)
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from sessiond._claude_others import first_id
 from sessiond.claude import SessiondStore
 
 from ..support.process import Server
+from ..support.wire import Wire, forked
 from .others import order
-from .wire import Wire, forked
 
 KEY: Any = {"project_key": "-home-ada", "session_id": "5f0a"}
 SUB: Any = {**KEY, "subpath": "subagents/agent-1"}
@@ -179,7 +179,7 @@ async def test_the_first_content_of_an_entry_stays(store: SessiondStore, db: Asy
     assert await store.load(SUB) is None and await store.list_subkeys(KEY) == []
 
 
-async def test_a_batch_may_be_large(store: SessiondStore, wire: Wire) -> None:
+async def test_a_batch_may_be_large(store: SessiondStore) -> None:
     entries = [entry("x" * 3_000_000), entry("y" * 3_000_000), *(entry(str(n)) for n in range(600))]
     await store.append(KEY, entries)
     assert await store.load(KEY) == entries

@@ -20,8 +20,8 @@ from sessiond import AsyncClient, Client, ConflictError, InputError, NotFoundErr
 from sessiond.openai import SessiondSession
 
 from ..support.process import Server
+from ..support.wire import Wire, forked
 from .others import AS_TEXT, LAST, order
-from .wire import Wire, forked
 
 UNTRACED = RunConfig(tracing_disabled=True)
 

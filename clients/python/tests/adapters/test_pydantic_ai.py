@@ -39,8 +39,8 @@ from sessiond import AsyncClient, InputError, text
 from sessiond.pydantic_ai import SessiondStore
 
 from ..support.process import Server
+from ..support.wire import Wire, forked
 from .others import AS_TEXT, LAST, order
-from .wire import Wire, forked
 
 NOON = datetime(2026, 11, 26, 12, tzinfo=timezone.utc)
 

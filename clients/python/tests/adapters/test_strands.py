@@ -18,8 +18,8 @@ from sessiond import Client, InputError, StaleError
 from sessiond.strands import SessiondRepository
 
 from ..support.process import Server
+from ..support.wire import Wire, forked
 from .others import AS_TEXT, LAST, order
-from .wire import Wire, forked
 
 
 class Script(Model):

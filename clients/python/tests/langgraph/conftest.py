@@ -1,21 +1,13 @@
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from sessiond import AsyncSession, Event, _times
-from sessiond._async.pool import AsyncPool
-from sessiond._reply import Answer
+from sessiond import AsyncSession, Event
 from sessiond.langgraph import SessiondSaver
 
 from ..support.process import Server
-
-
-@pytest.fixture(autouse=True)
-def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests are tried again soon."""
-    monkeypatch.setattr(_times, "PAUSES", (0.0, 0.0, 0.0, 0.0))
 
 
 @pytest.fixture
@@ -28,37 +20,6 @@ async def saver(server: Server, app: str) -> AsyncIterator[SessiondSaver]:
 @pytest.fixture
 def thread() -> str:
     return f"t {uuid.uuid4()}"
-
-
-class Wire:
-    """The asynchronous requests of this process."""
-
-    def __init__(self) -> None:
-        self.answers: list[Answer] = []
-        self.lose: Callable[[], bool] = lambda: False
-        """Whether the next answer gets lost, after the server has done what was asked."""
-
-    @property
-    def spent(self) -> tuple[int, int]:
-        """How many requests there were since this was asked before, and of how many bytes their answers were."""
-        spent = len(self.answers), sum(len(answer.content) for answer in self.answers)
-        self.answers.clear()
-        return spent
-
-
-@pytest.fixture
-def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
-    wire, exchange = Wire(), AsyncPool.exchange
-
-    async def exchanged(*args: Any) -> Answer:
-        answer = await exchange(*args)
-        wire.answers.append(answer)
-        if wire.lose():
-            raise TimeoutError
-        return answer
-
-    monkeypatch.setattr(AsyncPool, "exchange", exchanged)
-    return wire
 
 
 class Held:

@@ -2,7 +2,8 @@
 
 from sessiond.langgraph import SessiondSaver
 
-from .conftest import Held, Wire
+from ..support.wire import Wire
+from .conftest import Held
 from .puts import Config, child, config
 
 MESSAGES = "m" * 2000
@@ -21,7 +22,7 @@ async def test_requests_and_bytes_stay(saver: SessiondSaver, thread: str, wire: 
             first = first or at
             continue
         await held.send()
-        wire.answers.clear()
+        wire.begin()
         at, parent = await saver.aput(at, checkpoint, {"step": count}, new), checkpoint
         await saver.aput_writes(at, [("step", count)], f"task {count}")
         # The answers do not say again what was stored.

@@ -2,35 +2,21 @@
 
 import os
 import random
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 
-from sessiond import SessiondError
 from sessiond.langgraph import SessiondSaver
 
-from ..adapters.wire import forked
 from ..support.process import Server
-from .conftest import Wire
+from ..support.wire import Wire, forked
 from .puts import child, config, put
 
 pytestmark = pytest.mark.both_databases
-
-T = TypeVar("T")
-
-
-async def until_done(do: Callable[[], Awaitable[T]]) -> T:
-    """Does it again if all of its attempts have lost their answer."""
-    while True:
-        try:
-            return await do()
-        except SessiondError as error:
-            assert error.status is None, error
 
 
 def shown(found: CheckpointTuple | None) -> Any:
@@ -46,7 +32,7 @@ def shown(found: CheckpointTuple | None) -> Any:
 async def test_lost_answers_change_nothing(saver: SessiondSaver, thread: str, wire: Wire) -> None:
     """120 operations of which 30 % of the answers get lost, and the same in memory."""
     dice, model = random.Random(18), InMemorySaver()
-    wire.lose = lambda: dice.random() < 0.3
+    wire.loss = 0.3
     stored: list[Any] = []
     for step in range(120):
         ns = dice.choice(["", "", "child:1", "a/b"])
@@ -60,47 +46,37 @@ async def test_lost_answers_change_nothing(saver: SessiondSaver, thread: str, wi
                 before = await model.aget_tuple(at)
                 values = {name: [step, ("tuple", step)] for name in dice.sample(["x", "y", "z"], 2)}
                 checkpoint = before.checkpoint if before else None
-                done = await until_done(
-                    lambda at=at, values=values, checkpoint=checkpoint, step=step: put(  # type: ignore[misc]
-                        Both(saver, model), at, values, parent=checkpoint, step=step
-                    )
-                )
-                stored.append(done)
+                stored.append(await put(Both(saver, model), at, values, parent=checkpoint, step=step))
             case "writes":
                 at, task = dice.choice(of_ns), f"task {dice.randrange(3)}"
                 writes = [("x", step), ("y", {"s": [step]}), ("__error__", f"e{step}")]
-                await until_done(lambda at=at, writes=writes, task=task: saver.aput_writes(at, writes, task, "~p"))  # type: ignore[misc]
+                await saver.aput_writes(at, writes, task, "~p")
                 model.put_writes(at, writes, task, "~p")
             case "get":
                 at = dice.choice(of_ns)
-                found = await until_done(lambda at=at: saver.aget_tuple(at))  # type: ignore[misc]
-                assert shown(found) == shown(model.get_tuple(at))
+                assert shown(await saver.aget_tuple(at)) == shown(model.get_tuple(at))
             case "latest":
-                found = await until_done(lambda ns=ns: saver.aget_tuple(config(thread, ns)))  # type: ignore[misc]
-                assert shown(found) == shown(model.get_tuple(config(thread, ns)))
+                latest = config(thread, ns)
+                assert shown(await saver.aget_tuple(latest)) == shown(model.get_tuple(latest))
             case "list":
                 limit, before = dice.choice([None, 3]), dice.choice([None, dice.choice(of_ns)])
-
-                async def listed(ns: str = ns, limit: int | None = limit, before: Any = before) -> list[Any]:
-                    found = saver.alist(config(thread, ns), limit=limit, before=before)
-                    return [shown(each) async for each in found]
-
-                expected = model.list(config(thread, ns), limit=limit, before=before)
-                assert await until_done(listed) == [shown(each) for each in expected]
-    wire.lose = lambda: False
+                expected = [shown(each) for each in model.list(config(thread, ns), limit=limit, before=before)]
+                found = saver.alist(config(thread, ns), limit=limit, before=before)
+                assert [shown(each) async for each in found] == expected
+    wire.loss = 0
     for at in stored:
         assert shown(await saver.aget_tuple(at)) == shown(model.get_tuple(at))
 
 
 class Both:
-    """Puts the same checkpoint once into a saver, however often, and then into the model."""
+    """Puts the same checkpoint into a saver, and then into the model."""
 
     def __init__(self, saver: SessiondSaver, model: InMemorySaver) -> None:
         self.saver, self.model = saver, model
         self.get_next_version = saver.get_next_version
 
     async def aput(self, *args: Any) -> Any:
-        stored = await until_done(lambda: self.saver.aput(*args))
+        stored = await self.saver.aput(*args)
         self.model.put(*args)
         return stored
 

@@ -22,7 +22,7 @@ from sessiond import AsyncClient, ConflictError, InputError
 from sessiond.langgraph import SessiondSaver
 
 from ..support.process import Server
-from .conftest import Wire
+from ..support.wire import Wire
 from .puts import checkpoint_at, child, config, put
 
 
@@ -217,9 +217,9 @@ async def test_delta_channels(saver: SessiondSaver, thread: str, wire: Wire) -> 
         await built(saver).ainvoke({"log": [f"turn {turn}"]}, config(thread), durability="sync")
         expected += [f"turn {turn}", "n0", "n1", "n2", "n3"]
         assert (await built(saver).aget_state(config(thread))).values["log"] == expected
-    wire.answers.clear()
+    wire.begin()
     async for each in saver.alist(config(thread)):
-        wire.answers.clear()
+        wire.begin()
         history: Any = await saver.aget_delta_channel_history(config=each.config, channels=["log"])
         assert wire.spent[0] <= 4
         base = await BaseCheckpointSaver.aget_delta_channel_history(saver, config=each.config, channels=["log"])

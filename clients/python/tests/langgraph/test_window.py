@@ -7,12 +7,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from sessiond import AsyncClient, Event
 from sessiond._langgraph import CHECKPOINT, WRITES, found_in, group, hashed
-from sessiond._reply import Answer
-from sessiond._sync.pool import Pool
 from sessiond.langgraph import SessiondSaver
 
 from ..support.process import Server
-from .conftest import Wire
+from ..support.wire import Wire
 from .puts import checkpoint_at, child, config, put
 
 
@@ -67,7 +65,7 @@ async def test_one_request(saver: SessiondSaver, thread: str, server: Server, ap
     for step in range(1, 12):
         at = await put(saver, at, {"x": step}, parent=await checkpoint_at(saver, at))
         async with SessiondSaver(server.url, app=app) as other:
-            wire.answers.clear()
+            wire.begin()
             assert await checkpoint_at(other, config(thread)) == await checkpoint_at(saver, config(thread))
             assert wire.spent[0] == 2
     # As many as this process has stored, it reads; another one finds that there are more, and reads those.
@@ -75,33 +73,23 @@ async def test_one_request(saver: SessiondSaver, thread: str, server: Server, ap
         await saver.aput_writes(at, [("x", task)], f"task {task}")
     async with SessiondSaver(server.url, app=app) as other:
         for reader, requests in ((saver, 1), (other, 2), (other, 1)):
-            wire.answers.clear()
+            wire.begin()
             found = await reader.aget_tuple(config(thread))
             assert wire.spent[0] == requests
             assert found and found.pending_writes == [(f"task {n}", "x", n) for n in range(6)]
 
 
-def test_one_request_of_the_synchronous_saver(
-    server: Server, app: str, thread: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Answer] = []
-    exchange = Pool.exchange
-
-    def exchanged(*args: Any) -> Answer:
-        asked.append(exchange(*args))
-        return asked[-1]
-
-    monkeypatch.setattr(Pool, "exchange", exchanged)
+def test_one_request_of_the_synchronous_saver(server: Server, app: str, thread: str, wire: Wire) -> None:
     with SessiondSaver(server.url, app=app) as saver:
         at = config(thread)
         before: Any = None
         for step in range(5):
             checkpoint, new = child(saver, before, {"x": step, "large": "m" * 5000} if step == 0 else {"x": step})
             at, before = saver.put(at, checkpoint, {}, new), checkpoint
-        asked.clear()
+        wire.begin()
         found = saver.get_tuple(config(thread))
         assert found and found.checkpoint["channel_values"] == {"x": 4, "large": "m" * 5000}
-        assert len(asked) == 1
+        assert wire.requests == 1
         assert saver.get_tuple(config(f"{thread} none")) is None
 
 
@@ -152,7 +140,7 @@ async def test_what_is_of_others(saver: SessiondSaver, thread: str, server: Serv
         at = await put(saver, at, {"x": 2}, parent=await checkpoint_at(saver, at))
         assert (await checkpoint_at(saver, config(thread)))["channel_values"] == {"x": 2, "y": 1}
         # It has seen that there is much.
-        wire.answers.clear()
+        wire.begin()
         assert (await checkpoint_at(saver, config(thread)))["channel_values"] == {"x": 2, "y": 1}
         requests, size = wire.spent
         assert requests == 2 and size < 8192
@@ -160,7 +148,7 @@ async def test_what_is_of_others(saver: SessiondSaver, thread: str, server: Serv
         await session.remove("app:k")
         await session.append([{"author": "a"} for _ in range(150)])
         await put(saver, at, {"x": 3}, parent=await checkpoint_at(saver, at))
-        wire.answers.clear()
+        wire.begin()
         assert (await checkpoint_at(saver, config(thread)))["channel_values"] == {"x": 3, "y": 1}
         assert wire.spent[0] == 1
 

@@ -5,62 +5,52 @@ import os
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from sessiond import AsyncClient, Client
+import pytest
+
 from sessiond._async.pool import AsyncPool
-from sessiond._http1 import Origin, ReadError, Request, Times
+from sessiond._http1 import ReadError, Request, Times
 from sessiond._reply import Answer
 from sessiond._sync.pool import Pool
 
-C = TypeVar("C", AsyncClient, Client)
-
 
 class Wire:
-    """Counts requests and their bytes, both ways, and loses this part of the answers."""
+    """Counts the requests of this process and their bytes, and loses this part of the answers."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.loss = 0.0
-        self.requests = 0
-        self.bytes = 0
-        self._chance = chance
+        self.requests = self.bytes = self.received = 0
+        self._chance = random.Random(7)
+        exchange, exchange_async = Pool.exchange, AsyncPool.exchange
+
+        def passed(pool: Pool, request: Request, times: Times) -> Answer:
+            return self._passed(request, exchange(pool, request, times))
+
+        async def passed_async(pool: AsyncPool, request: Request, times: Times) -> Answer:
+            return self._passed(request, await exchange_async(pool, request, times))
+
+        monkeypatch.setattr(Pool, "exchange", passed)
+        monkeypatch.setattr(AsyncPool, "exchange", passed_async)
 
     def begin(self) -> None:
         """Counts from here on."""
-        self.requests = self.bytes = 0
+        self.requests = self.bytes = self.received = 0
 
-    def passed(self, request: Request, answer: Answer) -> Answer:
+    @property
+    def spent(self) -> tuple[int, int]:
+        """How many requests there were since it began to count, which it does anew, and the bytes of their answers."""
+        spent = self.requests, self.received
+        self.begin()
+        return spent
+
+    def _passed(self, request: Request, answer: Answer) -> Answer:
         self.requests += 1
+        self.received += len(answer.content)
         self.bytes += int(request.headers.get("Content-Length", 0)) + len(answer.content)
         if self._chance.random() < self.loss:
             raise ReadError("lost")
         return answer
-
-
-class _Async(AsyncPool):
-    def __init__(self, origin: Origin, wire: Wire) -> None:
-        super().__init__(origin)
-        self._wire = wire
-
-    async def exchange(self, request: Request, times: Times) -> Answer:
-        return self._wire.passed(request, await super().exchange(request, times))
-
-
-class _Sync(Pool):
-    def __init__(self, origin: Origin, wire: Wire) -> None:
-        super().__init__(origin)
-        self._wire = wire
-
-    def exchange(self, request: Request, times: Times) -> Answer:
-        return self._wire.passed(request, super().exchange(request, times))
-
-
-def wired(client: C, wire: Wire) -> C:
-    """Returns the client, which sends by this wire from now on."""
-    http: Any = client._http
-    kind: Any = _Async if isinstance(client, AsyncClient) else _Sync
-    http._open = http._pools._open = lambda: kind(http._origin, wire)
-    return client
 
 
 def forked(folder: Path, work: Callable[[int], Any], processes: int = 4) -> list[Any]:
