@@ -4,16 +4,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from google.adk.agents.run_config import RunConfig
-from google.adk.apps.app import App
 from google.adk.artifacts.base_artifact_service import BaseArtifactService
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
-from google.adk.events.event import Event
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
-from google.adk.runners import Runner
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
-from google.adk.sessions.session import Session
 from google.adk.tools.load_artifacts_tool import load_artifacts_tool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -22,7 +17,7 @@ from sessiond_adk import SessiondArtifactService, SessiondSessionService
 
 from ..support.process import Server
 from .model import call
-from .test_runner import agent, requests
+from .test_runner import Talk, agent, requests
 
 Services = tuple[BaseSessionService, BaseArtifactService]
 
@@ -37,29 +32,13 @@ async def services(request: pytest.FixtureRequest, server: Server) -> AsyncItera
         yield InMemorySessionService(), InMemoryArtifactService()
 
 
-class Talk:
+class FilesTalk(Talk):
     """A user's conversation with agents that have files."""
 
     def __init__(self, services: Services, app: str, agent: Any, **rest: Any) -> None:
-        self.sessions, self.artifacts = services
+        sessions, self.artifacts = services
+        super().__init__(sessions, app, agent, artifacts=self.artifacts, **rest)
         self.names: dict[str, Any] = {"app_name": app, "user_id": "u", "session_id": "s"}
-        self.runner = Runner(
-            app=App(name=app, root_agent=agent, **rest),
-            session_service=self.sessions,
-            artifact_service=self.artifacts,
-            auto_create_session=True,
-        )
-
-    async def say(self, *parts: str | types.Part) -> list[Event]:
-        given = [types.Part(text=part) if isinstance(part, str) else part for part in parts]
-        content = types.Content(role="user", parts=given)
-        run = self.runner.run_async(user_id="u", session_id="s", new_message=content, run_config=RunConfig())
-        return [event async for event in run]
-
-    async def session(self) -> Session:
-        found = await self.sessions.get_session(**self.names)
-        assert found is not None
-        return found
 
     async def load(self, name: str, version: int | None = None) -> types.Part | None:
         return await self.artifacts.load_artifact(**self.names, filename=name, version=version)
@@ -85,14 +64,14 @@ def page(content: str) -> types.Part:
 
 async def test_a_tool_saves_files_that_the_log_names(services: Services, app: str) -> None:
     calls = [writes("a/b.html", "<p>"), writes("note", "1"), writes("user:note", "mine")]
-    talk = Talk(services, app, agent("writer", calls, writes("note", "2"), "Done.", tools=[write]))
+    talk = FilesTalk(services, app, agent("writer", calls, writes("note", "2"), "Done.", tools=[write]))
     events = await talk.say("Write.")
     session = await talk.session()
     assert session.events[1:] == events
     assert session.events[2].actions.artifact_delta == {"a/b.html": 0, "note": 0, "user:note": 0}
     assert session.events[4].actions.artifact_delta == {"note": 1}
     # Later, by another process, which has nothing but the names.
-    later = Talk(services, app, agent("reader"))
+    later = FilesTalk(services, app, agent("reader"))
     assert await later.load("a/b.html") == page("<p>")
     assert [await later.load("note", at) for at in (0, 1)] == [types.Part(text="1"), types.Part(text="2")]
     assert await later.load("user:note") == types.Part(text="mine")
@@ -102,7 +81,7 @@ async def test_a_model_is_shown_the_files_that_it_asks_for(services: Services, a
     asks = call("load_artifacts", artifact_names=["a/b.html", "user:note"])
     script = ([writes("a/b.html", "<p>Hällo"), writes("user:note", "mine")], "Done.", asks, "Read.")
     host = agent("host", *script, tools=[write, load_artifacts_tool])
-    talk = Talk(services, app, host)
+    talk = FilesTalk(services, app, host)
     await talk.say("Write.")
     await talk.say("Read.")
     instruction = requests(host)[2].config.system_instruction
@@ -114,7 +93,7 @@ async def test_a_model_is_shown_the_files_that_it_asks_for(services: Services, a
 
 async def test_what_the_user_uploads_is_a_file(services: Services, app: str) -> None:
     host = agent("host", "Thank you.")
-    talk = Talk(services, app, host, plugins=[SaveFilesAsArtifactsPlugin()])
+    talk = FilesTalk(services, app, host, plugins=[SaveFilesAsArtifactsPlugin()])
     content = bytes(range(256)) * 4096
     blob = types.Blob(data=content, mime_type="image/png", display_name="my picture.png")
     await talk.say("Look:", types.Part(inline_data=blob))
@@ -136,7 +115,7 @@ async def test_a_rewind_restores_files(services: Services, app: str) -> None:
         [writes("user:note", "1"), writes("new", "1")],
         "Written.",
     ]
-    talk = Talk(services, app, agent("host", *turns, [writes("new", "2")], "Again.", tools=[write]))
+    talk = FilesTalk(services, app, agent("host", *turns, [writes("new", "2")], "Again.", tools=[write]))
     ids = [(await talk.say(f"turn {at}"))[0].invocation_id for at in range(3)]
     before = await talk.session()
     assert await talk.load("page.html") == page("<p>2")
@@ -165,7 +144,7 @@ async def test_a_rewind_restores_files(services: Services, app: str) -> None:
 
 async def test_a_rewind_may_be_made_again(services: Services, app: str) -> None:
     turns = [[writes("a", "0")], "Written.", [writes("a", "1"), writes("b", "0")], "Written."]
-    talk = Talk(services, app, agent("host", *turns, tools=[write]))
+    talk = FilesTalk(services, app, agent("host", *turns, tools=[write]))
     ids = [(await talk.say(f"turn {at}"))[0].invocation_id for at in range(2)]
     for _ in range(2):
         await talk.runner.rewind_async(user_id="u", session_id="s", rewind_before_invocation_id=ids[1])

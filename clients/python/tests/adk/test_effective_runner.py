@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
-from google.adk.apps.app import App, EventsCompactionConfig
+from google.adk.apps.app import EventsCompactionConfig
 from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
 from google.adk.errors import StaleSessionError
 from google.adk.events.event import Event
@@ -25,6 +25,7 @@ from sessiond_adk import SessiondSessionService
 from ..support.process import Server
 from .model import ScriptedModel, call, instruction, text
 from .test_effective import log, prompt, rewound
+from .test_runner import Talk
 
 START = 1_700_000_000.0
 
@@ -107,11 +108,10 @@ def pend() -> dict[str, str]:
     return {"status": "pending"}
 
 
-class Talk:
+class Compacting(Talk):
     """Turns of an agent whose app compacts, in a session of a service."""
 
     def __init__(self, service: Counting, app: str, session_id: str, script: list[Any], **compaction: int) -> None:
-        self.service, self.app, self.id = service, app, session_id
         self.summarizer = ScriptedModel(script=[lambda request: f"in short: {len(str(request.contents))}"] * 50)
         tools = [LongRunningFunctionTool(func=approve), LongRunningFunctionTool(func=pend)]
         self.expert_model = ScriptedModel(script=["The expert answers.", "Again."])
@@ -124,15 +124,8 @@ class Talk:
             **{"compaction_interval": 3, "overlap_size": 1, **compaction},
             summarizer=LlmEventSummarizer(llm=self.summarizer),
         )
-        self.runner = Runner(
-            app=App(name=app, root_agent=host, events_compaction_config=config), session_service=service
-        )
-
-    async def say(self, message: str | types.Part) -> list[Event]:
-        part = types.Part(text=message) if isinstance(message, str) else message
-        content = types.Content(role="user", parts=[part])
-        run = self.runner.run_async(user_id="u", session_id=self.id, new_message=content)
-        return [event async for event in run]
+        super().__init__(service, app, host, events_compaction_config=config)
+        self.id = session_id
 
 
 @pytest.mark.parametrize("server", ["postgres"], indirect=True)
@@ -147,7 +140,7 @@ async def test_prompts_are_equal_turn_by_turn(
         fill(plain, path, 2_000)
         script: list[Any] = [f"answer {n}" for n in range(10)]
         script[4:5] = [call("approve")]
-        talk = Talk(service, app, name, [*script, "approved", *(f"later {n}" for n in range(4))])
+        talk = Compacting(service, app, name, [*script, "approved", *(f"later {n}" for n in range(4))])
         said: list[Any] = []
         counts = []
         wanted = None
@@ -175,7 +168,7 @@ async def test_prompts_are_equal_turn_by_turn(
 async def test_the_agent_that_replied_last_goes_on_when_its_reply_is_covered(effective: Counting, app: str) -> None:
     await effective.create_session(app_name=app, user_id="u", session_id="s")
     script = [call("transfer_to_agent", agent_name="expert")]
-    talk = Talk(effective, app, "s", script, compaction_interval=1, overlap_size=0)
+    talk = Compacting(effective, app, "s", script, compaction_interval=1, overlap_size=0)
     await talk.say("A hard question")
     session = await effective.get_session(app_name=app, user_id="u", session_id="s")
     assert session.events[-1].actions.compaction
@@ -187,7 +180,7 @@ async def test_the_agent_that_replied_last_goes_on_when_its_reply_is_covered(eff
 async def test_a_call_that_is_pending_is_answered_after_a_compaction(effective: Counting, app: str) -> None:
     await effective.create_session(app_name=app, user_id="u", session_id="s")
     script = [call("pend"), "Waiting.", "one", "two", "three", "Done."]
-    talk = Talk(effective, app, "s", script, compaction_interval=1, overlap_size=0)
+    talk = Compacting(effective, app, "s", script, compaction_interval=1, overlap_size=0)
     events = await talk.say("Please")
     wanted = next(call for event in events for call in event.get_function_calls())
     for _ in range(3):
@@ -204,7 +197,7 @@ async def test_a_call_far_back_and_covered_needs_the_whole_log(
     monkeypatch.setattr(sessiond_adk.service, "_LAST", 2)
     await effective.create_session(app_name=app, user_id="u", session_id="s")
     script = [call("pend"), "Waiting.", "one", "two"]
-    talk = Talk(effective, app, "s", script, compaction_interval=1, overlap_size=0)
+    talk = Compacting(effective, app, "s", script, compaction_interval=1, overlap_size=0)
     wanted = next(call for event in await talk.say("Please") for call in event.get_function_calls())
     for _ in range(2):
         await talk.say("Go on")
@@ -212,7 +205,7 @@ async def test_a_call_far_back_and_covered_needs_the_whole_log(
     with pytest.raises(ValueError, match="Function call not found"):
         await talk.say(answer)
     before = await full.get_session(app_name=app, user_id="u", session_id="s")
-    assert "Done." == text((await Talk(full, app, "s", ["Done."]).say(answer))[-1].content)
+    assert "Done." == text((await Compacting(full, app, "s", ["Done."]).say(answer))[-1].content)
     # From now on the call is needed.
     session = await effective.get_session(app_name=app, user_id="u", session_id="s")
     assert len(session.events) < len(before.events)

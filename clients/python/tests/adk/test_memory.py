@@ -14,7 +14,6 @@ from google.adk.events.event_actions import EventActions
 from google.adk.memory.base_memory_service import BaseMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.models.llm_request import LlmRequest
-from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.adk.tools.load_memory_tool import load_memory_tool
@@ -27,6 +26,7 @@ from sessiond_adk import SessiondInputError, SessiondMemoryService, SessiondSess
 
 from ..support.process import Server
 from .model import ScriptedModel, call, text
+from .test_runner import Talk
 
 USER = {"user_id": "ada"}
 
@@ -256,22 +256,16 @@ def test_it_has_what_a_memory_service_has() -> None:
             assert name in vars(SessiondMemoryService), name
 
 
-async def ask(runner: Runner, app: str, session_id: str, words: str) -> list[Event]:
-    content = types.Content(role="user", parts=[types.Part(text=words)])
-    run = runner.run_async(user_id="ada", session_id=session_id, new_message=content)
-    return [event async for event in run]
+async def asked(of: Talk, session_id: str, words: str) -> str:
+    """What the agent answers last, in a session of its own."""
+    of.id = session_id
+    return text((await of.say(words))[-1].content)
 
 
-def runner_of(
-    app: str, model: ScriptedModel, tools: list[Any], sessions: SessiondSessionService, memory: BaseMemoryService
-) -> Runner:
-    return Runner(
-        app_name=app,
-        agent=LlmAgent(name="waiter", model=model, tools=tools),
-        session_service=sessions,
-        memory_service=memory,
-        auto_create_session=True,
-    )
+def waiter(
+    app: str, model: ScriptedModel, tool: Any, sessions: SessiondSessionService, memory: BaseMemoryService
+) -> Talk:
+    return Talk(sessions, app, LlmAgent(name="waiter", model=model, tools=[tool]), "ada", memory=memory)
 
 
 @pytest.mark.both_databases
@@ -280,19 +274,18 @@ async def test_agents_look_it_up(service: SessiondSessionService, memory: Sessio
         return str(request.contents[-1].model_dump())
 
     model = ScriptedModel(script=["Sencha it is.", call("load_memory", query="favourite tea"), repeat])
-    runner = runner_of(indexed, model, [load_memory_tool], service, memory)
-    await ask(runner, indexed, "monday", "My favourite tea is sencha.")
-    *_, answer = await ask(runner, indexed, "tuesday", "What do I drink?")
-    assert "My favourite tea is sencha." in text(answer.content)
+    runs = waiter(indexed, model, load_memory_tool, service, memory)
+    await asked(runs, "monday", "My favourite tea is sencha.")
+    assert "My favourite tea is sencha." in await asked(runs, "tuesday", "What do I drink?")
 
 
 async def test_agents_are_told_before_they_answer(
     service: SessiondSessionService, memory: SessiondMemoryService, indexed: str
 ) -> None:
     model = ScriptedModel(script=["Noted.", "Sencha."])
-    runner = runner_of(indexed, model, [preload_memory_tool], service, memory)
-    await ask(runner, indexed, "monday", "My favourite tea is sencha.")
-    await ask(runner, indexed, "tuesday", "Which tea is my favourite?")
+    runs = waiter(indexed, model, preload_memory_tool, service, memory)
+    await asked(runs, "monday", "My favourite tea is sencha.")
+    await asked(runs, "tuesday", "Which tea is my favourite?")
     first, second = [
         "".join(text(content) for content in request.contents if "PAST_CONVERSATIONS" in text(content))
         for request in model.requests
@@ -310,8 +303,7 @@ async def test_tools_may_say_what_is_to_be_remembered(
         await tool_context.add_session_to_memory()
 
     model = ScriptedModel(script=[call("remember", fact="allergic to nuts"), "Noted."])
-    runner = runner_of(indexed, model, [remember], service, memory)
-    await ask(runner, indexed, "monday", "Take care.")
+    await asked(waiter(indexed, model, remember, service, memory), "monday", "Take care.")
     (entry,) = await search("nuts")
     assert text(entry.content) == "allergic to nuts"
 

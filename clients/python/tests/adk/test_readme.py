@@ -20,8 +20,8 @@ from sessiond_adk import (
 )
 
 from ..support.process import Server
-from . import test_artifacts_runner as files
 from .model import ScriptedModel, call, text
+from .test_artifacts_runner import FilesTalk
 from .test_ops import responses
 from .test_runner import Talk, agent
 from .test_service import event
@@ -93,7 +93,7 @@ async def test_files(service: SessiondSessionService, server: Server, app: str) 
     exec(block, names)
     async with SessiondArtifactService(server.url) as artifacts:
         host = agent("host", call("write_report", text="Quiet."), "Done.", tools=[names["write_report"]])
-        talk = files.Talk((service, artifacts), app, host)
+        talk = FilesTalk((service, artifacts), app, host)
         await talk.say("Write the report.")
         page = types.Part.from_bytes(data=b"Quiet.", mime_type="text/html")
         assert await talk.load("reports/today.html") == page

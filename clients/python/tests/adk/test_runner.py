@@ -9,10 +9,12 @@ from google.adk.agents.parallel_agent import ParallelAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.agents.sequential_agent import SequentialAgent
 from google.adk.apps.app import App, ResumabilityConfig
+from google.adk.artifacts.base_artifact_service import BaseArtifactService
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
+from google.adk.memory.base_memory_service import BaseMemoryService
 from google.adk.runners import Runner
-from google.adk.sessions.base_session_service import GetSessionConfig
+from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
 from google.adk.sessions.session import Session
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
@@ -27,15 +29,31 @@ from .model import ScriptedModel, call, instruction, text
 class Talk:
     """A user's conversation with agents."""
 
-    def __init__(self, service: SessiondSessionService, app: str, agent: Any, user: str = "u", **rest: Any) -> None:
+    def __init__(
+        self,
+        service: BaseSessionService,
+        app: str,
+        agent: Any,
+        user: str = "u",
+        artifacts: BaseArtifactService | None = None,
+        memory: BaseMemoryService | None = None,
+        **rest: Any,
+    ) -> None:
+        """What else is given, is of the app."""
         self.service = service
         self.app, self.user, self.id = app, user, "s"
         what = {"app": App(name=app, root_agent=agent, **rest)} if rest else {"app_name": app, "agent": agent}
-        self.runner = Runner(session_service=service, auto_create_session=True, **what)
+        self.runner = Runner(
+            session_service=service,
+            artifact_service=artifacts,
+            memory_service=memory,
+            auto_create_session=True,
+            **what,
+        )
 
-    async def say(self, message: str | types.Part, **rest: Any) -> list[Event]:
-        part = types.Part(text=message) if isinstance(message, str) else message
-        content = types.Content(role="user", parts=[part])
+    async def say(self, *said: str | types.Part, **rest: Any) -> list[Event]:
+        parts = [types.Part(text=part) if isinstance(part, str) else part for part in said]
+        content = types.Content(role="user", parts=parts)
         run = self.runner.run_async(user_id=self.user, session_id=self.id, new_message=content, **rest)
         return [event async for event in run]
 
