@@ -18,7 +18,6 @@ from google.genai import types
 from sessiond_adk import (
     ForkedFrom,
     SessionBusyError,
-    SessiondError,
     SessiondInputError,
     SessiondSessionService,
     SessionMetadata,
@@ -491,11 +490,3 @@ async def test_lists_are_filtered_by_labels(service: SessiondSessionService, app
     assert await listed(env="prod", team="x") == ["a"]
     assert await listed(env="test") == []
     assert await listed() == ["a", "b", "c"]
-
-
-async def test_errors_have_what_the_server_said_as_their_cause(service: SessiondSessionService, app: str) -> None:
-    with pytest.raises(SessionNotFoundError) as missing:
-        await service.render_template(app_name=app, user_id="u", session_id="s", template="")
-    cause = missing.value.__cause__
-    assert isinstance(cause, SessiondError)
-    assert (cause.status, cause.code) == (404, "session_not_found") and cause.request_id
