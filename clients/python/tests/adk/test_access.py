@@ -11,7 +11,7 @@ import httpx
 import pytest
 from google.adk.events.event import Event
 
-from sessiond_adk import SessiondAccessError, SessiondInputError, SessiondSessionService
+from sessiond_adk import SessiondAccessError, SessiondSessionService
 
 from ..support.process import Program, Server
 from .test_cli import ADK, AGENT
@@ -53,7 +53,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
     server.stop()
 
 
-@pytest.mark.parametrize("token", [None, "garbage", "sdk_garbage", "sdu_garbage", "a.b.c"])
+@pytest.mark.parametrize("token", [None, "garbage"])
 async def test_without_a_valid_credential_nothing_is_done(closed: Closed, app: str, token: str | None) -> None:
     async with closed.service(token) as stranger, closed.service(closed.admin_key_file.read_text) as admin:
         session = await admin.create_session(app_name=app, user_id="u", session_id="s")
@@ -83,14 +83,8 @@ async def test_a_key_of_an_app_keeps_its_sessions(closed: Closed, app: str) -> N
         assert await service.apply_ops(session, [{"op": "increment", "key": "app:k", "value": 1}]) == {"app:k": 2}
         assert await get(service, session) == session
 
-        # Of another app: nothing to read, and nothing may be written.
-        other = f"{app}_other"
-        assert await service.get_session(app_name=other, user_id="u", session_id="s") is None
-        assert (await service.list_sessions(app_name=other)).sessions == []
-        with pytest.raises(SessiondAccessError) as refused:
-            await service.create_session(app_name=other, user_id="u")
-        assert (refused.value.status, refused.value.code) == (403, "permission_denied")
-        assert (refused.value.outcome, bool(refused.value.request_id)) == ("not_applied", True)
+        # Of another app there is nothing to read.
+        assert (await service.list_sessions(app_name=f"{app}_other")).sessions == []
 
 
 async def test_a_minted_token_is_for_one_user_of_one_app(closed: Closed, app: str) -> None:
@@ -115,45 +109,11 @@ async def test_a_minted_token_is_for_one_user_of_one_app(closed: Closed, app: st
         # The list of the app is that of its own sessions.
         listed = (await ada.list_sessions(app_name=app)).sessions
         assert [(found.user_id, found.id) for found in listed] == [("Ada/1", session.id)]
-
         # Of somebody else: nothing to read, and nothing may be written.
         assert await ada.get_session(app_name=app, user_id="Bob", session_id="s") is None
-        assert (await ada.list_sessions(app_name=app, user_id="Bob")).sessions == []
-        before = session.model_copy(deep=True)
-        for request in [
-            ada.append_event(theirs, event({"k": 1})),
-            ada.delete_session(app_name=app, user_id="Bob", session_id="s"),
-            ada.create_session(app_name=app, user_id="Bob"),
-            # Nor speak as the agent, nor change what the app's users share, nor mint.
-            ada.append_event(session, Event(author="agent", invocation_id="i1")),
-            ada.append_event(session, event({"app:k": 1})),
-            ada.mint_token(app, "Ada/1"),
-        ]:
-            with pytest.raises(SessiondAccessError) as refused:
-                await request
-            assert (refused.value.status, refused.value.code) == (403, "permission_denied")
-        assert session == before == await get(ada, session)
-
-
-async def test_a_token_is_never_worth_more_than_its_key(closed: Closed, app: str) -> None:
-    async with closed.service(closed.key(app)["key"]) as service:
-        session = await service.create_session(app_name=app, user_id="u")
-        reader = await service.mint_token(app, "u", role="reader", ttl=60)
-        for request in [
-            service.mint_token(app, "u", role="operator"),
-            service.mint_token(f"{app}_other", "u"),
-        ]:
-            with pytest.raises(SessiondAccessError) as refused:
-                await request
-            assert (refused.value.status, refused.value.code) == (403, "permission_denied")
-        for wrong in [{"ttl": 24 * 3600 + 1}, {"ttl": -1}, {"role": "emperor"}]:
-            with pytest.raises(SessiondInputError) as invalid:
-                await service.mint_token(app, "u", **wrong)  # type: ignore[arg-type]
-            assert (invalid.value.status, invalid.value.code) == (422, "invalid_argument")
-    async with closed.service(reader.token) as reading:
-        assert await get(reading, session) == session
         with pytest.raises(SessiondAccessError, match="403 permission_denied"):
-            await reading.append_event(session, event())
+            await ada.append_event(theirs, event({"k": 1}))
+        assert theirs.state == {}
 
 
 async def test_a_key_is_replaced_while_the_service_runs(closed: Closed, app: str) -> None:

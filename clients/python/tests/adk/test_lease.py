@@ -23,7 +23,7 @@ from sessiond._paths import process_name
 from sessiond_adk import SessionBusyError, SessiondError, SessiondSessionService, ops
 
 from ..support.process import Server
-from ..support.proxy import Proxy, answering
+from ..support.proxy import answering
 from .model import call
 from .test_runner import Talk, agent
 from .test_service import get
@@ -207,19 +207,6 @@ async def test_a_runner_is_told_that_its_turn_was_superseded(
     assert len((await get(one, session)).events) == 2
 
 
-async def test_a_turn_that_is_silent_for_too_long_may_be_superseded(
-    server: Server, two: SessiondSessionService, app: str, plain: httpx.Client
-) -> None:
-    async with SessiondSessionService(server.url, concurrency="lease", lease_wait=0, lease_ttl=1) as silent:
-        session = await silent.create_session(app_name=app, user_id="u")
-        other = await get(two, session)
-        await silent.append_event(session, said("i1"))
-        await asyncio.wait_for(asyncio.create_task(two.append_event(other, said("i2"))), 60)
-        with pytest.raises(StaleSessionError):
-            await silent.append_event(session, said("i1"))
-    assert [event.invocation_id for event in (await get(two, session)).events] == ["i1", "i2"]
-
-
 async def test_the_server_is_asked_to_hold_its_answer_back() -> None:
     held = json.dumps({"code": "lease_held", "owner": "other", "expireTime": 1.5, "outcome": "not_applied"})
     granted = json.dumps({"epoch": 7, "incarnation": "ab", "expireTime": 2.5, "revision": 0})
@@ -349,20 +336,6 @@ async def test_one_invocation_is_one_turn_in_one_process(
     # Two requests that resume the same invocation.
     with pytest.raises(SessionBusyError):
         await asyncio.create_task(hasty.append_event(await get(hasty, session), said("i1")))
-
-
-async def test_the_lease_is_taken_once_whatever_gets_lost(network: Proxy, app: str, plain: httpx.Client) -> None:
-    async with SessiondSessionService(network.url, concurrency="lease", lease_wait=0) as far:
-        session = await far.create_session(app_name=app, user_id="u")
-        network.lose_answers = 2
-        await far.append_event(session, said("i1"))
-        network.lose_answers = 1
-        await far.append_event(session, said("i1"))
-        network.lose_answers = 1
-        await far.flush()
-        assert plain.get(lease(plain, session)).json()["epoch"] == 1
-        assert holder(plain, session) is None
-        assert len((await get(far, session)).events) == 2
 
 
 async def test_what_is_no_turn_takes_no_lease(

@@ -21,7 +21,6 @@ from sessiond_adk import (
     EventItem,
     MetadataChange,
     PositionGoneError,
-    SessiondInputError,
     SessiondSessionService,
     StateChange,
     WatchItem,
@@ -100,6 +99,9 @@ async def test_what_is_there_is_yielded_and_then_what_comes(
         change = (await until(items, StateChange))[-1]
         assert isinstance(change, StateChange)
         assert (change.state, change.set, change.removed) == (None, {"user:u": 2}, ())
+        await service.apply_ops(session, [{"op": "remove", "key": "app:a"}])
+        change = (await until(items, StateChange))[-1]
+        assert isinstance(change, StateChange) and (change.set, change.removed) == ({}, ("app:a",))
 
         plain.patch(f"/apps/{app}/users/u/sessions/{session.id}", json={"labels": {"a": "b"}}).raise_for_status()
         changed = (await until(items, MetadataChange))[-1]
@@ -111,71 +113,12 @@ async def test_what_is_there_is_yielded_and_then_what_comes(
         assert [item async for item in items] == []
 
 
-async def test_a_removed_key_of_the_app_is_a_change(service: SessiondSessionService, app: str) -> None:
-    session = await service.create_session(app_name=app, user_id="u", state={"app:a": 1})
-    async with aclosing(watch(service, session, include_state=True)) as items:
-        await until(items, CaughtUp)
-        await service.apply_ops(session, [{"op": "remove", "key": "app:a"}])
-        change = (await until(items, StateChange))[-1]
-        assert isinstance(change, StateChange)
-        assert (change.set, change.removed) == ({}, ("app:a",))
-
-
-async def test_each_cursor_is_a_place_to_go_on_from(service: SessiondSessionService, app: str) -> None:
-    session = await service.create_session(app_name=app, user_id="u")
-    async with aclosing(watch(service, session)) as items:
-        empty = await until(items, CaughtUp)
-    before = await appended(service, session, 4)
-    async with aclosing(watch(service, session, include_state=True)) as items:
-        all_of_them = await until(items, CaughtUp)
-    seen: list[Event] = []
-    for item in [*empty, *all_of_them]:
-        if isinstance(item, EventItem):
-            seen.append(item.event)
-        async with aclosing(watch(service, session, after=item.cursor)) as items:
-            rest = [found.event for found in await until(items, CaughtUp) if isinstance(found, EventItem)]
-        assert [*seen, *rest] == before, item
-
-
-@pytest.mark.parametrize("after", [None, 0, 2, 4, "2", "now"])
-async def test_a_watch_begins_where_it_is_told(
-    service: SessiondSessionService, app: str, after: str | int | None
-) -> None:
-    session = await service.create_session(app_name=app, user_id="u")
-    before = await appended(service, session, 4)
-    async with aclosing(watch(service, session, after=after)) as items:
-        found = await until(items, CaughtUp)
-        begin = 4 if after == "now" else int(after or 0)
-        assert [item.event for item in found if isinstance(item, EventItem)] == before[begin:]
-        # Items before the first event know the place, too.
-        if found[0].cursor not in ("", "now"):
-            assert int(found[0].cursor.partition("-")[0]) == min(begin + 1, 4)
-        (new,) = await appended(service, session, 1)
-        assert [item.event for item in await events(items, 1)] == [new]
-
-
 async def test_a_place_that_is_gone_is_an_error(service: SessiondSessionService, app: str) -> None:
     session = await service.create_session(app_name=app, user_id="u", session_id="s")
     await appended(service, session, 3)
-    async with aclosing(watch(service, session)) as items:
-        cursor = (await until(items, CaughtUp))[-1].cursor
     with pytest.raises(PositionGoneError) as beyond:
         await anext(watch(service, session, after=4))
     assert (beyond.value.status, beyond.value.code, beyond.value.revision) == (410, "position_gone", 3)
-
-    await service.delete_session(app_name=app, user_id="u", session_id="s")
-    anew = await service.create_session(app_name=app, user_id="u", session_id="s")
-    await appended(service, anew, 5)
-    with pytest.raises(PositionGoneError) as gone:
-        await anext(watch(service, anew, after=cursor))
-    assert gone.value.revision == 5
-
-
-@pytest.mark.parametrize("after", ["yesterday", -1, 1.5])
-async def test_a_place_that_is_none_is_refused(service: SessiondSessionService, app: str, after: Any) -> None:
-    session = await service.create_session(app_name=app, user_id="u")
-    with pytest.raises(SessiondInputError):
-        await anext(watch(service, session, after=after))
 
 
 async def test_watches_leave_the_connections_of_requests_alone(service: SessiondSessionService, app: str) -> None:
