@@ -3,9 +3,7 @@ package sessiond
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -33,8 +31,8 @@ func build(t *testing.T, folder, program string) string {
 	return path
 }
 
-// start runs a program on a server, until the test ends, when its input does.
-func start(t *testing.T, on *server, path string, arguments ...string) (io.WriteCloser, *bufio.Scanner) {
+// start runs a program on a server, until the test ends, when its input does; it returns what the program prints.
+func start(t *testing.T, on *server, path string, arguments ...string) *bufio.Scanner {
 	t.Helper()
 	command := exec.Command(path, arguments...)
 	command.Env = append(os.Environ(), "SESSIOND_URL="+on.url())
@@ -50,7 +48,7 @@ func start(t *testing.T, on *server, path string, arguments ...string) (io.Write
 			t.Log(said.String())
 		}
 	})
-	return input, bufio.NewScanner(output)
+	return bufio.NewScanner(output)
 }
 
 func TestTheCafe(t *testing.T) {
@@ -93,7 +91,7 @@ func TestTheCafe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, output := start(t, own, "sh", "-c", guard, "guard", build(t, example, "./follow"), "user")
+	output := start(t, own, "sh", "-c", guard, "guard", build(t, example, "./follow"), "user")
 	for _, want := range []string{
 		"user: I am Eve. A mint tea, please.", "waiter: Coming.", "barista: one mint tea, hot",
 		"server: Order 4: one mint tea, hot, for Eve.",
@@ -105,53 +103,6 @@ func TestTheCafe(t *testing.T) {
 	remove(t, sessions, created)
 	if !output.Scan() || output.Text() != "The session is gone: deleted." {
 		t.Fatal(output.Text(), output.Err())
-	}
-}
-
-func TestTheMatrixProgram(t *testing.T) {
-	s, app := service(t), app()
-	one := create(t, s, app, "u", "s", map[string]any{"app:n": 1 << 53})
-	input, output := start(t, shared, build(t, ".", "./internal/matrix"))
-	do := func(said string) string {
-		t.Helper()
-		said = fmt.Sprintf(`{"app":%q,"user":"u","session":"s",%s}`, app, said)
-		must(io.WriteString(input, said+"\n"))
-		if !output.Scan() {
-			t.Fatal(output.Err())
-		}
-		return output.Text()
-	}
-	sent := `"do":"append","event":{"id":"e","author":"a","invocationId":"i","timestamp":1795373279.249704,"text":"hi",` +
-		`"stateDelta":{"user:x":12345678901234567890},"artifactDelta":{"named":1}}`
-	for range 2 {
-		equal(t, do(sent), `{"ok":true,"state":{"app:n":9007199254740992,"user:x":12345678901234567890}}`)
-	}
-	equal(t, do(`"do":"increment","key":"app:n","by":1`), `{"ok":true,"value":9007199254740993}`)
-	found := load(t, s, one)
-	ids := jsonOf(t, idsOf(found))
-	equal(t, do(`"do":"watch","count":2`), fmt.Sprintf(`{"events":%s,"ok":true}`, ids))
-	equal(t, do(`"do":"get"`), fmt.Sprintf(`{"artifacts":{"named":1},"events":%s,"lastUpdateTime":%s,"ok":true,"said":[["a","hi"]],"state":%s}`, ids,
-		jsonOf(t, float64(found.LastUpdateTime().UnixMicro())/1e6), jsonOf(t, stateOf(found))))
-	equal(t, do(`"do":"save","name":"f","text":"é"`), `{"ok":true,"version":1}`)
-	equal(t, do(`"do":"save","name":"f","mimeType":"a/b","data":"AP8="`), `{"ok":true,"version":2}`)
-	equal(t, do(`"do":"load","name":"f","version":1`), `{"ok":true,"text":"é"}`)
-	equal(t, do(`"do":"load","name":"f"`), `{"data":"AP8=","mimeType":"a/b","ok":true}`)
-	equal(t, do(`"do":"load","name":"g"`), `{"ok":true}`)
-	equal(t, do(`"do":"files"`), `{"names":["f"],"ok":true}`)
-	remove(t, s, one)
-	var failure struct {
-		OK     bool
-		Error  string
-		Code   string
-		Status int
-	}
-	check(t, json.Unmarshal([]byte(do(`"do":"get"`)), &failure))
-	if failure.OK || failure.Error == "" || failure.Code != "session_not_found" || failure.Status != http.StatusNotFound {
-		t.Fatalf("%+v", failure)
-	}
-	_ = input.Close()
-	if output.Scan() {
-		t.Fatal("it goes on at the end of its input")
 	}
 }
 

@@ -145,15 +145,6 @@ async def test_an_event_that_adk_refuses_does_not_take_the_session_with_it(
     assert (await get(service, session)).state == {"k": 4}
 
 
-async def test_strict_sees_what_others_append(strict: SessiondSessionService, plain: httpx.Client, app: str) -> None:
-    session = await strict.create_session(app_name=app, user_id="u")
-    plain.put(f"/apps/{app}/users/u/sessions/{session.id}/state/k", json=1).raise_for_status()
-    with pytest.raises(ValueError, match="modified in storage"):
-        await strict.append_event(session, event())
-    plain.patch(f"/apps/{app}/users/u/state", json={"stateDelta": {"k": 1}}).raise_for_status()
-    await strict.append_event(await get(strict, session), event())
-
-
 @pytest.mark.both_databases
 async def test_an_event_is_sent_as_adk_writes_it(
     service: SessiondSessionService, plain: httpx.Client, app: str
@@ -168,3 +159,18 @@ async def test_an_event_is_sent_as_adk_writes_it(
     assert written.pop("nodeInfo", {"path": ""}) == {"path": ""}
     assert stored == written
     assert Event.model_validate(stored) == said
+
+
+@pytest.mark.both_databases
+async def test_an_event_of_another_language_is_the_same_one(
+    service: SessiondSessionService, plain: httpx.Client, app: str
+) -> None:
+    """Clients agree on what they write: four maps of actions, always, and nothing else that is empty."""
+    session = await service.create_session(app_name=app, user_id="u", session_id="s")
+    maps = ("artifactDelta", "requestedAuthConfigs", "requestedToolConfirmations")
+    actions = {"stateDelta": {"k": 1}, **{name: {} for name in maps}}
+    theirs = {"id": "e", "author": "user", "invocationId": "i1", "timestamp": 12.5, "actions": actions}
+    path = f"/apps/{app}/users/u/sessions/s"
+    plain.post(f"{path}/events", json={**theirs, "content": {"role": "user", "parts": [{"text": "x"}]}}).raise_for_status()
+    await service.append_event(session, event({"k": 1}, id="e", timestamp=12.5, content=types.UserContent("x")))
+    assert plain.get(path).json()["revision"] == 1
