@@ -4,6 +4,11 @@ from typing import Any
 
 from sessiond import text
 
+# Lists in one another, more than sessiond takes.
+DEEP: Any = "bottom"
+for _ in range(80):
+    DEEP = [DEEP]
+
 
 def order(drink: str = "green tea") -> list[dict[str, Any]]:
     """A user orders, an agent has it made; somebody makes up what the agent said, and a call has no result."""

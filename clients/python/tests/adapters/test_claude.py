@@ -20,7 +20,7 @@ from sessiond.claude import SessiondStore
 
 from ..support.process import Server
 from ..support.wire import Wire, forked
-from .others import order
+from .others import DEEP, order
 
 KEY: Any = {"project_key": "-home-ada", "session_id": "5f0a"}
 SUB: Any = {**KEY, "subpath": "subagents/agent-1"}
@@ -47,9 +47,6 @@ async def test_the_sdks_contracts(db: AsyncClient) -> None:
 
 
 async def test_what_was_said_is_there_for_all(store: SessiondStore, db: AsyncClient, app: str) -> None:
-    deep: Any = "bottom"
-    for _ in range(80):
-        deep = [deep]
     entries = [
         entry("A tea"),
         entry(
@@ -63,7 +60,7 @@ async def test_what_was_said_is_there_for_all(store: SessiondStore, db: AsyncCli
         entry(
             [{"type": "tool_result", "tool_use_id": "t1", "content": "a green tea"}, {"type": "image", "source": {}}]
         ),
-        {"type": "summary", "summary": "Tea \ud83d", "deep": deep, "number": 10**400},
+        {"type": "summary", "summary": "Tea \ud83d", "deep": DEEP, "number": 10**400},
     ]
     await store.append(KEY, entries)
     assert await store.load(KEY) == entries

@@ -21,7 +21,7 @@ from sessiond.openai import SessiondSession
 
 from ..support.process import Server
 from ..support.wire import Wire, forked
-from .others import AS_TEXT, LAST, order
+from .others import AS_TEXT, DEEP, LAST, order
 
 UNTRACED = RunConfig(tracing_disabled=True)
 
@@ -78,13 +78,10 @@ async def test_what_was_said_is_there_for_all(s: SessiondSession, db: AsyncClien
 
 @pytest.mark.both_databases
 async def test_items_come_back_as_they_were(s: SessiondSession, db: AsyncClient, app: str) -> None:
-    deep: Any = "bottom"
-    for _ in range(80):
-        deep = [deep]
     odd = [
         user("half \ud83d of a character"),
         user([{"type": "input_text", "text": "see"}, {"type": "input_image", "image_url": "data:;base64,AA=="}]),
-        {"type": "unknown", "deep": deep, "number": 10**400, "a\0b": "\0", "json": {"item": 1}},
+        {"type": "unknown", "deep": DEEP, "number": 10**400, "a\0b": "\0", "json": {"item": 1}},
         {"type": "function_call", "call_id": "c", "name": "f", "arguments": "not JSON"},
         {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "done"}]},
         {

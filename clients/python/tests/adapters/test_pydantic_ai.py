@@ -40,7 +40,7 @@ from sessiond.pydantic_ai import SessiondStore
 
 from ..support.process import Server
 from ..support.wire import Wire, forked
-from .others import AS_TEXT, LAST, order
+from .others import AS_TEXT, DEEP, LAST, order
 
 NOON = datetime(2026, 11, 26, 12, tzinfo=timezone.utc)
 
@@ -102,12 +102,9 @@ async def test_what_was_said_is_there_for_all(store: SessiondStore, db: AsyncCli
 
 @pytest.mark.both_databases
 async def test_messages_come_back_as_they_were(store: SessiondStore) -> None:
-    deep: Any = "bottom"
-    for _ in range(80):
-        deep = [deep]
     sent = [
         user(["see", BinaryContent(b"\0\xff", media_type="application/pdf")]),
-        ModelResponse(parts=[ThinkingPart("Hm."), ToolCallPart("f", {"deep": deep, "n": 10**400}), TextPart("")]),
+        ModelResponse(parts=[ThinkingPart("Hm."), ToolCallPart("f", {"deep": DEEP, "n": 10**400}), TextPart("")]),
     ]
     await saved(store, *sent)
     assert await messages(store) == sent

@@ -19,7 +19,7 @@ from sessiond.strands import SessiondRepository
 
 from ..support.process import Server
 from ..support.wire import Wire, forked
-from .others import AS_TEXT, LAST, order
+from .others import AS_TEXT, DEEP, LAST, order
 
 
 class Script(Model):
@@ -101,12 +101,9 @@ def test_what_was_said_is_there_for_all(repository: SessiondRepository, plain_db
 
 @pytest.mark.both_databases
 def test_messages_come_back_as_they_were(made: SessiondRepository) -> None:
-    deep: Any = "bottom"
-    for _ in range(80):
-        deep = [deep]
     blocks = [
         {"image": {"format": "png", "source": {"bytes": b"\0\xff"}}},
-        {"toolUse": {"toolUseId": "t", "name": "f", "input": {"deep": deep, "n": 10**400, "half": "\ud83d"}}},
+        {"toolUse": {"toolUseId": "t", "name": "f", "input": {"deep": DEEP, "n": 10**400, "half": "\ud83d"}}},
         {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "x"}}},
     ]
     sent = [message("one", 0), message("two", 1, "assistant", blocks=blocks)]

@@ -173,27 +173,15 @@ async def test_ids_may_be_any_text(service: SessiondSessionService, app: str, na
 # State
 
 
-async def test_app_state_is_shared_by_all_users(service: SessiondSessionService, app: str) -> None:
-    session = await service.create_session(app_name=app, user_id="u1", state={"app:k1": "v1"})
-    await service.append_event(session, event({"app:k2": "v2"}))
-    other = await service.create_session(app_name=app, user_id="u2")
-    assert other.state == {"app:k1": "v1", "app:k2": "v2"}
-    assert (await get(service, session)).state == other.state
-
-
-async def test_user_state_is_shared_by_the_sessions_of_the_user(service: SessiondSessionService, app: str) -> None:
-    session = await service.create_session(app_name=app, user_id="u1", state={"user:k1": "v1"})
-    await service.append_event(session, event({"user:k2": "v2"}))
-    assert (await service.create_session(app_name=app, user_id="u1")).state == {"user:k1": "v1", "user:k2": "v2"}
-    assert (await service.create_session(app_name=app, user_id="u2")).state == {}
+async def test_state_is_of_the_app_the_user_or_the_session(service: SessiondSessionService, app: str) -> None:
+    first = {"app:k1": "v1", "user:k1": "v1", "k1": "v1"}
+    session = await service.create_session(app_name=app, user_id="u1", state=first)
+    await service.append_event(session, event({"app:k2": "v2", "user:k2": "v2", "k2": "v2"}))
+    of_app, of_user = {"app:k1": "v1", "app:k2": "v2"}, {"user:k1": "v1", "user:k2": "v2"}
+    assert (await get(service, session)).state == {**of_app, **of_user, "k1": "v1", "k2": "v2"}
+    assert (await service.create_session(app_name=app, user_id="u1")).state == {**of_app, **of_user}
+    assert (await service.create_session(app_name=app, user_id="u2")).state == of_app
     assert (await service.create_session(app_name=f"{app}x", user_id="u1")).state == {}
-
-
-async def test_session_state_is_not_shared(service: SessiondSessionService, app: str) -> None:
-    session = await service.create_session(app_name=app, user_id="u", state={"k1": "v1"})
-    await service.append_event(session, event({"k2": "v2"}))
-    assert (await get(service, session)).state == {"k1": "v1", "k2": "v2"}
-    assert (await service.create_session(app_name=app, user_id="u")).state == {}
 
 
 async def test_temp_state_is_seen_by_the_caller_and_never_stored(service: SessiondSessionService, app: str) -> None:
@@ -267,18 +255,6 @@ async def test_what_json_cannot_say_is_refused_and_changes_nothing(
     assert (session.state, session.events) == ({}, [])
     assert "temp:k" in refused.actions.state_delta
     assert await get(service, session) == session
-
-
-async def test_numbers_that_json_lacks_are_null_in_what_is_said(service: SessiondSessionService, app: str) -> None:
-    """As in the database of ADK's own service."""
-    session = await service.create_session(app_name=app, user_id="u")
-    response = {"mean": float("nan"), "max": [float("inf")], "n": 1.5}
-    said = types.Content(
-        role="user", parts=[types.Part(function_response=types.FunctionResponse(name="f", response=response))]
-    )
-    await service.append_event(session, event(content=said))
-    (read,) = (await get(service, session)).events
-    assert read.get_function_responses()[0].response == {"mean": None, "max": [None], "n": 1.5}
 
 
 async def test_user_state_is_read_without_a_session(service: SessiondSessionService, app: str) -> None:

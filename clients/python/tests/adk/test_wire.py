@@ -82,13 +82,18 @@ def test_numbers_that_json_lacks_are_null() -> None:
     """Models answer a probability of NaN, and one of nothing is a logarithm of minus infinity."""
     candidate = types.LogprobsResultCandidate(token="tea", log_probability=float("-inf"))
     chosen = types.LogprobsResult(chosen_candidates=[candidate])
-    event = Event(author="a", avg_logprobs=float("nan"), logprobs_result=chosen)
+    response = {"mean": float("nan"), "max": [float("inf")], "n": 1.5}
+    answer = types.Part(function_response=types.FunctionResponse(name="f", response=response))
+    event = Event(
+        author="a", avg_logprobs=float("nan"), logprobs_result=chosen, content=types.Content(role="user", parts=[answer])
+    )
     written = event_to_wire(event)
     assert written["avgLogprobs"] is None
     assert written["logprobsResult"]["chosenCandidates"] == [{"logProbability": None, "token": "tea"}]
     assert read(written).logprobs_result == types.LogprobsResult(
         chosen_candidates=[types.LogprobsResultCandidate(token="tea")]
     )
+    assert read(written).get_function_responses()[0].response == {"mean": None, "max": [None], "n": 1.5}
 
 
 def test_a_compaction_is_read_in_seconds_whoever_wrote_it() -> None:

@@ -36,17 +36,8 @@ async def test_names_are_texts(client: Connect, wrong: Any) -> None:
     db = client(f"http://127.0.0.1:{free_port()}", retry_for=0)
     s, scope = db.session("a", "u", "s"), db.app("a")
     for call in (
-        lambda: db.session(wrong, "u", "s"),
-        lambda: db.session("a", wrong, "s"),
-        lambda: db.app(wrong),
-        lambda: db.user(wrong, "u"),
-        lambda: db.user("a", wrong),
-        lambda: db.sessions(wrong),
-        lambda: db.users(wrong),
         lambda: db.sessions("a", labels={"tea": wrong}),
         lambda: db.search("a", "u", wrong),
-        lambda: db.mint_token(wrong, "u"),
-        lambda: db.mint_token("a", wrong),
         lambda: s.event(wrong),
         lambda: s.redact(wrong),
         lambda: s.set(wrong, 1),
@@ -56,11 +47,6 @@ async def test_names_are_texts(client: Connect, wrong: Any) -> None:
         lambda: s.state_history(wrong),
         lambda: scope.set(wrong, 1),
         lambda: scope.get(wrong),
-        lambda: s.artifacts.save(wrong, b"x"),
-        lambda: s.artifacts.save(wrong, "x"),
-        lambda: s.artifacts.get(wrong),
-        lambda: s.artifacts.delete(wrong),
-        lambda: s.artifacts.versions(wrong),
     ):
         await refused(call)
 
@@ -70,8 +56,6 @@ async def test_names_that_may_be_absent_are_texts(client: Connect, wrong: Any) -
     db = client(f"http://127.0.0.1:{free_port()}", retry_for=0)
     s = db.session("a", "u", "s")
     for call in (
-        lambda: db.session("a", "u", wrong),
-        lambda: db.sessions("a", wrong),
         lambda: db.sessions("a", user_prefix=wrong),
         lambda: db.sessions("a", forked_from=wrong),
         lambda: s.append(author=wrong),
@@ -84,7 +68,6 @@ async def test_names_that_may_be_absent_are_texts(client: Connect, wrong: Any) -
         lambda: s.events(author=wrong),
         lambda: s.events(invocation_id=wrong),
         lambda: s.state(prefix=wrong),
-        lambda: s.fork(id=wrong),
         lambda: s.acquire(owner=wrong),
         lambda: s.acquire(invocation_id=wrong),
         lambda: s.artifacts.save("f", b"x", author=wrong),
@@ -109,8 +92,8 @@ async def test_names_that_are_none_are_refused_before_anything_is_sent(client: C
         "user": [
             lambda name: db.session("a", name, "s"),
             lambda name: db.user("a", name),
-            lambda name: db.sessions("a", name),
             lambda name: db.mint_token("a", name),
+            lambda name: db.sessions("a", name),
         ],
         "session": [lambda name: db.session("a", "u", name), lambda name: s.fork(id=name)],
         "file": [
@@ -126,9 +109,14 @@ async def test_names_that_are_none_are_refused_before_anything_is_sent(client: C
             said = f"The {NAMES['of'][what]} {case['because']}."
             for call in each:
                 await refused(partial(call, case["name"]), f"^{re.escape(said)}$")
-    for name in ("half \ud83d", "\ud83d"):
-        for call in (*calls["app"], *calls["user"], *calls["session"], *calls["file"]):
+    for call in (*calls["app"], *calls["user"], *calls["session"], *calls["file"]):
+        for name in ("half \ud83d", "\ud83d"):
             await refused(partial(call, name), "half of a character")
+        for wrong in WRONG:
+            await refused(partial(call, wrong))
+    # As the id of a session, and of a user whose sessions are listed, it may be absent.
+    for call in (*calls["app"], *calls["user"][:-1], *calls["file"]):
+        await refused(partial(call, None))
 
 
 def test_white_space_around_the_id_of_a_session_is_what_the_server_takes_for_it(client: Connect) -> None:
