@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -376,27 +375,6 @@ func TestALostAnswerToASaveDoublesNothing(t *testing.T) {
 		c.loaded("f", 0, part)
 	}
 	equal(t, must(c.versions("f")), []int64{3, 2, 1})
-}
-
-func TestAServerThatIsGoneAndFiles(t *testing.T) {
-	t.Parallel() // it mostly waits
-	server := ownServer(t)
-	s := serviceAt(t, server.url(), WithRetry(3, time.Minute))
-	c := &cabinet{t, s.Artifacts(), app(), "s"}
-	create(t, s, c.app, "u", c.id, nil)
-	c.saved("f", plainText("x"))
-	server.signal("KILL")
-	// Connections that there were may end in the middle of the next request.
-	_ = s.Close()
-	_, err := c.save("f", plainText("y"))
-	is(t, err, syscall.ECONNREFUSED)
-	failure := failureOf(t, err)
-	equal(t, []any{failure.Outcome, failure.Attempts}, []any{"not_applied", 3})
-	_, err = c.load("f", 0)
-	failure = failureOf(t, err)
-	equal(t, []any{errors.Is(err, fs.ErrNotExist), failure.Outcome, failure.Attempts}, []any{false, "", 3})
-	check(t, server.start())
-	c.loaded("f", 0, plainText("x"))
 }
 
 func TestSilenceEndsATransferAndSlownessDoesNot(t *testing.T) {

@@ -447,23 +447,6 @@ async def test_lists_longer_than_a_page_are_whole(ours: Drawer, monkeypatch: pyt
 
 
 @pytest.mark.both_databases
-async def test_a_lost_answer_or_request_saves_once(ours: Drawer, network: Proxy, app: str) -> None:
-    async with SessiondArtifactService(network.url) as service:
-        far = Drawer(service, app)
-        contents = [data(os.urandom(1 << 20)), types.Part(text="text"), link("gs://a/b"), data(b"")]
-        for at, part in enumerate(contents):
-            network.lose_answers = 2
-            assert await far.save("a", part) == at
-            network.lose_requests = 1
-            assert await far.save("b", part) == at
-            assert (network.lose_answers, network.lose_requests) == (0, 0)
-        for at, part in enumerate(contents):
-            network.lose_answers = 1
-            assert await far.load("a", at) == part
-    assert await ours.versions("a") == await ours.versions("b") == [0, 1, 2, 3]
-
-
-@pytest.mark.both_databases
 async def test_a_download_that_breaks_off_begins_again(ours: Drawer, network: Proxy, app: str) -> None:
     content = os.urandom(1 << 20)
     await ours.save("a", data(content))

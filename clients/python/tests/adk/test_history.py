@@ -214,16 +214,6 @@ async def test_a_fork_begins_where_its_source_was(service: SessiondSessionServic
     assert whole.events == before.events and whole.id not in ("s", "f")
 
 
-@pytest.mark.both_databases
-async def test_a_fork_is_made_once_whatever_gets_lost(far: SessiondSessionService, network: Proxy, app: str) -> None:
-    source = await told(far, app, 2)
-    for new in (None, "f"):
-        network.lose_answers = 2
-        fork = await far.fork_session(**name(source), new_session_id=new)
-        assert fork.events == source.events
-    assert len((await far.list_sessions(app_name=app)).sessions) == 3
-
-
 async def test_forks_that_cannot_be(service: SessiondSessionService, app: str) -> None:
     source = await told(service, app, 1)
     with pytest.raises(AlreadyExistsError, match="id s already"):

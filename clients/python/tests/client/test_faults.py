@@ -41,6 +41,8 @@ async def test_writes_happen_once_whatever_gets_lost(far: AsyncSession, s: Async
     lose()
     copy = await far.fork()
     lose()
+    assert (await far.fork(id="f")).revision == 6
+    lose()
     await far.set_metadata(display_name="Tea")
     assert [event.author async for event in s.events()] == ["user", "a", "b", "user", "user", "user"]
     assert said.sequence == 1 and (await s.state("app:n"), far.revision, copy.revision) == (2, 6, 6)

@@ -296,30 +296,6 @@ class ArtifactsTest extends SessionTest {
   }
 
   @Test
-  void aServerThatIsGoneIsNamed() {
-    try (Server own = new Server()) {
-      var service = own.client().retryFor(Duration.ofMillis(500)).build();
-      create(service, Map.of());
-      save(service.artifacts(), "f", Part.fromText("x"));
-      own.stop();
-      // Connections that there were may end in the middle of the next request.
-      service = own.client().retryFor(Duration.ofMillis(500)).build();
-      for (Part part : List.of(Part.fromText("y"), bytes("y", "a/b"))) {
-        var error =
-            refused(service.artifacts().saveArtifact(app, "ada", "s", "f", part)::blockingGet);
-        assertEquals(0, error.status());
-        assertEquals(Optional.of("not_applied"), error.outcome());
-        assertTrue(error.getMessage().contains(own.url()), error.getMessage());
-      }
-      var load = service.artifacts().loadArtifact(app, "ada", "s", "f");
-      var error = refused(load::blockingGet);
-      assertEquals(Optional.empty(), error.outcome());
-      own.start();
-      assertSame(Part.fromText("x"), load.blockingGet());
-    }
-  }
-
-  @Test
   void bytesMayTakeLongButNotBeSilent() throws IOException {
     Duration limit = Duration.ofMillis(500);
     try (var listener = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {

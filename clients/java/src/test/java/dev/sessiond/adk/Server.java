@@ -20,7 +20,7 @@ import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
-/** A running sessiond on a SQLite of its own, which can be stopped and started again. */
+/** A running sessiond on a SQLite of its own. */
 final class Server implements AutoCloseable {
   private static Server shared;
   private static final HttpClient plain =
