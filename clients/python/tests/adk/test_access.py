@@ -116,35 +116,6 @@ async def test_a_minted_token_is_for_one_user_of_one_app(closed: Closed, app: st
         assert theirs.state == {}
 
 
-async def test_a_key_is_replaced_while_the_service_runs(closed: Closed, app: str) -> None:
-    first, second = closed.key(app), closed.key(app)
-    keys: list[str] = [first["key"], second["key"]]
-    asked = 0
-
-    async def callback() -> str:
-        nonlocal asked
-        asked += 1
-        return keys[asked - 1]
-
-    async with closed.service(callback) as service:
-        sessions = await asyncio.gather(*(service.create_session(app_name=app, user_id=f"u{n}") for n in range(8)))
-        assert asked == 1
-        with closed.plain() as admin:
-            admin.delete(f"/keys/{first['id']}").raise_for_status()
-
-        async def work(number: int) -> None:
-            session = sessions[number]
-            # For as long as the server takes to forget the key, and once more.
-            while asked < 2:
-                await service.append_event(session, event({"n": len(session.events)}))
-                await asyncio.sleep(0.05)
-            await service.append_event(session, event({"last": True}))
-            assert await get(service, session) == session
-
-        await asyncio.wait_for(asyncio.gather(*(work(number) for number in range(8))), 60)
-    assert asked == 2
-
-
 async def test_the_token_of_a_program_comes_from_the_environment(
     closed: Closed, app: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -289,15 +289,6 @@ async def test_any_name_is_a_name(ours: Drawer, is_users: bool) -> None:
     assert await ours.keys() == []
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a\nb", "e" * 257, "half \ud83d"])
-async def test_what_is_no_name_is_refused(ours: Drawer, name: str) -> None:
-    for part in (data(b"x"), types.Part(text="x")):
-        with pytest.raises(ValueError) as refused:
-            await ours.save(name, part)
-        assert isinstance(refused.value, SessiondInputError), refused.value
-    assert await ours.keys() == []
-
-
 async def test_without_a_session_a_file_is_the_users(ours: Drawer, app: str) -> None:
     user = Drawer(ours.service, app, None)
     assert await user.save("a", types.Part(text="0")) == 0
