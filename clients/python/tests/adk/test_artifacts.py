@@ -508,6 +508,9 @@ async def test_a_refused_token_is_asked_for_again(app: str) -> None:
 
 
 async def test_bytes_of_another_server_are_an_error() -> None:
-    async with answering("200\nContent-Type: text/html\n<html>") as other, SessiondArtifactService(other.url) as service:
+    async with (
+        answering("200\nContent-Type: text/html\n<html>") as other,
+        SessiondArtifactService(other.url) as service,
+    ):
         with pytest.raises(SessiondError, match="not sessiond's"):
             await Drawer(service, "a").load("a")

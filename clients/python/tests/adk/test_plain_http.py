@@ -171,6 +171,8 @@ async def test_an_event_of_another_language_is_the_same_one(
     actions = {"stateDelta": {"k": 1}, **{name: {} for name in maps}}
     theirs = {"id": "e", "author": "user", "invocationId": "i1", "timestamp": 12.5, "actions": actions}
     path = f"/apps/{app}/users/u/sessions/s"
-    plain.post(f"{path}/events", json={**theirs, "content": {"role": "user", "parts": [{"text": "x"}]}}).raise_for_status()
+    plain.post(
+        f"{path}/events", json={**theirs, "content": {"role": "user", "parts": [{"text": "x"}]}}
+    ).raise_for_status()
     await service.append_event(session, event({"k": 1}, id="e", timestamp=12.5, content=types.UserContent("x")))
     assert plain.get(path).json()["revision"] == 1

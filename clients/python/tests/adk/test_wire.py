@@ -85,7 +85,10 @@ def test_numbers_that_json_lacks_are_null() -> None:
     response = {"mean": float("nan"), "max": [float("inf")], "n": 1.5}
     answer = types.Part(function_response=types.FunctionResponse(name="f", response=response))
     event = Event(
-        author="a", avg_logprobs=float("nan"), logprobs_result=chosen, content=types.Content(role="user", parts=[answer])
+        author="a",
+        avg_logprobs=float("nan"),
+        logprobs_result=chosen,
+        content=types.Content(role="user", parts=[answer]),
     )
     written = event_to_wire(event)
     assert written["avgLogprobs"] is None
