@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -77,7 +78,8 @@ async def test_a_file_comes_and_goes_in_pieces(s: AsyncSession, tmp_path: Path) 
 @pytest.mark.both_databases
 async def test_a_save_is_done_once_whatever_gets_lost(far: AsyncSession, s: AsyncSession, network: Proxy) -> None:
     await s.create()
-    for version, data in enumerate((io.BytesIO(BIG), "text", BIG)):
+    files: list[BinaryIO | str | bytes] = [io.BytesIO(BIG), "text", BIG]
+    for version, data in enumerate(files):
         network.lose_requests, network.lose_answers = 1, 1
         assert (await far.artifacts.save("x", data)).version == version
     assert await s.artifacts.get("x").read() == await s.artifacts.get("x", version=0).read() == BIG

@@ -62,12 +62,11 @@ def forked(folder: Path, work: Callable[[int], Any], processes: int = 4) -> list
             continue
         code = 1
         try:
-            said = json.dumps(work(number))
-            Path(folder, f"said-{number}").write_text(said, encoding="utf-8")
+            Path(folder, f"said-{number}").write_text(json.dumps(work(number)), encoding="utf-8")
             code = 0
         finally:
             os._exit(code)
-    said = []
+    said: list[Any] = []
     for number, child in enumerate(children):
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         path = Path(folder, f"said-{number}")
