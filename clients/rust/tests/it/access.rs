@@ -1,16 +1,14 @@
 //! The credential.
 
-use std::{
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::{sync::LazyLock, time::Duration};
 
 use adk_core::ErrorCategory;
 use adk_session::SessionService;
+use reqwest::Method;
 use serde_json::json;
 use sessiond_adk::{SessiondSessionService, Token};
 
-use crate::support::{Server, app, append, create, event, get_request, new_session, source};
+use crate::support::{Server, app, append, create, event, get_request, new_session, plain_as, source};
 
 const ADMIN: &str = "an-administrator-of-these-tests-0123456789";
 
@@ -67,11 +65,8 @@ async fn a_callback_that_hangs_is_given_up() {
 async fn what_a_credential_does_not_allow_is_forbidden() {
     let (service, app) = (with(Token::fixed(ADMIN)), app());
     let identity = new_session(&service, &app).await;
-    let body = json!({"app": app, "user": "ada", "role": "user"}).to_string();
-    let request = reqwest::Client::builder().tls_backend_preconfigured(tls()).build().unwrap();
-    let request = request.post(format!("{}/v1/tokens", server())).header("content-type", "application/json");
-    let minted = request.header("authorization", format!("Bearer {ADMIN}")).body(body).send().await.unwrap();
-    let minted: serde_json::Value = serde_json::from_str(&minted.text().await.unwrap()).unwrap();
+    let (url, asked) = (format!("{}/v1/tokens", server()), json!({"app": app, "user": "ada", "role": "user"}));
+    let minted = plain_as(ADMIN, Method::POST, url, asked).await;
     let user = with(Token::fixed(minted["token"].as_str().unwrap()));
 
     assert_eq!(user.get(get_request(&identity)).await.unwrap().id(), "s");
@@ -83,10 +78,4 @@ async fn what_a_credential_does_not_allow_is_forbidden() {
     // What one may not see looks as if it were not there.
     let other = crate::support::identity(&app, "bob", "s");
     assert!(user.get(get_request(&other)).await.err().unwrap().is_not_found());
-}
-
-fn tls() -> rustls::ClientConfig {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    tls.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
 }

@@ -15,14 +15,14 @@ use adk_session::SessionService;
 use futures::StreamExt as _;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sessiond_adk::{ErrorKind, Outcome, SessiondArtifactService, SessiondSessionService, Token};
+use sessiond_adk::{ErrorKind, Outcome, SessiondArtifactService, SessiondSessionService};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
 };
 
 use crate::support::{
-    Proxy, Script, Server, answer, app, append, event, get_request, new_session, plain, sessions, shared, source,
+    Proxy, Script, answer, app, append, event, get_request, new_session, plain, sessions, shared, source,
 };
 
 /// The files of a session.
@@ -283,35 +283,6 @@ async fn a_lost_answer_saves_once() {
     assert_eq!(files.versions("f").await.unwrap(), [3, 2, 1]);
 }
 
-fn quickly(url: &str, attempt: Duration) -> SessiondSessionService {
-    let service = SessiondSessionService::builder(url).timeout(attempt).retry_for(Duration::from_secs(2));
-    service.token(Token::none()).build().unwrap()
-}
-
-#[tokio::test]
-async fn a_server_that_is_gone_is_named() {
-    let server = Server::start(&[]);
-    let service = quickly(&server.url, Duration::from_secs(15));
-    let app = app();
-    new_session(&service, &app).await;
-    let files = Cabinet { files: service.artifacts(), app, session: "s".into() };
-    files.save("f", text("x")).await;
-    files.files.health_check().await.unwrap();
-    let url = server.url.clone();
-    drop(server);
-    // Connections that there were may end in the middle of the next request.
-    let files = Cabinet { files: quickly(&url, Duration::from_secs(15)).artifacts(), ..files };
-    for part in [text("x"), bytes("x", "a/b")] {
-        let error = files.try_save("f", part, None).await.unwrap_err();
-        assert_eq!((error.category, error.code), (ErrorCategory::Unavailable, "artifact.unavailable"));
-        assert_eq!(source(&error).outcome, Some(Outcome::NotApplied));
-        assert!(error.message.contains(&url) && error.message.contains("refused"), "{error}");
-    }
-    let error = files.try_load("f", None).await.unwrap_err();
-    assert_eq!((error.category, source(&error).outcome), (ErrorCategory::Unavailable, None));
-    assert!(files.files.health_check().await.is_err());
-}
-
 #[tokio::test]
 async fn a_file_may_come_slowly_and_must_come() {
     let limit = Duration::from_millis(300);
@@ -334,7 +305,9 @@ async fn a_file_may_come_slowly_and_must_come() {
             silent.push(listener.accept().await.unwrap());
         }
     });
-    let files = Cabinet { files: quickly(&url, limit).artifacts(), app: "a".into(), session: "s".into() };
+    let impatient = SessiondSessionService::builder(&url).timeout(limit).retry_for(Duration::from_secs(2));
+    let files = impatient.build().unwrap().artifacts();
+    let files = Cabinet { files, app: "a".into(), session: "s".into() };
     assert_eq!(files.load("f", None).await, bytes("x".repeat(20), "a/b"));
     let error = files.try_load("f", None).await.unwrap_err();
     assert!(error.message.contains("no answer in time"), "{error}");
@@ -353,7 +326,7 @@ async fn bytes_are_sent_as_they_are_and_an_answer_of_another_is_refused() {
         &answer(200, "", pages[1]),
     ])
     .await;
-    let service = quickly(&script.url, Duration::from_secs(15));
+    let service = SessiondSessionService::new(&script.url).unwrap();
     let files = Cabinet { files: service.artifacts(), app: "a".into(), session: "s".into() };
     assert_eq!(files.save("f", bytes("+/é", "a/b")).await, 8);
     let error = files.try_load("f", None).await.unwrap_err();

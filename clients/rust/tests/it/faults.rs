@@ -1,25 +1,16 @@
 //! What happens when the network or the server fails.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::sync::atomic::Ordering;
 
+use adk_artifact::ArtifactService as _;
 use adk_core::ErrorCategory;
 use adk_session::SessionService;
-use serde_json::{Value, json};
-use sessiond_adk::{ErrorKind, Outcome, SessiondSessionService, Token};
-use tokio::net::TcpListener;
+use serde_json::json;
+use sessiond_adk::{SessiondSessionService, Token};
 
-use crate::support::{
-    Proxy, Script, Server, answer, app, append, create, event, get_request, identity, ids, new_session, sessions,
-    shared,
-};
+use crate::support::{Proxy, Script, answer, app, append, create, event, get_request, identity, ids, sessions, shared};
 
 const STORED: &str = r#"{"id":"e","timestamp":1,"sequence":1,"commitTime":1}"#;
-
-fn quickly(url: &str) -> SessiondSessionService {
-    let (attempt, total) = (Duration::from_millis(300), Duration::from_secs(2));
-    let service = SessiondSessionService::builder(url).timeout(attempt).retry_for(total);
-    service.token(Token::none()).build().unwrap()
-}
 
 #[tokio::test]
 async fn a_lost_answer_loses_and_doubles_nothing() {
@@ -54,15 +45,17 @@ async fn a_lost_answer_loses_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_unavailable() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
-    let error = append(&quickly(&url), &identity("a", "u", "s"), event("i", json!({}))).await.err().unwrap();
-    assert_eq!((error.category, error.code), (ErrorCategory::Unavailable, "session.unavailable"));
-    assert!(error.is_retryable());
-    let error = quickly(&url).health_check().await.err().unwrap();
-    assert!(error.message.contains(&url), "{error}");
+async fn a_health_check_says_whether_the_server_is_there() {
+    let (there, away) = (sessions(), SessiondSessionService::new("http://127.0.0.1:1").unwrap());
+    there.health_check().await.unwrap();
+    there.artifacts().health_check().await.unwrap();
+    let of_sessions = away.health_check().await.err().unwrap();
+    let of_artifacts = away.artifacts().health_check().await.err().unwrap();
+    assert_eq!((of_sessions.code, of_artifacts.code), ("session.unavailable", "artifact.unavailable"));
+    for error in [of_sessions, of_artifacts] {
+        assert!(error.is_retryable());
+        assert!(error.message.contains("http://127.0.0.1:1"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -83,42 +76,4 @@ async fn a_traceparent_is_forwarded() {
     let service = SessiondSessionService::builder(&script.url).traceparent(|| Some(PARENT.into())).build().unwrap();
     append(&service, &identity("a", "u", "s"), event("i", json!({}))).await.unwrap();
     assert!(script.requests()[0].contains(&format!("\r\ntraceparent: {PARENT}\r\n")));
-}
-
-#[tokio::test]
-async fn a_restart_is_waited_for() {
-    let mut server = Server::start(&[]);
-    // However slow the machine is.
-    let service = SessiondSessionService::builder(&server.url).attempts(100).retry_for(Duration::from_secs(120));
-    let (service, app) = (service.build().unwrap(), app());
-    let identity = new_session(&service, &app).await;
-    service.health_check().await.unwrap();
-    let restarted = tokio::task::spawn_blocking(move || {
-        server.restart();
-        server
-    });
-    let mut sent = Vec::new();
-    while !restarted.is_finished() || sent.is_empty() {
-        let said = event("i", json!({}));
-        sent.push(said.id.clone());
-        append(&service, &identity, said).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let server = restarted.await.unwrap();
-    assert_eq!(ids(service.get(get_request(&identity)).await.unwrap().as_ref()), sent);
-    drop(server);
-}
-
-#[tokio::test]
-async fn nothing_of_a_state_is_in_an_error() {
-    let (service, app) = (sessions(), app());
-    let identity = new_session(&service, &app).await;
-    append(&service, &identity, event("i", json!({"k": "secret"}))).await.unwrap();
-    let ops = [sessiond_adk::ops::Op::increment("k", 1)];
-    let error = service.apply_ops(&identity, &ops, "user", "").await.err().unwrap();
-    assert_eq!((error.kind, error.status), (ErrorKind::InvalidInput, Some(422)));
-    assert_eq!(error.outcome, Some(Outcome::NotApplied));
-    assert!(!format!("{error:?}").contains("secret"), "{error:?}");
-    let nothing: Value = json!(service.get(get_request(&identity)).await.unwrap().state().get("k"));
-    assert_eq!(nothing, "secret");
 }

@@ -255,7 +255,8 @@ async fn what_is_deleted_is_redacted() {
         timestamp: Utc::now(),
     };
     // More than one answer has.
-    let cakes = (0..101).map(|_| json!({"author": "user", "content": {"parts": [{"text": "a cake"}]}})).collect();
+    let cakes: Value =
+        (0..101).map(|_| json!({"author": "user", "content": {"parts": [{"text": "a cake"}]}})).collect();
     plain(Method::POST, format!("{}/v1/apps/{app}/users/ada/sessions/s/events", shared()), cakes).await;
     // As a runner has it.
     let of_ada = MemoryServiceAdapter::new(Arc::new(memory.clone()), &*app, "ada");

@@ -81,9 +81,18 @@ fn told_by_adk(error: &AdkError) -> Value {
     let (told, details) = (told(source(error)), &error.details);
     let shown = json!([details.upstream_status_code, details.request_id]);
     assert_eq!(shown, json!([told["status"], told["requestId"]]));
-    let kind = source(error).kind;
-    assert_eq!(error.category == ErrorCategory::Unauthorized, kind == ErrorKind::Unauthenticated);
-    assert_eq!(error.category == ErrorCategory::Internal, kind == ErrorKind::Internal);
+    assert_eq!(error.code, source(error).adk_code());
+    let category = match source(error).kind {
+        ErrorKind::NotFound | ErrorKind::PositionGone => ErrorCategory::NotFound,
+        ErrorKind::Stale => ErrorCategory::Cancelled,
+        ErrorKind::Busy | ErrorKind::Unavailable => ErrorCategory::Unavailable,
+        ErrorKind::Unauthenticated => ErrorCategory::Unauthorized,
+        ErrorKind::Forbidden => ErrorCategory::Forbidden,
+        ErrorKind::RateLimited => ErrorCategory::RateLimited,
+        ErrorKind::Internal => ErrorCategory::Internal,
+        _ => ErrorCategory::InvalidInput,
+    };
+    assert_eq!(error.category, category);
     for name in ["code", "outcome"] {
         assert_eq!(details.metadata.get(name).unwrap_or(&Value::Null), &told[name]);
     }

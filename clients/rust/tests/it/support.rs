@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fmt::Display,
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -25,7 +26,6 @@ use tokio::{
 /// waits for the end of its input, which nobody else holds.
 pub struct Server {
     pub url: String,
-    folder: PathBuf,
     shell: Child,
 }
 
@@ -37,19 +37,14 @@ impl Server {
     pub fn start(options: &[&str]) -> Self {
         let folder = std::env::temp_dir().join(format!("sessiond-rust-{}", uuid::Uuid::new_v4()));
         fs::create_dir(&folder).unwrap();
-        Self::start_in(folder, "127.0.0.1:0", options)
-    }
-
-    fn start_in(folder: PathBuf, listen: &str, options: &[&str]) -> Self {
         let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/debug/sessiond");
         let program = std::env::var_os("SESSIOND_BIN").map_or(default, PathBuf::from);
         assert!(program.is_file(), "{} is missing: build it, or set SESSIOND_BIN", program.display());
-        let _ = fs::remove_file(folder.join("log"));
         let shell = Command::new("sh")
             .args(["-c", SHELL, "sh"])
             .arg(&folder)
             .arg(program)
-            .args(["--listen", listen, "--metrics-listen", "off", "--log-format", "json", "--database-url"])
+            .args(["--listen", "127.0.0.1:0", "--metrics-listen", "off", "--log-format", "json", "--database-url"])
             .arg(format!("sqlite://{}/db", folder.display()))
             .args(options)
             .stdin(Stdio::piped())
@@ -65,32 +60,14 @@ impl Server {
             assert!(Instant::now() < deadline, "sessiond does not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         };
-        Self { url, folder, shell }
-    }
-
-    /// Ends it and starts it again, at the same address and with the same database.
-    pub fn restart(&mut self) {
-        let address = self.url.trim_start_matches("http://").to_owned();
-        let kept = self.folder.with_extension("kept");
-        fs::create_dir(&kept).unwrap();
-        // The shell removes the folder when the server has ended; the files of the database have a second name by then.
-        for name in ["db", "db-wal", "db-shm"] {
-            let _ = fs::hard_link(self.folder.join(name), kept.join(name));
-        }
-        self.end();
-        let again = Self::start_in(kept, &address, &[]);
-        drop(std::mem::replace(self, again));
-    }
-
-    fn end(&mut self) {
-        drop(self.shell.stdin.take());
-        self.shell.wait().unwrap();
+        Self { url, shell }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.end();
+        drop(self.shell.stdin.take());
+        self.shell.wait().unwrap();
     }
 }
 
@@ -173,14 +150,21 @@ pub fn source(error: &AdkError) -> &sessiond_adk::Error {
     std::error::Error::source(error).unwrap().downcast_ref().unwrap()
 }
 
-/// sessiond without this client.
-pub async fn plain(method: reqwest::Method, url: String, body: Value) -> Value {
+/// sessiond without this client. The body is JSON; null is none.
+pub async fn plain(method: reqwest::Method, url: String, body: impl Display) -> Value {
+    plain_as("", method, url, body).await
+}
+
+/// The same with a token.
+pub async fn plain_as(token: &str, method: reqwest::Method, url: String, body: impl Display) -> Value {
     static CLIENT: LazyLock<()> = LazyLock::new(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
     LazyLock::force(&CLIENT);
     let request = reqwest::Client::new().request(method, url).header("content-type", "application/json");
-    let request = if body.is_null() { request } else { request.body(body.to_string()) };
+    let request = if token.is_empty() { request } else { request.bearer_auth(token) };
+    let body = body.to_string();
+    let request = if body == "null" { request } else { request.body(body) };
     let text = request.send().await.unwrap().error_for_status().unwrap().text().await.unwrap();
     serde_json::from_str(&text).unwrap_or_default()
 }

@@ -39,12 +39,6 @@ async fn events(items: &mut Items, count: usize) -> (Vec<String>, String) {
     (ids, last)
 }
 
-async fn ended(items: &mut Items) -> Error {
-    let error = items.next().await.unwrap().err().unwrap();
-    assert!(items.next().await.is_none());
-    error
-}
-
 #[tokio::test]
 async fn what_was_and_what_comes_is_yielded_in_order() {
     let (service, app) = (sessions(), app());
@@ -125,24 +119,8 @@ async fn the_state_and_the_metadata_are_yielded() {
 }
 
 #[tokio::test]
-async fn a_watch_ends_with_a_typed_error() {
-    let (service, app) = (sessions(), app());
-    let missing = identity(&app, "ada", "none");
-    assert_eq!(ended(&mut watch(&service, &missing, WatchFrom::Start)).await.kind, ErrorKind::NotFound);
-    let blank = identity(&app, "ada", " ");
-    assert_eq!(ended(&mut watch(&service, &blank, WatchFrom::Start)).await.kind, ErrorKind::InvalidInput);
-    let session = new_session(&service, &app).await;
-    let bad = WatchFrom::Cursor("no cursor".into());
-    assert_eq!(ended(&mut watch(&service, &session, bad)).await.kind, ErrorKind::InvalidInput);
-    let error = ended(&mut watch(&service, &session, WatchFrom::Sequence(7))).await;
-    assert_eq!((error.kind, error.status), (ErrorKind::PositionGone, Some(410)));
-
-    // Made anew, it is another session.
-    say(&service, &session, 1).await;
-    let (_, cursor) = events(&mut watch(&service, &session, WatchFrom::Start), 1).await;
-    service.delete_for_identity(&session).await.unwrap();
-    new_session(&service, &app).await;
-    say(&service, &session, 1).await;
-    let error = ended(&mut watch(&service, &session, WatchFrom::Cursor(cursor))).await;
-    assert_eq!(error.kind, ErrorKind::PositionGone);
+async fn a_watch_of_no_session_ends_with_an_error() {
+    let mut items = watch(&sessions(), &identity(&app(), "ada", " "), WatchFrom::Start);
+    assert_eq!(items.next().await.unwrap().err().unwrap().kind, ErrorKind::InvalidInput);
+    assert!(items.next().await.is_none());
 }
