@@ -6,13 +6,9 @@ use adk_agent::LlmAgentBuilder;
 use adk_artifact::{
     ArtifactService, DeleteRequest, ListRequest, LoadRequest, SaveRequest, ScopedArtifacts, VersionsRequest,
 };
-use adk_core::{
-    AdkError, Artifacts as _, Content, ErrorCategory, Llm, LlmRequest, LlmResponse, LlmResponseStream, Part, Tool,
-    ToolContext, async_trait,
-};
+use adk_core::{AdkError, Artifacts as _, ErrorCategory, Part, ToolContext};
 use adk_runner::Runner;
 use adk_session::SessionService;
-use futures::StreamExt as _;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sessiond_adk::{ErrorKind, Outcome, SessiondArtifactService, SessiondSessionService};
@@ -21,8 +17,11 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::support::{
-    Proxy, Script, answer, app, append, event, get_request, new_session, plain, sessions, shared, source,
+use crate::{
+    runner::{Scripted, call, responses, run},
+    support::{
+        Act, Proxy, Script, answer, app, append, event, get_request, new_session, plain, sessions, shared, source,
+    },
 };
 
 /// The files of a session.
@@ -364,44 +363,10 @@ async fn events_name_versions_as_this_adk_counts_them() {
     assert_eq!(again.actions.artifact_delta, own.actions.artifact_delta);
 }
 
-/// Calls the tool, and then is done.
-struct Model;
-
-#[async_trait]
-impl Llm for Model {
-    fn name(&self) -> &str {
-        "scripted"
-    }
-
-    async fn generate_content(&self, request: LlmRequest, _stream: bool) -> adk_core::Result<LlmResponseStream> {
-        let parts = request.contents.iter().flat_map(|content| &content.parts);
-        let is_answered = parts.clone().any(|part| matches!(part, Part::FunctionResponse { .. }));
-        assert!(parts.filter_map(Part::text).any(|text| text == "Note: a note"), "{:?}", request.contents);
-        let call = Part::FunctionCall { name: "save".into(), args: json!({}), id: None, thought_signature: None };
-        let part = if is_answered { text("done") } else { call };
-        let content = Some(Content { role: "model".into(), parts: vec![part] });
-        let response = LlmResponse { content, turn_complete: true, ..LlmResponse::default() };
-        Ok(Box::pin(futures::stream::iter([Ok(response)])))
-    }
-}
-
-struct Save;
-
-#[async_trait]
-impl Tool for Save {
-    fn name(&self) -> &str {
-        "save"
-    }
-
-    fn description(&self) -> &str {
-        "Saves."
-    }
-
-    async fn execute(&self, ctx: Arc<dyn ToolContext>, _args: Value) -> adk_core::Result<Value> {
-        let artifacts = ctx.artifacts().ok_or_else(|| AdkError::artifact("there are none"))?;
-        let version = artifacts.save("report/1", &bytes("of 5", "a/b")).await?;
-        Ok(json!({"version": version, "files": artifacts.list().await?}))
-    }
+async fn save_and_list(ctx: Arc<dyn ToolContext>) -> adk_core::Result<Value> {
+    let artifacts = ctx.artifacts().ok_or_else(|| AdkError::artifact("there are none"))?;
+    let version = artifacts.save("report/1", &bytes("of 5", "a/b")).await?;
+    Ok(json!({"version": version, "files": artifacts.list().await?}))
 }
 
 #[tokio::test]
@@ -411,16 +376,13 @@ async fn an_agent_saves_and_reads_files() {
     let artifacts = Arc::new(service.artifacts());
     let mine = ScopedArtifacts::new(artifacts.clone(), app.clone(), "ada".into(), "s".into());
     mine.save("note", &text("a note")).await.unwrap();
-    let agent = LlmAgentBuilder::new("agent").instruction("Note: {artifact.note}").model(Arc::new(Model));
-    let agent = Arc::new(agent.tool(Arc::new(Save)).build().unwrap());
+    let model = Scripted::of([call("save")]);
+    let agent = LlmAgentBuilder::new("agent").instruction("Note: {artifact.note}").model(model.clone());
+    let agent = Arc::new(agent.tool(Arc::new(Act("save", save_and_list))).build().unwrap());
     let runner = Runner::builder().app_name(&app).agent(agent).session_service(Arc::new(service.clone()));
     let runner = runner.artifact_service(artifacts).build().unwrap();
-    let said = Content::new("user").with_text("hello");
-    let mut events = runner.run(identity.user_id.clone(), identity.session_id.clone(), said).await.unwrap();
-    let mut responses = Vec::new();
-    while let Some(event) = events.next().await {
-        responses.extend(event.unwrap().tool_results().into_iter().map(|result| result.response.clone()));
-    }
-    assert_eq!(responses, [json!({"version": 1, "files": ["note", "report/1"]})]);
+    let events = run(&runner, &identity, "hello").await.unwrap();
+    assert_eq!(responses(&events), [json!({"version": 1, "files": ["note", "report/1"]})]);
+    assert!(model.heard().contains(&"Note: a note".into()));
     assert_eq!(mine.load("report/1").await.unwrap(), bytes("of 5", "a/b"));
 }

@@ -7,28 +7,35 @@ use std::{
 
 use adk_agent::LlmAgentBuilder;
 use adk_core::{
-    Agent, Content, Event, Llm, LlmRequest, LlmResponse, LlmResponseStream, Part, Result, Tool, ToolContext,
-    async_trait, identity::AdkIdentity,
+    Agent, Content, Event, Llm, LlmRequest, LlmResponse, LlmResponseStream, Part, Result, ToolContext, async_trait,
+    identity::AdkIdentity,
 };
 use adk_memory::MemoryServiceAdapter;
 use adk_runner::Runner;
-use adk_session::SessionService;
+use adk_session::{InMemorySessionService, SessionService};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use sessiond_adk::{Concurrency, ErrorKind, SessiondSessionService, ops};
 
-use crate::support::{app, append, create, event, get_request, identity, indexed, new_session, sessions, shared};
+use crate::support::{Act, app, append, create, event, get_request, identity, indexed, new_session, sessions, shared};
 
 /// Answers with what it is told to, in order, in two chunks if it streams; keeps what it was asked.
 #[derive(Default)]
-struct Scripted {
+pub struct Scripted {
     answers: Mutex<Vec<Part>>,
     asked: Mutex<Vec<Vec<Content>>>,
 }
 
 impl Scripted {
-    fn of<const N: usize>(answers: [Part; N]) -> Arc<Self> {
+    pub fn of<const N: usize>(answers: [Part; N]) -> Arc<Self> {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().rev().collect()), asked: Mutex::default() })
+    }
+
+    /// The texts of what it was asked last.
+    pub fn heard(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        let parts = asked.last().unwrap().iter().flat_map(|content| &content.parts);
+        parts.filter_map(Part::text).map(str::to_owned).collect()
     }
 }
 
@@ -53,45 +60,32 @@ impl Llm for Scripted {
     }
 }
 
-fn call(tool: &str) -> Part {
+pub fn call(tool: &str) -> Part {
     Part::FunctionCall { name: tool.into(), args: json!({}), id: Some("c1".into()), thought_signature: None }
 }
 
-/// A tool that counts by an operator and sets keys of every scope.
-struct Count;
-
-#[async_trait]
-impl Tool for Count {
-    fn name(&self) -> &str {
-        "count"
-    }
-
-    fn description(&self) -> &str {
-        "Counts."
-    }
-
-    async fn execute(&self, ctx: Arc<dyn ToolContext>, _args: Value) -> Result<Value> {
-        let number = ops::increment(&ctx, "app:n", 2).await?;
-        let list = ops::append(&ctx, "list", ["a", "b"]).await?;
-        ops::union(&ctx, "list", ["b", "c"]).await?;
-        ops::apply(&ctx, &[ops::Op::set("gone", 1), ops::Op::max("top", 7)]).await?;
-        ops::remove(&ctx, "gone").await?;
-        let is = [json!({"key": "app:n", "equals": number})];
-        ops::apply_if(&ctx, &is, &[ops::Op::increment("app:n", 1)]).await?;
-        let stale = ops::apply_if(&ctx, &is, &[ops::Op::increment("app:n", 1)]).await.err().map(|error| error.kind);
-        assert_eq!(stale, Some(ErrorKind::Stale));
-        let mut actions = ctx.actions();
-        actions.state_delta.extend([("user:u".to_owned(), json!(1)), ("temp:t".to_owned(), json!(1))]);
-        ctx.set_actions(actions);
-        // What an agent is told when it misuses an operator.
-        let refused = ops::increment(&ctx, "list", 1).await.err().map(|error| error.kind);
-        assert_eq!(refused, Some(ErrorKind::InvalidInput));
-        Ok(json!({"number": number, "list": list}))
-    }
+/// Counts by an operator and sets keys of every scope.
+async fn count(ctx: Arc<dyn ToolContext>) -> Result<Value> {
+    let number = ops::increment(&ctx, "app:n", 2).await?;
+    let list = ops::append(&ctx, "list", ["a", "b"]).await?;
+    ops::union(&ctx, "list", ["b", "c"]).await?;
+    ops::apply(&ctx, &[ops::Op::set("gone", 1), ops::Op::max("top", 7)]).await?;
+    ops::remove(&ctx, "gone").await?;
+    let is = [json!({"key": "app:n", "equals": number})];
+    ops::apply_if(&ctx, &is, &[ops::Op::increment("app:n", 1)]).await?;
+    let stale = ops::apply_if(&ctx, &is, &[ops::Op::increment("app:n", 1)]).await.err().map(|error| error.kind);
+    assert_eq!(stale, Some(ErrorKind::Stale));
+    let mut actions = ctx.actions();
+    actions.state_delta.extend([("user:u".to_owned(), json!(1)), ("temp:t".to_owned(), json!(1))]);
+    ctx.set_actions(actions);
+    // What an agent is told when it misuses an operator.
+    let refused = ops::increment(&ctx, "list", 1).await.err().map(|error| error.kind);
+    assert_eq!(refused, Some(ErrorKind::InvalidInput));
+    Ok(json!({"number": number, "list": list}))
 }
 
 fn agent(model: Arc<Scripted>) -> Arc<dyn Agent> {
-    let agent = LlmAgentBuilder::new("agent").instruction("Be kind.").model(model).tool(Arc::new(Count));
+    let agent = LlmAgentBuilder::new("agent").instruction("Be kind.").model(model).tool(Arc::new(Act("count", count)));
     Arc::new(agent.output_key("said").build().unwrap())
 }
 
@@ -100,7 +94,7 @@ fn runner(sessions: &SessiondSessionService, app: &str, model: Arc<Scripted>) ->
     Runner::builder().app_name(app).agent(agent(model)).session_service(sessions).build().unwrap()
 }
 
-async fn run(runner: &Runner, identity: &AdkIdentity, said: &str) -> Result<Vec<Event>> {
+pub async fn run(runner: &Runner, identity: &AdkIdentity, said: &str) -> Result<Vec<Event>> {
     let content = Content::new("user").with_text(said);
     let mut events = runner.run(identity.user_id.clone(), identity.session_id.clone(), content).await?;
     let mut yielded = Vec::new();
@@ -108,6 +102,11 @@ async fn run(runner: &Runner, identity: &AdkIdentity, said: &str) -> Result<Vec<
         yielded.push(event?);
     }
     Ok(yielded)
+}
+
+/// What tools have answered.
+pub fn responses(events: &[Event]) -> Vec<Value> {
+    events.iter().flat_map(|event| event.tool_results()).map(|result| result.response.clone()).collect()
 }
 
 async fn stored(identity: &AdkIdentity) -> Vec<Event> {
@@ -132,8 +131,7 @@ async fn an_agent_runs_on_it() {
     assert_eq!(events.iter().filter_map(text).collect::<Vec<_>>(), ["hello", "one"]);
     assert!(events[1..].iter().all(|event| event.invocation_id == events[0].invocation_id && event.author == "agent"));
     assert!(events.iter().all(|event| event.llm_request.is_none()), "requests of the model are left out");
-    let response = events.iter().flat_map(|event| event.tool_results()).next().unwrap().response.clone();
-    assert_eq!(response, json!({"number": 2, "list": ["a", "b"]}));
+    assert_eq!(responses(&events), [json!({"number": 2, "list": ["a", "b"]})]);
 
     let state = service.get(get_request(&identity)).await.unwrap().state().all();
     let expected = json!({"app:n": 3, "list": ["a", "b", "c"], "top": 7, "user:u": 1, "said": "one"});
@@ -142,10 +140,8 @@ async fn an_agent_runs_on_it() {
     // Another process goes on, with what was said.
     let other = sessions();
     run(&runner(&other, &app, model.clone()), &identity, "again").await.unwrap();
+    assert_eq!(model.heard(), ["Be kind.", "hello", "one", "again"]);
     let asked = model.asked.lock().unwrap().last().unwrap().clone();
-    let texts: Vec<_> =
-        asked.iter().flat_map(|content| &content.parts).filter_map(Part::text).map(str::to_owned).collect();
-    assert_eq!(texts, ["Be kind.", "hello", "one", "again"]);
     assert!(asked.iter().flat_map(|content| &content.parts).any(|part| matches!(part, Part::FunctionResponse { .. })));
 
     // And so does a runner after a rewind, without what was taken back.
@@ -153,29 +149,13 @@ async fn an_agent_runs_on_it() {
     let target = stored(&identity).await[before].id.clone();
     service.rewind_for_identity(&identity, &target).await.unwrap();
     run(&runner(&service, &app, model.clone()), &identity, "anew").await.unwrap();
-    let asked = model.asked.lock().unwrap().last().unwrap().clone();
-    let texts: Vec<_> =
-        asked.iter().flat_map(|content| &content.parts).filter_map(Part::text).map(str::to_owned).collect();
-    assert_eq!(texts, ["Be kind.", "hello", "one", "anew"]);
+    assert_eq!(model.heard(), ["Be kind.", "hello", "one", "anew"]);
 }
 
-/// A tool that looks for what was said.
-struct Remember;
-
-#[async_trait]
-impl Tool for Remember {
-    fn name(&self) -> &str {
-        "remember"
-    }
-
-    fn description(&self) -> &str {
-        "Remembers."
-    }
-
-    async fn execute(&self, ctx: Arc<dyn ToolContext>, _args: Value) -> Result<Value> {
-        let memories = ctx.search_memory("favourite tea").await?;
-        Ok(json!({"memories": memories.iter().map(|entry| &entry.content).collect::<Vec<_>>()}))
-    }
+/// Looks for what was said.
+async fn remember(ctx: Arc<dyn ToolContext>) -> Result<Value> {
+    let memories = ctx.search_memory("favourite tea").await?;
+    Ok(json!({"memories": memories.iter().map(|entry| &entry.content).collect::<Vec<_>>()}))
 }
 
 #[tokio::test]
@@ -187,16 +167,14 @@ async fn an_agent_remembers() {
     append(&service, &identity(&app, "ada", "monday"), said).await.unwrap();
     let tuesday = new_session(&service, &app).await;
     let model = Scripted::of([call("remember"), Part::text_part("Coming up.")]);
-    let agent = LlmAgentBuilder::new("agent").model(model).tool(Arc::new(Remember)).build().unwrap();
+    let agent = LlmAgentBuilder::new("agent").model(model).tool(Arc::new(Act("remember", remember))).build().unwrap();
     let memory = MemoryServiceAdapter::new(Arc::new(service.memory()), &*app, "ada");
     let runner = Runner::builder().app_name(&*app).agent(Arc::new(agent)).session_service(Arc::new(service));
     let runner = runner.memory_service(Arc::new(memory)).build().unwrap();
     // The question is no memory.
     run(&runner, &tuesday, "favourite tea").await.unwrap();
-    let events = stored(&tuesday).await;
-    let response = &events.iter().flat_map(|event| event.tool_results()).next().unwrap().response;
-    let expected = json!([{"role": "user", "parts": [{"text": "my favourite tea is sencha"}]}]);
-    assert_eq!(response["memories"], expected);
+    let expected = json!({"memories": [{"role": "user", "parts": [{"text": "my favourite tea is sencha"}]}]});
+    assert_eq!(responses(&stored(&tuesday).await), [expected]);
 }
 
 #[tokio::test]
@@ -289,70 +267,33 @@ async fn a_runner_lets_go_when_it_is_done() {
 
 #[tokio::test]
 async fn an_operator_needs_the_service_of_the_runner() {
-    struct Lonely;
-
-    #[async_trait]
-    impl adk_core::ReadonlyContext for Lonely {
-        fn invocation_id(&self) -> &str {
-            "i"
-        }
-
-        fn agent_name(&self) -> &str {
-            "agent"
-        }
-
-        fn user_id(&self) -> &str {
-            "nobody"
-        }
-
-        fn app_name(&self) -> &str {
-            "none"
-        }
-
-        fn session_id(&self) -> &str {
-            "none"
-        }
-
-        fn branch(&self) -> &str {
-            ""
-        }
-
-        fn user_content(&self) -> &Content {
-            static NOTHING: std::sync::OnceLock<Content> = std::sync::OnceLock::new();
-            NOTHING.get_or_init(|| Content::new("user"))
-        }
+    async fn refused(ctx: Arc<dyn ToolContext>) -> Result<Value> {
+        let error = ops::increment(&ctx, "app:n", 1).await.err();
+        Ok(json!({"refused": error.map(|error| error.kind) == Some(ErrorKind::InvalidInput)}))
     }
     // Two, none of which has read the session.
     let _services = (sessions(), sessions());
-    let error = ops::increment(&Arc::new(Lonely), "app:n", 1).await.err().unwrap();
-    assert_eq!(error.kind, ErrorKind::InvalidInput);
+    let (elsewhere, app) = (Arc::new(InMemorySessionService::new()), app());
+    let identity = new_session(elsewhere.as_ref(), &app).await;
+    let agent = LlmAgentBuilder::new("agent").model(Scripted::of([call("count")]));
+    let agent = Arc::new(agent.tool(Arc::new(Act("count", refused))).build().unwrap());
+    let runner = Runner::builder().app_name(&app).agent(agent).session_service(elsewhere).build().unwrap();
+    let events = run(&runner, &identity, "hello").await.unwrap();
+    assert_eq!(responses(&events), [json!({"refused": true})]);
 }
 
-/// A tool that makes two changes, and dies where it is told to.
-struct Order(String);
-
-#[async_trait]
-impl Tool for Order {
-    fn name(&self) -> &str {
-        "order"
+/// Makes two changes, and dies where it is told to.
+async fn order(ctx: Arc<dyn ToolContext>, dies: String) -> Result<Value> {
+    let number = ops::once("number of tea").increment(&ctx, "app:orders", 1).await?;
+    if dies == "in the middle" {
+        std::process::exit(9);
     }
-
-    fn description(&self) -> &str {
-        "Takes an order."
+    let items = ops::once("items of tea").append(&ctx, "user:items", ["tea"]).await?;
+    if dies == "at the end" {
+        std::process::exit(9);
     }
-
-    async fn execute(&self, ctx: Arc<dyn ToolContext>, _args: Value) -> Result<Value> {
-        let number = ops::once("number of tea").increment(&ctx, "app:orders", 1).await?;
-        if self.0 == "in the middle" {
-            std::process::exit(9);
-        }
-        let items = ops::once("items of tea").append(&ctx, "user:items", ["tea"]).await?;
-        if self.0 == "at the end" {
-            std::process::exit(9);
-        }
-        assert_eq!((&number, &items), (&json!(1), &json!(["tea"])));
-        Ok(json!({"number": number}))
-    }
+    assert_eq!((&number, &items), (&json!(1), &json!(["tea"])));
+    Ok(json!({"number": number}))
 }
 
 /// A process of the test below.
@@ -362,7 +303,8 @@ async fn an_agent_that_dies() {
     let [Some(dies), Some(url), Some(app)] = told else { return };
     let sessions = SessiondSessionService::new(url).unwrap();
     let model = Scripted::of([call("order")]);
-    let agent = LlmAgentBuilder::new("waiter").model(model).tool(Arc::new(Order(dies))).build().unwrap();
+    let order = Act("order", move |ctx| order(ctx, dies.clone()));
+    let agent = LlmAgentBuilder::new("waiter").model(model).tool(Arc::new(order)).build().unwrap();
     let service = Arc::new(sessions.clone());
     let runner = Runner::builder().app_name(&app).agent(Arc::new(agent)).session_service(service).build().unwrap();
     run(&runner, &identity(&app, "ada", "s"), "Tea, please.").await.unwrap();

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use adk_core::{AdkError, Event, identity::AdkIdentity};
+use adk_core::{AdkError, Event, Tool, ToolContext, async_trait, identity::AdkIdentity};
 use adk_session::{AppendEventRequest, CreateRequest, GetRequest, Session, SessionService};
 use serde_json::{Value, json};
 use sessiond_adk::SessiondSessionService;
@@ -274,4 +274,26 @@ async fn request(client: &mut TcpStream) -> String {
 pub fn answer(status: u16, headers: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}")
+}
+
+/// A tool of this name, which does what a test says.
+pub struct Act<F>(pub &'static str, pub F);
+
+#[async_trait]
+impl<F, Done> Tool for Act<F>
+where
+    F: Fn(Arc<dyn ToolContext>) -> Done + Send + Sync + 'static,
+    Done: Future<Output = adk_core::Result<Value>> + Send + 'static,
+{
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn description(&self) -> &str {
+        "Does what the test says."
+    }
+
+    async fn execute(&self, ctx: Arc<dyn ToolContext>, _args: Value) -> adk_core::Result<Value> {
+        (self.1)(ctx).await
+    }
 }
