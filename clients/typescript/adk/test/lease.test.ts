@@ -1,25 +1,18 @@
 // One turn at a time.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, it } from "node:test";
+import { after, it } from "node:test";
 import { FaultyProxy } from "../../support/proxy.js";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 import { SessionBusyError, type SessiondOptions, SessionNotFoundError, StaleSessionError } from "../src/core/index.js";
 import { event, type Plain, type PlainEvent, type PlainSession, plain } from "./support/plain.js";
 
-let server: Server;
-let one: Plain;
-let two: Plain;
 const services: Plain[] = [];
-before(async () => {
-  server = await Server.start();
-  one = sessions();
-  two = sessions();
-});
 after(async () => {
   for (const service of services) await service.close();
-  await server.remove();
 });
+const { server } = await served();
+const [one, two] = [sessions(), sessions()];
 
 function sessions(options: Partial<SessiondOptions> = {}): Plain {
   const service = plain({ url: server.url, concurrency: "lease", lease: "fail", ...options });

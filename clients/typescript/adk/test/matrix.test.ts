@@ -2,16 +2,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { after, before, it } from "node:test";
-import { Server } from "../../support/server.js";
+import { after, it } from "node:test";
+import { served } from "../../support/served.js";
 import { NAMES } from "./support/frameworks.js";
 import { plain } from "./support/plain.js";
 
-let server: Server;
-before(async () => {
-  server = await Server.start();
-});
-after(() => server.remove());
+const { server } = await served();
 
 class Program {
   readonly #child: ChildProcessWithoutNullStreams;
@@ -88,5 +84,4 @@ it("each framework appends, counts, follows, and knows the events of the others"
     assert.deepEqual([bad["ok"], bad["status"]], [false, 422]);
     assert.equal(await program.end(), 0);
   }
-  await sessions.close();
 });

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { it } from "node:test";
 import { promisify } from "node:util";
+import { chances } from "../../support/chance.js";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
 import { SessiondChat, withMessage } from "../src/ai-sdk.js";
@@ -93,11 +94,7 @@ it("is what a list in memory is, also where answers are lost, and each save is a
   const client = new Sessiond(proxy.url);
   const id = randomUUID();
   let held: UIMessage[] = [];
-  let seed = 5;
-  const chance = (below: number): number => {
-    seed = (seed * 48271) % 2147483647;
-    return seed % below;
-  };
+  const chance = chances(5);
   for (let n = 0; n < 50; n += 1) {
     if (chance(10) < 3) proxy.lost = 1;
     const chat = opened(id, client);
@@ -372,18 +369,8 @@ const VERSIONS = {
 };
 for (const [name, folder] of Object.entries(VERSIONS)) {
   it(`the SDK goes on in another process with what was said, and with what its tools answered: ${name}`, async () => {
-    const sdk = await imported<Sdk>(folder, "index");
-    const mocks = await imported<Mocks & { MockLanguageModelV2?: Mocks["MockLanguageModelV4"] }>(folder, "test/index");
-    const old = mocks.MockLanguageModelV2 !== undefined && mocks.MockLanguageModelV4 === undefined;
+    const { sdk, model } = await version(folder);
     const prompts: string[][] = [];
-    const model = (...answers: object[][]) =>
-      new (mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV2)({
-        doStream: async ({ prompt }) => {
-          prompts.push(prompt.map(({ role }) => role));
-          const chunks = [...(answers.shift() ?? []), finish(old)] as never[];
-          return { stream: mocks.convertArrayToReadableStream(chunks) };
-        },
-      });
     const brew = sdk.tool({
       description: "Brews.",
       inputSchema: sdk.jsonSchema<{ what: string }>({ type: "object" }),
@@ -395,7 +382,10 @@ for (const [name, folder] of Object.entries(VERSIONS)) {
       const originalMessages = withMessage(await chat.loadMessages(), message);
       await chat.saveMessages(originalMessages);
       const result = sdk.streamText({
-        model: model(...answers),
+        model: model((prompt) => {
+          prompts.push(prompt.map(({ role }) => role));
+          return answers.shift() ?? [];
+        }),
         tools: { brew },
         messages: await sdk.convertToModelMessages(originalMessages),
         stopWhen: sdk.stepCountIs(3),
@@ -450,18 +440,13 @@ for (const [name, folder] of Object.entries(VERSIONS)) {
 
 for (const [name, folder] of Object.entries(VERSIONS)) {
   it(`a model of the SDK answers from what others said: ${name}`, async () => {
-    const sdk = await imported<Sdk>(folder, "index");
-    const mocks = await imported<Mocks & { MockLanguageModelV2?: Mocks["MockLanguageModelV4"] }>(folder, "test/index");
-    const old = mocks.MockLanguageModelV2 !== undefined && mocks.MockLanguageModelV4 === undefined;
+    const { sdk, model } = await version(folder);
     const id = randomUUID();
     await saidElsewhere(id);
     const prompts: unknown[] = [];
-    const model = new (mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV2)({
-      doStream: async ({ prompt }) => {
-        prompts.push(prompt);
-        const words = JSON.stringify(prompt).includes("one cake") ? "One cake, as I hear." : "What cake?";
-        return { stream: mocks.convertArrayToReadableStream([...text(words), finish(old)] as never[]) };
-      },
+    const hears = model((prompt) => {
+      prompts.push(prompt);
+      return text(JSON.stringify(prompt).includes("one cake") ? "One cake, as I hear." : "What cake?");
     });
     const chat = <Kind extends object>(others: true | "model") =>
       new SessiondChat<Kind>(id, { app: "cafe", user: "ada", client: db, others });
@@ -469,7 +454,7 @@ for (const [name, folder] of Object.entries(VERSIONS)) {
     const given = await chat<ModelMessage>("model").loadMessages();
     const question: ModelMessage = { role: "user", content: "What is for table 7?" };
     for (const messages of [await sdk.convertToModelMessages(shown), given]) {
-      const heard: string = await sdk.streamText({ model, messages: [...messages, question] }).text;
+      const heard: string = await sdk.streamText({ model: hears, messages: [...messages, question] }).text;
       assert.equal(heard, "One cake, as I hear.");
     }
     // Both ways say the same, but for what says whose words they are.
@@ -485,6 +470,20 @@ for (const [name, folder] of Object.entries(VERSIONS)) {
     assert.deepEqual(await opened<ModelMessage>(id).loadMessages(), own);
     assert.deepEqual(await chat<ModelMessage>("model").loadMessages(), [...given, ...own]);
   });
+}
+
+/** Loads a version of the SDK, and its models, which stream what a function makes of a prompt. */
+async function version(folder: string) {
+  const sdk = await imported<Sdk>(folder, "index");
+  const mocks = await imported<Mocks & { MockLanguageModelV2?: Mocks["MockLanguageModelV4"] }>(folder, "test/index");
+  const old = mocks.MockLanguageModelV2 !== undefined && mocks.MockLanguageModelV4 === undefined;
+  const model = (answer: (prompt: { role: string }[]) => object[]) =>
+    new (mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV2)({
+      doStream: async ({ prompt }) => ({
+        stream: mocks.convertArrayToReadableStream([...answer(prompt), finish(old)] as never[]),
+      }),
+    });
+  return { sdk, model };
 }
 
 async function imported<Module>(folder: string, name: string): Promise<Module> {

@@ -5,9 +5,9 @@ import { createHash } from "node:crypto";
 import { cpSync, existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, it } from "node:test";
+import { it } from "node:test";
 import { promisify } from "node:util";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 
 const root = new URL("../../../../..", import.meta.url).pathname;
 const EXAMPLES = ["client", "adk", "frameworks"].map((name) => `examples/${name}-typescript`);
@@ -27,13 +27,7 @@ const state = hash.digest("hex");
 const stamp = join(root, "clients/typescript/node_modules/lines-of-installation");
 const isKnown = existsSync(stamp) && readFileSync(stamp, "utf8") === state;
 
-let server: Server;
-before(async () => {
-  server = await Server.start();
-});
-after(async () => {
-  await server.remove();
-});
+const { server } = await served();
 
 /** Returns the blocks of a page that have such a line, and what is printed below it, but for those that take packages of ours that are
  * published: scripts/publish-check runs these. */

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { it } from "node:test";
 import { Annotation, type BaseStore, START, StateGraph } from "@langchain/langgraph";
 import { InMemoryStore, type Item, type Operation } from "@langchain/langgraph-checkpoint";
+import { chances } from "../../support/chance.js";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
 import { InputError, type JsonObject, Sessiond } from "../src/index.js";
@@ -268,11 +269,7 @@ it("stores nothing twice after a lost answer, and loses nothing of many writers"
 
 it("agrees with LangGraph's own", async () => {
   const [ours, theirs] = [opened(), new InMemoryStore()];
-  let seed = 60;
-  const chance = (below: number): number => {
-    seed = (seed * 48271) % 2147483647;
-    return seed % below;
-  };
+  const chance = chances(60);
   const one = <T>(list: T[]): T => list[chance(list.length)]!;
   const namespace = (): string[] => Array.from({ length: 1 + chance(3) }, () => one(["a", "b", "c"]));
   const name = () => ({ namespace: namespace(), key: one(["x", "y", "z"]) });

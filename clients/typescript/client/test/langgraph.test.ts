@@ -10,6 +10,7 @@ import { AIMessage, BaseMessage, HumanMessage, ToolMessage } from "@langchain/co
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Annotation, Command, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
+import { chances } from "../../support/chance.js";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
 import { type NewEvent, NotFoundError, type Part, type Sessiond, textOf } from "../src/index.js";
@@ -169,11 +170,7 @@ it("does what the saver in memory does, with branches, two writers and lost answ
   const proxy = await FaultyProxy.start(server.port);
   const [app, memory] = [randomUUID(), new MemorySaver()];
   const savers = [saver(app, proxy.url), saver(app, proxy.url)];
-  let seed = 11;
-  const chance = (below: number): number => {
-    seed = (seed * 48271) % 2147483647;
-    return seed % below;
-  };
+  const chance = chances(11);
   const puts: { id: string; versions: Record<string, number>; values: Record<string, unknown> }[] = [];
   const config = (id?: string) => ({
     configurable: { thread_id: "t", checkpoint_ns: "a/b|c", ...(id ? { checkpoint_id: id } : {}) },

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { it } from "node:test";
+import { chances } from "../../support/chance.js";
 import { FaultyProxy } from "../../support/proxy.js";
 import { served } from "../../support/served.js";
 import {
@@ -65,11 +66,7 @@ it("does what the SDK's own session does, also where answers are lost", async ()
   const proxy = await FaultyProxy.start(server.port);
   const client = new Sessiond(proxy.url);
   const [id, model] = [randomUUID(), new sdk.MemorySession()];
-  let seed = 7;
-  const chance = (below: number): number => {
-    seed = (seed * 48271) % 2147483647;
-    return seed % below;
-  };
+  const chance = chances(7);
   for (let n = 0; n < 120; n += 1) {
     // Each time another process.
     const session = opened(id, { client });

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, it } from "node:test";
 import { promisify } from "node:util";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "sessiond-ts-client-"));
-let server: Server;
+const { server } = await served();
 
 async function run(command: string, ...args: string[]): Promise<string[]> {
   const env = { ...process.env, SESSIOND_URL: server.url };
@@ -19,16 +19,12 @@ async function run(command: string, ...args: string[]): Promise<string[]> {
 }
 
 before(async () => {
-  server = await Server.start();
   await run("npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", folder, join(root, "client"));
   mkdirSync(join(folder, "node_modules/@sessiond/client"), { recursive: true });
   await run("tar", "xzf", "sessiond-client-0.1.0.tgz", "-C", "node_modules/@sessiond/client", "--strip-components=1");
   cpSync(join(root, "../../examples/client-typescript"), folder, { recursive: true });
 });
-after(async () => {
-  await server.remove();
-  rmSync(folder, { recursive: true });
-});
+after(() => rmSync(folder, { recursive: true }));
 
 it("the first screen of the README works as printed", async () => {
   const readme = readFileSync(join(root, "client/README.md"), "utf8");

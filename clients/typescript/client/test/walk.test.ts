@@ -3,19 +3,13 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, it } from "node:test";
+import { it } from "node:test";
 import { promisify } from "node:util";
-import { Server } from "../../support/server.js";
+import { served } from "../../support/served.js";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const examples = join(root, "../../examples/frameworks-typescript");
-let server: Server;
-before(async () => {
-  server = await Server.start();
-});
-after(async () => {
-  await server.remove();
-});
+const { server } = await served();
 
 async function run(folder: string, command: string): Promise<string> {
   const env = { ...process.env, SESSIOND_URL: server.url };

@@ -1,15 +1,12 @@
 // The effective history, in every framework.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { Server } from "../../../support/server.js";
 import { StaleSessionError } from "../../src/core/index.js";
-import { type AnySession, type Framework, load, NAMES, type Service } from "../support/frameworks.js";
+import { type AnySession, load, NAMES, type Service } from "../support/frameworks.js";
 
-let server: Server;
-before(async () => {
-  server = await Server.shared();
-});
+const server = await Server.shared();
 
 const user = { author: "user" };
 
@@ -29,14 +26,10 @@ async function append(app: string, events: object): Promise<void> {
 const idsOf = (session: AnySession): string[] => session.events.map(({ id }) => id);
 
 for (const name of NAMES) {
+  const framework = await load(name);
   describe(`the effective history of ${name}`, () => {
-    let framework: Framework;
-    let full: Service;
     const made: Service[] = [];
-    before(async () => {
-      framework = await load(name);
-      full = service("none", "full");
-    });
+    const full = service("none", "full");
     after(async () => {
       for (const { sessiond } of made) await sessiond.close();
     });

@@ -1,27 +1,22 @@
 // What agents remember: the cases of the frameworks' own services, what those cannot, and the runners' tools.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { createServer } from "node:http";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import * as google from "@google/adk";
 import * as iqai from "@iqai/adk";
 import { Sessiond } from "@sessiond/client";
 import { Server } from "../../../support/server.js";
+import { stub } from "../../../support/stub.js";
 import { type MemoryOptions, SessiondError, SessionNotFoundError } from "../../src/core/index.js";
 import * as onGoogle from "../../src/index.js";
 import * as onIqai from "../../src/iqai.js";
-import { type AnyEvent, type AnySession, type Framework, load, type Service } from "../support/frameworks.js";
+import { type AnyEvent, type AnySession, load } from "../support/frameworks.js";
 
-let server: Server;
-let db: Sessiond;
+const server = await Server.shared();
+const db = new Sessiond(server.url);
 const closing: (() => void)[] = [];
-before(async () => {
-  server = await Server.shared();
-  db = new Sessiond(server.url);
-});
 after(() => {
   for (const close of closing) close();
-  db.close();
 });
 
 interface Found {
@@ -58,17 +53,10 @@ const texts = (found: Found[]): string[] =>
   found.map(({ content }) => (content.parts ?? []).map(({ text }) => text).join());
 
 for (const name of ["google", "iqai"]) {
+  const framework = await load(name);
+  const service = framework.service(server.url);
+  const memory = memoryOf(name, server.url);
   describe(`memory of ${name}`, () => {
-    let framework: Framework;
-    let service: Service;
-    let memory: MemoryService;
-    before(async () => {
-      framework = await load(name);
-      service = framework.service(server.url);
-      memory = memoryOf(name, server.url);
-      closing.push(() => void service.sessiond.close());
-    });
-
     const talk = async (app: string, id: string, words: (string | [author: string, text: string])[], user = "ada") => {
       const session = (await service.get(app, user, id)) ?? (await service.create(app, user, {}, id));
       for (const word of words) {
@@ -181,28 +169,18 @@ for (const name of ["google", "iqai"]) {
 
 it("a search is sent until it is answered, and with all that limits it", async () => {
   const asked: string[] = [];
-  const stub = createServer((request, response) => {
+  const url = await stub((request, response) => {
     asked.push(request.url ?? "");
-    if (asked.length === 1) {
-      response.destroy();
-      return;
-    }
-    response.setHeader("content-type", "application/json");
-    response.end('{"hits":[],"complete":false}');
+    if (asked.length === 1) response.destroy();
+    else response.end('{"hits":[],"complete":false}');
   });
-  await new Promise<void>((done) => stub.listen(0, "127.0.0.1", done));
-  const client = new Sessiond(`http://127.0.0.1:${(stub.address() as { port: number }).port}`);
-  closing.push(() => {
-    client.close();
-    stub.closeAllConnections();
-    stub.close();
-  });
+  const client = new Sessiond(url);
   const options = { limit: 3, since: 1.5, until: 2, author: "a b", session: "s", exceptSession: "t/1" };
   assert.deepEqual(await client.search("c/1", "u", "tea & cake", options), { hits: [], complete: false });
   assert.equal(asked[0], asked[1]);
-  const url = new URL(asked[1]!, "http://x");
-  assert.equal(url.pathname, "/v1/apps/c%2F1/users/u/search");
-  assert.deepEqual(Object.fromEntries(url.searchParams), {
+  const { pathname, searchParams } = new URL(asked[1]!, url);
+  assert.equal(pathname, "/v1/apps/c%2F1/users/u/search");
+  assert.deepEqual(Object.fromEntries(searchParams), {
     text: "tea & cake",
     limit: "3",
     from: "1.5",
@@ -232,10 +210,6 @@ it("the tools of @google/adk find it, in another session", async () => {
   }
   const sessionService = new onGoogle.SessiondSessionService(server.url);
   const memoryService = new onGoogle.SessiondMemoryService(server.url);
-  closing.push(
-    () => memoryService.sessiond.close(),
-    () => void sessionService.sessiond.close(),
-  );
   const runner = new google.Runner({
     appName,
     sessionService,
@@ -264,7 +238,6 @@ it("the tool of @iqai/adk finds it", async () => {
     .session(app, "ada", "s")
     .append({ author: "user", content: { role: "user", parts: [{ text: "My usual is Sencha." }] } }, { create: true });
   const memoryService = new onIqai.SessiondMemoryService(server.url);
-  closing.push(() => memoryService.sessiond.close());
   const context = {
     searchMemory: (query: string) => memoryService.searchMemory({ appName: app, userId: "ada", query }),
   };

@@ -1,7 +1,7 @@
 // What every session service promises, for each framework.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { Server } from "../../../support/server.js";
 import {
   AlreadyExistsError,
@@ -9,12 +9,9 @@ import {
   SessionNotFoundError,
   StaleSessionError,
 } from "../../src/core/index.js";
-import { type Framework, load, NAMES, type Service } from "../support/frameworks.js";
+import { load, NAMES } from "../support/frameworks.js";
 
-let server: Server;
-before(async () => {
-  server = await Server.shared();
-});
+const server = await Server.shared();
 
 /** What the server has, as it has it. */
 async function raw(path: string, init?: RequestInit): Promise<string> {
@@ -33,13 +30,9 @@ function session_(app: string, id = "s"): string {
 }
 
 for (const name of NAMES) {
+  const framework = await load(name);
+  const service = framework.service(server.url);
   describe(name, () => {
-    let framework: Framework;
-    let service: Service;
-    before(async () => {
-      framework = await load(name);
-      service = framework.service(server.url);
-    });
     after(() => service.sessiond.close());
     const fresh = (): string => `${name}-${randomUUID()}`;
 
@@ -250,7 +243,6 @@ for (const name of NAMES) {
       const read = (await strict.get(app, "ada", "s"))!;
       await strict.append(read, framework.event({ id: "e", stateDelta: {} }));
       assert.deepEqual(await ids(), ["a", "d", "e"]);
-      await strict.sessiond.close();
     });
 
     it("removes what an event said", async () => {
@@ -434,7 +426,6 @@ for (const name of NAMES) {
       await strict.append(read, late);
       assert.equal(strict.sessiond.revision(read), 3);
       await assert.rejects(strict.append({ ...read }, framework.event({})), StaleSessionError);
-      await strict.sessiond.close();
     });
   });
 }
