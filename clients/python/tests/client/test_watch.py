@@ -17,7 +17,10 @@ from sessiond import (
     StateChange,
     Trimmed,
     WatchItem,
+    _times,
 )
+
+from ..support.proxy import Proxy
 
 
 async def until(items: Any, kind: type[WatchItem]) -> list[WatchItem]:
@@ -72,3 +75,23 @@ async def test_a_watch_goes_on_behind_a_cursor(s: AsyncSession) -> None:
     async with aclosing(s.watch()) as items:
         trimmed, *_ = await until(items, CaughtUp)
         assert isinstance(trimmed, Trimmed) and trimmed.base_revision == 2
+
+
+@pytest.mark.both_databases
+async def test_connections_that_break_lose_and_double_nothing(
+    far: AsyncSession, s: AsyncSession, network: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_times, "FIRST_WAIT", 0.01)
+    await s.create()
+    await s.append([{"author": "a"} for _ in range(20)])
+    network.cut_after = lambda: 1500
+    seen: list[int] = []
+    async with aclosing(far.watch()) as items:
+        async for item in items:
+            if isinstance(item, Event):
+                seen.append(item.sequence)
+                if len(seen) == 20:
+                    await s.append(author="b")
+                if len(seen) == 21:
+                    break
+    assert seen == list(range(1, 22)) and network.connections > 2
