@@ -31,9 +31,8 @@ use crate::store::error::{Cause, Result, StoreError};
 use crate::store::run::deadline::Deadline;
 
 /// How many transactions that are younger than [`LONG`] run at once: with more, each carries less. The second one begins only
-/// if it is [`LARGE`], or of another app where a batch is of one app. All together are at most [`Batching::writers`].
+/// if it is [large](Batching::large), or of another app where a batch is of one app. All together are at most [`Batching::writers`].
 const QUICK: usize = 2;
-const LARGE: usize = 64;
 /// After this time a transaction is slow, and others begin beside it. If latency is the cause, parallel transactions hide
 /// it; if a lock is, the others need not wait for it.
 const LONG: Duration = Duration::from_millis(20);
@@ -49,6 +48,14 @@ pub struct Batching {
     pub one_app: bool,
     /// How many transactions may run at once.
     pub writers: usize,
+}
+
+impl Batching {
+    /// How many sessions a second transaction has to carry. A server runs it beside the first, whose commit it does not wait for;
+    /// for a file it waits, so that more can come.
+    fn large(&self) -> usize {
+        if self.one_app { 16 } else { 64 }
+    }
 }
 
 pub struct Appends {
@@ -313,7 +320,7 @@ impl Queue {
         let quick = self.writers.iter().filter(|writer| writer.is_quick());
         let app = match quick.clone().count() {
             0 => in_turn(),
-            count if count < QUICK && self.ready.len() >= LARGE => in_turn(),
+            count if count < QUICK && self.ready.len() >= self.batching.large() => in_turn(),
             // A session of another app would never be in the batches of the running ones.
             _ if self.batching.one_app => may.clone().find(|app| quick.clone().all(|writer| writer.app != **app)),
             _ => None,
@@ -575,7 +582,7 @@ mod tests {
         queue.write("app", quick);
         queue.push("b", "k", 0);
         assert_eq!(queue.next(), None, "b waits for a");
-        for n in 1..LARGE {
+        for n in 1..queue.batching.large() {
             queue.push(&format!("s{n}"), "k", 0);
         }
         assert_eq!(queue.next(), Some(app("app")), "many wait");
