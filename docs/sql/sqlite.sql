@@ -501,58 +501,62 @@ select max(total) || ' ' || string_agg(concat_ws(' ', octet_length(key), octet_l
 -- held
 with landmarks as (select * from (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0
     else octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name =
-    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed)
+    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 31 = 0 or removed)
     and valid_to > $6 and valid_to <= $7 order by valid_to asc limit 0 + $8) as t union all select * from
     (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else
     octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name = $1
-    and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed) and
-    valid_to > $7 order by valid_to limit 1) as t), blocks as (select began / 16 * 16 as first, max(began) as
-    last from (select valid_from as began from landmarks union all select s.revision from session_state s where
-    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) as t group
-    by began / 16 * 16) select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, not removed
-    as is_replaced, case when valid_to = 9223372036854775807 then (select s.value from session_state s where
-    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) else
-    (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and
-    s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to = sized.valid_to) end as value
-    from (select valid_from, valid_to, node, removed, size, count(*) over () as total, sum(size) over (order by
-    valid_to asc) as size_so_far from (select * from landmarks where valid_to <= $7 union all select
-    valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else octet_length(l.value) + 300 end as
-    size, node, removed from json_each($10) as k cross join blocks b cross join session_spans as l on
+    and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 31 = 0 or removed) and
+    valid_to > $7 order by valid_to limit 1) as t), blocks as (select began / 32 * 32 as first, max(began) as
+    last from (select began, coalesce(lag(ended) over (order by ended), -1) as before from (select valid_from
+    as began, valid_to as ended from landmarks union all select s.revision, 9223372036854775807 from
+    session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and
+    s.key = $5) as t) as t where before <> began group by began / 32 * 32) select valid_from, nullif(valid_to,
+    9223372036854775807) as ended, total, not removed as is_replaced, case when valid_to = 9223372036854775807
+    then (select s.value from session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3
+    and s.incarnation = $4 and s.key = $5) else (select s.value from session_spans s where s.app_name = $1 and
+    s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node = sized.node and
+    s.valid_to = sized.valid_to) end as value from (select valid_from, valid_to, node, removed, size, count(*)
+    over () as total, sum(size) over (order by valid_to asc) as size_so_far from (select * from landmarks where
+    valid_to <= $7 union all select * from (select valid_from, valid_to as valid_to, case when valid_from <= $6
+    then 0 else octet_length(l.value) + 300 end as size, node, removed from (select * from blocks order by
+    first asc) as b cross join (select value from json_each($10) as k) as k cross join session_spans as l on
     l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.key = $5 and l.node =
-    b.first + k.value and l.node <= b.last where not removed and valid_to > $6 and valid_to <= $7 union all
-    select revision, 9223372036854775807 as valid_to, case when revision <= $6 then 0 else
-    octet_length(session_state.value) + 300 end as size, 0, false from session_state where app_name = $1 and
-    user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and $7 = 9223372036854775807 order by
-    valid_to asc limit 0 + $8) as page) as sized where size_so_far <= $9 or size_so_far = size order by
-    valid_to asc;
+    b.first + k.value and l.node <= b.last where not removed and valid_to > $6 and valid_to <= $7 order by
+    b.first asc, k.value asc limit 0 + $8) as t union all select revision, 9223372036854775807 as valid_to,
+    case when revision <= $6 then 0 else octet_length(session_state.value) + 300 end as size, 0, false from
+    session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5
+    and $7 = 9223372036854775807 order by valid_to asc limit 0 + $8) as page) as sized where size_so_far <= $9
+    or size_so_far = size order by valid_to asc;
 
 -- held_backwards
 with landmarks as (select * from (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0
     else octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name =
-    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed)
+    $1 and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 31 = 0 or removed)
     and valid_to > $6 and valid_to <= $7 order by valid_to desc limit 0 + $8) as t union all select * from
     (select valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else
     octet_length(session_spans.value) + 300 end as size, node, removed from session_spans where app_name = $1
-    and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 15 = 0 or removed) and
-    valid_to > $7 order by valid_to limit 1) as t), blocks as (select began / 16 * 16 as first, max(began) as
-    last from (select valid_from as began from landmarks union all select s.revision from session_state s where
-    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) as t group
-    by began / 16 * 16) select valid_from, nullif(valid_to, 9223372036854775807) as ended, total, not removed
-    as is_replaced, case when valid_to = 9223372036854775807 then (select s.value from session_state s where
-    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5) else
-    (select s.value from session_spans s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and
-    s.incarnation = $4 and s.key = $5 and s.node = sized.node and s.valid_to = sized.valid_to) end as value
-    from (select valid_from, valid_to, node, removed, size, count(*) over () as total, sum(size) over (order by
-    valid_to desc) as size_so_far from (select * from landmarks where valid_to <= $7 union all select
-    valid_from, valid_to as valid_to, case when valid_from <= $6 then 0 else octet_length(l.value) + 300 end as
-    size, node, removed from json_each($10) as k cross join blocks b cross join session_spans as l on
-    l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.key = $5 and l.node =
-    b.first + k.value and l.node <= b.last where not removed and valid_to > $6 and valid_to <= $7 union all
-    select revision, 9223372036854775807 as valid_to, case when revision <= $6 then 0 else
-    octet_length(session_state.value) + 300 end as size, 0, false from session_state where app_name = $1 and
-    user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and $7 = 9223372036854775807 order by
-    valid_to desc limit 0 + $8) as page) as sized where size_so_far <= $9 or size_so_far = size order by
-    valid_to desc;
+    and user_id = $2 and session_id = $3 and incarnation = $4 and key = $5 and (node & 31 = 0 or removed) and
+    valid_to > $7 order by valid_to limit 1) as t), blocks as (select began / 32 * 32 as first, max(began) as
+    last from (select began, coalesce(lag(ended) over (order by ended), -1) as before from (select valid_from
+    as began, valid_to as ended from landmarks union all select s.revision, 9223372036854775807 from
+    session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and
+    s.key = $5) as t) as t where before <> began group by began / 32 * 32) select valid_from, nullif(valid_to,
+    9223372036854775807) as ended, total, not removed as is_replaced, case when valid_to = 9223372036854775807
+    then (select s.value from session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3
+    and s.incarnation = $4 and s.key = $5) else (select s.value from session_spans s where s.app_name = $1 and
+    s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5 and s.node = sized.node and
+    s.valid_to = sized.valid_to) end as value from (select valid_from, valid_to, node, removed, size, count(*)
+    over () as total, sum(size) over (order by valid_to desc) as size_so_far from (select * from landmarks
+    where valid_to <= $7 union all select * from (select valid_from, valid_to as valid_to, case when valid_from
+    <= $6 then 0 else octet_length(l.value) + 300 end as size, node, removed from (select * from blocks order
+    by first desc) as b cross join (select value from json_each($10) as k) as k cross join session_spans as l
+    on l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.key = $5 and
+    l.node = b.first + k.value and l.node <= b.last where not removed and valid_to > $6 and valid_to <= $7
+    order by b.first desc, k.value desc limit 0 + $8) as t union all select revision, 9223372036854775807 as
+    valid_to, case when revision <= $6 then 0 else octet_length(session_state.value) + 300 end as size, 0,
+    false from session_state where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
+    key = $5 and $7 = 9223372036854775807 order by valid_to desc limit 0 + $8) as page) as sized where
+    size_so_far <= $9 or size_so_far = size order by valid_to desc;
 
 -- makers
 select l.sequence, l.id, l.commit_time, l.author, l.invocation_id from json_each($5) as k cross join events as

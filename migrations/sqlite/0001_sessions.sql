@@ -195,9 +195,9 @@ create table session_spans (
     value       text not null,
     constraint session_spans_pkey primary key (incarnation, node, key, user_id, app_name)
 ) without rowid;
--- The past of a key: of its spans one in sixteen revisions, and each that a removal ended, from which the others are found
+-- The past of a key: of its spans at most one in 32 revisions, and each that a removal ended, from which the others are found
 -- (store/past/key.rs). An index of all would cost each append.
-create index session_spans_by_key on session_spans (key, incarnation, valid_to) where node & 15 = 0 or removed;
+create index session_spans_by_key on session_spans (key, incarnation, valid_to) where node & 31 = 0 or removed;
 
 create table user_log (
     app_name text not null,

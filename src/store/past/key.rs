@@ -152,8 +152,8 @@ statements! { words,
 /// The revisions are in blocks of this many. A span is a landmark if it goes beyond its block, so that its node is a multiple of this,
 /// or if a removal ended it: landmarks have an index by key (migrations). All others begin and end in one block, and are followed there by
 /// values of the same key up to a landmark, or the present value. So those are in the blocks in which these begin, each under one of the few
-/// nodes there.
-const BLOCK: i64 = 16;
+/// nodes there; but where a landmark ends as the next one begins, nothing is between them.
+const BLOCK: i64 = 32;
 
 fn held(words: &Words, direction: &str) -> String {
     const OF_S: &str = "s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5";
@@ -173,8 +173,11 @@ fn held(words: &Words, direction: &str) -> String {
     };
     format!(
         "with landmarks as ({} union all {}), \
-         blocks as (select began / {BLOCK} * {BLOCK} as first, max(began) as last from (select valid_from as began from landmarks \
-             union all select s.revision from session_state s where {OF_S}) as t group by began / {BLOCK} * {BLOCK}) \
+         blocks as (select began / {BLOCK} * {BLOCK} as first, max(began) as last \
+             from (select began, coalesce(lag(ended) over (order by ended), -1) as before \
+               from (select valid_from as began, valid_to as ended from landmarks \
+                 union all select s.revision, {PRESENT} from session_state s where {OF_S}) as t) as t \
+             where before <> began group by began / {BLOCK} * {BLOCK}) \
          select valid_from, nullif(valid_to, {PRESENT}) as ended, total, not removed as is_replaced, \
            case when valid_to = {PRESENT} then (select s.value from session_state s where {OF_S}) \
              else (select s.value from session_spans s where {OF_S} and s.node = sized.node and s.valid_to = sized.valid_to) \
@@ -182,8 +185,9 @@ fn held(words: &Words, direction: &str) -> String {
          from (select valid_from, valid_to, node, removed, size, count(*) over () as total, \
              sum(size) over (order by valid_to {direction}) as size_so_far \
            from (select * from landmarks where valid_to <= $7 \
-               union all select {}, node, removed from {} cross join blocks b {} \
-                 where not removed and valid_to > $6 and valid_to <= $7 \
+               union all select * from (select {}, node, removed from (select * from blocks order by first {direction}) as b \
+                 cross join (select value from {}) as k {} where not removed and valid_to > $6 and valid_to <= $7 \
+                 order by b.first {direction}, k.value {direction} limit 0 + $8) as t \
                union all select {}, 0, false from session_state where {OF_INCARNATION} and key = $5 and $7 = {PRESENT} \
                order by valid_to {direction} limit 0 + $8) as page) as sized \
          where size_so_far <= $9 or size_so_far = size order by valid_to {direction}",
