@@ -843,6 +843,17 @@ select s.forked_from, coalesce(s.base_revision < $5 and coalesce(s.forked_revisi
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     sequence > $5 and sequence < $5 + 1000 and commit_time = $6 and user_revision = $7 and app_revision = $8;
 
+-- next_values
+select t.value, coalesce((select min(l.valid_from) from unnest($7::bigint[]) as k(value) cross join lateral
+    (select * from session_spans l where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and
+    l.incarnation = $4 and l.key = t.value and l.node = t.began / 32 * 32 + k.value offset 0) as l where
+    l.valid_from > $6), t.began) from (select k.value, coalesce((select s.valid_from from session_spans s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = k.value and
+    (node & 31 = 0 or removed) and s.valid_to > $6 and s.valid_from > $6 order by s.valid_to limit 1), (select
+    s.revision from session_state s where s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and
+    s.incarnation = $4 and s.key = k.value and s.revision > $6)) as began from unnest($5::text[]) as k(value))
+    as t;
+
 -- bodies
 select l.sequence, l.body from unnest($5::bigint[]) as k(value) cross join lateral (select * from events l
     where l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.sequence =

@@ -815,6 +815,16 @@ select s.forked_from, coalesce(s.base_revision < $5 and coalesce(s.forked_revisi
 select body from events where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 and
     sequence > $5 and sequence < $5 + 1000 and commit_time = $6 and user_revision = $7 and app_revision = $8;
 
+-- next_values
+select t.value, coalesce((select min(l.valid_from) from json_each($7) as k cross join session_spans as l on
+    l.app_name = $1 and l.user_id = $2 and l.session_id = $3 and l.incarnation = $4 and l.key = t.value and
+    l.node = t.began / 32 * 32 + k.value where l.valid_from > $6), t.began) from (select k.value,
+    coalesce((select s.valid_from from session_spans s where s.app_name = $1 and s.user_id = $2 and
+    s.session_id = $3 and s.incarnation = $4 and s.key = k.value and (node & 31 = 0 or removed) and s.valid_to
+    > $6 and s.valid_from > $6 order by s.valid_to limit 1), (select s.revision from session_state s where
+    s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = k.value and
+    s.revision > $6)) as began from json_each($5) as k) as t;
+
 -- bodies
 select l.sequence, l.body from json_each($5) as k cross join events as l on l.app_name = $1 and l.user_id = $2
     and l.session_id = $3 and l.incarnation = $4 and l.sequence = k.value;

@@ -21,7 +21,7 @@ use crate::domain::writes::{Committed, SessionChange, Writes as Rows};
 use crate::store::backend::{Backend, Database as _, OnLocked, Tx};
 use crate::store::error::{Decided, Result};
 use crate::store::load::{load, values};
-use crate::store::past::key::set_after;
+use crate::store::past::key::{next_values, within_block};
 use crate::store::run::{End, apply};
 use crate::store::sessions::bounds;
 use crate::store::sessions::change::judge;
@@ -311,12 +311,8 @@ async fn carried_on_in(
     let mut carried = Vec::new();
     let own = of(Scope::Session);
     if !own.is_empty() {
-        let mut keys: HashMap<i64, Vec<String>> = HashMap::new();
-        for name in own {
-            if let Some(revision) = set_after(db, (key, incarnation), &name, event.sequence).await? {
-                keys.entry(revision).or_default().push(name);
-            }
-        }
+        let next = Query::of(&statements.next_values, key, incarnation).bind(Some(&*own)).bind(event.sequence);
+        let mut keys = by_revision(db, next.bind(within_block())).await?;
         let sequences: Vec<i64> = keys.keys().copied().collect();
         for few in sequences.chunks(BODIES_AT_ONCE) {
             let bodies: Vec<(i64, String)> =
@@ -596,6 +592,8 @@ statements! { words,
         "select body from events where {OF_INCARNATION} and sequence > $5 and sequence < $5 + 1000 and commit_time = $6 \
            and user_revision = $7 and app_revision = $8"
     ),
+    /// For each of the keys `$5`, the event after the sequence `$6` that set it next.
+    next_values: next_values(words),
     /// The bodies of the events of the sequences `$5`.
     bodies: format!(
         "select l.sequence, l.body from {} {}",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::ids::{EventId, ScopeKey, SessionKey};
+use crate::domain::ids::{EventId, ScopeKey};
 use crate::domain::json::RawJson;
 use crate::domain::key_history::{Held, KeyChange, KeyHistory, KeyHistoryQuery, KeyOwner, MadeBy, changes_of};
 use crate::domain::session::SessionInfo;
@@ -44,8 +44,13 @@ async fn of_session(db: &mut impl Sql, head: &SessionInfo, query: &KeyHistoryQue
     let statements = Statements::of(db);
     let text = if query.descending { &statements.held_backwards } else { &statements.held };
     // One that began before the page shows at most its end, and one more tells that there are more.
-    let most = (query.max_rows as i64 + 2, query.max_bytes as i64);
-    let rows = held_by(text, (&head.key, head.incarnation), &query.key, (low.max(base), high), most);
+    let rows = Query::of(text, &head.key, head.incarnation)
+        .bind(&query.key)
+        .bind(low.max(base))
+        .bind(high)
+        .bind(query.max_rows as i64 + 2)
+        .bind(query.max_bytes as i64)
+        .bind(within_block());
     let rows: Vec<HeldRow> = db.fetch(rows).await?;
     let more = rows.first().is_some_and(|row| row.total > rows.len() as i64);
     let changes = changes_of(rows.into_iter().map(|row| row.held).collect(), base, query);
@@ -74,26 +79,6 @@ async fn of_session(db: &mut impl Sql, head: &SessionInfo, query: &KeyHistoryQue
         Ok(KeyChange { revision, time: event.commit_time, value, is_base: false, by: Some(by) })
     };
     Ok((changes.into_iter().map(change).collect::<Result<_>>()?, more))
-}
-
-/// The revision after `after` that set a key of a session next.
-pub async fn set_after(db: &mut impl Sql, session: (&SessionKey, i64), key: &str, after: i64) -> Result<Option<i64>> {
-    // Of two values that ended later, the first may have begun before.
-    let rows = held_by(&Statements::of(db).held, session, key, (after, i64::MAX), (2, i64::MAX));
-    let rows: Vec<HeldRow> = db.fetch(rows).await?;
-    Ok(rows.into_iter().map(|row| row.held.from).find(|from| *from > after))
-}
-
-/// The query of `held` for a key of an incarnation, between two revisions, up to so many rows and bytes.
-fn held_by<'a>(
-    text: &'static str,
-    (session, incarnation): (&'a SessionKey, i64),
-    key: &'a str,
-    (low, high): (i64, i64),
-    (max_rows, max_bytes): (i64, i64),
-) -> Query<'a> {
-    let query = Query::of(text, session, incarnation).bind(key).bind(low).bind(high).bind(max_rows).bind(max_bytes);
-    query.bind((1..BLOCK).collect::<Vec<_>>())
 }
 
 /// The changes of a key of user or app state, and whether there are more.
@@ -155,6 +140,33 @@ statements! { words,
 /// nodes there; but where a landmark ends as the next one begins, nothing is between them.
 const BLOCK: i64 = 32;
 
+/// That a span is a landmark.
+const LANDMARK: &str = "(node & 31 = 0 or removed)";
+
+/// The numbers from the beginning of a block to its other nodes.
+pub fn within_block() -> Vec<i64> {
+    (1..BLOCK).collect()
+}
+
+/// The revisions after `$6` that set each of the keys `$5` next, or null; `$7`: [`within_block`]. Before the first landmark there are only
+/// those of its block.
+pub fn next_values(words: &Words) -> String {
+    const OF_S: &str =
+        "s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = k.value";
+    format!(
+        "select t.value, coalesce((select min(l.valid_from) from {} {} where l.valid_from > $6), t.began) \
+         from (select k.value, coalesce((select s.valid_from from session_spans s where {OF_S} and {LANDMARK} \
+               and s.valid_to > $6 and s.valid_from > $6 order by s.valid_to limit 1), \
+             (select s.revision from session_state s where {OF_S} and s.revision > $6)) as began from {}) as t",
+        (words.numbers)("$7"),
+        (words.look_up)(
+            "session_spans",
+            &format!("{OF_L} and l.key = t.value and l.node = t.began / {BLOCK} * {BLOCK} + k.value")
+        ),
+        (words.each)("$5"),
+    )
+}
+
 fn held(words: &Words, direction: &str) -> String {
     const OF_S: &str = "s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5";
     const PRESENT: i64 = i64::MAX;
@@ -166,9 +178,8 @@ fn held(words: &Words, direction: &str) -> String {
     let landmarks = |condition: &str| {
         format!(
             "select * from (select {}, node, removed from session_spans where {OF_INCARNATION} and key = $5 \
-               and (node & {last} = 0 or removed) and {condition}) as t",
-            columns("session_spans", "valid_from", "valid_to"),
-            last = BLOCK - 1
+               and {LANDMARK} and {condition}) as t",
+            columns("session_spans", "valid_from", "valid_to")
         )
     };
     format!(
